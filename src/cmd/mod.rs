@@ -1,0 +1,3 @@
+//! One file per command: arguments in, text or JSON out. No rule lives here.
+
+pub mod spec;

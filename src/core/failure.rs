@@ -1,0 +1,166 @@
+//! What can go wrong, as data: a kind that decides the exit code, a sentence, blockers and hints.
+//!
+//! A *refusal* is the rules saying no and carries blockers; every other kind is an error. Rendering
+//! is the business of `ui`; nothing here is ever matched as a string.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Decides the exit code (design 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A gate, a check or a verdict said no: 1.
+    Refused,
+    /// The command line or an input file is wrong: 2.
+    Usage,
+    /// Two sides differ and a person has to choose: 3.
+    Conflict,
+    /// No such thing, or the repository is not initialised: 4.
+    NotFound,
+    /// There is nothing left to do: 5.
+    Nothing,
+    /// Held by somebody else: 6.
+    Waiting,
+    /// A bug, a failed system call, or a damaged store: 70.
+    Internal,
+}
+
+impl Kind {
+    /// The process exit code of this kind.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Kind::Refused => 1,
+            Kind::Usage => 2,
+            Kind::Conflict => 3,
+            Kind::NotFound => 4,
+            Kind::Nothing => 5,
+            Kind::Waiting => 6,
+            Kind::Internal => 70,
+        }
+    }
+}
+
+/// One unmet rule: a stable snake_case code, a sentence for people, the command that helps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Blocker {
+    pub code: String,
+    pub message: String,
+    pub help: String,
+}
+
+impl Blocker {
+    pub fn new(
+        code: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Blocker {
+            code: code.into(),
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub kind: Kind,
+    /// Stable snake_case name, for machines.
+    pub code: String,
+    /// Lower-case phrase: what was expected, what was found, where.
+    pub message: String,
+    pub blockers: Vec<Blocker>,
+    /// The command that leads on.
+    pub help: Option<String>,
+}
+
+/// The result of everything that can be refused or fail.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    pub fn new(kind: Kind, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Failure {
+            kind,
+            code: code.into(),
+            message: message.into(),
+            blockers: Vec::new(),
+            help: None,
+        }
+    }
+
+    pub fn refused(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, code, message)
+    }
+
+    pub fn usage(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, code, message)
+    }
+
+    pub fn conflict(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Kind::Conflict, code, message)
+    }
+
+    pub fn not_found(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, code, message)
+    }
+
+    pub fn nothing(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Kind::Nothing, code, message)
+    }
+
+    pub fn internal(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, code, message)
+    }
+
+    /// Adds the command that leads on.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the unmet rules.
+    #[must_use]
+    pub fn blockers(mut self, blockers: Vec<Blocker>) -> Self {
+        self.blockers = blockers;
+        self
+    }
+
+    /// Puts what was being done in front of the message: `context: message`.
+    #[must_use]
+    pub fn context(mut self, context: impl fmt::Display) -> Self {
+        self.message = format!("{context}: {}", self.message);
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn exit_codes_are_those_of_the_contract() {
+        let codes: Vec<u8> = [
+            Kind::Refused,
+            Kind::Usage,
+            Kind::Conflict,
+            Kind::NotFound,
+            Kind::Nothing,
+            Kind::Waiting,
+            Kind::Internal,
+        ]
+        .map(Kind::exit_code)
+        .to_vec();
+        assert_eq!(codes, [1, 2, 3, 4, 5, 6, 70]);
+    }
+}

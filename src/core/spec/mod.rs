@@ -1,0 +1,1 @@
+//! Specs and deltas: reading, merging and writing them back byte for byte.

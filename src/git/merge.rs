@@ -1,0 +1,47 @@
+//! libgit2's three-way file merge.
+
+use crate::core::failure::{Failure, Result};
+
+/// What a three-way merge of three texts gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    pub text: Vec<u8>,
+    /// False when `text` carries conflict markers.
+    pub clean: bool,
+}
+
+/// The names that stand at conflict markers.
+#[derive(Clone, Copy, Debug)]
+pub struct Labels<'a> {
+    pub base: &'a str,
+    pub ours: &'a str,
+    pub theirs: &'a str,
+}
+
+/// Merges `ours` and `theirs` from `base`, line by line, with diff3 markers where they conflict.
+pub fn merge_file(base: &[u8], ours: &[u8], theirs: &[u8], labels: Labels<'_>) -> Result<Merged> {
+    fn input(bytes: &[u8]) -> git2::MergeFileInput<'_> {
+        let mut input = git2::MergeFileInput::new();
+        input.content(bytes);
+        input
+    }
+    let mut options = git2::MergeFileOptions::new();
+    options
+        .style_diff3(true)
+        .ancestor_label(labels.base)
+        .our_label(labels.ours)
+        .their_label(labels.theirs);
+    let result = git2::merge_file(
+        &input(base),
+        &input(ours),
+        &input(theirs),
+        Some(&mut options),
+    )
+    .map_err(|error| {
+        Failure::internal("merge_failed", error.message().to_owned()).context("merge three texts")
+    })?;
+    Ok(Merged {
+        text: result.content().to_vec(),
+        clean: result.is_automergeable(),
+    })
+}

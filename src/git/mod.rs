@@ -1,0 +1,3 @@
+//! The only place that names libgit2 or starts the git program. Owned plain data comes out.
+
+pub mod merge;

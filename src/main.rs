@@ -1,0 +1,7 @@
+//! The program `git-loopx`: parse, run, exit code. Everything else is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    git_loopx::cli::main(std::env::args_os())
+}

@@ -1,0 +1,3 @@
+//! One test binary: every file of this folder is a module of it.
+
+mod layers;
