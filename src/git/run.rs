@@ -1,0 +1,324 @@
+//! Starts programs: git itself, and the hooks and commands that people own. An argument vector, a
+//! folder, bytes for stdin, output captured or passed through; never a shell, so nothing is
+//! interpolated.
+//!
+//! A hook's environment names the repository, the index and the objects of the commit in progress.
+//! A child that looks at another repository must not inherit that: [`Run::scrubbed`].
+
+use crate::core::failure::{Failure, Result};
+use std::ffi::{OsStr, OsString};
+use std::io::{ErrorKind, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// git's repository-local variables: what `git rev-parse --local-env-vars` lists, and what a push
+/// in quarantine adds.
+pub const LOCAL_ENV: [&str; 19] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REF_PARANOIA",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Where a child's stdin comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Input {
+    Null,
+    Inherited,
+    Bytes(Vec<u8>),
+}
+
+/// A program that is about to be started.
+#[derive(Clone, Debug)]
+#[must_use = "nothing starts before `capture` or `stream`"]
+pub struct Run {
+    program: OsString,
+    args: Vec<OsString>,
+    cwd: Option<PathBuf>,
+    env: Vec<(OsString, OsString)>,
+    scrub: bool,
+    input: Input,
+}
+
+impl Run {
+    /// The git program of PATH with these arguments.
+    pub fn git<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Self {
+        Self::program("git").args(args)
+    }
+
+    /// Any program; a name without a slash is looked up in PATH.
+    pub fn program(program: impl AsRef<OsStr>) -> Self {
+        Run {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            cwd: None,
+            env: Vec::new(),
+            scrub: false,
+            input: Input::Null,
+        }
+    }
+
+    /// Adds arguments.
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs in this folder instead of the current one.
+    pub fn cwd(mut self, dir: impl AsRef<Path>) -> Self {
+        self.cwd = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Sets a variable, also one that [`Run::scrubbed`] takes away.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env
+            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Takes git's repository-local variables out of the child's environment.
+    pub fn scrubbed(mut self) -> Self {
+        self.scrub = true;
+        self
+    }
+
+    /// Gives the child these bytes as its stdin. Without it stdin is empty.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Input::Bytes(bytes.into());
+        self
+    }
+
+    /// Lets the child read our own stdin.
+    pub fn inherit_stdin(mut self) -> Self {
+        self.input = Input::Inherited;
+        self
+    }
+
+    /// Runs to the end and keeps stdout and stderr.
+    pub fn capture(self) -> Result<Captured> {
+        let mut command = self.command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| self.not_started(&error))?;
+        let input = self.input_bytes();
+        // The writer has its own thread: a child that answers while it reads must not wait for us.
+        let output = feed(child, input, Child::wait_with_output)
+            .map_err(|error| self.not_started(&error))?;
+        Ok(Captured {
+            name: self.name(),
+            ended: Ended::from(output.status),
+            stdout: output.stdout,
+            stderr: output.stderr,
+        })
+    }
+
+    /// Runs to the end with our own stdout and stderr.
+    pub fn stream(self) -> Result<Ended> {
+        let started = self.command().spawn();
+        let child = match started {
+            // A script without `#!`: git hands such a hook to sh (run-command.c), and so do we.
+            Err(error) if error.raw_os_error() == Some(ENOEXEC) => {
+                let mut through_sh = self.clone();
+                through_sh.args.insert(0, through_sh.program);
+                through_sh.program = "sh".into();
+                through_sh.command().spawn()
+            }
+            other => other,
+        }
+        .map_err(|error| self.not_started(&error))?;
+        let input = self.input_bytes();
+        feed(child, input, |mut child| child.wait())
+            .map(Ended::from)
+            .map_err(|error| self.not_started(&error))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        if self.scrub {
+            for name in LOCAL_ENV {
+                command.env_remove(name);
+            }
+        }
+        for (name, value) in &self.env {
+            command.env(name, value);
+        }
+        command.stdin(match &self.input {
+            Input::Null => Stdio::null(),
+            Input::Inherited => Stdio::inherit(),
+            Input::Bytes(_) => Stdio::piped(),
+        });
+        command
+    }
+
+    fn input_bytes(&self) -> &[u8] {
+        match &self.input {
+            Input::Bytes(bytes) => bytes,
+            Input::Null | Input::Inherited => &[],
+        }
+    }
+
+    fn name(&self) -> String {
+        let mut name = self.program.to_string_lossy().into_owned();
+        if let Some(first) = self.args.first() {
+            name.push(' ');
+            name.push_str(&first.to_string_lossy());
+        }
+        name
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> Failure {
+        let code = if error.kind() == ErrorKind::NotFound {
+            "program_not_found"
+        } else {
+            "program_not_started"
+        };
+        Failure::internal(code, format!("run `{}`: {error}", self.name()))
+    }
+}
+
+/// `execve` on a file that has neither a known format nor `#!`.
+const ENOEXEC: i32 = 8;
+
+/// Writes `input` beside `wait`. A child that stops reading is no failure: many hooks read nothing.
+fn feed<T>(
+    mut child: Child,
+    input: &[u8],
+    wait: impl FnOnce(Child) -> std::io::Result<T>,
+) -> std::io::Result<T> {
+    let stdin = child.stdin.take();
+    std::thread::scope(|scope| {
+        if let Some(mut stdin) = stdin {
+            scope.spawn(move || drop(stdin.write_all(input)));
+        }
+        wait(child)
+    })
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Ended {
+    /// Its exit code, or 128 and the signal that killed it, as a shell says it.
+    pub code: u8,
+}
+
+impl Ended {
+    pub fn success(self) -> bool {
+        self.code == 0
+    }
+}
+
+impl From<ExitStatus> for Ended {
+    fn from(status: ExitStatus) -> Self {
+        let code = status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal))
+            .and_then(|code| u8::try_from(code).ok())
+            .unwrap_or(u8::MAX);
+        Ended { code }
+    }
+}
+
+/// What a child said, and how it ended.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Captured {
+    name: String,
+    pub ended: Ended,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl Captured {
+    /// stdout of a child that exited 0; else what it said on stderr, as a failure.
+    pub fn ok(self) -> Result<Vec<u8>> {
+        if self.ended.success() {
+            return Ok(self.stdout);
+        }
+        let said = String::from_utf8_lossy(&self.stderr).trim().to_owned();
+        Err(Failure::internal(
+            "program_failed",
+            format!("`{}` exited with {}: {said}", self.name, self.ended.code),
+        ))
+    }
+
+    /// stdout without the newline at its end, for answers of one line. A path may hold any byte
+    /// but NUL, so nothing else is trimmed.
+    pub fn line(self) -> Result<Vec<u8>> {
+        let mut bytes = self.ok()?;
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        }
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOCAL_ENV, Run};
+
+    #[test]
+    fn every_variable_that_git_calls_local_is_scrubbed() {
+        let listed = Run::git(["rev-parse", "--local-env-vars"])
+            .capture()
+            .expect("git runs")
+            .ok()
+            .expect("git answers");
+        for name in String::from_utf8(listed).expect("ASCII").lines() {
+            assert!(LOCAL_ENV.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_scrubbed_child_does_not_see_the_repository_it_was_started_for() {
+        let command = Run::git(["status"]).scrubbed().command();
+        for name in LOCAL_ENV {
+            assert!(
+                command
+                    .get_envs()
+                    .any(|(n, value)| n == name && value.is_none()),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_child_that_reads_nothing_does_not_hang_its_parent() {
+        let ended = Run::program("true").stdin(vec![b'x'; 5_000_000]).stream();
+        assert!(ended.expect("true runs").success());
+    }
+
+    #[test]
+    fn bytes_go_in_and_come_out_unchanged() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+        let out = Run::program("cat").stdin(bytes.clone()).capture();
+        assert_eq!(out.expect("cat runs").stdout, bytes);
+    }
+
+    #[test]
+    fn a_signal_is_a_code_above_128() {
+        let ended = Run::program("sh").args(["-c", "kill -9 $$"]).stream();
+        assert_eq!(ended.expect("sh runs").code, 137);
+    }
+}
