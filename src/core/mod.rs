@@ -4,4 +4,5 @@
 //! brings the facts.
 
 pub mod failure;
+pub mod hooks;
 pub mod spec;

@@ -1,0 +1,1 @@
+loopx_hook() { loopx=@PROGRAM@; [ -x "$loopx" ] || loopx=$(command -v git-loopx); [ -z "$loopx" ] || exec "$loopx" hook @EVENT@ "$@"; echo "warning: git-loopx is gone, so its @EVENT@ hook checks nothing" >&2; }; loopx_hook
