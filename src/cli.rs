@@ -13,6 +13,8 @@ pub enum Exit {
     Done,
     /// Recorded, but what was judged does not pass: 1.
     Blocked,
+    /// What a hook of somebody else that we ran first said: its own code.
+    Code(u8),
 }
 
 /// Keep a change's workflow inside the repository that it changes
@@ -52,6 +54,12 @@ pub enum Command {
     /// Read, merge and apply specs (plumbing: needs no session and no repository)
     #[command(subcommand)]
     Spec(crate::cmd::spec::SpecCommand),
+    /// Install, remove and check the git hooks of this repository
+    #[command(subcommand)]
+    Hooks(crate::cmd::hooks::HooksCommand),
+    /// Answer a git hook (called by git)
+    #[command(hide = true)]
+    Hook(crate::cmd::hook::HookArgs),
 }
 
 /// Parses, runs and gives the exit code.
@@ -73,6 +81,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(cli, &mut ui) {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Blocked) => ExitCode::from(1),
+        Ok(Exit::Code(code)) => ExitCode::from(code),
         Err(failure) => {
             ui.failure(&failure);
             ExitCode::from(failure.kind.exit_code())
@@ -84,6 +93,8 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     let Cli { global: _, command } = cli;
     match command {
         Command::Spec(command) => crate::cmd::spec::run(command, ui),
+        Command::Hooks(command) => crate::cmd::hooks::run(command, ui),
+        Command::Hook(args) => crate::cmd::hook::run(args, ui),
     }
 }
 

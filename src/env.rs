@@ -2,11 +2,16 @@
 //! (GIT_DIR, GIT_INDEX_FILE, GIT_AUTHOR_*, ...) are read by libgit2 and the git program.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// The session to use where `--session` is not given.
 pub const LOOPX_SESSION: &str = "LOOPX_SESSION";
 /// `0` switches every hook off.
 pub const LOOPX: &str = "LOOPX";
+/// A token that a hook answers with, and does nothing else: how `hooks status` proves that it fires.
+pub const LOOPX_HOOK_PROBE: &str = "LOOPX_HOOK_PROBE";
+/// The saved hook that is running: it is not started again by a hook that it calls itself.
+pub const LOOPX_CHAINED: &str = "LOOPX_CHAINED";
 /// Not empty: no colour (https://no-color.org).
 pub const NO_COLOR: &str = "NO_COLOR";
 
@@ -18,4 +23,14 @@ pub fn var(name: &str) -> Option<String> {
 /// The value of a variable as the system has it, if it is set and not empty.
 pub fn var_os(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Where this program is, with links followed.
+pub fn program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// The current folder.
+pub fn current_dir() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
 }

@@ -1,0 +1,128 @@
+//! What happens when git runs one of our hooks: the hook that stood there before us first, with the
+//! same arguments and stdin, then our own judgement.
+//!
+//! Nothing here may stop a commit by accident: `cmd::hook` lets every failure pass that is no refusal.
+
+use crate::core::failure::{Failure, Result};
+use crate::core::hooks::Event;
+use crate::env;
+use crate::git::run::Run;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// One call of `git-loopx hook`.
+#[derive(Debug)]
+pub struct Request {
+    pub event: OsString,
+    pub args: Vec<OsString>,
+    /// The shim that git ran, where the hook is a shim.
+    pub shim: Option<PathBuf>,
+}
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Passed,
+    /// `hooks status` asked; this is the answer.
+    Probed(String),
+    /// The hook that stood there before us said no, with this exit code.
+    SavedHookFailed(u8),
+}
+
+/// The line by which a hook shows that it fires.
+pub fn probe_answer(token: &str, event: &str) -> String {
+    format!("loopx-hook-probe {token} {event}")
+}
+
+/// Runs one hook.
+pub fn run(request: &Request) -> Result<Outcome> {
+    let name = request.event.to_string_lossy();
+    // First of all, before any other hook could start: a probe has no effect.
+    if let Some(token) = probe_token() {
+        return Ok(Outcome::Probed(probe_answer(&token, &name)));
+    }
+    let Some(event) = Event::from_name(&name) else {
+        return Ok(Outcome::Passed);
+    };
+    let stdin = if event.reads_stdin() {
+        read_stdin()
+    } else {
+        Vec::new()
+    };
+    if let Some(shim) = &request.shim {
+        let code = run_saved(event, shim, &request.args, &stdin)?;
+        if code != 0 {
+            return Ok(Outcome::SavedHookFailed(code));
+        }
+    }
+    // Switches us off, not the hook of somebody else.
+    if env::var(env::LOOPX).as_deref() == Some("0") {
+        return Ok(Outcome::Passed);
+    }
+    judge(event, &request.args, &stdin)?;
+    Ok(Outcome::Passed)
+}
+
+/// What the workflow says of this event. A refusal stops git; any other failure does not.
+fn judge(_event: Event, _args: &[OsString], _stdin: &[u8]) -> Result<()> {
+    Ok(())
+}
+
+/// Only what cannot be mistaken for anything else, since it is printed.
+fn probe_token() -> Option<String> {
+    env::var(env::LOOPX_HOOK_PROBE)
+        .filter(|token| token.len() <= 64 && token.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// All of stdin. Nobody types it: at a terminal there is none.
+fn read_stdin() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut stdin = std::io::stdin().lock();
+    if !stdin.is_terminal() {
+        // What came before an error is all there is.
+        drop(stdin.read_to_end(&mut bytes));
+    }
+    bytes
+}
+
+/// Runs the hook that our shim replaced, in the environment that git made for it, and gives its
+/// exit code.
+fn run_saved(event: Event, shim: &Path, args: &[OsString], stdin: &[u8]) -> Result<u8> {
+    let saved = shim
+        .parent()
+        .unwrap_or(Path::new("."))
+        .join(event.saved_name());
+    // git skips a hook that is not there or not executable, and so do we.
+    let (Ok(meta), Ok(target)) = (saved.metadata(), saved.canonicalize()) else {
+        return Ok(0);
+    };
+    if !meta.is_file() || meta.permissions().mode() & 0o111 == 0 {
+        return Ok(0);
+    }
+    // pre-commit runs the hook that *it* found there as `<event>.legacy`. Where that is our shim, and
+    // pre-commit's own script is what we kept, each would call the other for ever.
+    if env::var_os(env::LOOPX_CHAINED).as_deref() == Some(target.as_os_str()) {
+        return Ok(0);
+    }
+    // Started by its own name, not by a link's target: scripts look at `$0`.
+    let run = Run::program(&saved)
+        .args(args)
+        .env(env::LOOPX_CHAINED, &target);
+    let run = if event.reads_stdin() {
+        run.stdin(stdin)
+    } else {
+        run.inherit_stdin()
+    };
+    match run.stream() {
+        Ok(ended) => Ok(ended.code),
+        // git stops as well at a hook that it cannot start (a broken `#!` line): that gate is not ours
+        // to open.
+        Err(failure) => Err(Failure::refused(
+            "saved_hook_not_started",
+            format!("the {event} hook that was here before: {}", failure.message),
+        )
+        .help(format!("repair `{}`", saved.display()))),
+    }
+}
