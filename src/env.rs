@@ -12,6 +12,8 @@ pub const LOOPX: &str = "LOOPX";
 pub const LOOPX_HOOK_PROBE: &str = "LOOPX_HOOK_PROBE";
 /// The saved hook that is running: it is not started again by a hook that it calls itself.
 pub const LOOPX_CHAINED: &str = "LOOPX_CHAINED";
+/// git's: how many settings the environment holds.
+pub const GIT_CONFIG_COUNT: &str = "GIT_CONFIG_COUNT";
 /// Not empty: no colour (https://no-color.org).
 pub const NO_COLOR: &str = "NO_COLOR";
 

@@ -70,7 +70,9 @@ fn carry_out(
     for step in &plan.steps {
         ui.status(words(step));
     }
-    for note in &plan.notes {
+    // With --json they are in the document.
+    let notes = if ui.is_json() { &[][..] } else { &plan.notes };
+    for note in notes {
         ui.warn(clean(note));
     }
     if !dry_run {

@@ -22,8 +22,9 @@ use std::path::{Path, PathBuf};
 pub struct Repository {
     program: Vec<u8>,
     config_file: PathBuf,
-    /// The worktree that we stand in.
+    /// The worktree that we stand in, and whether it is the main one.
     top: Option<PathBuf>,
+    in_main: bool,
     pub facts: Facts,
 }
 
@@ -52,6 +53,8 @@ pub fn read() -> Result<Repository> {
         .line()
         .map(path)
         .ok();
+    let git_dir = here(Run::git(["rev-parse", "--absolute-git-dir"])).capture()?;
+    let in_main = real(&path(git_dir.line()?)) == common;
     let (dir, hooks_path) = hooks_dir(&cwd, &here)?;
     let inside = real(&dir).starts_with(&common);
     let tracked = top.as_ref().is_some_and(|top| is_tracked(top, &dir));
@@ -86,6 +89,7 @@ pub fn read() -> Result<Repository> {
     Ok(Repository {
         program,
         config_file,
+        in_main,
         top,
         facts: Facts {
             version,
@@ -132,6 +136,12 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
             )
         })?;
     }
+    if plan.mode.is_none() {
+        // What a killed install may have left.
+        for event in Event::ALL {
+            drop(fs::remove_file(fresh(dir, event)));
+        }
+    }
     Ok(())
 }
 
@@ -163,9 +173,17 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
     let facts = &repository.facts;
     let current = repository.top.as_deref().map(real);
     let token = ulid::Ulid::generate().to_string();
-    let others = other_config_hooks()?;
+    let others: Vec<(OsString, &'static str)> = other_config_hooks()?
+        .into_iter()
+        .map(|name| {
+            let mut key = OsString::from("hook.");
+            key.push(name);
+            key.push(".enabled");
+            (key, "false")
+        })
+        .collect();
     let mut rows = Vec::new();
-    for worktree in worktrees()? {
+    for worktree in worktrees(repository)? {
         // In the worktree that we stand in the environment names the repository; elsewhere it would
         // name the wrong one.
         let here = current == Some(real(&worktree));
@@ -174,6 +192,15 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
             if here { run } else { run.scrubbed() }
         };
         let (dir, hooks_path) = hooks_dir(&worktree, &enter)?;
+        let first = if here { settings_in_environment() } else { 0 };
+        let overlay = |more: &[(OsString, &'static str)]| Overlay {
+            first,
+            settings: [others.as_slice(), more].concat(),
+        };
+        let (others, all_others) = (
+            overlay(&[]),
+            overlay(&[("core.hooksPath".into(), "/dev/null")]),
+        );
         for slot in &facts.slots {
             let seen = WorktreeEvent {
                 event: slot.event,
@@ -192,8 +219,8 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
             let probe = hooks::probe(&seen);
             let answered = match &probe {
                 Probe::Known { .. } => None,
-                Probe::Shim => Some(ask(&enter, slot.event, &token, None)?),
-                Probe::Config => Some(ask(&enter, slot.event, &token, Some(&others))?),
+                Probe::Shim => Some(ask(&enter, slot.event, &token, &others)?),
+                Probe::Config => Some(ask(&enter, slot.event, &token, &all_others)?),
             };
             rows.push(hooks::row(&seen, &probe, answered));
         }
@@ -202,34 +229,13 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
 }
 
 /// Has git run one event, and looks for our answer. `git hook run` reads no object, writes no ref and
-/// refreshes no index. With `others`, every config hook but ours and the hooks folder are switched
-/// off for this one process, so that nobody else's hook runs.
-fn ask(
-    enter: &impl Fn(Run) -> Run,
-    event: Event,
-    token: &str,
-    others: Option<&[OsString]>,
-) -> Result<bool> {
+/// refreshes no index. The settings that `off` names are put on top for this one process, so that
+/// nobody else's hook runs.
+fn ask(enter: &impl Fn(Run) -> Run, event: Event, token: &str, off: &Overlay) -> Result<bool> {
     let run = Run::git(["hook", "run", "--ignore-missing", event.name()]);
-    let mut run = enter(run).env(env::LOOPX_HOOK_PROBE, token);
-    if let Some(names) = others {
-        let off = names.iter().map(|name| {
-            let mut key = OsString::from("hook.");
-            key.push(name);
-            key.push(".enabled");
-            (key, "false")
-        });
-        // Through the environment: a name may hold `=`, which `-c` would split at.
-        let mut count = 0;
-        for (key, value) in off.chain([("core.hooksPath".into(), "/dev/null")]) {
-            run = run
-                .env(format!("GIT_CONFIG_KEY_{count}"), key)
-                .env(format!("GIT_CONFIG_VALUE_{count}"), value);
-            count += 1;
-        }
-        run = run.env("GIT_CONFIG_COUNT", count.to_string());
-    }
-    let captured = run.capture()?;
+    let captured = off
+        .put_on(enter(run).env(env::LOOPX_HOOK_PROBE, token))
+        .capture()?;
     let answer = hook::probe_answer(token, event.name());
     // git hands a hook's stdout on as stderr.
     Ok([captured.stdout, captured.stderr].iter().any(|said| {
@@ -237,6 +243,27 @@ fn ask(
             .lines()
             .any(|line| line == answer)
     }))
+}
+
+/// Settings for one process. Through the environment: the name of a config hook may hold `=`, at
+/// which `git -c` would split.
+struct Overlay {
+    /// How many the environment holds already.
+    first: usize,
+    settings: Vec<(OsString, &'static str)>,
+}
+
+impl Overlay {
+    fn put_on(&self, mut run: Run) -> Run {
+        for (at, (key, value)) in self.settings.iter().enumerate() {
+            let at = self.first + at;
+            run = run
+                .env(format!("GIT_CONFIG_KEY_{at}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{at}"), value);
+        }
+        let count = self.first + self.settings.len();
+        run.env(env::GIT_CONFIG_COUNT, count.to_string())
+    }
 }
 
 fn version() -> Result<GitVersion> {
@@ -285,24 +312,46 @@ fn is_tracked(top: &Path, dir: &Path) -> bool {
             .is_ok_and(|listed| !listed.is_empty())
 }
 
-/// Every worktree that is there: the main one unless the repository is bare, and the linked ones.
-fn worktrees() -> Result<Vec<PathBuf>> {
+/// Every worktree that is there, the main one first. A bare repository counts where it has none.
+fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
     let listed = Run::git(["worktree", "list", "--porcelain", "-z"])
         .capture()?
         .ok()?;
     let mut found = Vec::new();
     let mut last: Option<PathBuf> = None;
+    let mut bare: Option<PathBuf> = None;
     for field in listed.split(|&byte| byte == 0) {
         if let Some(name) = field.strip_prefix(b"worktree ") {
             found.extend(last.take());
             last = Some(path(name.to_vec()));
         } else if field == b"bare" {
-            last = None;
+            bare = last.take();
         }
     }
     found.extend(last);
+    // git lists the git directory where that is not `.git` in the worktree: a submodule, or
+    // `init --separate-git-dir`.
+    if let Some(main) = found.first_mut().filter(|main| !main.join(".git").exists()) {
+        let asked = || {
+            let run = Run::git(["rev-parse", "--show-toplevel"]).cwd(&*main);
+            run.scrubbed().capture().ok()?.line().ok().map(path)
+        };
+        let known = repository.top.clone().filter(|_| repository.in_main);
+        if let Some(top) = known.or_else(asked) {
+            *main = top;
+        }
+    }
     found.retain(|worktree| worktree.is_dir());
+    if found.is_empty() {
+        found.extend(bare);
+    }
     Ok(found)
+}
+
+fn settings_in_environment() -> usize {
+    env::var(env::GIT_CONFIG_COUNT)
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(0)
 }
 
 /// The names of all config hooks but ours, from every configuration file.
@@ -451,9 +500,14 @@ fn save(dir: &Path, event: Event) -> std::io::Result<()> {
     fs::hard_link(&hook, &saved).or_else(|_| fs::rename(&hook, &saved))
 }
 
+/// What a shim is called until it is whole.
+fn fresh(dir: &Path, event: Event) -> PathBuf {
+    dir.join(format!(".{event}.loopx-new"))
+}
+
 fn write_shim(dir: &Path, event: Event, program: &[u8]) -> std::io::Result<()> {
     fs::create_dir_all(dir)?;
-    let fresh = dir.join(format!(".{event}.loopx-new"));
+    let fresh = fresh(dir, event);
     // Left over from a kill; nobody else has this name.
     drop(fs::remove_file(&fresh));
     let mut file = OpenOptions::new()

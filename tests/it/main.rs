@@ -1,3 +1,6 @@
 //! One test binary: every file of this folder is a module of it.
 
+mod hooks_install;
+mod hooks_status;
 mod layers;
+mod support;

@@ -41,9 +41,10 @@ pub struct WorktreeEvent {
 /// Whether git can be asked to run the hook without running anybody else's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// Ask git to run the script: it is our shim, which answers before any other hook starts.
+    /// Ask git to run the script, with other config hooks switched off: it is our shim, which answers
+    /// before the hook that it replaced starts.
     Shim,
-    /// Ask git to run the config hook, with all others and the hooks folder switched off.
+    /// Ask git to run the config hook, with the others and the hooks folder switched off.
     Config,
     /// What is known without asking.
     Known { fires: Option<bool>, reason: String },
