@@ -22,6 +22,9 @@ pub fn rewrite(text: &[u8], names: &[String], sections: &[Section]) -> Vec<u8> {
 /// [`without`] finds the way back to the very same bytes.
 fn append(mut text: Vec<u8>, sections: &[Section]) -> Vec<u8> {
     let open = text.last().is_some_and(|&byte| byte != b'\n');
+    if !sections.is_empty() && goes_on(&text) {
+        text.push(b'\n');
+    }
     for section in sections {
         if text.last().is_some_and(|&byte| byte != b'\n') {
             text.push(b'\n');
@@ -111,6 +114,12 @@ fn logical_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Whether a last value would swallow what is written behind it: it ends in a backslash.
+fn goes_on(text: &[u8]) -> bool {
+    let last = logical_lines(text).last().unwrap_or_default();
+    logical_end(&[last, b"x"].concat()) > last.len() && last.ends_with(b"\n")
+}
+
 fn logical_end(text: &[u8]) -> usize {
     let (mut quote, mut comment) = (false, false);
     let mut bytes = text.iter().copied().enumerate();
@@ -136,7 +145,8 @@ fn logical_end(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Section, rewrite};
+    use super::{Section, goes_on, rewrite};
+    use proptest::prelude::*;
 
     fn names() -> Vec<String> {
         vec!["loopx-pre-commit".into(), "loopx-pre-push".into()]
@@ -199,5 +209,28 @@ mod tests {
     fn a_name_that_only_looks_like_ours_stays() {
         let text = b"[hook \"loopx-pre-commit-mine\"]\n\tcommand = x\n[hooks \"loopx-pre-push\"]\n[h]\n[\n";
         assert_eq!(rewrite(text, &names(), &[]), text);
+    }
+
+    #[test]
+    fn a_value_that_goes_on_does_not_swallow_a_section() {
+        let text = rewrite(b"[core]\n\tx = y \\\n", &names(), &sections()[..1]);
+        assert!(text.starts_with(b"[core]\n\tx = y \\\n\n[hook \"loopx-pre-commit\"]\n"));
+        let text = b"[core]\n\tx = y # no \\\n";
+        assert!(!goes_on(text) && !goes_on(b"") && goes_on(b"x = \\\r\n"));
+    }
+
+    proptest! {
+        /// Whatever a file says, what we add goes away again without a trace, and nothing else does.
+        #[test]
+        fn any_text_comes_back(parts in prop::collection::vec(prop::sample::select(vec![
+            "[core]", "[hook \"x\"]", "\n", "\n", "\r\n", "\tx = y", "\"", "\\", "#", ";", " ", "é", "[hook",
+        ]), 0..24)) {
+            let text = parts.concat().into_bytes();
+            prop_assert_eq!(rewrite(&text, &names(), &[]), text.clone());
+            if !goes_on(&text) && !text.ends_with(b"\\") && !text.ends_with(b"\\\r") {
+                let with = rewrite(&text, &names(), &sections());
+                prop_assert_eq!(rewrite(&with, &names(), &[]), text);
+            }
+        }
     }
 }
