@@ -36,3 +36,9 @@ pub fn program() -> std::io::Result<PathBuf> {
 pub fn current_dir() -> std::io::Result<PathBuf> {
     std::env::current_dir()
 }
+
+/// The folders of PATH.
+pub fn path() -> Vec<PathBuf> {
+    let path = var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).collect()
+}

@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
-use crate::core::hooks::{self, Plan, Row, Step};
+use crate::core::hooks::{self, Plan, Row, RowMode, Step};
 use crate::flow::hooks as flow;
 use crate::ui::{Ui, clean, style};
 use serde_json::json;
@@ -100,6 +100,12 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
     let rows = flow::status(repository)?;
     let installed = rows.iter().any(Row::installed);
     let dead = installed && rows.iter().any(|row| row.fires == Some(false));
+    let config = rows.iter().any(|row| row.mode == RowMode::Config);
+    let notes = if config {
+        hooks::ungated(&repository.facts)
+    } else {
+        Vec::new()
+    };
     ui.json(
         "hooks status",
         &json!({
@@ -107,6 +113,7 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
             "installed": installed,
             "ok": installed && !dead,
             "events": rows,
+            "notes": notes,
         }),
     );
     let mut worktree = None;
@@ -116,6 +123,11 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
             ui.out(ui.paint(style::HEAD, &clean(&row.worktree)));
         }
         ui.out(line(row, ui));
+    }
+    if !ui.is_json() {
+        for note in &notes {
+            ui.warn(clean(note));
+        }
     }
     if !installed {
         ui.out("no hook of git loopx is installed in this repository");

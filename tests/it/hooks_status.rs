@@ -247,6 +247,26 @@ fn a_submodule_and_a_bare_repository_have_their_own_hooks() {
     s.loopx_in(&bare, &["hooks", "uninstall"]).ok();
 }
 
+/// Case 3: an IDE brings its own git.
+#[test]
+fn another_git_that_ignores_config_hooks_is_named() {
+    let s = Sandbox::new();
+    s.git_claims("2.55.0");
+    let ide = s.root().join("ide");
+    s.script(ide.join("git"), "#!/bin/sh\necho git version 2.30.1\n");
+    let path = format!(
+        "{}:{}:{}",
+        s.root().join("bin").display(),
+        ide.display(),
+        s.path_without_loopx().display()
+    );
+    for command in ["install", "status"] {
+        let call = s.call(LOOPX).args(&["hooks", command]);
+        let out = call.env("PATH", &path).run();
+        out.says(&format!("{}/git is git 2.30 and ignores", ide.display()));
+    }
+}
+
 /// Cases 2 and 4 and the proof, with a git that has config hooks.
 #[test]
 fn config_hooks_fire_beside_a_manager_in_every_worktree() {

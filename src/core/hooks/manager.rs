@@ -23,6 +23,8 @@ pub struct Line {
     /// The file to add it to, from the top of the worktree where it is relative.
     pub file: String,
     pub line: String,
+    /// What the line cannot do.
+    pub note: Option<String>,
 }
 
 impl Manager {
@@ -41,6 +43,14 @@ impl Manager {
             Manager::Prek => "prek",
             Manager::PreCommit => "pre-commit",
             Manager::Hk => "hk",
+        }
+    }
+
+    /// Whether a command that it runs can read what git wrote for the hook.
+    fn hands_on_stdin(self) -> bool {
+        match self {
+            Manager::Husky | Manager::Lefthook => true,
+            Manager::Prek | Manager::PreCommit | Manager::Hk => false,
         }
     }
 
@@ -132,7 +142,18 @@ impl Manager {
                 )
             }
         };
-        Line { event, file, line }
+        let note = (event.reads_stdin() && !self.hands_on_stdin()).then(|| {
+            format!(
+                "{} does not hand on what git says on stdin: this event passes unchecked",
+                self.name()
+            )
+        });
+        Line {
+            event,
+            file,
+            line,
+            note,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ pub mod config;
 pub mod manager;
 mod status;
 
-pub use status::{Probe, Row, Setting, WorktreeEvent, probe, row};
+pub use status::{Probe, Row, RowMode, Setting, WorktreeEvent, probe, row};
 
 use crate::core::failure::{Blocker, Failure, Result};
 use manager::{Line, Manager};
@@ -238,6 +238,8 @@ pub struct Facts {
     /// The manager behind a foreign `dir`, and its configuration files that exist.
     pub manager: Option<Manager>,
     pub manager_files: Vec<String>,
+    /// Every other git in PATH: an IDE or a script may start it.
+    pub other_gits: Vec<(PathBuf, GitVersion)>,
 }
 
 /// One thing to do. Each is whole by itself: a kill between two leaves a repository in which git
@@ -291,7 +293,7 @@ pub fn plan_install(facts: &Facts) -> Result<Plan> {
         return Ok(Plan {
             mode: Some(Mode::Config),
             steps,
-            notes: Vec::new(),
+            notes: ungated(facts),
         });
     }
     if !owned {
@@ -340,6 +342,19 @@ pub fn plan_install(facts: &Facts) -> Result<Plan> {
         steps,
         notes,
     })
+}
+
+/// The gits that ignore hooks in the configuration, in words.
+pub fn ungated(facts: &Facts) -> Vec<String> {
+    let older = |(path, version): &(PathBuf, GitVersion)| {
+        (!version.has_config_hooks()).then(|| {
+            format!(
+                "{} is git {version} and ignores these hooks; 2.54 and later run them",
+                path.display()
+            )
+        })
+    };
+    facts.other_gits.iter().filter_map(older).collect()
 }
 
 /// Decides what to take away: what carries our name, nothing else.
@@ -420,7 +435,16 @@ fn refusal(facts: &Facts) -> Failure {
     };
     let blockers = lines(facts)
         .into_iter()
-        .map(|line| Blocker::new("hook_line", format!("add to {}:", line.file), line.line))
+        .map(|line| {
+            let note = line
+                .note
+                .map_or_else(String::new, |note| format!(" ({note})"));
+            Blocker::new(
+                "hook_line",
+                format!("add to {}{note}:", line.file),
+                line.line,
+            )
+        })
         .collect();
     Failure::refused(
         "hooks_path_foreign",
@@ -447,6 +471,7 @@ pub fn lines(facts: &Facts) -> Vec<Line> {
             event,
             file: facts.dir.join(event.name()).display().to_string(),
             line: manager::script_line(event),
+            note: None,
         },
     };
     Event::ALL.into_iter().map(line).collect()

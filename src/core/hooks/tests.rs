@@ -20,6 +20,7 @@ fn facts(minor: u32) -> Facts {
         slots: Event::ALL.into_iter().map(slot).collect(),
         manager: None,
         manager_files: Vec::new(),
+        other_gits: Vec::new(),
     }
 }
 
@@ -66,6 +67,20 @@ fn git_2_54_gets_config_hooks_even_beside_a_manager_and_older_git_shims() {
     assert_eq!(steps(&facts(54)), [Step::WriteConfig]);
     assert_eq!(steps(&foreign(54, "local")), [Step::WriteConfig]);
     assert_eq!(steps(&facts(53)), Event::ALL.map(Step::WriteShim));
+}
+
+#[test]
+fn a_git_that_would_ignore_config_hooks_is_named() {
+    let mut facts = facts(55);
+    facts.other_gits = vec![
+        ("/ide/git".into(), version(47)),
+        ("/new/git".into(), version(54)),
+    ];
+    let notes = plan_install(&facts).expect("a plan").notes;
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].contains("/ide/git is git 2.47"), "{notes:?}");
+    facts.version = version(47);
+    assert_eq!(plan_install(&facts).expect("a plan").notes, [""; 0]);
 }
 
 #[test]
@@ -205,6 +220,10 @@ fn a_refusal_gives_the_line_for_every_event() {
             "add to .husky/post-rewrite:"
         ]
     );
+    facts.manager = Some(Manager::PreCommit);
+    let failure = plan_install(&facts).expect_err("refused");
+    assert!(!failure.blockers[0].message.contains("stdin"));
+    assert!(failure.blockers[2].message.contains("stdin"));
     facts.manager = Some(Manager::Lefthook);
     facts.manager_files = vec![".lefthook.yml".into()];
     assert_eq!(lines(&facts)[0].file, ".lefthook.yml");

@@ -2,20 +2,24 @@
 //! `core::hooks` decide, and carries the plan out. Needs no session and no store.
 
 use crate::core::failure::{Failure, Kind, Result};
-use crate::core::hooks::manager::{self, Manager};
+use crate::core::hooks::manager::Manager;
 use crate::core::hooks::{
-    self, Event, Facts, Found, GitVersion, HooksPath, Plan, Probe, Row, Saved, Setting, Slot,
-    Standing, Step, WorktreeEvent, config,
+    self, Event, Facts, Found, GitVersion, HooksPath, Plan, Saved, Setting, Slot, Standing, Step,
+    config,
 };
+use crate::env;
 use crate::git::config_file;
 use crate::git::run::{Captured, Run};
-use crate::{env, flow::hook};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+mod status;
+
+pub use status::status;
 
 /// The repository around the current folder, as far as hooks go.
 #[derive(Debug)]
@@ -36,7 +40,7 @@ pub fn read() -> Result<Repository> {
         .map_err(|error| Failure::internal("no_program", format!("{error}")))?
         .into_os_string()
         .into_vec();
-    let version = version()?;
+    let version = version(OsStr::new("git"))?;
     // The environment stays: GIT_DIR and GIT_WORK_TREE may be what names the repository.
     let here = |run: Run| run.cwd(&cwd);
     let common = here(Run::git(["rev-parse", "--git-common-dir"])).capture()?;
@@ -99,6 +103,7 @@ pub fn read() -> Result<Repository> {
             slots,
             manager,
             manager_files,
+            other_gits: other_gits(),
         },
     })
 }
@@ -167,107 +172,8 @@ pub fn describe(repository: &Repository, step: Step) -> String {
     }
 }
 
-/// The state of every event in every worktree, each proven by running git where that has no effect
-/// on anything but our own program.
-pub fn status(repository: &Repository) -> Result<Vec<Row>> {
-    let facts = &repository.facts;
-    let current = repository.top.as_deref().map(real);
-    let token = ulid::Ulid::generate().to_string();
-    let others: Vec<(OsString, &'static str)> = other_config_hooks()?
-        .into_iter()
-        .map(|name| {
-            let mut key = OsString::from("hook.");
-            key.push(name);
-            key.push(".enabled");
-            (key, "false")
-        })
-        .collect();
-    let mut rows = Vec::new();
-    for worktree in worktrees(repository)? {
-        // In the worktree that we stand in the environment names the repository; elsewhere it would
-        // name the wrong one.
-        let here = current == Some(real(&worktree));
-        let enter = |run: Run| {
-            let run = run.cwd(&worktree);
-            if here { run } else { run.scrubbed() }
-        };
-        let (dir, hooks_path) = hooks_dir(&worktree, &enter)?;
-        let first = if here { settings_in_environment() } else { 0 };
-        let overlay = |more: &[(OsString, &'static str)]| Overlay {
-            first,
-            settings: [others.as_slice(), more].concat(),
-        };
-        let (others, all_others) = (
-            overlay(&[]),
-            overlay(&[("core.hooksPath".into(), "/dev/null")]),
-        );
-        for slot in &facts.slots {
-            let seen = WorktreeEvent {
-                event: slot.event,
-                worktree: worktree.clone(),
-                version: facts.version,
-                config: slot.config,
-                config_file: repository.config_file.clone(),
-                here: found(&dir, slot.event, &repository.program)?,
-                dir: dir.clone(),
-                hooks_path: hooks_path.clone(),
-                own_dir: facts.own_dir.clone(),
-                own: slot.found,
-                saved: slot.saved,
-                line_in: line_in(&worktree, slot.event),
-            };
-            let probe = hooks::probe(&seen);
-            let answered = match &probe {
-                Probe::Known { .. } => None,
-                Probe::Shim => Some(ask(&enter, slot.event, &token, &others)?),
-                Probe::Config => Some(ask(&enter, slot.event, &token, &all_others)?),
-            };
-            rows.push(hooks::row(&seen, &probe, answered));
-        }
-    }
-    Ok(rows)
-}
-
-/// Has git run one event, and looks for our answer. `git hook run` reads no object, writes no ref and
-/// refreshes no index. The settings that `off` names are put on top for this one process, so that
-/// nobody else's hook runs.
-fn ask(enter: &impl Fn(Run) -> Run, event: Event, token: &str, off: &Overlay) -> Result<bool> {
-    let run = Run::git(["hook", "run", "--ignore-missing", event.name()]);
-    let captured = off
-        .put_on(enter(run).env(env::LOOPX_HOOK_PROBE, token))
-        .capture()?;
-    let answer = hook::probe_answer(token, event.name());
-    // git hands a hook's stdout on as stderr.
-    Ok([captured.stdout, captured.stderr].iter().any(|said| {
-        String::from_utf8_lossy(said)
-            .lines()
-            .any(|line| line == answer)
-    }))
-}
-
-/// Settings for one process. Through the environment: the name of a config hook may hold `=`, at
-/// which `git -c` would split.
-struct Overlay {
-    /// How many the environment holds already.
-    first: usize,
-    settings: Vec<(OsString, &'static str)>,
-}
-
-impl Overlay {
-    fn put_on(&self, mut run: Run) -> Run {
-        for (at, (key, value)) in self.settings.iter().enumerate() {
-            let at = self.first + at;
-            run = run
-                .env(format!("GIT_CONFIG_KEY_{at}"), key)
-                .env(format!("GIT_CONFIG_VALUE_{at}"), value);
-        }
-        let count = self.first + self.settings.len();
-        run.env(env::GIT_CONFIG_COUNT, count.to_string())
-    }
-}
-
-fn version() -> Result<GitVersion> {
-    let answer = Run::git(["--version"]).capture()?.line()?;
+fn version(git: &OsStr) -> Result<GitVersion> {
+    let answer = Run::program(git).args(["--version"]).capture()?.line()?;
     let answer = String::from_utf8_lossy(&answer);
     GitVersion::parse(&answer).ok_or_else(|| {
         Failure::internal(
@@ -275,6 +181,23 @@ fn version() -> Result<GitVersion> {
             format!("`git --version` answered `{answer}`"),
         )
     })
+}
+
+/// Every git in PATH behind the first one, with its version. A relative folder of PATH is passed
+/// over: what it holds depends on where we stand.
+fn other_gits() -> Vec<(PathBuf, GitVersion)> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for dir in env::path().into_iter().filter(|dir| dir.is_absolute()) {
+        let git = dir.join("git");
+        if git.is_file() && !seen.iter().any(|other| real(other) == real(&git)) {
+            seen.push(git);
+        }
+    }
+    let with_version = |git: PathBuf| {
+        let version = version(git.as_os_str()).ok()?;
+        Some((git, version))
+    };
+    seen.into_iter().skip(1).filter_map(with_version).collect()
 }
 
 /// Where git looks for hook files, and which setting says so.
@@ -310,74 +233,6 @@ fn is_tracked(top: &Path, dir: &Path) -> bool {
             .capture()
             .and_then(Captured::ok)
             .is_ok_and(|listed| !listed.is_empty())
-}
-
-/// Every worktree that is there, the main one first. A bare repository counts where it has none.
-fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
-    let listed = Run::git(["worktree", "list", "--porcelain", "-z"])
-        .capture()?
-        .ok()?;
-    let mut found = Vec::new();
-    let mut last: Option<PathBuf> = None;
-    let mut bare: Option<PathBuf> = None;
-    for field in listed.split(|&byte| byte == 0) {
-        if let Some(name) = field.strip_prefix(b"worktree ") {
-            found.extend(last.take());
-            last = Some(path(name.to_vec()));
-        } else if field == b"bare" {
-            bare = last.take();
-        }
-    }
-    found.extend(last);
-    // git lists the git directory where that is not `.git` in the worktree: a submodule, or
-    // `init --separate-git-dir`.
-    if let Some(main) = found.first_mut().filter(|main| !main.join(".git").exists()) {
-        let asked = || {
-            let run = Run::git(["rev-parse", "--show-toplevel"]).cwd(&*main);
-            run.scrubbed().capture().ok()?.line().ok().map(path)
-        };
-        let known = repository.top.clone().filter(|_| repository.in_main);
-        if let Some(top) = known.or_else(asked) {
-            *main = top;
-        }
-    }
-    found.retain(|worktree| worktree.is_dir());
-    if found.is_empty() {
-        found.extend(bare);
-    }
-    Ok(found)
-}
-
-fn settings_in_environment() -> usize {
-    env::var(env::GIT_CONFIG_COUNT)
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(0)
-}
-
-/// The names of all config hooks but ours, from every configuration file.
-fn other_config_hooks() -> Result<Vec<OsString>> {
-    let listed = Run::git([
-        "config",
-        "-z",
-        "--name-only",
-        "--get-regexp",
-        r"^hook\..*\.(event|command)$",
-    ])
-    .capture()?;
-    let listed = listed.ok().unwrap_or_default();
-    let ours = hooks::section_names();
-    let mut names: Vec<OsString> = listed
-        .split(|&byte| byte == 0)
-        .filter_map(|key| {
-            let key = key.strip_prefix(b"hook.")?;
-            let end = key.iter().rposition(|&byte| byte == b'.')?;
-            Some(OsStr::from_bytes(&key[..end]).to_owned())
-        })
-        .filter(|name| !ours.iter().any(|own| name == own.as_str()))
-        .collect();
-    names.sort();
-    names.dedup();
-    Ok(names)
 }
 
 /// What the local configuration file says under our names: keys and values.
@@ -480,16 +335,6 @@ fn existing(top: &Path, manager: Manager) -> Vec<String> {
         .collect();
     files.dedup();
     files
-}
-
-/// The manager's configuration file of a worktree that calls us on this event.
-fn line_in(top: &Path, event: Event) -> Option<String> {
-    Manager::ALL
-        .into_iter()
-        .flat_map(|manager| manager.files(event))
-        .find(|file| {
-            fs::read(top.join(file)).is_ok_and(|content| manager::calls_us(&content, event))
-        })
 }
 
 /// Gives the hook a second name before the first one is overwritten, so that there is no moment
