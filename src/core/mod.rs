@@ -3,6 +3,25 @@
 //! Nothing here may name git2, clap, files, processes, the environment or the clock: whoever calls
 //! brings the facts.
 
+pub mod artifact;
 pub mod failure;
+pub mod front;
+pub mod gate;
 pub mod hooks;
+pub mod id;
+pub mod markdown;
+pub mod op;
+pub mod pack;
+pub mod policy;
+pub mod review;
+pub mod session;
 pub mod spec;
+pub mod stage;
+
+/// The candidate that looks most like `word`, if one is close enough to be what was meant.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    similar::get_close_matches(word, &candidates, 1, 0.6)
+        .first()
+        .copied()
+}

@@ -1,0 +1,350 @@
+//! The files of a session: which there are, at which stage a person may change them, what an empty
+//! one looks like, and which sections must hold something.
+//!
+//! Knows names and rules only; reading and writing them is the business of `flow` and `store`.
+
+use super::failure::{Failure, Result};
+use super::id::SessionId;
+use super::stage::Stage;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A file of a session, by its path below the session's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Artifact {
+    Intent,
+    Spec,
+    Plan,
+    Architecture,
+    DevelopmentPlan,
+    TestPlan,
+    ExecutionRecord,
+    ReviewReport,
+    Proposal,
+    SpecDelta,
+    Design,
+    Tasks,
+    Slices,
+    ArtifactGraph,
+    AdrCandidate,
+}
+
+impl Artifact {
+    pub const ALL: [Artifact; 15] = [
+        Artifact::Intent,
+        Artifact::Spec,
+        Artifact::Plan,
+        Artifact::Architecture,
+        Artifact::DevelopmentPlan,
+        Artifact::TestPlan,
+        Artifact::ExecutionRecord,
+        Artifact::ReviewReport,
+        Artifact::Proposal,
+        Artifact::SpecDelta,
+        Artifact::Design,
+        Artifact::Tasks,
+        Artifact::Slices,
+        Artifact::ArtifactGraph,
+        Artifact::AdrCandidate,
+    ];
+
+    /// The four documents of the plan, in the order in which blockers name them.
+    pub const PLAN_DOCUMENTS: [Artifact; 4] = [
+        Artifact::Plan,
+        Artifact::Architecture,
+        Artifact::DevelopmentPlan,
+        Artifact::TestPlan,
+    ];
+
+    /// The change pack that a person writes, in the order in which blockers name it.
+    pub const CHANGE_PACK: [Artifact; 5] = [
+        Artifact::Proposal,
+        Artifact::SpecDelta,
+        Artifact::Design,
+        Artifact::Tasks,
+        Artifact::Slices,
+    ];
+
+    pub fn path(self) -> &'static str {
+        match self {
+            Artifact::Intent => "intent.md",
+            Artifact::Spec => "spec.md",
+            Artifact::Plan => "plan.md",
+            Artifact::Architecture => "architecture.md",
+            Artifact::DevelopmentPlan => "development-plan.md",
+            Artifact::TestPlan => "test-plan.md",
+            Artifact::ExecutionRecord => "execution-record.md",
+            Artifact::ReviewReport => "review-report.md",
+            Artifact::Proposal => "change/proposal.md",
+            Artifact::SpecDelta => "change/spec-delta.md",
+            Artifact::Design => "change/design.md",
+            Artifact::Tasks => "change/tasks.md",
+            Artifact::Slices => "change/slices.json",
+            Artifact::ArtifactGraph => "change/artifact-graph.json",
+            Artifact::AdrCandidate => "change/adr-candidate.md",
+        }
+    }
+
+    /// The name that blockers use: `missing_plan_artifact_<key>`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Artifact::Intent => "intent",
+            Artifact::Spec => "spec",
+            Artifact::Plan => "plan",
+            Artifact::Architecture => "architecture",
+            Artifact::DevelopmentPlan => "developmentPlan",
+            Artifact::TestPlan => "testPlan",
+            Artifact::ExecutionRecord => "executionRecord",
+            Artifact::ReviewReport => "reviewReport",
+            Artifact::Proposal => "proposal",
+            Artifact::SpecDelta => "specDelta",
+            Artifact::Design => "design",
+            Artifact::Tasks => "tasks",
+            Artifact::Slices => "slices",
+            Artifact::ArtifactGraph => "graph",
+            Artifact::AdrCandidate => "adrCandidate",
+        }
+    }
+
+    /// Finds an artifact by path, with or without `.md`/`.json` and the `change/` folder.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wanted = text.trim_start_matches("./");
+        let short = |path: &'static str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            name.split('.').next().unwrap_or(name)
+        };
+        Self::ALL
+            .into_iter()
+            .find(|a| {
+                let path = a.path();
+                let name = path.rsplit('/').next().unwrap_or(path);
+                wanted == path || wanted == name || wanted == short(path) || wanted == a.key()
+            })
+            .ok_or_else(|| {
+                let known: Vec<&str> = Self::ALL.iter().map(|a| a.path()).collect();
+                let near = super::nearest(wanted, known.iter().copied());
+                let failure = Failure::not_found(
+                    "artifact_unknown",
+                    format!(
+                        "no artifact is named `{text}`; expected one of {}",
+                        known.join(", ")
+                    ),
+                );
+                match near {
+                    Some(near) => failure.help(format!("git loopx cat {near}")),
+                    None => failure,
+                }
+            })
+    }
+
+    /// Whether a person may change it while the session is at `stage`. What an approval covered can
+    /// change again only after a rollback, so that "approved" keeps meaning this content.
+    pub fn is_open_at(self, stage: Stage) -> bool {
+        match self {
+            Artifact::Intent | Artifact::ArtifactGraph | Artifact::AdrCandidate => false,
+            Artifact::Spec => matches!(stage, Stage::Clarify | Stage::Plan),
+            Artifact::Plan
+            | Artifact::Architecture
+            | Artifact::DevelopmentPlan
+            | Artifact::TestPlan
+            | Artifact::Proposal
+            | Artifact::SpecDelta
+            | Artifact::Design
+            | Artifact::Slices => stage == Stage::Plan,
+            Artifact::Tasks => matches!(stage, Stage::Plan | Stage::Build),
+            Artifact::ExecutionRecord => matches!(stage, Stage::Build | Stage::Review),
+            Artifact::ReviewReport => stage == Stage::Review,
+        }
+    }
+
+    /// The sections (level-2 headings) that must hold something besides comments.
+    pub fn required_sections(self) -> &'static [&'static str] {
+        match self {
+            Artifact::Spec => &[
+                "Desired outcome",
+                "Non-goals",
+                "Decision boundaries",
+                "Success criteria",
+            ],
+            Artifact::Plan => &["Approach", "Acceptance criteria"],
+            Artifact::Architecture => &["Structure"],
+            Artifact::DevelopmentPlan => &["Steps"],
+            Artifact::TestPlan => &["Verification"],
+            Artifact::ExecutionRecord => &["Changes"],
+            Artifact::Proposal => &["Why", "What changes"],
+            Artifact::Design => &["Decision"],
+            Artifact::Tasks => &["Tasks"],
+            _ => &[],
+        }
+    }
+}
+
+impl fmt::Display for Artifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.path())
+    }
+}
+
+impl From<Artifact> for String {
+    fn from(artifact: Artifact) -> String {
+        artifact.path().to_owned()
+    }
+}
+
+impl TryFrom<String> for Artifact {
+    type Error = Failure;
+    fn try_from(path: String) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|a| a.path() == path)
+            .ok_or_else(|| {
+                Failure::usage(
+                    "artifact_unknown",
+                    format!("no artifact has the path `{path}`"),
+                )
+            })
+    }
+}
+
+/// What a template is filled with.
+#[derive(Clone, Copy, Debug)]
+pub struct TemplateInput<'a> {
+    pub id: &'a SessionId,
+    pub title: &'a str,
+    pub intent: &'a str,
+    /// Spec domains that the clarified spec names; `general` where it names none.
+    pub domains: &'a [String],
+}
+
+impl Artifact {
+    /// The text that a person starts from. Guidance stands in comments, which count as nothing.
+    pub fn template(self, input: TemplateInput<'_>) -> String {
+        let TemplateInput {
+            id,
+            title,
+            intent,
+            domains,
+        } = input;
+        match self {
+            Artifact::Intent => format!("{}\n", intent.trim_end()),
+            Artifact::Spec => format!(
+                "---\n\
+                 unresolved_ambiguity_count: 1\n\
+                 current_round: 0\n\
+                 ambiguity_score: 1.0\n\
+                 non_goals_resolved: false\n\
+                 decision_boundaries_resolved: false\n\
+                 pressure_pass_complete: false\n\
+                 target_domains: []\n\
+                 ---\n\
+                 # {title}\n\n\
+                 ## Desired outcome\n\n<!-- What is true for whom when this is done? -->\n\n\
+                 ## Open questions\n\n- [ ] A-1: What is not decided yet?\n\n\
+                 ## In scope\n\n<!-- What changes. -->\n\n\
+                 ## Non-goals\n\n<!-- What must not change, and what is left for later. -->\n\n\
+                 ## Decision boundaries\n\n<!-- What the builder may decide alone, and what needs an answer. -->\n\n\
+                 ## Success criteria\n\n<!-- How anybody can tell that it works. -->\n\n\
+                 ## Execution inputs\n\n<!-- Files, commands, data that the work needs, one bullet each. TBD blocks. -->\n\n\
+                 ## Assumptions and risks\n\n<!-- What was taken for granted; what may go wrong. -->\n"
+            ),
+            Artifact::Plan => "---\n\
+                 scope: []\n\
+                 acceptance_criteria_testable: false\n\
+                 verification_steps_resolved: false\n\
+                 ---\n\
+                 # Plan\n\n\
+                 ## Approach\n\n<!-- What is done, in which order, and why this way. -->\n\n\
+                 ## Options considered\n\n<!-- What else was possible, and why not. -->\n\n\
+                 ## Acceptance criteria\n\n<!-- One bullet each; each can be checked by a command or a look. -->\n"
+                .to_owned(),
+            Artifact::Architecture => "# Architecture\n\n\
+                 ## Structure\n\n<!-- Which parts are touched, what each owns, what flows between them. -->\n\n\
+                 ## Trade-offs\n\n<!-- The strongest objection, and the answer. -->\n"
+                .to_owned(),
+            Artifact::DevelopmentPlan => "# Development plan\n\n\
+                 ## Steps\n\n<!-- Small steps, each of which leaves everything working. -->\n"
+                .to_owned(),
+            Artifact::TestPlan => "# Test plan\n\n\
+                 ## Verification\n\n<!-- Which command proves which criterion. -->\n"
+                .to_owned(),
+            Artifact::Proposal => format!(
+                "# {title}\n\n## Why\n\n<!-- The problem, in two sentences. -->\n\n\
+                 ## What changes\n\n<!-- One bullet per spec domain. -->\n"
+            ),
+            Artifact::SpecDelta => spec_delta_template(domains),
+            Artifact::Design => "# Design\n\n\
+                 ## Decision\n\n<!-- What was decided; this becomes the decision record. -->\n\n\
+                 ## Consequences\n\n<!-- What gets easier, what gets harder. -->\n"
+                .to_owned(),
+            Artifact::Tasks => "# Tasks\n\n## Tasks\n\n<!-- - [ ] 1.1 One line a task -->\n".to_owned(),
+            Artifact::Slices => "[]\n".to_owned(),
+            Artifact::ExecutionRecord => "---\n\
+                 planned_scope: []\n\
+                 implemented_scope: []\n\
+                 remaining_scope: []\n\
+                 completion_claim: full\n\
+                 ---\n\
+                 # Execution record\n\n\
+                 ## Changes\n\n<!-- What was done. Evidence is what `git loopx run` recorded; words here prove nothing. -->\n\n\
+                 ## Limitations\n\n<!-- What is known not to work. -->\n"
+                .to_owned(),
+            Artifact::ReviewReport => format!(
+                "# Review of {id}\n\n## Findings\n\n<!-- What a maintainer has to know. -->\n\n\
+                 ## Architecture\n\n<!-- Does the change leave the house in order? -->\n"
+            ),
+            Artifact::ArtifactGraph | Artifact::AdrCandidate => String::new(),
+        }
+    }
+}
+
+fn spec_delta_template(domains: &[String]) -> String {
+    let general = ["general".to_owned()];
+    let domains = if domains.is_empty() {
+        &general[..]
+    } else {
+        domains
+    };
+    let mut out = String::new();
+    for domain in domains {
+        out.push_str(&format!(
+            "# Domain: {domain}\n\n\
+             <!-- Sections: ADDED, MODIFIED, REMOVED, RENAMED Requirements. Keep those that you need:\n\n\
+             ## ADDED Requirements\n\n\
+             ### Requirement: NAME\n\
+             The system SHALL ...\n\n\
+             #### Scenario: NAME\n\
+             - **WHEN** ...\n\
+             - **THEN** ...\n\
+             -->\n\n"
+        ));
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Artifact, Stage};
+
+    #[test]
+    fn artifacts_are_found_by_path_name_and_stem() {
+        for (text, artifact) in [
+            ("spec.md", Artifact::Spec),
+            ("spec", Artifact::Spec),
+            ("change/slices.json", Artifact::Slices),
+            ("spec-delta", Artifact::SpecDelta),
+        ] {
+            assert_eq!(Artifact::parse(text), Ok(artifact));
+        }
+        assert!(Artifact::parse("../spec.md").is_err());
+    }
+
+    #[test]
+    fn what_an_approval_covered_is_closed_afterwards() {
+        assert!(Artifact::Spec.is_open_at(Stage::Clarify));
+        assert!(!Artifact::Spec.is_open_at(Stage::Build));
+        assert!(Artifact::ALL.iter().all(|a| !a.is_open_at(Stage::Done)));
+    }
+}

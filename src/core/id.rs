@@ -1,0 +1,305 @@
+//! Names that are parsed once at the edge: session ids, object ids, operation ids, people.
+//!
+//! Each has a private field and one parser, so that a value in hand is a valid one.
+
+use super::failure::{Failure, Result};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use unicode_normalization::UnicodeNormalization;
+
+/// A session's name: `[a-z0-9][a-z0-9-]{0,62}`, never a name that Windows reserves.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(String);
+
+const MAX_ID: usize = 63;
+/// Device names that Windows reserves in every folder.
+const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+impl SessionId {
+    /// Takes an id that is already in its final form.
+    pub fn parse(text: &str) -> Result<Self> {
+        let valid = !text.is_empty()
+            && text.len() <= MAX_ID
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !text.starts_with('-');
+        if !valid {
+            return Err(Failure::usage(
+                "session_id_invalid",
+                format!("expected a session id like `auth-timeout` (a-z, 0-9, -; at most {MAX_ID}), found `{text}`"),
+            )
+            .help("`git loopx list` shows the ids"));
+        }
+        if is_reserved(text) {
+            return Err(Failure::usage(
+                "session_id_reserved",
+                format!("`{text}` is a device name on Windows and cannot be a session id"),
+            )
+            .help(format!("git loopx start {text}-change")));
+        }
+        Ok(SessionId(text.to_owned()))
+    }
+
+    /// Folds what a person typed into an id: lower case, every run of anything else to `-`. Where
+    /// letters of another script are dropped, or the name is too long, a hash of the whole name is
+    /// added, so that two names never share a record.
+    pub fn fold(name: &str) -> Result<Self> {
+        let whole: String = name.trim().nfc().collect::<String>().to_lowercase();
+        let mut slug = String::new();
+        let mut lost = false;
+        for c in whole.chars() {
+            if c.is_ascii_alphanumeric() {
+                slug.push(c);
+            } else {
+                lost |= c.is_alphanumeric();
+                if !slug.ends_with('-') && !slug.is_empty() {
+                    slug.push('-');
+                }
+            }
+        }
+        let mut slug = slug.trim_end_matches('-').to_owned();
+        if slug.is_empty() && !lost {
+            return Err(Failure::usage(
+                "session_name_required",
+                format!("expected a name with at least one letter or digit, found `{name}`"),
+            )
+            .help("git loopx start \"Session timeout\""));
+        }
+        if lost || slug.len() > MAX_ID {
+            slug.truncate(MAX_ID - 9);
+            let slug = slug.trim_end_matches('-');
+            let separator = if slug.is_empty() { "s" } else { "-" };
+            return Self::parse(&format!("{slug}{separator}{:08x}", fnv1a(&whole)));
+        }
+        Self::parse(&slug)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_reserved(name: &str) -> bool {
+    let numbered = |prefix: &str| {
+        name.strip_prefix(prefix)
+            .is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
+    };
+    RESERVED.contains(&name) || numbered("com") || numbered("lpt")
+}
+
+/// FNV-1a, 32 bits (draft-eastlake-fnv): small, stable, and collisions only matter within one repository,
+/// where `start` refuses an id that is taken.
+fn fnv1a(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = Failure;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> String {
+        id.0
+    }
+}
+
+/// The name of a git object in hexadecimal: 40 digits, or 64 in a SHA-256 repository.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Oid(String);
+
+impl Oid {
+    pub fn parse(text: &str) -> Result<Self> {
+        let valid = matches!(text.len(), 40 | 64)
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if valid {
+            Ok(Oid(text.to_owned()))
+        } else {
+            Err(Failure::usage(
+                "object_id_invalid",
+                format!("expected an object id of 40 or 64 hexadecimal digits, found `{text}`"),
+            ))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first ten digits, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Oid {
+    type Error = Failure;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Oid> for String {
+    fn from(oid: Oid) -> String {
+        oid.0
+    }
+}
+
+/// The random, time-sortable name of an operation: a ULID in lower case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OpId(String);
+
+impl OpId {
+    pub fn parse(text: &str) -> Result<Self> {
+        let valid = text.len() == 26
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+        if valid {
+            Ok(OpId(text.to_owned()))
+        } else {
+            Err(Failure::usage(
+                "operation_id_invalid",
+                format!("expected an operation id of 26 letters and digits, found `{text}`"),
+            ))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for OpId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for OpId {
+    type Error = Failure;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<OpId> for String {
+    fn from(id: OpId) -> String {
+        id.0
+    }
+}
+
+/// Who did something, as git names people.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Person {
+    pub name: String,
+    pub email: String,
+}
+
+impl Person {
+    /// Reads `Name <email>`; what has no angle brackets is all name.
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        match text.rsplit_once('<') {
+            Some((name, rest)) => Person {
+                name: name.trim().to_owned(),
+                email: rest.trim_end_matches('>').trim().to_owned(),
+            },
+            None => Person {
+                name: text.to_owned(),
+                email: String::new(),
+            },
+        }
+    }
+
+    /// Whether two entries name one person: the same address or the same name, whatever the letter
+    /// case. A shared name counts too: the cost of a false "same" is one more reviewer.
+    pub fn is_same(&self, other: &Person) -> bool {
+        let same = |a: &str, b: &str| {
+            !a.trim().is_empty() && a.trim().to_lowercase() == b.trim().to_lowercase()
+        };
+        same(&self.email, &other.email) || same(&self.name, &other.name)
+    }
+}
+
+impl fmt::Display for Person {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.email.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{} <{}>", self.name, self.email)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Person, SessionId};
+
+    #[test]
+    fn names_fold_to_ids() {
+        for (name, id) in [
+            ("My Flow", "my-flow"),
+            ("../../etc/x", "etc-x"),
+            ("  auth--timeout ", "auth-timeout"),
+            ("COM10", "com10"),
+        ] {
+            assert_eq!(SessionId::fold(name).expect(name).as_str(), id);
+        }
+    }
+
+    #[test]
+    fn names_without_a_usable_character_and_device_names_are_refused() {
+        for name in ["", "   ", "../..", "---", "CON", "com1", "lpt9"] {
+            assert!(SessionId::fold(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_in_other_scripts_get_their_own_stable_ids() {
+        let login = SessionId::fold("登录 v2").expect("fold");
+        let logout = SessionId::fold("登出 v2").expect("fold");
+        assert_ne!(login, logout);
+        assert_eq!(login, SessionId::fold("登录 v2").expect("fold"));
+        assert!(SessionId::fold("登录").is_ok());
+    }
+
+    #[test]
+    fn long_names_that_differ_late_stay_apart() {
+        let a = SessionId::fold(&format!("{}a", "x".repeat(90))).expect("fold");
+        let b = SessionId::fold(&format!("{}b", "x".repeat(90))).expect("fold");
+        assert_ne!(a, b);
+        assert!(a.as_str().len() <= 63);
+    }
+
+    #[test]
+    fn one_person_under_two_spellings_is_the_same() {
+        let a = Person::parse("Ada L <Ada@Example.org>");
+        assert!(a.is_same(&Person::parse("someone <ada@example.org>")));
+        assert!(a.is_same(&Person::parse("ADA L <other@example.org>")));
+        assert!(!a.is_same(&Person::parse("Bob <bob@example.org>")));
+        assert!(!Person::parse("<>").is_same(&Person::parse("<>")));
+    }
+}

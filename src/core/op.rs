@@ -1,0 +1,414 @@
+//! What can happen to a session. One operation is one command is one commit; its file is written once
+//! and never changed (design 2).
+//!
+//! The serde names are the format: a golden file holds them.
+
+use super::artifact::Artifact;
+use super::failure::{Failure, Result};
+use super::id::{Oid, OpId, Person};
+use super::stage::{Stage, Transition};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The number in every operation and state file. A larger one was written by a newer program.
+pub const FORMAT: u32 = 1;
+
+/// One thing that happened: who, when, why, what, and on which content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Operation {
+    pub format: u32,
+    /// Lamport number: one more than the largest that the writer had seen.
+    pub seq: u64,
+    pub op: OpId,
+    /// RFC 3339, from git's clock. Informative: order comes from `seq` and `op`.
+    pub at: String,
+    pub by: Person,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Artifacts that this operation changed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub writes: BTreeMap<Artifact, Write>,
+    /// Requirements that were touched for the first time, with what they were written against.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<RequirementBase>,
+    pub event: Event,
+}
+
+/// The change of one artifact: from which blob to which. `None` is "not there".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Write {
+    pub from: Option<Oid>,
+    pub to: Option<Oid>,
+}
+
+/// What one requirement of a delta was written against. Recorded, never guessed (design 6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequirementBase {
+    pub domain: String,
+    /// The requirement's name, folded as the spec engine looks it up.
+    pub requirement: String,
+    /// The commit of the code branch, where there was one.
+    pub commit: Option<Oid>,
+    /// The spec file there, where there was one.
+    pub blob: Option<Oid>,
+}
+
+/// The events. Each variant is named by what happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    Started {
+        uid: String,
+        title: String,
+        profile: Profile,
+        branch: Option<String>,
+        /// The commit that the change starts from; policy and the review's range begin there.
+        base: Option<Oid>,
+    },
+    /// Artifacts changed, nothing else.
+    Saved,
+    Bound {
+        branch: String,
+    },
+    /// A round of clarification ended; the artifacts say how.
+    Clarified {
+        profile: Profile,
+    },
+    Approved {
+        transition: Transition,
+        /// Tree of exactly the artifacts that the gate judged.
+        content: Oid,
+        files: BTreeMap<Artifact, Oid>,
+        /// The code tree, where the gate judged code.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<Oid>,
+        /// review->done, with everybody's approval that policy asks for: the stage moves here.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        completes: bool,
+    },
+    /// A stage's command consumed its approval and moved the session.
+    Entered {
+        transition: Transition,
+        /// The declared scope, at plan->build.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scope: Vec<String>,
+    },
+    /// A new draft of the plan after a critic who did not approve.
+    Drafted,
+    /// One of the two lanes of the plan's consensus loop gave its view.
+    PlanReviewed {
+        lane: PlanLane,
+        verdict: PlanVerdict,
+        findings: Vec<String>,
+        /// The plan that was judged.
+        files: BTreeMap<Artifact, Oid>,
+    },
+    /// A named person raised a cap.
+    Extended {
+        stage: Stage,
+        by: u32,
+    },
+    LaneReported {
+        lane: Lane,
+        status: LaneStatus,
+        summary: String,
+        /// The code that the report is about.
+        tree: Oid,
+    },
+    Delegated {
+        delegation: Delegation,
+    },
+    /// git loopx ran a command itself.
+    Ran {
+        evidence: Evidence,
+    },
+    Waived {
+        task: String,
+    },
+    /// A build iteration ended with what was found.
+    Audited {
+        tree: Oid,
+        blockers: Vec<String>,
+        no_deslop: bool,
+    },
+    Reviewed {
+        verdict: Verdict,
+    },
+    Abandoned,
+    /// The state before `undone` was restored.
+    Undone {
+        undone: OpId,
+    },
+    Archived {
+        /// The commit on the code branch that carries the result.
+        commit: Option<Oid>,
+        target: String,
+        /// `yyyy-mm`.
+        month: String,
+    },
+}
+
+impl Event {
+    /// The word of the `Loopx-Event` trailer.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Event::Started { .. } => "start",
+            Event::Saved => "save",
+            Event::Bound { .. } => "use",
+            Event::Clarified { .. } => "clarify",
+            Event::Approved { .. } => "approve",
+            Event::Entered { transition, .. } => transition.to().as_str(),
+            Event::Drafted => "draft",
+            Event::PlanReviewed { .. } => "plan-review",
+            Event::Extended { .. } => "extend",
+            Event::LaneReported { .. } => "report",
+            Event::Delegated { .. } => "delegate",
+            Event::Ran { .. } => "evidence",
+            Event::Waived { .. } => "waive",
+            Event::Audited { .. } => "audit",
+            Event::Reviewed { .. } => "verdict",
+            Event::Abandoned => "abandon",
+            Event::Undone { .. } => "undo",
+            Event::Archived { .. } => "archive",
+        }
+    }
+}
+
+macro_rules! vocabulary {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$vmeta])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word),+
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = Failure;
+            /// An unknown word is an error: nothing fails open.
+            fn from_str(text: &str) -> Result<Self> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(Failure::usage(
+                        "word_unknown",
+                        format!("expected one of {}, found `{text}`", Self::WORDS.join(", ")),
+                    )),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+vocabulary!(
+    /// How thoroughly a session is clarified.
+    Profile { Standard = "standard", Deep = "deep" }
+);
+
+impl Profile {
+    /// The highest ambiguity score that passes.
+    pub fn threshold(self) -> f64 {
+        match self {
+            Profile::Standard => 0.2,
+            Profile::Deep => 0.1,
+        }
+    }
+
+    /// The rounds that are allowed before somebody raises the cap.
+    pub fn max_rounds(self) -> u32 {
+        match self {
+            Profile::Standard => 15,
+            Profile::Deep => 25,
+        }
+    }
+}
+
+vocabulary!(PlanLane { Architect = "architect", Critic = "critic" });
+vocabulary!(
+    /// The architect answers `approve` or `iterate`; the critic also `reject`.
+    PlanVerdict { Approve = "approve", Iterate = "iterate", Reject = "reject" }
+);
+vocabulary!(
+    /// The lanes of a build that a person reports on. Verification and regression are computed from evidence.
+    Lane { Execution = "execution", Architect = "architect", Deslop = "deslop" }
+);
+vocabulary!(LaneStatus {
+    Complete = "complete",
+    Incomplete = "incomplete",
+    Failed = "failed",
+    Blocked = "blocked",
+    Skipped = "skipped",
+});
+vocabulary!(DelegationStatus {
+    Pending = "pending",
+    Active = "active",
+    Complete = "complete",
+    Failed = "failed",
+    Blocked = "blocked",
+    Skipped = "skipped",
+});
+vocabulary!(CodeVerdict { Approve = "approve", RequestChanges = "request-changes" });
+vocabulary!(
+    /// What the architecture lane of a review found.
+    Smell { Pass = "pass", Warn = "warn", Block = "block" }
+);
+vocabulary!(
+    /// Where a review sends the session back to.
+    Target { Build = "build", Plan = "plan", Clarify = "clarify" }
+);
+vocabulary!(
+    /// How much a finding weighs. `critical` and `high` cannot stand beside an approval.
+    Severity { Critical = "critical", High = "high", Medium = "medium", Low = "low", Info = "info" }
+);
+vocabulary!(Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" });
+
+impl Target {
+    /// The rollback that leads there.
+    pub fn transition(self) -> Transition {
+        match self {
+            Target::Build => Transition::ReviewToBuild,
+            Target::Plan => Transition::ReviewToPlan,
+            Target::Clarify => Transition::ReviewToClarify,
+        }
+    }
+}
+
+/// Work that was handed to somebody else. Blocking and not closed, it holds the hand-off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegation {
+    pub id: String,
+    pub role: String,
+    pub status: DelegationStatus,
+    pub blocking: bool,
+    pub summary: String,
+}
+
+impl Delegation {
+    pub fn is_open(&self) -> bool {
+        self.blocking
+            && !matches!(
+                self.status,
+                DelegationStatus::Complete | DelegationStatus::Skipped
+            )
+    }
+}
+
+/// The record of a command that git loopx itself ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// `test`, `lint`, `regression`, ...: free, but one word.
+    pub what: String,
+    /// The slice or task that it verifies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    pub argv: Vec<String>,
+    /// The exit code; `None` when a signal ended it or it could not be started.
+    pub exit: Option<i32>,
+    pub started: String,
+    pub millis: u64,
+    /// The content of the worktree as a tree id, so that committing the same content keeps the evidence.
+    pub tree: Oid,
+    /// Whether the command left the worktree as it found it.
+    pub tree_kept: bool,
+    /// The git blob id of the whole output, and its size.
+    pub output: Oid,
+    pub output_bytes: u64,
+    /// Whether the stored log was cut.
+    pub truncated: bool,
+}
+
+impl Evidence {
+    pub fn passed(&self) -> bool {
+        self.exit == Some(0)
+    }
+
+    /// Two runs of one thing: the later one counts.
+    pub fn is_rerun_of(&self, other: &Evidence) -> bool {
+        self.what == other.what && self.task == other.task && self.argv == other.argv
+    }
+}
+
+/// Why a reviewer is not independent of what was reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependence {
+    pub role: Role,
+    pub person: Person,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewFinding {
+    pub severity: Severity,
+    pub text: String,
+}
+
+/// What a reviewer said of `base..head`, bound to the tree that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub verdict: CodeVerdict,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    pub architecture: Smell,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture_target: Option<Target>,
+    pub findings: Vec<ReviewFinding>,
+    pub base: Option<Oid>,
+    pub head: Option<Oid>,
+    /// The code tree that was reviewed.
+    pub tree: Oid,
+    pub commits: u32,
+    /// Empty when the reviewer is independent of the range.
+    pub dependence: Vec<Dependence>,
+}
+
+impl Operation {
+    /// Reads an operation file.
+    pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
+        parse_json(bytes, path)
+    }
+
+    /// The file's bytes: indented, one final newline.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        to_json(self)
+    }
+
+    /// The file's name: zero-padded so that names sort as operations do.
+    pub fn file_name(&self) -> String {
+        format!("{:08}-{}.json", self.seq, self.op)
+    }
+}
+
+/// Parses one of our own files, naming the line where it is broken.
+pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Failure::internal(
+            "record_damaged",
+            format!(
+                "{path}:{}:{}: not a record of git loopx: {error}",
+                error.line(),
+                error.column()
+            ),
+        )
+        .help("git loopx fsck --repair")
+    })
+}
+
+pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}

@@ -1,0 +1,311 @@
+//! `loopx.toml`: the shared policy, typed. Unknown keys are errors that name the nearest known one.
+//!
+//! Which version of the file counts (the base's, never the change's) is decided by the caller.
+
+use super::failure::{Failure, Result};
+use super::id::Person;
+use super::op::Lane;
+use super::stage::Transition;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The file's name at the top of the code branch.
+pub const FILE: &str = "loopx.toml";
+
+/// Everything that a team can decide together.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    pub paths: Paths,
+    pub gates: Gates,
+    pub approve: Approve,
+    pub review: ReviewPolicy,
+    pub build: BuildPolicy,
+    pub artifacts: ArtifactPolicy,
+}
+
+/// Where results live on the code branch.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Paths {
+    pub specs: String,
+    pub adr: String,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Paths {
+            specs: "specs".into(),
+            adr: "docs/adr".into(),
+        }
+    }
+}
+
+/// What hooks and `verify` allow.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gates {
+    /// Paths that every stage may commit.
+    pub always_allow: Vec<String>,
+    /// A path outside the declared scope of a build.
+    pub out_of_scope: Strictness,
+    /// Branches that take a push only when the session is done and the approval covers the tree.
+    pub protected: Vec<String>,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Gates {
+            always_allow: ["specs/**", "docs/**", "*.md", "loopx.toml"]
+                .map(String::from)
+                .to_vec(),
+            out_of_scope: Strictness::Warn,
+            protected: Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strictness {
+    Warn,
+    Refuse,
+}
+
+/// Who may approve.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Approve {
+    /// Globs over `Name <email>`: identities (agents) that cannot approve.
+    pub deny: Vec<String>,
+    /// Distinct people that a transition needs, 1 where nothing is said.
+    pub required: BTreeMap<Transition, u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReviewPolicy {
+    pub independence: Independence,
+}
+
+/// What to do with a reviewer who wrote part of what is reviewed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Independence {
+    /// Record it, and say so in every view: a single developer must be able to work.
+    #[default]
+    Record,
+    Require,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BuildPolicy {
+    /// Lanes that must be reported before a build can be handed to review.
+    pub lanes: Vec<Lane>,
+    /// Whether a build needs a `--kind regression` run that passed.
+    pub regression: bool,
+}
+
+impl Default for BuildPolicy {
+    fn default() -> Self {
+        BuildPolicy {
+            lanes: vec![Lane::Execution],
+            regression: false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArtifactPolicy {
+    pub language: Language,
+    /// The largest artifact, in bytes.
+    pub max_bytes: u64,
+}
+
+impl Default for ArtifactPolicy {
+    fn default() -> Self {
+        ArtifactPolicy {
+            language: Language::Off,
+            max_bytes: 1024 * 1024,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    Off,
+    Zh,
+}
+
+impl Policy {
+    /// Reads the file; `label` names it in errors.
+    pub fn parse(text: &str, label: &str) -> Result<Self> {
+        let policy: Policy = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| {
+                text[..span.start.min(text.len())].matches('\n').count() + 1
+            });
+            Failure::usage(
+                "policy_invalid",
+                format!("{label}:{line}: {}", error.message().trim()),
+            )
+            .help("mend the file on the branch that the session starts from, or remove the line")
+        })?;
+        policy.allowed()?;
+        policy.denied()?;
+        for (name, path) in [
+            ("paths.specs", &policy.paths.specs),
+            ("paths.adr", &policy.paths.adr),
+        ] {
+            if !is_inside(path) {
+                return Err(Failure::usage(
+                    "policy_invalid",
+                    format!(
+                        "{label}: {name}: expected a folder inside the repository, found `{path}`"
+                    ),
+                ));
+            }
+        }
+        Ok(policy)
+    }
+
+    /// The paths that every stage may commit.
+    pub fn allowed(&self) -> Result<Globs> {
+        Globs::new(&self.gates.always_allow)
+    }
+
+    fn denied(&self) -> Result<Globs> {
+        Globs::new(&self.approve.deny)
+    }
+
+    /// Whether policy bars this person from approving.
+    pub fn denies(&self, person: &Person) -> bool {
+        self.denied().is_ok_and(|globs| {
+            globs.matches(&person.to_string())
+                || globs.matches(&person.email)
+                || globs.matches(&person.name)
+        })
+    }
+
+    /// Distinct people that must approve a transition.
+    pub fn required(&self, transition: Transition) -> usize {
+        self.approve
+            .required
+            .get(&transition)
+            .map_or(1, |&n| (n as usize).max(1))
+    }
+}
+
+/// A relative path with no `..`, no drive and no empty part.
+pub fn is_inside(path: &str) -> bool {
+    !path.is_empty()
+        && !path.starts_with('/')
+        && !path.contains('\\')
+        && !path.contains(':')
+        && path
+            .split('/')
+            .all(|part| !part.is_empty() && part != "." && part != ".." && part != ".git")
+}
+
+/// Path patterns: `*` stays within a folder, `**` does not, and a pattern without a slash matches at
+/// any depth (as in gitignore).
+#[derive(Clone, Debug)]
+pub struct Globs(GlobSet);
+
+impl Globs {
+    pub fn new(patterns: &[String]) -> Result<Self> {
+        let mut builder = GlobSetBuilder::new();
+        for pattern in patterns {
+            let invalid = |error: globset::Error| {
+                Failure::usage(
+                    "pattern_invalid",
+                    format!("`{pattern}` is not a path pattern: {}", error.kind()),
+                )
+            };
+            let anchored = pattern.trim_start_matches('/');
+            let build = |text: &str| {
+                globset::GlobBuilder::new(text)
+                    .literal_separator(true)
+                    .build()
+            };
+            builder.add(build(anchored).map_err(invalid)?);
+            if !pattern.contains('/') {
+                builder.add(build(&format!("**/{anchored}")).map_err(invalid)?);
+            }
+            // A folder covers what is in it.
+            builder.add(
+                Glob::new(&format!("{}/**", anchored.trim_end_matches('/'))).map_err(invalid)?,
+            );
+        }
+        builder
+            .build()
+            .map(Globs)
+            .map_err(|error| Failure::usage("pattern_invalid", error.to_string()))
+    }
+
+    pub fn matches(&self, path: &str) -> bool {
+        self.0.is_match(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Globs, Policy, Strictness, is_inside};
+    use crate::core::id::Person;
+
+    #[test]
+    fn a_file_sets_what_it_names_and_defaults_hold_for_the_rest() {
+        let policy = Policy::parse(
+            "[gates]\nout_of_scope = \"refuse\"\n[approve]\ndeny = [\"*bot*\"]\nrequired = { \"plan->build\" = 2 }\n",
+            "loopx.toml",
+        )
+        .expect("parse");
+        assert_eq!(policy.gates.out_of_scope, Strictness::Refuse);
+        assert_eq!(policy.paths.specs, "specs");
+        assert!(policy.denies(&Person::parse("agent-bot <a@b>")));
+        assert!(!policy.denies(&Person::parse("Ada <a@b>")));
+        assert_eq!(
+            policy.required(crate::core::stage::Transition::PlanToBuild),
+            2
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_or_word_is_an_error_with_its_line() {
+        for (text, line) in [
+            ("[gates]\nalways_alow = []\n", 2),
+            ("\n[gates]\nout_of_scope = \"maybe\"\n", 3),
+            ("[paths]\nspecs = 3\n", 2),
+        ] {
+            let failure = Policy::parse(text, "loopx.toml").expect_err(text);
+            assert!(
+                failure.message.starts_with(&format!("loopx.toml:{line}:")),
+                "{failure}"
+            );
+        }
+        assert!(Policy::parse("[paths]\nspecs = \"../x\"\n", "loopx.toml").is_err());
+    }
+
+    #[test]
+    fn patterns_match_as_in_gitignore() {
+        let patterns = |p: &str| Globs::new(&[p.to_owned()]).expect("pattern");
+        assert!(patterns("*.md").matches("a/b/README.md"));
+        assert!(patterns("specs/**").matches("specs/a/spec.md"));
+        assert!(!patterns("specs/**").matches("src/specs/a"));
+        assert!(patterns("src").matches("src/a/b.rs"));
+        assert!(!patterns("src/*.rs").matches("src/a/b.rs"));
+    }
+
+    #[test]
+    fn folders_outside_the_repository_are_seen() {
+        for path in [
+            "", "/etc", "../x", "a/../b", "C:/x", "a\\b", "a//b", ".git/x",
+        ] {
+            assert!(!is_inside(path), "{path}");
+        }
+        assert!(is_inside("docs/adr"));
+    }
+}

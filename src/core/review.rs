@@ -1,0 +1,313 @@
+//! What a review comes to: the execution record's scope gate, and the precedence of findings.
+//!
+//! The reviewer's word is a fact; the outcome is computed from it and from the artifacts as they are
+//! now, so that an approval cannot outlive its ground. Source: reference stage-runtime, sections 8, 9.
+
+use super::artifact::Artifact;
+use super::failure::Blocker;
+use super::front::{Fault, FrontMatter};
+use super::markdown;
+use super::op::{CodeVerdict, Smell, Target, Verdict};
+use serde::Serialize;
+
+/// The scope that an execution record declares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    pub planned: Vec<String>,
+    pub implemented: Vec<String>,
+    pub remaining: Vec<String>,
+    pub claim: Option<String>,
+}
+
+/// Reads the scope fields of an execution record.
+pub fn scope(text: &str) -> Result<Scope, Fault> {
+    let front = FrontMatter::parse(text)?;
+    let clean = |items: Vec<String>| -> Vec<String> {
+        items
+            .iter()
+            .flat_map(|item| item.split([',', ';', '\n']))
+            .map(|item| item.trim().to_owned())
+            .filter(|item| !item.is_empty())
+            .collect()
+    };
+    Ok(Scope {
+        planned: clean(front.list("planned_scope")?),
+        implemented: clean(front.list("implemented_scope")?),
+        remaining: clean(front.list("remaining_scope")?),
+        claim: front.text("completion_claim")?,
+    })
+}
+
+/// The scope gate: applied at review, at review->done and at archive.
+pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
+    let help = "git loopx edit execution-record.md";
+    let path = Artifact::ExecutionRecord.path();
+    let scope = match text.map(scope) {
+        None => return Vec::new(),
+        Some(Ok(scope)) => scope,
+        Some(Err(fault)) => {
+            return vec![Blocker::new(
+                "execution_record_invalid",
+                format!("{path}:{}: {}", fault.line, fault.message),
+                help,
+            )];
+        }
+    };
+    let mut blockers = Vec::new();
+    if !scope.remaining.is_empty() {
+        blockers.push(Blocker::new(
+            "partial_scope_remaining",
+            format!(
+                "{path} says that this remains: {}",
+                scope.remaining.join(", ")
+            ),
+            help,
+        ));
+    }
+    if let Some(claim) = &scope.claim
+        && !matches!(claim.as_str(), "full" | "complete" | "workflow" | "all")
+    {
+        blockers.push(Blocker::new(
+            format!("completion_claim_{claim}"),
+            format!("{path} claims `{claim}`; expected full, complete, workflow or all"),
+            help,
+        ));
+    }
+    let sorted = |items: &[String]| {
+        let mut items = items.to_vec();
+        items.sort();
+        items
+    };
+    if !scope.planned.is_empty()
+        && !scope.implemented.is_empty()
+        && sorted(&scope.planned) != sorted(&scope.implemented)
+        && scope.claim.as_deref() != Some("full")
+    {
+        blockers.push(Blocker::new(
+            "implemented_scope_mismatch",
+            format!(
+                "{path}: planned {}, implemented {}",
+                scope.planned.join(", "),
+                scope.implemented.join(", ")
+            ),
+            help,
+        ));
+    }
+    blockers
+}
+
+/// Whether an execution record is complete; what is missing otherwise. No pattern of the evidence's text
+/// counts: `Vec<u8>` is as good as any word (W21).
+pub fn record_blockers(text: Option<&str>) -> Vec<Blocker> {
+    let path = Artifact::ExecutionRecord.path();
+    let help = "git loopx edit execution-record.md";
+    let Some(text) = text else {
+        return vec![Blocker::new(
+            "execution_record_missing",
+            format!("{path} is not there"),
+            help,
+        )];
+    };
+    if let Err(fault) = scope(text) {
+        return vec![Blocker::new(
+            "execution_record_partial",
+            format!("{path}:{}: {}", fault.line, fault.message),
+            help,
+        )];
+    }
+    let sections = markdown::sections(text);
+    let empty: Vec<&str> = Artifact::ExecutionRecord
+        .required_sections()
+        .iter()
+        .copied()
+        .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
+        .collect();
+    if empty.is_empty() {
+        Vec::new()
+    } else {
+        vec![Blocker::new(
+            "execution_record_partial",
+            format!(
+                "{path}: nothing stands under `## {}`",
+                empty.join("`, `## ")
+            ),
+            help,
+        )]
+    }
+}
+
+/// What a review comes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    pub outcome: CodeVerdict,
+    pub target: Option<Target>,
+    /// Why the outcome is not simply the reviewer's word.
+    pub because: Vec<String>,
+}
+
+/// The outcome of a verdict. Precedence: evidence -> build; scope -> build unless set; the code
+/// review's target over none or build only; a blocking architecture over all.
+pub fn judge(verdict: &Verdict, evidence: &[Blocker], scope: &[Blocker]) -> Judgement {
+    let mut target = None;
+    let mut because = Vec::new();
+    if let Some(first) = evidence.first() {
+        target = Some(Target::Build);
+        because.push(format!(
+            "the build's evidence does not hold: {}",
+            first.message
+        ));
+    }
+    if let Some(first) = scope.first() {
+        target = target.or(Some(Target::Build));
+        because.push(format!("the scope is not done: {}", first.message));
+    }
+    if verdict.verdict == CodeVerdict::RequestChanges && target.is_none_or(|t| t == Target::Build) {
+        target = Some(verdict.target.unwrap_or(Target::Build));
+    }
+    if verdict.architecture == Smell::Block {
+        target = Some(verdict.architecture_target.unwrap_or(Target::Plan));
+        because.push("the architecture is blocked".into());
+    }
+    Judgement {
+        outcome: if target.is_some() {
+            CodeVerdict::RequestChanges
+        } else {
+            CodeVerdict::Approve
+        },
+        target,
+        because,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{judge, record_blockers, scope_blockers};
+    use crate::core::failure::Blocker;
+    use crate::core::id::Oid;
+    use crate::core::op::{CodeVerdict, Smell, Target, Verdict};
+
+    fn record(planned: &str, implemented: &str, remaining: &str, claim: &str) -> String {
+        format!(
+            "---\nplanned_scope: [{planned}]\nimplemented_scope: [{implemented}]\nremaining_scope: [{remaining}]\ncompletion_claim: {claim}\n---\n## Changes\n\n`Vec<u8>` and <T>\n"
+        )
+    }
+
+    #[test]
+    fn the_scope_gate_has_the_table_of_the_reference() {
+        let codes = |text: &str| -> Vec<String> {
+            scope_blockers(Some(text))
+                .into_iter()
+                .map(|b| b.code)
+                .collect()
+        };
+        for claim in ["full", "complete", "workflow", "all", "~"] {
+            assert!(codes(&record("", "", "", claim)).is_empty(), "{claim}");
+        }
+        assert!(codes(&record("a", "b", "", "full")).is_empty());
+        assert_eq!(
+            codes(&record("a", "b", "", "complete")),
+            ["implemented_scope_mismatch"]
+        );
+        assert_eq!(
+            codes(&record("", "", "x", "full")),
+            ["partial_scope_remaining"]
+        );
+        assert_eq!(
+            codes(&record("", "", "", "partial")),
+            ["completion_claim_partial"]
+        );
+        assert!(scope_blockers(None).is_empty());
+    }
+
+    #[test]
+    fn angle_brackets_in_a_record_are_words() {
+        assert!(record_blockers(Some(&record("", "", "", "full"))).is_empty());
+        assert_eq!(record_blockers(None)[0].code, "execution_record_missing");
+        assert_eq!(
+            record_blockers(Some("## Changes\n\n<!-- none -->\n"))[0].code,
+            "execution_record_partial"
+        );
+    }
+
+    fn verdict(
+        word: CodeVerdict,
+        target: Option<Target>,
+        architecture: Smell,
+        to: Option<Target>,
+    ) -> Verdict {
+        Verdict {
+            verdict: word,
+            target,
+            architecture,
+            architecture_target: to,
+            findings: Vec::new(),
+            base: None,
+            head: None,
+            tree: Oid::parse(&"0".repeat(40)).expect("oid"),
+            commits: 0,
+            dependence: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn findings_outrank_each_other_as_in_the_reference() {
+        use CodeVerdict::{Approve, RequestChanges};
+        let bad = [Blocker::new("x", "y", "")];
+        let none: [Blocker; 0] = [];
+        let table = [
+            (
+                verdict(Approve, None, Smell::Pass, None),
+                &none[..],
+                &none[..],
+                None,
+            ),
+            (
+                verdict(Approve, None, Smell::Warn, None),
+                &none,
+                &none,
+                None,
+            ),
+            (
+                verdict(Approve, None, Smell::Pass, None),
+                &bad,
+                &none,
+                Some(Target::Build),
+            ),
+            (
+                verdict(Approve, None, Smell::Pass, None),
+                &none,
+                &bad,
+                Some(Target::Build),
+            ),
+            (
+                verdict(RequestChanges, None, Smell::Pass, None),
+                &none,
+                &none,
+                Some(Target::Build),
+            ),
+            (
+                verdict(RequestChanges, Some(Target::Clarify), Smell::Pass, None),
+                &bad,
+                &none,
+                Some(Target::Clarify),
+            ),
+            (
+                verdict(RequestChanges, Some(Target::Build), Smell::Block, None),
+                &none,
+                &none,
+                Some(Target::Plan),
+            ),
+            (
+                verdict(Approve, None, Smell::Block, Some(Target::Clarify)),
+                &bad,
+                &bad,
+                Some(Target::Clarify),
+            ),
+        ];
+        for (verdict, evidence, scope, target) in table {
+            let judgement = judge(&verdict, evidence, scope);
+            assert_eq!(judgement.target, target, "{verdict:?}");
+            assert_eq!(judgement.outcome == Approve, target.is_none());
+        }
+    }
+}

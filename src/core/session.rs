@@ -1,0 +1,674 @@
+//! A session's state: facts only, folded from its operations.
+//!
+//! [`fold`] is total and deterministic: the same set of operations gives the same state on every
+//! machine, whatever the order in which they arrived. An operation that does not fit is kept and listed
+//! as a conflict. Conclusions (readiness, blockers, next command) are computed in `gate`, never stored.
+
+use super::artifact::Artifact;
+use super::failure::{Failure, Result};
+use super::id::{Oid, OpId, Person, SessionId};
+use super::op::{
+    Delegation, Event, Evidence, FORMAT, Lane, LaneStatus, Operation, PlanLane, PlanVerdict,
+    Profile, RequirementBase, Verdict,
+};
+use super::stage::{ApprovalKey, Stage, Transition};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Iterations of a plan before somebody raises the cap.
+pub const MAX_PLAN_ITERATIONS: u32 = 5;
+/// Iterations of a build before somebody raises the cap.
+pub const MAX_BUILD_ITERATIONS: u32 = 10;
+
+/// Everything that is true of a session. Serialized as `state.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub format: u32,
+    pub id: SessionId,
+    /// Random: two people who chose one name are told apart by it.
+    pub uid: String,
+    pub title: String,
+    /// The tree id of `ops/`: a digest of every operation that this state was folded from.
+    pub ops: Option<Oid>,
+    pub seq: u64,
+    pub last: OpId,
+    pub started: Signed,
+    pub touched: Signed,
+    pub stage: Stage,
+    pub ending: Option<Ending>,
+    pub profile: Profile,
+    pub branch: Option<String>,
+    pub base: Option<Oid>,
+    pub artifacts: BTreeMap<Artifact, Oid>,
+    pub approvals: BTreeMap<ApprovalKey, Approval>,
+    pub last_transition: Option<Transition>,
+    /// Declared at plan->build; empty is everything.
+    pub scope: Vec<String>,
+    pub clarify: ClarifyFacts,
+    pub plan: PlanFacts,
+    pub build: BuildFacts,
+    pub verdict: Option<Recorded<Verdict>>,
+    pub evidence: Vec<Recorded<Evidence>>,
+    pub bases: Vec<RequirementBase>,
+    pub conflicts: Vec<OpConflict>,
+}
+
+/// Who and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    pub by: Person,
+    pub at: String,
+}
+
+/// Something with the operation that recorded it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded<T> {
+    pub op: OpId,
+    pub seq: u64,
+    #[serde(flatten)]
+    pub signed: Signed,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(flatten)]
+    pub value: T,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ending {
+    Abandoned {
+        reason: Option<String>,
+    },
+    Archived {
+        commit: Option<Oid>,
+        target: String,
+        month: String,
+    },
+}
+
+/// An approval, armed until the stage's command consumes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    pub transition: Transition,
+    pub armed: bool,
+    pub content: Oid,
+    pub files: BTreeMap<Artifact, Oid>,
+    pub code: Option<Oid>,
+    /// Everybody who approved this content, in order.
+    pub by: Vec<ApprovedBy>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedBy {
+    pub op: OpId,
+    #[serde(flatten)]
+    pub signed: Signed,
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClarifyFacts {
+    /// Rounds allowed on top of the profile's.
+    pub extra_rounds: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanFacts {
+    /// How often the stage was entered.
+    pub run: u32,
+    pub iteration: u32,
+    pub extra_iterations: u32,
+    /// Every review of every draft, across runs: handed on to the next draft.
+    pub reviews: Vec<Recorded<PlanReview>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanReview {
+    pub run: u32,
+    pub iteration: u32,
+    pub lane: PlanLane,
+    pub verdict: PlanVerdict,
+    pub findings: Vec<String>,
+    pub files: BTreeMap<Artifact, Oid>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildFacts {
+    pub iteration: u32,
+    pub extra_iterations: u32,
+    pub no_deslop: bool,
+    /// Entered by review->build.
+    pub rework: bool,
+    pub lanes: BTreeMap<Lane, Recorded<LaneReport>>,
+    pub delegations: Vec<Delegation>,
+    pub waivers: BTreeMap<String, Recorded<Waiver>>,
+    /// Everybody who did a build step: not independent of the result.
+    pub builders: Vec<Person>,
+    pub audit: Option<Audit>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneReport {
+    pub status: LaneStatus,
+    pub summary: String,
+    pub tree: Oid,
+}
+
+/// A named person's word that a task needs no evidence; the reason stands in the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiver {}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    pub tree: Oid,
+    pub blockers: Vec<String>,
+}
+
+/// An operation that did not fit where it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpConflict {
+    pub op: OpId,
+    pub why: String,
+}
+
+impl State {
+    /// Reads `state.json`.
+    pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
+        let state: State = super::op::parse_json(bytes, path)?;
+        if state.format > FORMAT {
+            return Err(Failure::internal(
+                "format_newer",
+                format!(
+                    "{path}: written in format {}, this program knows {FORMAT}",
+                    state.format
+                ),
+            )
+            .help("update git loopx"));
+        }
+        Ok(state)
+    }
+
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        super::op::to_json(self)
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.ending.is_none()
+    }
+
+    pub fn max_rounds(&self) -> u32 {
+        self.profile
+            .max_rounds()
+            .saturating_add(self.clarify.extra_rounds)
+    }
+
+    pub fn max_plan_iterations(&self) -> u32 {
+        MAX_PLAN_ITERATIONS.saturating_add(self.plan.extra_iterations)
+    }
+
+    pub fn max_build_iterations(&self) -> u32 {
+        MAX_BUILD_ITERATIONS.saturating_add(self.build.extra_iterations)
+    }
+
+    /// The approval that is armed for a transition.
+    pub fn armed(&self, transition: Transition) -> Option<&Approval> {
+        self.approvals
+            .get(&transition.key())
+            .filter(|a| a.armed && a.transition == transition)
+    }
+
+    /// The newest review of the present draft by one lane.
+    pub fn plan_review(&self, lane: PlanLane) -> Option<&Recorded<PlanReview>> {
+        self.plan.reviews.iter().rev().find(|review| {
+            review.value.lane == lane
+                && review.value.run == self.plan.run
+                && review.value.iteration == self.plan.iteration
+        })
+    }
+
+    /// The state after one more operation. The caller has judged the gates; this checks only that the
+    /// operation fits the state at all.
+    pub fn apply(&mut self, op: &Operation) {
+        if let Err(why) = self.try_apply(op) {
+            self.conflicts.push(OpConflict {
+                op: op.op.clone(),
+                why,
+            });
+        }
+        self.seq = self.seq.max(op.seq);
+        self.last = op.op.clone();
+        self.touched = signed(op);
+    }
+
+    fn try_apply(&mut self, op: &Operation) -> Result<(), String> {
+        if !self.is_active() {
+            return Err("the session had ended".into());
+        }
+        self.step(op)?;
+        if matches!(op.event, Event::Undone { .. }) {
+            // Leaving out what was undone has restored the artifacts; its `writes` are for readers.
+            return Ok(());
+        }
+        for (artifact, write) in &op.writes {
+            match &write.to {
+                Some(blob) => self.artifacts.insert(*artifact, blob.clone()),
+                None => self.artifacts.remove(artifact),
+            };
+        }
+        for base in &op.bases {
+            let known = self
+                .bases
+                .iter()
+                .position(|b| b.domain == base.domain && b.requirement == base.requirement);
+            match known {
+                Some(at) => self.bases[at] = base.clone(),
+                None => self.bases.push(base.clone()),
+            }
+        }
+        self.bases
+            .sort_by(|a, b| (&a.domain, &a.requirement).cmp(&(&b.domain, &b.requirement)));
+        Ok(())
+    }
+
+    fn step(&mut self, op: &Operation) -> Result<(), String> {
+        let at_stage = |state: &State, stage: Stage| {
+            if state.stage == stage {
+                Ok(())
+            } else {
+                Err(format!(
+                    "expected stage {stage}, the session was in {}",
+                    state.stage
+                ))
+            }
+        };
+        match &op.event {
+            Event::Started { .. } => return Err("the session had been started".into()),
+            Event::Undone { .. } | Event::Saved => {}
+            Event::Bound { branch } => self.branch = Some(branch.clone()),
+            Event::Clarified { profile } => {
+                at_stage(self, Stage::Clarify)?;
+                self.profile = *profile;
+            }
+            Event::Approved {
+                transition,
+                content,
+                files,
+                code,
+                completes,
+            } => {
+                at_stage(self, transition.from())?;
+                self.approve(op, *transition, content, files, code.as_ref());
+                if *completes {
+                    self.enter(op, *transition, &[])?;
+                }
+            }
+            Event::Entered { transition, scope } => {
+                at_stage(self, transition.from())?;
+                self.enter(op, *transition, scope)?;
+            }
+            Event::Drafted => {
+                at_stage(self, Stage::Plan)?;
+                self.plan.iteration += 1;
+            }
+            Event::PlanReviewed {
+                lane,
+                verdict,
+                findings,
+                files,
+            } => {
+                at_stage(self, Stage::Plan)?;
+                let review = PlanReview {
+                    run: self.plan.run,
+                    iteration: self.plan.iteration,
+                    lane: *lane,
+                    verdict: *verdict,
+                    findings: findings.clone(),
+                    files: files.clone(),
+                };
+                self.plan.reviews.push(recorded(op, review));
+            }
+            Event::Extended { stage, by } => {
+                let cap = match stage {
+                    Stage::Clarify => &mut self.clarify.extra_rounds,
+                    Stage::Plan => &mut self.plan.extra_iterations,
+                    Stage::Build => &mut self.build.extra_iterations,
+                    Stage::Review | Stage::Done => return Err("this stage has no cap".into()),
+                };
+                *cap = cap.saturating_add(*by);
+            }
+            Event::LaneReported {
+                lane,
+                status,
+                summary,
+                tree,
+            } => {
+                at_stage(self, Stage::Build)?;
+                self.builds(op);
+                let report = LaneReport {
+                    status: *status,
+                    summary: summary.clone(),
+                    tree: tree.clone(),
+                };
+                self.build.lanes.insert(*lane, recorded(op, report));
+            }
+            Event::Delegated { delegation } => {
+                at_stage(self, Stage::Build)?;
+                self.builds(op);
+                match self
+                    .build
+                    .delegations
+                    .iter_mut()
+                    .find(|d| d.id == delegation.id)
+                {
+                    Some(known) => *known = delegation.clone(),
+                    None => self.build.delegations.push(delegation.clone()),
+                }
+            }
+            Event::Ran { evidence } => {
+                if self.stage == Stage::Build {
+                    self.builds(op);
+                }
+                self.evidence
+                    .retain(|known| !evidence.is_rerun_of(&known.value));
+                self.evidence.push(recorded(op, evidence.clone()));
+            }
+            Event::Waived { task } => {
+                self.build
+                    .waivers
+                    .insert(task.clone(), recorded(op, Waiver {}));
+            }
+            Event::Audited {
+                tree,
+                blockers,
+                no_deslop,
+            } => {
+                at_stage(self, Stage::Build)?;
+                self.builds(op);
+                if self.build.audit.is_some() {
+                    self.build.iteration += 1;
+                }
+                self.build.no_deslop = *no_deslop;
+                self.build.audit = Some(Audit {
+                    tree: tree.clone(),
+                    blockers: blockers.clone(),
+                });
+            }
+            Event::Reviewed { verdict } => {
+                at_stage(self, Stage::Review)?;
+                for key in [ApprovalKey::Rollback, ApprovalKey::Complete] {
+                    self.approvals.remove(&key);
+                }
+                self.verdict = Some(recorded(op, verdict.clone()));
+            }
+            Event::Abandoned => {
+                self.ending = Some(Ending::Abandoned {
+                    reason: op.reason.clone(),
+                })
+            }
+            Event::Archived {
+                commit,
+                target,
+                month,
+            } => {
+                at_stage(self, Stage::Done)?;
+                self.ending = Some(Ending::Archived {
+                    commit: commit.clone(),
+                    target: target.clone(),
+                    month: month.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn builds(&mut self, op: &Operation) {
+        if !self.build.builders.contains(&op.by) {
+            self.build.builders.push(op.by.clone());
+        }
+    }
+
+    fn approve(
+        &mut self,
+        op: &Operation,
+        transition: Transition,
+        content: &Oid,
+        files: &BTreeMap<Artifact, Oid>,
+        code: Option<&Oid>,
+    ) {
+        let by = ApprovedBy {
+            op: op.op.clone(),
+            signed: signed(op),
+            reason: op.reason.clone(),
+        };
+        let same = self.approvals.get_mut(&transition.key()).filter(|a| {
+            a.armed
+                && a.transition == transition
+                && a.content == *content
+                && a.code.as_ref() == code
+        });
+        if let Some(approval) = same {
+            approval.by.push(by);
+        } else {
+            let approval = Approval {
+                transition,
+                armed: true,
+                content: content.clone(),
+                files: files.clone(),
+                code: code.cloned(),
+                by: vec![by],
+            };
+            self.approvals.insert(transition.key(), approval);
+        }
+    }
+
+    fn enter(
+        &mut self,
+        op: &Operation,
+        transition: Transition,
+        scope: &[String],
+    ) -> Result<(), String> {
+        let Some(approval) = self
+            .approvals
+            .get_mut(&transition.key())
+            .filter(|a| a.armed && a.transition == transition)
+        else {
+            return Err(format!("{transition} was not approved"));
+        };
+        approval.armed = false;
+        self.stage = transition.to();
+        self.last_transition = Some(transition);
+        let forget = |state: &mut State, keys: &[ApprovalKey]| {
+            for key in keys {
+                state.approvals.remove(key);
+            }
+        };
+        match transition {
+            Transition::ClarifyToPlan | Transition::ReviewToPlan => {
+                forget(
+                    self,
+                    &[
+                        ApprovalKey::Build,
+                        ApprovalKey::Review,
+                        ApprovalKey::Complete,
+                    ],
+                );
+                self.plan.run += 1;
+                self.plan.iteration = 1;
+                self.plan.extra_iterations = 0;
+            }
+            Transition::PlanToBuild | Transition::ReviewToBuild => {
+                forget(
+                    self,
+                    &[
+                        ApprovalKey::Review,
+                        ApprovalKey::Rollback,
+                        ApprovalKey::Complete,
+                    ],
+                );
+                let rework = transition == Transition::ReviewToBuild;
+                let earlier = std::mem::take(&mut self.build);
+                self.build = BuildFacts {
+                    iteration: 1,
+                    rework,
+                    // Open delegations and builders outlive a rework: nobody closed them.
+                    delegations: earlier.delegations,
+                    builders: earlier.builders,
+                    waivers: if rework {
+                        earlier.waivers
+                    } else {
+                        BTreeMap::new()
+                    },
+                    ..BuildFacts::default()
+                };
+                self.builds(op);
+                if !rework {
+                    self.scope = scope.to_vec();
+                }
+            }
+            Transition::BuildToReview => {
+                forget(self, &[ApprovalKey::Rollback, ApprovalKey::Complete]);
+                self.verdict = None;
+            }
+            Transition::ReviewToClarify => {
+                forget(
+                    self,
+                    &[
+                        ApprovalKey::Plan,
+                        ApprovalKey::Build,
+                        ApprovalKey::Review,
+                        ApprovalKey::Complete,
+                    ],
+                );
+            }
+            Transition::ReviewToDone => {}
+        }
+        if transition.is_rollback() && transition != Transition::ReviewToBuild {
+            self.verdict = None;
+        }
+        Ok(())
+    }
+}
+
+fn signed(op: &Operation) -> Signed {
+    Signed {
+        by: op.by.clone(),
+        at: op.at.clone(),
+    }
+}
+
+fn recorded<T>(op: &Operation, value: T) -> Recorded<T> {
+    Recorded {
+        op: op.op.clone(),
+        seq: op.seq,
+        signed: signed(op),
+        reason: op.reason.clone(),
+        value,
+    }
+}
+
+/// The state that the first operation of a session makes.
+pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
+    let Event::Started {
+        uid,
+        title,
+        profile,
+        branch,
+        base,
+    } = &op.event
+    else {
+        return Err(Failure::internal(
+            "operations_incomplete",
+            format!(
+                "session {id}: the first operation is `{}`, expected `start`",
+                op.event.word()
+            ),
+        )
+        .help("git loopx fsck --repair"));
+    };
+    let artifacts = op
+        .writes
+        .iter()
+        .filter_map(|(artifact, write)| Some((*artifact, write.to.clone()?)))
+        .collect();
+    Ok(State {
+        format: FORMAT,
+        id: id.clone(),
+        uid: uid.clone(),
+        title: title.clone(),
+        ops: None,
+        seq: op.seq,
+        last: op.op.clone(),
+        started: signed(op),
+        touched: signed(op),
+        stage: Stage::Clarify,
+        ending: None,
+        profile: *profile,
+        branch: branch.clone(),
+        base: base.clone(),
+        artifacts,
+        approvals: BTreeMap::new(),
+        last_transition: None,
+        scope: Vec::new(),
+        clarify: ClarifyFacts::default(),
+        plan: PlanFacts::default(),
+        build: BuildFacts::default(),
+        verdict: None,
+        evidence: Vec::new(),
+        bases: Vec::new(),
+        conflicts: Vec::new(),
+    })
+}
+
+/// Replays operations in (seq, op) order. Undone ones are left out, unless their undo was undone too.
+pub fn fold(id: &SessionId, ops: &[Operation]) -> Result<State> {
+    let mut ops: Vec<&Operation> = ops.iter().collect();
+    ops.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
+    ops.dedup_by(|a, b| a.op == b.op);
+    let undone = undone(&ops);
+    let first = ops.first().ok_or_else(|| {
+        Failure::internal(
+            "operations_missing",
+            format!("session {id} has no operation"),
+        )
+        .help("git loopx fsck --repair")
+    })?;
+    let mut state = begin(id, first)?;
+    for op in &ops[1..] {
+        if undone.contains(&op.op) {
+            continue;
+        }
+        state.apply(op);
+    }
+    // What was undone still happened last.
+    if let Some(last) = ops.last() {
+        state.seq = last.seq;
+        state.last = last.op.clone();
+        state.touched = signed(last);
+    }
+    Ok(state)
+}
+
+/// The operations that no longer count. Walked from the newest: an undo that was itself undone is void.
+fn undone(ops: &[&Operation]) -> BTreeSet<OpId> {
+    let mut void = BTreeSet::new();
+    for op in ops.iter().rev() {
+        if let Event::Undone { undone } = &op.event
+            && !void.contains(&op.op)
+        {
+            void.insert(undone.clone());
+        }
+    }
+    void
+}
+
+/// The operation that `undo` would take back: the newest that still counts and is no undo.
+pub fn last_undoable(ops: &[Operation]) -> Option<&Operation> {
+    let mut sorted: Vec<&Operation> = ops.iter().collect();
+    sorted.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
+    let void = undone(&sorted);
+    sorted
+        .into_iter()
+        .rev()
+        .find(|op| !void.contains(&op.op) && !matches!(op.event, Event::Undone { .. }))
+}

@@ -1,0 +1,214 @@
+//! The stages, and the seven moves between them.
+//!
+//! ```text
+//! clarify -> plan -> build -> review -> done
+//!              ^       ^        |
+//!              |       +--------+   review->build
+//!              +----------------+   review->plan
+//!   clarify <-------------------+   review->clarify
+//! ```
+//!
+//! Source: design 4; reference stage-runtime, section 4.
+
+use super::failure::{Failure, Result};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Where a session is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    Clarify,
+    Plan,
+    Build,
+    Review,
+    Done,
+}
+
+impl Stage {
+    pub const ALL: [Stage; 5] = [
+        Stage::Clarify,
+        Stage::Plan,
+        Stage::Build,
+        Stage::Review,
+        Stage::Done,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stage::Clarify => "clarify",
+            Stage::Plan => "plan",
+            Stage::Build => "build",
+            Stage::Review => "review",
+            Stage::Done => "done",
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Stage {
+    type Err = Failure;
+    fn from_str(text: &str) -> Result<Self> {
+        Stage::ALL
+            .into_iter()
+            .find(|stage| stage.as_str() == text)
+            .ok_or_else(|| {
+                Failure::usage(
+                    "stage_unknown",
+                    format!("expected clarify, plan, build, review or done, found `{text}`"),
+                )
+            })
+    }
+}
+
+/// One of the seven moves between stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Transition {
+    ClarifyToPlan,
+    PlanToBuild,
+    BuildToReview,
+    ReviewToBuild,
+    ReviewToPlan,
+    ReviewToClarify,
+    ReviewToDone,
+}
+
+impl Transition {
+    pub const ALL: [Transition; 7] = [
+        Transition::ClarifyToPlan,
+        Transition::PlanToBuild,
+        Transition::BuildToReview,
+        Transition::ReviewToBuild,
+        Transition::ReviewToPlan,
+        Transition::ReviewToClarify,
+        Transition::ReviewToDone,
+    ];
+
+    /// The move between two stages, if it is one of the seven.
+    pub fn between(from: Stage, to: Stage) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|t| t.from() == from && t.to() == to)
+    }
+
+    pub fn from(self) -> Stage {
+        match self {
+            Transition::ClarifyToPlan => Stage::Clarify,
+            Transition::PlanToBuild => Stage::Plan,
+            Transition::BuildToReview => Stage::Build,
+            Transition::ReviewToBuild
+            | Transition::ReviewToPlan
+            | Transition::ReviewToClarify
+            | Transition::ReviewToDone => Stage::Review,
+        }
+    }
+
+    pub fn to(self) -> Stage {
+        match self {
+            Transition::ClarifyToPlan | Transition::ReviewToPlan => Stage::Plan,
+            Transition::PlanToBuild | Transition::ReviewToBuild => Stage::Build,
+            Transition::BuildToReview => Stage::Review,
+            Transition::ReviewToClarify => Stage::Clarify,
+            Transition::ReviewToDone => Stage::Done,
+        }
+    }
+
+    /// The approval that arms this move.
+    pub fn key(self) -> ApprovalKey {
+        match self {
+            Transition::ClarifyToPlan => ApprovalKey::Plan,
+            Transition::PlanToBuild | Transition::ReviewToBuild => ApprovalKey::Build,
+            Transition::BuildToReview => ApprovalKey::Review,
+            Transition::ReviewToPlan | Transition::ReviewToClarify => ApprovalKey::Rollback,
+            Transition::ReviewToDone => ApprovalKey::Complete,
+        }
+    }
+
+    /// Whether the move goes back because a review asked for changes.
+    pub fn is_rollback(self) -> bool {
+        self.from() == Stage::Review && self.to() != Stage::Done
+    }
+}
+
+impl fmt::Display for Transition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}->{}", self.from(), self.to())
+    }
+}
+
+impl From<Transition> for String {
+    fn from(transition: Transition) -> String {
+        transition.to_string()
+    }
+}
+
+impl TryFrom<String> for Transition {
+    type Error = Failure;
+    fn try_from(text: String) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|t| t.to_string() == text)
+            .ok_or_else(|| {
+                Failure::usage(
+                    "transition_unknown",
+                    format!("no transition is named `{text}`"),
+                )
+            })
+    }
+}
+
+/// The five approvals of a session; review->build reuses the build's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalKey {
+    Plan,
+    Build,
+    Review,
+    Rollback,
+    Complete,
+}
+
+impl ApprovalKey {
+    pub const ALL: [ApprovalKey; 5] = [
+        ApprovalKey::Plan,
+        ApprovalKey::Build,
+        ApprovalKey::Review,
+        ApprovalKey::Rollback,
+        ApprovalKey::Complete,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stage, Transition};
+
+    #[test]
+    fn exactly_seven_of_the_twenty_five_pairs_are_transitions() {
+        let pairs = Stage::ALL
+            .into_iter()
+            .flat_map(|from| Stage::ALL.into_iter().map(move |to| (from, to)));
+        let known: Vec<String> = pairs
+            .filter_map(|(from, to)| Transition::between(from, to))
+            .map(|t| t.to_string())
+            .collect();
+        assert_eq!(
+            known,
+            [
+                "clarify->plan",
+                "plan->build",
+                "build->review",
+                "review->clarify",
+                "review->plan",
+                "review->build",
+                "review->done"
+            ]
+        );
+    }
+}
