@@ -1,0 +1,346 @@
+//! Blobs, trees and commits: read by id, written without an index, a worktree or a checkout.
+
+use super::failed;
+use super::repo::{Identity, Repo, oid, person, raw, rfc3339};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, Person};
+use std::collections::BTreeMap;
+
+/// What a tree entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    Blob,
+    Tree,
+    /// A symlink, a submodule: nothing that this program writes.
+    Other,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub id: Oid,
+    pub kind: EntryKind,
+}
+
+impl Entry {
+    pub fn blob(id: Oid) -> Self {
+        Entry {
+            id,
+            kind: EntryKind::Blob,
+        }
+    }
+
+    pub fn tree(id: Oid) -> Self {
+        Entry {
+            id,
+            kind: EntryKind::Tree,
+        }
+    }
+}
+
+/// A commit, owned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    pub id: Oid,
+    pub tree: Oid,
+    pub parents: Vec<Oid>,
+    pub author: Person,
+    pub committer: Person,
+    /// RFC 3339, the committer's.
+    pub at: String,
+    /// Lossy where the message is not UTF-8.
+    pub message: String,
+}
+
+impl CommitInfo {
+    pub fn subject(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+
+    /// The values of a trailer, in order: `Key: value` lines of the last paragraph.
+    pub fn trailer(&self, key: &str) -> Vec<&str> {
+        let body = self.message.trim_end();
+        let paragraph = body.rsplit("\n\n").next().unwrap_or_default();
+        paragraph
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .filter(|(name, _)| name.eq_ignore_ascii_case(key))
+            .map(|(_, value)| value.trim())
+            .collect()
+    }
+}
+
+const EDITS_BLOB: i32 = 0o100_644;
+const EDITS_TREE: i32 = 0o040_000;
+
+impl Repo {
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        oid(self
+            .inner
+            .blob(bytes)
+            .map_err(|error| failed(&error, "write a blob"))?)
+    }
+
+    /// The id that these bytes have as a blob, without writing it.
+    pub fn hash_blob(bytes: &[u8]) -> Result<Oid> {
+        oid(git2::Oid::hash_object(git2::ObjectType::Blob, bytes)
+            .map_err(|error| failed(&error, "hash a blob"))?)
+    }
+
+    /// The id that a file's bytes have as a blob, without writing it and without filters.
+    pub fn hash_file(path: &std::path::Path) -> Result<Oid> {
+        oid(git2::Oid::hash_file(git2::ObjectType::Blob, path)
+            .map_err(|error| failed(&error, format!("hash {}", path.display())))?)
+    }
+
+    pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
+        let blob = self
+            .inner
+            .find_blob(raw(id)?)
+            .map_err(|error| failed(&error, format!("read blob {id}")))?;
+        Ok(blob.content().to_vec())
+    }
+
+    /// The entry at a path below a tree.
+    pub fn entry_at(&self, tree: &Oid, path: &str) -> Result<Option<Entry>> {
+        let tree = self.tree(tree)?;
+        match tree.get_path(std::path::Path::new(path)) {
+            Ok(entry) => Ok(Some(owned(entry.id(), entry.kind())?)),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(
+                &error,
+                format!("read `{path}` in tree {}", tree.id()),
+            )),
+        }
+    }
+
+    /// The bytes of the blob at a path below a tree.
+    pub fn blob_at(&self, tree: &Oid, path: &str) -> Result<Option<Vec<u8>>> {
+        match self.entry_at(tree, path)? {
+            Some(entry) if entry.kind == EntryKind::Blob => self.read_blob(&entry.id).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The entries of a tree, in git's order.
+    pub fn list_tree(&self, tree: &Oid) -> Result<Vec<(String, Entry)>> {
+        let tree = self.tree(tree)?;
+        tree.iter()
+            .map(|entry| {
+                let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+                Ok((name, owned(entry.id(), entry.kind())?))
+            })
+            .collect()
+    }
+
+    /// Every blob below a tree with its path, `/` between folders.
+    pub fn walk_blobs(&self, tree: &Oid) -> Result<Vec<(String, Oid)>> {
+        let mut found = Vec::new();
+        let mut folders = vec![(String::new(), tree.clone())];
+        while let Some((prefix, id)) = folders.pop() {
+            for (name, entry) in self.list_tree(&id)? {
+                let path = format!("{prefix}{name}");
+                match entry.kind {
+                    EntryKind::Blob => found.push((path, entry.id)),
+                    EntryKind::Tree => folders.push((format!("{path}/"), entry.id)),
+                    EntryKind::Other => {}
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn tree(&self, id: &Oid) -> Result<git2::Tree<'_>> {
+        self.inner
+            .find_tree(raw(id)?)
+            .map_err(|error| failed(&error, format!("read tree {id}")))
+    }
+
+    /// The tree with some paths set or removed, everything else kept. Folders that become empty go.
+    /// Only the changed folders are written.
+    pub fn edit_tree(
+        &self,
+        base: Option<&Oid>,
+        edits: &BTreeMap<String, Option<Entry>>,
+    ) -> Result<Oid> {
+        let edits: Vec<(&str, Option<&Entry>)> = edits
+            .iter()
+            .map(|(path, entry)| (path.as_str(), entry.as_ref()))
+            .collect();
+        match self.edit_folder(base, &edits)? {
+            Some(id) => Ok(id),
+            None => self.empty_tree(),
+        }
+    }
+
+    pub fn empty_tree(&self) -> Result<Oid> {
+        let builder = self
+            .inner
+            .treebuilder(None)
+            .map_err(|error| failed(&error, "write the empty tree"))?;
+        oid(builder
+            .write()
+            .map_err(|error| failed(&error, "write the empty tree"))?)
+    }
+
+    /// `edits` are sorted by path, so that what is below one folder stands together.
+    fn edit_folder(
+        &self,
+        base: Option<&Oid>,
+        edits: &[(&str, Option<&Entry>)],
+    ) -> Result<Option<Oid>> {
+        let base = base.map(|id| self.tree(id)).transpose()?;
+        let mut builder = self
+            .inner
+            .treebuilder(base.as_ref())
+            .map_err(|error| failed(&error, "edit a tree"))?;
+        let mut folders: BTreeMap<&str, Vec<(&str, Option<&Entry>)>> = BTreeMap::new();
+        for (path, entry) in edits {
+            match path.split_once('/') {
+                Some((folder, rest)) => folders.entry(folder).or_default().push((rest, *entry)),
+                None => set_entry(&mut builder, path, *entry)?,
+            }
+        }
+        for (folder, edits) in folders {
+            let known = builder
+                .get(folder)
+                .map_err(|error| failed(&error, format!("edit `{folder}`")))?
+                .filter(|entry| entry.kind() == Some(git2::ObjectType::Tree))
+                .map(|entry| oid(entry.id()))
+                .transpose()?;
+            let edited = self.edit_folder(known.as_ref(), &edits)?.map(Entry::tree);
+            set_entry(&mut builder, folder, edited.as_ref())?;
+        }
+        if builder.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(oid(builder
+            .write()
+            .map_err(|error| failed(&error, "write a tree"))?)?))
+    }
+
+    pub fn commit_info(&self, id: &Oid) -> Result<CommitInfo> {
+        let commit = self
+            .inner
+            .find_commit(raw(id)?)
+            .map_err(|error| failed(&error, format!("read commit {id}")))?;
+        Ok(CommitInfo {
+            id: id.clone(),
+            tree: oid(commit.tree_id())?,
+            parents: commit.parent_ids().map(oid).collect::<Result<_>>()?,
+            author: person(&commit.author()),
+            committer: person(&commit.committer()),
+            at: rfc3339(commit.committer().when()),
+            message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+        })
+    }
+
+    /// Writes a commit object; no ref moves.
+    pub fn write_commit(
+        &self,
+        tree: &Oid,
+        parents: &[Oid],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Oid> {
+        self.commit_as(
+            tree,
+            parents,
+            message,
+            &identity.author_signature,
+            &identity.committer_signature,
+        )
+    }
+
+    /// Writes a commit whose id is the same everywhere: fixed author, date and message.
+    pub fn write_constant_commit(&self, tree: &Oid, message: &str) -> Result<Oid> {
+        let signature =
+            git2::Signature::new("git loopx", "loopx@localhost", &git2::Time::new(0, 0))
+                .map_err(|error| failed(&error, "make the constant signature"))?;
+        self.commit_as(tree, &[], message, &signature, &signature)
+    }
+
+    fn commit_as(
+        &self,
+        tree: &Oid,
+        parents: &[Oid],
+        message: &str,
+        author: &git2::Signature<'_>,
+        committer: &git2::Signature<'_>,
+    ) -> Result<Oid> {
+        let tree = self.tree(tree)?;
+        let parents: Vec<git2::Commit<'_>> = parents
+            .iter()
+            .map(|id| {
+                self.inner
+                    .find_commit(raw(id)?)
+                    .map_err(|error| failed(&error, format!("read commit {id}")))
+            })
+            .collect::<Result<_>>()?;
+        let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();
+        let id = self
+            .inner
+            .commit(None, author, committer, message, &tree, &parents)
+            .map_err(|error| failed(&error, "write a commit"))?;
+        oid(id)
+    }
+
+    /// Whether `ancestor` is `commit` or reachable from it.
+    pub fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
+        if ancestor == commit {
+            return Ok(true);
+        }
+        self.inner
+            .graph_descendant_of(raw(commit)?, raw(ancestor)?)
+            .map_err(|error| failed(&error, format!("compare {ancestor} and {commit}")))
+    }
+
+    /// The commits reachable from `to` and from none of `hidden`, newest first, at most `limit`.
+    pub fn range(&self, to: &Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
+        let doing = |error: git2::Error| failed(&error, format!("walk the commits up to {to}"));
+        let mut walk = self.inner.revwalk().map_err(doing)?;
+        walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::TIME)
+            .map_err(doing)?;
+        walk.push(raw(to)?).map_err(doing)?;
+        for id in hidden {
+            walk.hide(raw(id)?).map_err(doing)?;
+        }
+        walk.take(limit).map(|id| oid(id.map_err(doing)?)).collect()
+    }
+}
+
+fn set_entry(builder: &mut git2::TreeBuilder<'_>, name: &str, entry: Option<&Entry>) -> Result<()> {
+    let doing = |error: git2::Error| failed(&error, format!("set the tree entry `{name}`"));
+    match entry {
+        Some(entry) => {
+            let mode = match entry.kind {
+                EntryKind::Blob => EDITS_BLOB,
+                EntryKind::Tree => EDITS_TREE,
+                EntryKind::Other => {
+                    return Err(Failure::internal(
+                        "tree_entry_invalid",
+                        format!("`{name}` is neither file nor folder"),
+                    ));
+                }
+            };
+            builder.insert(name, raw(&entry.id)?, mode).map_err(doing)?;
+        }
+        None => {
+            if builder.get(name).map_err(doing)?.is_some() {
+                builder.remove(name).map_err(doing)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn owned(id: git2::Oid, kind: Option<git2::ObjectType>) -> Result<Entry> {
+    Ok(Entry {
+        id: oid(id)?,
+        kind: match kind {
+            Some(git2::ObjectType::Blob) => EntryKind::Blob,
+            Some(git2::ObjectType::Tree) => EntryKind::Tree,
+            _ => EntryKind::Other,
+        },
+    })
+}

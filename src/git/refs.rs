@@ -1,0 +1,134 @@
+//! Refs: exact look-ups, and compare-and-swap as the only way to move one.
+
+use super::failed;
+use super::repo::{Repo, oid, raw};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use std::path::PathBuf;
+
+/// How a compare-and-swap ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Swap {
+    Moved,
+    /// Somebody else moved the ref, or holds its lock: read again, decide again.
+    Lost,
+}
+
+impl Repo {
+    /// What a ref points at, by exact name.
+    pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        match self.inner.refname_to_id(name) {
+            Ok(id) => oid(id).map(Some),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(&error, format!("read {name}"))),
+        }
+    }
+
+    /// Moves a ref if it still is where it was read; `None` is "must not exist". The comparison
+    /// happens under the ref's lock; a zero id, not `force = false`, is what makes creation safe
+    /// (reference git-stores, section 0).
+    pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+        let expected = match old {
+            Some(id) => raw(id)?,
+            None => git2::Oid::ZERO_SHA1,
+        };
+        match self
+            .inner
+            .reference_matching(name, raw(new)?, true, expected, why)
+        {
+            Ok(_) => Ok(Swap::Moved),
+            Err(error) => match error.code() {
+                git2::ErrorCode::Modified | git2::ErrorCode::Locked | git2::ErrorCode::Exists => {
+                    Ok(Swap::Lost)
+                }
+                // The old value was expected and the ref is gone: also a lost race.
+                git2::ErrorCode::NotFound if old.is_some() => Ok(Swap::Lost),
+                _ => Err(failed(&error, format!("move {name}"))),
+            },
+        }
+    }
+
+    /// The worktree in which a branch is checked out, if one has it.
+    pub fn checked_out_in(&self, branch_ref: &str) -> Result<Option<PathBuf>> {
+        let common = self.common_dir();
+        let points_there = |head: PathBuf| {
+            std::fs::read_to_string(head)
+                .ok()
+                .and_then(|text| Some(text.strip_prefix("ref: ")?.trim() == branch_ref))
+                .unwrap_or(false)
+        };
+        if points_there(common.join("HEAD")) && !self.common_is_bare() {
+            let main = if self.inner.is_worktree() {
+                common.parent().map(PathBuf::from)
+            } else {
+                self.work_dir().map(PathBuf::from)
+            };
+            return Ok(Some(main.unwrap_or(common)));
+        }
+        let Ok(entries) = std::fs::read_dir(common.join("worktrees")) else {
+            return Ok(None);
+        };
+        for entry in entries.flatten() {
+            if points_there(entry.path().join("HEAD")) {
+                // `gitdir` names the worktree's `.git` file, absolute or relative to the entry.
+                let dot_git =
+                    std::fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+                let dot_git = entry.path().join(dot_git.trim_end_matches(['\n', '\r']));
+                let path = dot_git.parent().map_or_else(|| entry.path(), PathBuf::from);
+                return Ok(Some(std::fs::canonicalize(&path).unwrap_or(path)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn common_is_bare(&self) -> bool {
+        self.config("core.bare")
+            .is_some_and(|value| value == "true")
+    }
+
+    /// The remote-tracking refs of a branch: `refs/remotes/<remote>/<branch>`.
+    pub fn tracking_refs(&self, branch: &str) -> Result<Vec<(String, Oid)>> {
+        let remotes = self
+            .inner
+            .remotes()
+            .map_err(|error| failed(&error, "list the remotes"))?;
+        let mut found = Vec::new();
+        for remote in remotes.iter().flatten().flatten() {
+            let name = format!("refs/remotes/{remote}/{branch}");
+            if let Some(id) = self.find_ref(&name)? {
+                found.push((name, id));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every ref below a prefix.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        let doing = |error: git2::Error| failed(&error, format!("list {prefix}*"));
+        let mut found = Vec::new();
+        for reference in self
+            .inner
+            .references_glob(&format!("{prefix}*"))
+            .map_err(doing)?
+        {
+            let reference = reference.map_err(doing)?;
+            if let (Ok(name), Some(id)) = (reference.name(), reference.target()) {
+                found.push((name.to_owned(), oid(id)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a branch name is one that git takes.
+    pub fn check_branch_name(name: &str) -> Result<()> {
+        if git2::Branch::name_is_valid(name).unwrap_or(false) {
+            Ok(())
+        } else {
+            Err(Failure::usage(
+                "branch_name_invalid",
+                format!("git takes no branch named `{name}`"),
+            ))
+        }
+    }
+}
