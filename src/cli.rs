@@ -1,9 +1,12 @@
 //! The command line: what can be typed, and the one place that turns an outcome into an exit code.
 
+use crate::cmd;
 use crate::core::failure::Result;
+use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// How a command ended that did not fail.
@@ -24,6 +27,12 @@ pub enum Exit {
     bin_name = "git loopx",
     version,
     max_term_width = 100
+)]
+#[command(
+    after_help = "A session goes clarify -> plan -> build -> review -> done -> archived. Begin with\n  \
+    git loopx init\n  git loopx start \"WHAT TO CHANGE\"\n  git loopx status\n\n\
+    Exit codes: 0 done; 1 refused; 2 usage; 3 conflict for a person; 4 no such thing; 5 nothing to do; \
+    6 waiting; 70 internal."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -51,15 +60,115 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Create the branch that sessions live on
+    Init,
+    Start(cmd::sessions::StartArgs),
+    Use(cmd::sessions::UseArgs),
+    /// List the sessions
+    List {
+        /// Archived ones too
+        #[arg(short, long)]
+        all: bool,
+    },
+    /// Show where the session stands, what holds it, and the command that leads on
+    Status,
+    /// Show everything that is stored of the session
+    Show {
+        /// Print the recorded output of this run instead
+        #[arg(long, value_name = "OPERATION")]
+        run: Option<String>,
+    },
+    /// Show what happened to the session, newest first
+    Log,
+    /// Show what changed in its artifacts: unsaved edits, or between two points of its history
+    Diff {
+        /// A point: an operation's number from `git loopx log`
+        from: Option<String>,
+        /// Another point (default: now)
+        to: Option<String>,
+    },
+    /// Take back the last event, by a new commit
+    Undo {
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// End the session without a result; everything is kept
+    Abandon {
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Edit an artifact in git's editor, and save it
+    Edit {
+        /// The artifact, like spec.md
+        artifact: String,
+    },
+    /// Replace an artifact by a file's content, and save it
+    Put {
+        /// The artifact, like spec.md
+        artifact: String,
+        /// The file (`-` for stdin)
+        #[arg(default_value = "-")]
+        file: String,
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Print an artifact as it is stored
+    Cat {
+        /// The artifact, like spec.md
+        artifact: String,
+        /// As it was after this operation
+        #[arg(long, value_name = "POINT")]
+        at: Option<String>,
+    },
+    /// Bring .loopx/ID in step with the session; edits stay
+    Checkout {
+        /// Only these artifacts
+        artifacts: Vec<String>,
+        /// Replace edits too; what is replaced is kept as a blob and named
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Commit the edits of .loopx/ID to the session
+    Save {
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    Clarify(cmd::stages::ClarifyArgs),
+    Approve(cmd::stages::ApproveArgs),
+    Plan(cmd::stages::PlanArgs),
+    Build(cmd::stages::BuildArgs),
+    Run(cmd::run::RunArgs),
+    Review(cmd::review::ReviewArgs),
+    /// Check every session against its operations
+    Fsck {
+        /// Restore what is damaged, by a new commit
+        #[arg(long)]
+        repair: bool,
+    },
     /// Read, merge and apply specs (plumbing: needs no session and no repository)
     #[command(subcommand)]
-    Spec(crate::cmd::spec::SpecCommand),
+    Spec(cmd::spec::SpecCommand),
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
-    Hooks(crate::cmd::hooks::HooksCommand),
+    Hooks(cmd::hooks::HooksCommand),
     /// Answer a git hook (called by git)
     #[command(hide = true)]
-    Hook(crate::cmd::hook::HookArgs),
+    Hook(cmd::hook::HookArgs),
+    /// Print the manual page, or install all pages
+    Man {
+        /// Write every page into DIR/man1
+        #[arg(long, value_name = "DIR")]
+        install: Option<PathBuf>,
+    },
+    /// Print a shell's completion script
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Parses, runs and gives the exit code.
@@ -90,11 +199,46 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
-    let Cli { global: _, command } = cli;
+    let Cli { global, command } = cli;
+    let open = || Context::open(global.session.clone());
     match command {
-        Command::Spec(command) => crate::cmd::spec::run(command, ui),
-        Command::Hooks(command) => crate::cmd::hooks::run(command, ui),
-        Command::Hook(args) => crate::cmd::hook::run(args, ui),
+        Command::Hooks(command) => cmd::hooks::run(command, ui),
+        Command::Hook(args) => cmd::hook::run(args, ui),
+        Command::Init => cmd::sessions::init(&open()?, ui),
+        Command::Start(args) => cmd::sessions::start(args, &open()?, ui),
+        Command::Use(args) => cmd::sessions::bind(args, ui),
+        Command::List { all } => cmd::sessions::list(all, &open()?, ui),
+        Command::Status => cmd::status::status(&open()?, ui),
+        Command::Show { run } => cmd::history::show(&open()?, run, ui),
+        Command::Log => cmd::history::log(&open()?, ui),
+        Command::Diff { from, to } => {
+            cmd::history::diff(&open()?, from.as_deref(), to.as_deref(), ui)
+        }
+        Command::Undo { reason } => cmd::sessions::undo(reason, &open()?, ui),
+        Command::Abandon { reason } => cmd::sessions::abandon(reason, &open()?, ui),
+        Command::Edit { artifact } => cmd::artifacts::edit(&artifact, &open()?, ui),
+        Command::Put {
+            artifact,
+            file,
+            reason,
+        } => cmd::artifacts::put(&artifact, &file, reason, &open()?, ui),
+        Command::Cat { artifact, at } => {
+            cmd::artifacts::cat(&artifact, at.as_deref(), &open()?, ui)
+        }
+        Command::Checkout { artifacts, force } => {
+            cmd::artifacts::checkout(&artifacts, force, &open()?, ui)
+        }
+        Command::Save { reason } => cmd::artifacts::save(reason, &open()?, ui),
+        Command::Clarify(args) => cmd::stages::clarify(args, &open()?, ui),
+        Command::Approve(args) => cmd::stages::approve(args, &open()?, ui),
+        Command::Plan(args) => cmd::stages::plan(args, &open()?, ui),
+        Command::Build(args) => cmd::stages::build(args, &open()?, ui),
+        Command::Run(args) => cmd::run::run(args, &open()?, ui),
+        Command::Review(args) => cmd::review::review(args, &open()?, ui),
+        Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
+        Command::Spec(command) => cmd::spec::run(command, ui),
+        Command::Man { install } => cmd::manual::man(install.as_deref(), ui),
+        Command::Completions { shell } => cmd::manual::completions(shell, ui),
     }
 }
 

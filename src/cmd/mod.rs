@@ -1,5 +1,62 @@
-//! One file per command: arguments in, text or JSON out. No rule lives here.
+//! One file per group of commands: arguments in, text or JSON out. No rule lives here.
 
+pub mod artifacts;
+pub mod fsck;
+pub mod history;
 pub mod hook;
 pub mod hooks;
+pub mod manual;
+pub mod review;
+pub mod run;
+pub mod sessions;
 pub mod spec;
+pub mod stages;
+pub mod status;
+
+use crate::flow::Done;
+use crate::ui::Ui;
+use serde_json::{Value, json};
+
+/// Says what a writing command did: one line, and the command that leads on.
+fn report<T>(
+    ui: &mut Ui,
+    command: &str,
+    done: &Done<T>,
+    said: &str,
+    next: Option<&str>,
+    extra: Value,
+) {
+    let saved: Vec<String> = done.saved.iter().map(ToString::to_string).collect();
+    if !saved.is_empty() {
+        ui.status(format!("saved {}", saved.join(", ")));
+    }
+    ui.status(format!(
+        "{}: {said}",
+        ui.paint(crate::ui::style::NAME, done.id.as_str())
+    ));
+    if let Some(next) = next {
+        ui.hint(next);
+    }
+    let mut body = json!({
+        "session": done.id,
+        "commit": done.commit,
+        "stage": done.state.stage,
+        "saved": done.saved,
+        "next_action": next,
+    });
+    if let (Value::Object(body), Value::Object(extra)) = (&mut body, extra) {
+        body.extend(extra);
+    }
+    ui.json(command, &body);
+}
+
+/// Blockers as indented lines.
+fn blocker_lines(ui: &mut Ui, blockers: &[crate::core::failure::Blocker]) {
+    for blocker in blockers {
+        let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.code));
+        ui.out(format!("  {code}  {}", crate::ui::clean(&blocker.message)));
+        if !blocker.help.is_empty() {
+            ui.out(format!("      {}", crate::ui::clean(&blocker.help)));
+        }
+    }
+}

@@ -1,4 +1,25 @@
-//! One file per workflow: read facts, ask `core` for a decision, carry it out.
+//! One file per workflow: read facts, ask `core` for a decision, hand the result to the store.
+//!
+//! Every writing flow goes through [`act::act`]: lock, read, save the working copy, decide, commit,
+//! publish. A lost race starts again from reading, so that every gate is judged anew.
 
+pub mod act;
+pub mod approve;
+pub mod archive;
+pub mod context;
+pub mod delta;
+pub mod evidence;
+pub mod files;
+pub mod fsck;
 pub mod hook;
 pub mod hooks;
+pub mod review;
+pub mod sessions;
+pub mod stages;
+pub mod undo;
+pub mod view;
+pub mod workcopy;
+pub mod working;
+
+pub use act::{Act, Done, Facts, act};
+pub use context::Context;

@@ -1,1 +1,389 @@
-//! store
+//! Sessions as commits on one branch (`refs/heads/loopx`): formats, paths, compare-and-swap.
+//!
+//! One command is one commit whose tree is the new state; objects are built without index, worktree
+//! or checkout. Reading costs a few look-ups however long the history is. The store knows no rule: a
+//! closure decides on a [`Snapshot`], and decides again when the branch moved meanwhile.
+
+pub mod check;
+mod layout;
+mod lock;
+pub mod snapshot;
+
+pub use lock::Lock;
+pub use snapshot::{Session, Snapshot};
+
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{Event, Operation};
+use crate::core::session::State;
+use crate::git::{Entry, Identity, Repo, Swap};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// The format of the branch that this program writes.
+pub const FORMAT: &str = "1";
+
+/// Tries before a busy branch is given up. Only writers that do not know our lock can cost a try.
+const TRIES: u32 = 40;
+
+/// The sessions of one repository.
+pub struct Store<'r> {
+    repo: &'r Repo,
+    branch: String,
+}
+
+/// A new commit in the making: tree edits, and the message.
+#[derive(Debug, Default)]
+pub struct Edits {
+    entries: BTreeMap<String, Option<Entry>>,
+}
+
+/// What a decision came to.
+#[derive(Debug)]
+pub struct Decision<T> {
+    pub edits: Edits,
+    pub message: String,
+    pub value: T,
+}
+
+/// A commit that was made, and what the decision gave.
+#[derive(Debug)]
+pub struct Committed<T> {
+    pub commit: Oid,
+    pub value: T,
+}
+
+impl<'r> Store<'r> {
+    /// The store of a repository, on the branch that `loopx.branch` names.
+    pub fn open(repo: &'r Repo) -> Result<Self> {
+        let branch = repo
+            .config("loopx.branch")
+            .unwrap_or_else(|| "loopx".to_owned());
+        Repo::check_branch_name(&branch)?;
+        Ok(Store { repo, branch })
+    }
+
+    pub fn repo(&self) -> &'r Repo {
+        self.repo
+    }
+
+    /// The branch's short name.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    pub fn branch_ref(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
+
+    /// The newest state, or `None` where nothing has been initialised.
+    pub fn read(&self) -> Result<Option<Snapshot<'r>>> {
+        match self.repo.find_ref(&self.branch_ref())? {
+            Some(commit) => Snapshot::at(self.repo, commit, &self.branch).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The newest state of an initialised repository.
+    pub fn snapshot(&self) -> Result<Snapshot<'r>> {
+        self.read()?.ok_or_else(|| self.not_initialised())
+    }
+
+    fn not_initialised(&self) -> Failure {
+        let tracked = self.repo.tracking_refs(&self.branch).unwrap_or_default();
+        let message = match tracked.first() {
+            Some((name, _)) => format!(
+                "there is no branch `{}` here yet, but {name} has one",
+                self.branch
+            ),
+            None => format!(
+                "this repository is not initialised: it has no branch `{}`",
+                self.branch
+            ),
+        };
+        Failure::not_found("not_initialised", message).help("git loopx init")
+    }
+
+    /// Takes the lock that all worktrees of the repository share. A writer holds it from reading to
+    /// the last file it touches.
+    pub fn lock(&self) -> Result<Lock> {
+        if let Some(path) = self.repo.checked_out_in(&self.branch_ref())? {
+            return Err(Failure::new(
+                Kind::Refused,
+                "branch_checked_out",
+                format!(
+                    "the branch `{}` is checked out in {}; a commit there would revert sessions",
+                    self.branch,
+                    path.display()
+                ),
+            )
+            .help("git switch -  (in that worktree), then try again"));
+        }
+        lock::acquire(&self.repo.common_dir())
+    }
+
+    /// Creates the branch, from a remote-tracking one where there is one, else from the constant root.
+    /// Says whether anything was made.
+    pub fn init(&self, _lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
+        let name = self.branch_ref();
+        if self.repo.find_ref(&name)?.is_some() {
+            return Ok(None);
+        }
+        let blocking = self.repo.refs_below(&format!("{name}/"))?;
+        if let Some((other, _)) = blocking.first() {
+            return Err(Failure::refused(
+                "branch_name_blocked",
+                format!("git cannot keep a branch `{}` beside {other}", self.branch),
+            )
+            .help("git config loopx.branch loopx-sessions"));
+        }
+        let (tip, why) = match self.repo.tracking_refs(&self.branch)?.into_iter().next() {
+            Some((remote, tip)) => {
+                Snapshot::at(self.repo, tip.clone(), &remote)?;
+                (tip, format!("loopx: init from {remote}"))
+            }
+            None => (self.first_commit(identity)?, "loopx: init".to_owned()),
+        };
+        match self.repo.swap_ref(&name, &tip, None, &why)? {
+            Swap::Moved => Ok(Some(tip)),
+            Swap::Lost => Ok(None),
+        }
+    }
+
+    /// The constant root, the same object in every clone, and the commit that explains the branch.
+    fn first_commit(&self, identity: &Identity) -> Result<Oid> {
+        let empty = self.repo.empty_tree()?;
+        let root = self.repo.write_constant_commit(&empty, "loopx\n")?;
+        let mut files = BTreeMap::new();
+        for (path, text) in [
+            (layout::README_FILE, layout::README.to_owned()),
+            (layout::FORMAT_FILE, format!("{FORMAT}\n")),
+        ] {
+            files.insert(
+                path.to_owned(),
+                Some(Entry::blob(self.repo.write_blob(text.as_bytes())?)),
+            );
+        }
+        let tree = self.repo.edit_tree(None, &files)?;
+        let message = "loopx: keep sessions here\n\nLoopx-Event: init\n";
+        self.repo.write_commit(&tree, &[root], message, identity)
+    }
+
+    /// Reads, decides, builds, and moves the branch only if it still is where it was read; otherwise
+    /// reads and decides again. A refusal of `decide` writes nothing.
+    pub fn update<T>(
+        &self,
+        _lock: &Lock,
+        identity: &Identity,
+        mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
+    ) -> Result<Committed<T>> {
+        for attempt in 0..TRIES {
+            let snapshot = self.snapshot()?;
+            let Decision {
+                edits,
+                message,
+                value,
+            } = decide(&snapshot)?;
+            let tree = self.repo.edit_tree(Some(snapshot.tree()), &edits.entries)?;
+            let parents = [snapshot.commit().clone()];
+            let commit = self
+                .repo
+                .write_commit(&tree, &parents, &message, identity)?;
+            let subject = message.lines().next().unwrap_or_default();
+            let why = format!("loopx: {subject}");
+            match self
+                .repo
+                .swap_ref(&self.branch_ref(), &commit, Some(snapshot.commit()), &why)?
+            {
+                Swap::Moved => return Ok(Committed { commit, value }),
+                Swap::Lost => std::thread::sleep(lock::pause(attempt)),
+            }
+        }
+        Err(Failure::new(
+            Kind::Waiting,
+            "branch_busy",
+            format!(
+                "the branch `{}` moved {TRIES} times while this was being written",
+                self.branch
+            ),
+        )
+        .help("try again"))
+    }
+}
+
+impl Edits {
+    pub fn set(&mut self, path: impl Into<String>, entry: Entry) {
+        self.entries.insert(path.into(), Some(entry));
+    }
+
+    pub fn remove(&mut self, path: impl Into<String>) {
+        self.entries.insert(path.into(), None);
+    }
+
+    /// Binds a code branch to a session.
+    pub fn bind(&mut self, repo: &Repo, branch: &str, id: &SessionId) -> Result<()> {
+        let blob = repo.write_blob(format!("{id}\n").as_bytes())?;
+        self.set(layout::binding(branch), Entry::blob(blob));
+        Ok(())
+    }
+
+    pub fn unbind(&mut self, branch: &str) {
+        self.remove(layout::binding(branch));
+    }
+
+    /// Adds an operation to a session: its file, the artifacts that it changed, and the state after it.
+    pub fn record(
+        &mut self,
+        repo: &Repo,
+        session: Option<&Session>,
+        op: &Operation,
+        state: &State,
+    ) -> Result<()> {
+        let folder = layout::session(&state.id);
+        let mut ops = BTreeMap::new();
+        ops.insert(
+            op.file_name(),
+            Some(Entry::blob(repo.write_blob(&op.to_bytes()?)?)),
+        );
+        let ops = repo.edit_tree(session.and_then(|s| s.state.ops.as_ref()), &ops)?;
+        let mut state = state.clone();
+        state.ops = Some(ops.clone());
+        self.set(format!("{folder}/{}", layout::OPS), Entry::tree(ops));
+        self.set(
+            format!("{folder}/{}", layout::STATE),
+            Entry::blob(repo.write_blob(&state.to_bytes()?)?),
+        );
+        let before = session
+            .map(|s| s.state.artifacts.clone())
+            .unwrap_or_default();
+        for artifact in Artifact::ALL {
+            let path = layout::artifact(&folder, artifact);
+            match (before.get(&artifact), state.artifacts.get(&artifact)) {
+                (old, Some(new)) if old != Some(new) => self.set(path, Entry::blob(new.clone())),
+                (Some(_), None) => self.remove(path),
+                _ => {}
+            }
+        }
+        for base in &op.bases {
+            if let Some(blob) = &base.blob {
+                self.set(
+                    format!("{folder}/{}/{blob}.md", layout::BASES),
+                    Entry::blob(blob.clone()),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the log of a recorded command.
+    pub fn log(&mut self, id: &SessionId, op: &Operation, blob: Oid) {
+        let path = format!("{}/{}/{}.log", layout::session(id), layout::LOGS, op.op);
+        self.set(path, Entry::blob(blob));
+    }
+
+    /// Moves a session to the archive: operations sealed into one file, the folder out of `sessions/`.
+    pub fn archive(
+        &mut self,
+        repo: &Repo,
+        session: &Session,
+        ops: &[Operation],
+        state: &State,
+        month: &str,
+        extra: &[(Artifact, Oid)],
+    ) -> Result<()> {
+        let mut sealed = Vec::new();
+        for op in ops {
+            let line = serde_json::to_vec(op)
+                .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
+            sealed.extend(line);
+            sealed.push(b'\n');
+        }
+        let sealed = repo.write_blob(&sealed)?;
+        let mut state = state.clone();
+        state.ops = Some(sealed.clone());
+        let mut inner = BTreeMap::new();
+        inner.insert(layout::OPS.to_owned(), None);
+        inner.insert(layout::SEALED_OPS.to_owned(), Some(Entry::blob(sealed)));
+        for (artifact, blob) in extra {
+            state.artifacts.insert(*artifact, blob.clone());
+            inner.insert(artifact.path().to_owned(), Some(Entry::blob(blob.clone())));
+        }
+        inner.insert(
+            layout::STATE.to_owned(),
+            Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
+        );
+        let tree = repo.edit_tree(Some(&session.tree), &inner)?;
+        self.remove(layout::session(&state.id));
+        self.set(layout::archived(month, &state.id), Entry::tree(tree));
+        Ok(())
+    }
+
+    /// Replaces a session's folder whole: a repair.
+    pub(crate) fn replace_session(&mut self, id: &SessionId, tree: Option<Oid>) {
+        match tree {
+            Some(tree) => self.set(layout::session(id), Entry::tree(tree)),
+            None => self.remove(layout::session(id)),
+        }
+    }
+}
+
+/// The commit message of an operation: `<id>: <what happened>`, the reason, the trailers that make
+/// `git log` the query language (design 3).
+pub fn message(id: &SessionId, what: &str, op: &Operation, state: &State) -> String {
+    let mut text = format!("{id}: {}\n", one_line(what));
+    if let Some(reason) = &op.reason {
+        let reason = reason.trim();
+        if !reason.is_empty() {
+            // writeln! to a String cannot fail.
+            let _ = write!(text, "\n{reason}\n");
+        }
+    }
+    let mut trailers = vec![
+        ("Loopx-Session", id.to_string()),
+        ("Loopx-Event", op.event.word().to_owned()),
+    ];
+    match &op.event {
+        Event::Approved {
+            transition,
+            content,
+            code,
+            ..
+        } => {
+            trailers.push(("Loopx-Transition", transition.to_string()));
+            trailers.push(("Loopx-Content", content.to_string()));
+            if let Some(code) = code {
+                trailers.push(("Loopx-Tree", code.to_string()));
+            }
+        }
+        Event::Entered { transition, .. } => {
+            trailers.push(("Loopx-Transition", transition.to_string()))
+        }
+        Event::Ran { evidence } => trailers.push(("Loopx-Tree", evidence.tree.to_string())),
+        Event::Reviewed { verdict } => {
+            trailers.push(("Loopx-Verdict", verdict.verdict.to_string()));
+            trailers.push(("Loopx-Tree", verdict.tree.to_string()));
+        }
+        Event::Archived {
+            commit: Some(commit),
+            ..
+        } => trailers.push(("Loopx-Commit", commit.to_string())),
+        Event::Undone { undone } => trailers.push(("Loopx-Undoes", undone.to_string())),
+        _ => {}
+    }
+    trailers.push(("Loopx-Stage", state.stage.to_string()));
+    text.push('\n');
+    for (key, value) in trailers {
+        let _ = writeln!(text, "{key}: {}", one_line(&value));
+    }
+    text
+}
+
+/// Text for a subject or a trailer: one line, whatever it was.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The longest wait for another command of ours.
+pub(crate) const LOCK_DEADLINE: Duration = Duration::from_secs(60);

@@ -82,6 +82,13 @@ impl Ui {
         }
     }
 
+    /// Writes text that ends its own lines (a diff). Silent with `--json`.
+    pub fn raw_text(&mut self, text: &str) {
+        if !self.options.json {
+            put(&mut std::io::stdout().lock(), text.as_bytes());
+        }
+    }
+
     /// Says what was done. Silent with `--quiet` and `--json`.
     pub fn status(&mut self, text: impl AsRef<str>) {
         if !self.options.quiet && !self.options.json {

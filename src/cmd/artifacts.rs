@@ -1,0 +1,119 @@
+//! `edit`, `put`, `cat`, `checkout`, `save`.
+
+use super::report;
+use crate::cli::Exit;
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::flow::{Context, sessions, view, working};
+use crate::ui::Ui;
+use serde_json::json;
+use std::io::Read;
+
+/// The largest input that is read from a file or a pipe before policy is known.
+const MAX_INPUT: u64 = 64 * 1024 * 1024;
+
+/// A file's bytes, or stdin's for `-`.
+pub(super) fn read_bytes(file: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let failed =
+        |error: std::io::Error| Failure::not_found("file_unreadable", format!("{file}: {error}"));
+    if file == "-" {
+        std::io::stdin()
+            .take(MAX_INPUT)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+    } else {
+        std::fs::File::open(file)
+            .and_then(|file| file.take(MAX_INPUT).read_to_end(&mut bytes))
+            .map_err(failed)?;
+    }
+    Ok(bytes)
+}
+
+pub(super) fn read_text(file: &str) -> Result<String> {
+    String::from_utf8(read_bytes(file)?)
+        .map_err(|_| Failure::usage("input_not_utf8", format!("{file}: expected UTF-8")))
+}
+
+fn saved(ui: &mut Ui, command: &str, done: &crate::flow::Done<()>) {
+    report(
+        ui,
+        command,
+        done,
+        "saved",
+        Some("git loopx status"),
+        json!({}),
+    );
+}
+
+pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = sessions::save(ctx, reason)?;
+    saved(ui, "save", &done);
+    Ok(Exit::Done)
+}
+
+pub fn edit(artifact: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let artifact = Artifact::parse(artifact)?;
+    if working::edit(ctx, artifact)? {
+        let done = sessions::save(ctx, None)?;
+        saved(ui, "edit", &done);
+    } else {
+        ui.status(format!("{artifact} is unchanged"));
+        ui.json("edit", &json!({ "artifact": artifact, "changed": false }));
+    }
+    Ok(Exit::Done)
+}
+
+pub fn put(
+    artifact: &str,
+    file: &str,
+    reason: Option<String>,
+    ctx: &Context,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let artifact = Artifact::parse(artifact)?;
+    let bytes = read_bytes(file)?;
+    let done = working::put(ctx, artifact, &bytes, reason)?;
+    saved(ui, "put", &done);
+    Ok(Exit::Done)
+}
+
+pub fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let artifact = Artifact::parse(artifact)?;
+    let bytes = view::cat(ctx, artifact, at)?;
+    ui.json(
+        "cat",
+        &json!({ "artifact": artifact, "text": String::from_utf8_lossy(&bytes) }),
+    );
+    if !ui.is_json() {
+        ui.raw(&bytes);
+    }
+    Ok(Exit::Done)
+}
+
+pub fn checkout(artifacts: &[String], force: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let artifacts = artifacts
+        .iter()
+        .map(|name| Artifact::parse(name))
+        .collect::<Result<Vec<_>>>()?;
+    let done = working::checkout(ctx, &artifacts, force)?;
+    ui.status(format!("{}: checked out in {}", done.id, done.folder));
+    for artifact in &done.edited {
+        ui.warn(format!("{artifact} has edits and was left alone; `git loopx checkout --force {artifact}` replaces it"));
+    }
+    for (artifact, blob) in &done.replaced {
+        ui.status(format!(
+            "{artifact} was replaced; your text is kept: git cat-file blob {blob}"
+        ));
+    }
+    ui.json(
+        "checkout",
+        &json!({
+            "session": done.id,
+            "folder": done.folder,
+            "edited": done.edited,
+            "replaced": done.replaced.iter().map(|(artifact, blob)| json!({"artifact": artifact, "kept": blob})).collect::<Vec<_>>(),
+        }),
+    );
+    Ok(Exit::Done)
+}

@@ -1,0 +1,183 @@
+//! `show`, `log`, `diff`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::op::{Event, Operation};
+use crate::flow::{Context, view};
+use crate::ui::{Ui, clean, diff as text_diff, style};
+use serde_json::json;
+
+pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
+    if let Some(op) = run {
+        let log = view::run_log(ctx, &op)?;
+        ui.json(
+            "show",
+            &json!({ "operation": op, "log": String::from_utf8_lossy(&log) }),
+        );
+        if !ui.is_json() {
+            ui.raw(&log);
+        }
+        return Ok(Exit::Done);
+    }
+    let shown = view::show(ctx)?;
+    ui.json("show", &shown);
+    let state = &shown.state;
+    ui.out(format!(
+        "session  {}  {}",
+        ui.paint(style::HEAD, state.id.as_str()),
+        clean(&state.title)
+    ));
+    ui.out(format!("commit   {}  ({})", shown.commit, shown.path));
+    ui.out(format!(
+        "started  {} by {}",
+        state.started.at,
+        clean(&state.started.by.to_string())
+    ));
+    ui.out(format!(
+        "touched  {} by {}",
+        state.touched.at,
+        clean(&state.touched.by.to_string())
+    ));
+    ui.out(format!("stage    {}, operation {}", state.stage, state.seq));
+    ui.out("\nartifacts");
+    for (artifact, blob) in &state.artifacts {
+        ui.out(format!("  {}  {artifact}", blob.short()));
+    }
+    for (key, approval) in &state.approvals {
+        for by in &approval.by {
+            ui.out(format!(
+                "\napproval {:?}: {} by {} at {}{}{}",
+                key,
+                approval.transition,
+                clean(&by.signed.by.to_string()),
+                by.signed.at,
+                if approval.armed { ", not used yet" } else { "" },
+                by.reason
+                    .as_deref()
+                    .map_or(String::new(), |r| format!(": {}", clean(r)))
+            ));
+        }
+    }
+    if !state.evidence.is_empty() {
+        ui.out("\nevidence");
+        for evidence in &state.evidence {
+            let value = &evidence.value;
+            ui.out(format!(
+                "  {}  {}  exit {}  on {}  {}  {}",
+                evidence.op,
+                value.what,
+                value.exit.map_or("-".to_owned(), |code| code.to_string()),
+                value.tree.short(),
+                value.task.as_deref().unwrap_or("-"),
+                clean(&value.argv.join(" "))
+            ));
+        }
+        ui.out("  (git loopx show --run OPERATION prints what one of them said)");
+    }
+    for base in &state.bases {
+        ui.out(format!(
+            "base     {}: {} against {}",
+            clean(&base.domain),
+            clean(&base.requirement),
+            base.blob.as_ref().map_or("nothing", |blob| blob.short())
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (id, operations) = view::log(ctx)?;
+    ui.json("log", &json!({ "session": id, "operations": operations }));
+    let mut lines = Vec::new();
+    for logged in operations.iter().rev() {
+        let op = &logged.operation;
+        let undone = if logged.undone {
+            ui.paint(style::DIM, " (undone)")
+        } else {
+            String::new()
+        };
+        lines.push(format!(
+            "{} {}  {}  {}{undone}",
+            ui.paint(style::NAME, &format!("@{:<3}", op.seq)),
+            op.at,
+            clean(&op.by.name),
+            clean(&what(op))
+        ));
+        if let Some(reason) = &op.reason {
+            for line in reason.lines() {
+                lines.push(format!("       {}", clean(line)));
+            }
+        }
+    }
+    ui.out(lines.join("\n"));
+    Ok(Exit::Done)
+}
+
+fn what(op: &Operation) -> String {
+    let mut text = match &op.event {
+        Event::Approved {
+            transition,
+            content,
+            ..
+        } => format!("approve {transition}, content {}", content.short()),
+        Event::Entered { transition, .. } => format!("{transition}"),
+        Event::PlanReviewed {
+            lane,
+            verdict,
+            findings,
+            ..
+        } => {
+            let mut text = format!("{lane}: {verdict}");
+            if !findings.is_empty() {
+                text.push_str(&format!(" ({})", findings.join("; ")));
+            }
+            text
+        }
+        Event::LaneReported { lane, status, .. } => format!("{lane} lane: {status}"),
+        Event::Delegated { delegation } => {
+            format!("delegation {}: {}", delegation.id, delegation.status)
+        }
+        Event::Ran { evidence } => format!(
+            "run `{}`: {}",
+            evidence.argv.join(" "),
+            evidence
+                .exit
+                .map_or("did not end by itself".to_owned(), |code| format!(
+                    "exit {code}"
+                ))
+        ),
+        Event::Waived { task } => format!("waive {task}"),
+        Event::Audited { blockers, .. } if blockers.is_empty() => "audit passes".to_owned(),
+        Event::Audited { blockers, .. } => format!("audit: {}", blockers.join(", ")),
+        Event::Reviewed { verdict } => format!("verdict {}", verdict.verdict),
+        Event::Extended { stage, by } => format!("extend {stage} by {by}"),
+        Event::Bound { branch } => format!("use on {branch}"),
+        Event::Undone { undone } => format!("undo {undone}"),
+        other => other.word().to_owned(),
+    };
+    let written: Vec<&str> = op.writes.keys().map(|a| a.path()).collect();
+    if !written.is_empty() {
+        text.push_str(&format!("  [{}]", written.join(", ")));
+    }
+    text
+}
+
+pub fn diff(ctx: &Context, from: Option<&str>, to: Option<&str>, ui: &mut Ui) -> Result<Exit> {
+    let differences = view::diff(ctx, from, to)?;
+    let color = ui.color();
+    let mut documents = Vec::new();
+    for difference in &differences {
+        let path = difference.artifact.path();
+        let unified = text_diff::unified(path, &difference.old, &difference.new, color);
+        ui.raw_text(&unified);
+        documents.push(json!({
+            "artifact": path,
+            "diff": text_diff::unified(path, &difference.old, &difference.new, false),
+        }));
+    }
+    ui.json(
+        "diff",
+        &json!({ "from": from, "to": to, "differences": documents }),
+    );
+    Ok(Exit::Done)
+}

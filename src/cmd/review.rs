@@ -1,0 +1,142 @@
+//! `review`: arguments, and how a review reads.
+
+use super::report;
+use crate::cli::Exit;
+use crate::core::failure::{Failure, Result};
+use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
+use crate::flow::Context;
+use crate::flow::review::{self, ReviewRequest, VerdictRequest};
+use crate::ui::{Ui, clean, style};
+use serde_json::json;
+
+/// Open the review of base..head, or record a verdict on it
+#[derive(Debug, clap::Args)]
+pub struct ReviewArgs {
+    /// Record the verdict: approve or request-changes
+    #[arg(long, value_name = "VERDICT")]
+    pub verdict: Option<CodeVerdict>,
+    /// Where requested changes belong: build (default), plan or clarify
+    #[arg(long, value_name = "STAGE", requires = "verdict")]
+    pub target: Option<Target>,
+    /// What the change does to the architecture: pass, warn or block
+    #[arg(
+        long,
+        value_name = "SMELL",
+        default_value = "pass",
+        requires = "verdict"
+    )]
+    pub architecture: Smell,
+    /// Where a blocked architecture sends the session: plan (default), build or clarify
+    #[arg(long, value_name = "STAGE", requires = "verdict")]
+    pub architecture_target: Option<Target>,
+    /// A finding: severity (critical, high, medium, low, info), a colon, the text (can be repeated)
+    #[arg(long, value_name = "SEVERITY:TEXT", requires = "verdict")]
+    pub finding: Vec<String>,
+    /// Review uncommitted work too
+    #[arg(long)]
+    pub allow_uncommitted: bool,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let findings = args
+        .finding
+        .iter()
+        .map(|text| finding(text))
+        .collect::<Result<Vec<_>>>()?;
+    if args.target.is_some() && args.verdict == Some(CodeVerdict::Approve) {
+        return Err(Failure::usage(
+            "target_without_changes",
+            "`approve` asks for no changes, so it has no --target",
+        )
+        .help("git loopx review --verdict request-changes --target build"));
+    }
+    let request = ReviewRequest {
+        verdict: args.verdict.map(|verdict| VerdictRequest {
+            verdict,
+            target: args.target,
+            architecture: args.architecture,
+            architecture_target: args.architecture_target,
+            findings,
+        }),
+        allow_uncommitted: args.allow_uncommitted,
+        reason: args.reason,
+    };
+    let done = review::review(ctx, &request)?;
+    let reviewed = &done.value;
+    let commits: Vec<_> = reviewed
+        .commits
+        .iter()
+        .map(|c| json!({ "id": c.id, "author": c.author.to_string(), "subject": c.subject() }))
+        .collect();
+    let extra = json!({
+        "entered": reviewed.entered,
+        "verdict": reviewed.verdict,
+        "independent": reviewed.verdict.as_ref().map(|v| v.dependence.is_empty()),
+        "judgement": reviewed.judgement,
+        "commits": commits,
+        "files": reviewed.files,
+    });
+    if reviewed.entered {
+        for commit in &reviewed.commits {
+            ui.status(format!(
+                "  {} {} ({})",
+                ui.paint(style::NAME, commit.id.short()),
+                clean(commit.subject()),
+                clean(&commit.author.name)
+            ));
+        }
+        let said = format!(
+            "in stage review: {} commit{}, {} file{}",
+            commits.len(),
+            if commits.len() == 1 { "" } else { "s" },
+            reviewed.files.len(),
+            if reviewed.files.len() == 1 { "" } else { "s" }
+        );
+        let next = "read it, then: git loopx review --verdict approve  (or request-changes --target build --reason WHY)";
+        report(ui, "review", &done, &said, Some(next), extra);
+        return Ok(Exit::Done);
+    }
+    let target = reviewed.judgement.as_ref().and_then(|j| j.target);
+    for because in reviewed.judgement.iter().flat_map(|j| &j.because) {
+        ui.status(format!("  {}", clean(because)));
+    }
+    if let Some(verdict) = &reviewed.verdict
+        && !verdict.dependence.is_empty()
+    {
+        let roles: Vec<&str> = verdict.dependence.iter().map(|d| d.role.as_str()).collect();
+        ui.warn(format!(
+            "the reviewer is not independent of what was reviewed: {}",
+            roles.join(", ")
+        ));
+    }
+    let (said, next) = match target {
+        Some(target) => (
+            format!("changes are asked for in {target}"),
+            format!("git loopx approve --to {target}"),
+        ),
+        None => (
+            "approved".to_owned(),
+            "git loopx approve --to done".to_owned(),
+        ),
+    };
+    report(ui, "review", &done, &said, Some(&next), extra);
+    Ok(Exit::Done)
+}
+
+fn finding(text: &str) -> Result<ReviewFinding> {
+    let (severity, words) = text.split_once(':').ok_or_else(|| {
+        Failure::usage(
+            "finding_invalid",
+            format!("expected SEVERITY:TEXT, found `{text}`"),
+        )
+        .help("git loopx review --verdict request-changes --finding \"high: no test\"")
+    })?;
+    let severity: Severity = severity.trim().parse()?;
+    Ok(ReviewFinding {
+        severity,
+        text: words.trim().to_owned(),
+    })
+}

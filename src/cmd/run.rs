@@ -1,0 +1,83 @@
+//! `run`: arguments, and the exit code of what was run.
+
+use super::report;
+use crate::cli::Exit;
+use crate::core::failure::{Failure, Result};
+use crate::flow::Context;
+use crate::flow::evidence::{self, RunRequest};
+use crate::ui::Ui;
+use serde_json::json;
+
+/// Run a command and record it as evidence for the present code
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// The slice that this verifies; without a command its own verification is run
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// What kind of check it is: one word, like test, lint, build, regression
+    #[arg(long, value_name = "KIND", default_value = "test")]
+    pub kind: String,
+    /// The command and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let one_word = !args.kind.is_empty()
+        && args
+            .kind
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if !one_word {
+        return Err(Failure::usage(
+            "kind_invalid",
+            format!("expected one word for --kind, found `{}`", args.kind),
+        ));
+    }
+    let request = RunRequest {
+        task: args.task,
+        what: args.kind,
+        argv: args.command,
+    };
+    // With --json stdout carries one document; what the command prints goes to stderr.
+    let done = if ui.is_json() {
+        evidence::run(ctx, &request, std::io::stderr())?
+    } else {
+        evidence::run(ctx, &request, std::io::stdout())?
+    };
+    let ran = &done.value;
+    let said = match (&ran.not_started, ran.evidence.exit) {
+        (Some(why), _) => format!("could not be started: {why}"),
+        (None, Some(0)) => format!(
+            "passed in {} ms; recorded for tree {}",
+            ran.evidence.millis,
+            ran.evidence.tree.short()
+        ),
+        (None, Some(code)) => format!(
+            "failed with exit code {code}; recorded for tree {}",
+            ran.evidence.tree.short()
+        ),
+        (None, None) => format!(
+            "was ended by a signal; recorded for tree {}",
+            ran.evidence.tree.short()
+        ),
+    };
+    if !ran.evidence.tree_kept {
+        ui.warn(
+            "the command changed the worktree, so this is no evidence for the code as it is now",
+        );
+    }
+    report(
+        ui,
+        "run",
+        &done,
+        &said,
+        Some("git loopx status"),
+        json!({ "evidence": ran.evidence, "not_started": ran.not_started }),
+    );
+    Ok(if ran.evidence.passed() {
+        Exit::Done
+    } else {
+        Exit::Blocked
+    })
+}

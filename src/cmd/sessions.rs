@@ -1,0 +1,213 @@
+//! `init`, `start`, `use`, `list`, `abandon`, `undo`.
+
+use super::report;
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::op::Profile;
+use crate::core::session::Ending;
+use crate::flow::sessions::{self, Binding, StartRequest};
+use crate::flow::{Context, undo as undo_flow, view};
+use crate::ui::{Ui, clean, style};
+use serde_json::json;
+
+pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = sessions::init(ctx)?;
+    match &done.created {
+        Some(tip) => {
+            ui.status(format!(
+                "sessions live on the branch `{}` from now on ({})",
+                done.branch,
+                tip.short()
+            ));
+            ui.hint("git loopx start \"WHAT TO CHANGE\"   (and, to let git hold the gates: git loopx hooks install)");
+        }
+        None => ui.status(format!("already initialised: branch `{}`", done.branch)),
+    }
+    ui.json("init", &json!({ "branch": done.branch, "commit": done.created, "created": done.created.is_some() }));
+    Ok(Exit::Done)
+}
+
+/// Start a session: one change, from its intent
+#[derive(Debug, clap::Args)]
+pub struct StartArgs {
+    /// What to change, in a few words; folded into the session's id
+    pub name: String,
+    /// The request as it was given
+    #[arg(short = 'm', long, value_name = "TEXT", conflicts_with = "file")]
+    pub message: Option<String>,
+    /// Read the request from a file (`-` for stdin)
+    #[arg(short = 'F', long, value_name = "FILE")]
+    pub file: Option<String>,
+    /// Clarify thoroughly: ambiguity at most 0.1, up to 25 rounds
+    #[arg(long)]
+    pub deep: bool,
+    /// Bind this branch instead of the current one
+    #[arg(long, value_name = "BRANCH", conflicts_with = "no_branch")]
+    pub branch: Option<String>,
+    /// Bind no branch
+    #[arg(long)]
+    pub no_branch: bool,
+    /// The commit that the change starts from (default: HEAD)
+    #[arg(long, value_name = "REVISION")]
+    pub base: Option<String>,
+}
+
+pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let StartArgs {
+        name,
+        message,
+        file,
+        deep,
+        branch,
+        no_branch,
+        base,
+    } = args;
+    let intent = match (message, file) {
+        (Some(message), _) => Some(message),
+        (None, Some(file)) => Some(super::artifacts::read_text(&file)?),
+        (None, None) => None,
+    };
+    let request = StartRequest {
+        name,
+        intent,
+        profile: if deep {
+            Profile::Deep
+        } else {
+            Profile::Standard
+        },
+        binding: match (branch, no_branch) {
+            (Some(branch), _) => Binding::Branch(branch),
+            (None, true) => Binding::Unbound,
+            (None, false) => Binding::Current,
+        },
+        base,
+    };
+    let done = sessions::start(ctx, &request)?;
+    let place = match &done.state.branch {
+        Some(branch) => format!("started on branch {branch}, stage clarify"),
+        None => "started without a branch, stage clarify".to_owned(),
+    };
+    let next = format!(
+        "git loopx edit spec.md   (or edit .loopx/{}/spec.md and run: git loopx clarify)",
+        done.id
+    );
+    report(
+        ui,
+        "start",
+        &done,
+        &place,
+        Some(&next),
+        json!({ "branch": done.state.branch, "base": done.state.base }),
+    );
+    Ok(Exit::Done)
+}
+
+/// Bind the current branch to a session
+#[derive(Debug, clap::Args)]
+pub struct UseArgs {
+    /// The session
+    pub id: String,
+    /// Bind this branch instead of the current one
+    #[arg(long, value_name = "BRANCH")]
+    pub branch: Option<String>,
+}
+
+pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
+    let ctx = Context::open(Some(args.id))?;
+    let done = sessions::bind(&ctx, args.branch)?;
+    let said = match &done.value.before {
+        Some(before) if *before != done.id => {
+            format!(
+                "bound to branch {} (which was bound to {before})",
+                done.value.branch
+            )
+        }
+        _ => format!("bound to branch {}", done.value.branch),
+    };
+    let extra = json!({ "branch": done.value.branch, "before": done.value.before });
+    report(ui, "use", &done, &said, Some("git loopx status"), extra);
+    Ok(Exit::Done)
+}
+
+pub fn list(archived: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let sessions = view::list(ctx, archived)?;
+    if sessions.is_empty() && !ui.is_json() {
+        ui.status("no session yet");
+        ui.hint("git loopx start \"WHAT TO CHANGE\"");
+    }
+    let width = sessions
+        .iter()
+        .map(|s| s.session.as_str().len())
+        .max()
+        .unwrap_or(0);
+    let mut lines = Vec::new();
+    for session in &sessions {
+        let mark = if session.current { "*" } else { " " };
+        let id = format!("{:width$}", session.session.as_str());
+        let id = ui.paint(
+            if session.current {
+                style::GOOD
+            } else {
+                style::NAME
+            },
+            &id,
+        );
+        let stage = match (&session.damage, &session.ending, session.stage) {
+            (Some(_), _, _) => ui.paint(style::BAD, "damaged "),
+            (None, Some(Ending::Abandoned { .. }), _) => "abandon.".to_owned(),
+            (None, Some(Ending::Archived { .. }), _) => "archived".to_owned(),
+            (None, None, Some(stage)) => format!("{:8}", stage.as_str()),
+            (None, None, None) => "        ".to_owned(),
+        };
+        let rest = match &session.damage {
+            Some(damage) => clean(damage),
+            None => {
+                let branch = session.branch.as_deref().unwrap_or("-");
+                format!("{}  {}", clean(branch), clean(&session.title))
+            }
+        };
+        lines.push(format!("{mark} {id}  {stage}  {rest}"));
+    }
+    if !lines.is_empty() {
+        ui.out(lines.join("\n"));
+    }
+    let damaged = sessions.iter().any(|s| s.damage.is_some());
+    ui.json("list", &json!({ "sessions": sessions }));
+    if damaged {
+        ui.warn("some sessions are damaged; `git loopx fsck --repair` mends them");
+    }
+    Ok(Exit::Done)
+}
+
+pub fn abandon(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = sessions::abandon(ctx, reason)?;
+    let next = format!(
+        "git loopx -s {} undo   (takes it back; everything is kept)",
+        done.id
+    );
+    report(ui, "abandon", &done, "abandoned", Some(&next), json!({}));
+    Ok(Exit::Done)
+}
+
+pub fn undo(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = undo_flow::undo(ctx, reason)?;
+    ui.status(format!(
+        "{}: took back `{}` of {} ({}); now in stage {}",
+        done.id,
+        done.event,
+        clean(&done.by),
+        done.at,
+        done.state.stage
+    ));
+    ui.hint("git loopx status");
+    ui.json(
+        "undo",
+        &json!({
+            "session": done.id,
+            "commit": done.commit,
+            "stage": done.state.stage,
+            "undone": { "event": done.event, "by": done.by, "at": done.at },
+        }),
+    );
+    Ok(Exit::Done)
+}

@@ -1,0 +1,393 @@
+//! `clarify`, `approve`, `plan`, `build`: arguments, and how their outcomes read.
+
+use super::{blocker_lines, report};
+use crate::cli::Exit;
+use crate::core::failure::{Failure, Result};
+use crate::core::gate::Proof;
+use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile};
+use crate::core::stage::{Stage, Transition};
+use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Report};
+use crate::flow::{Context, Done, approve as approve_flow};
+use crate::ui::{Ui, clean, style};
+use serde_json::json;
+
+/// End a round of clarification and judge it; or go back to clarify from a review
+#[derive(Debug, clap::Args)]
+pub struct ClarifyArgs {
+    /// Ask for ambiguity of at most 0.1
+    #[arg(long, conflicts_with = "standard")]
+    pub deep: bool,
+    /// Ask for ambiguity of at most 0.2
+    #[arg(long)]
+    pub standard: bool,
+    /// Allow this many more rounds (needs --reason)
+    #[arg(long, value_name = "N")]
+    pub more: Option<u32>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Approve a transition: the human gate
+#[derive(Debug, clap::Args)]
+pub struct ApproveArgs {
+    /// The stage to go to
+    #[arg(long, value_name = "STAGE")]
+    pub to: Stage,
+    /// The stage that the session must be in
+    #[arg(long, value_name = "STAGE")]
+    pub from: Option<Stage>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Enter plan and lay out its documents; record its reviews; begin the next draft
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    /// Record the architect's view of this draft: approve or iterate
+    #[arg(long, value_name = "VERDICT", conflicts_with = "critic")]
+    pub architect: Option<PlanVerdict>,
+    /// Record the critic's verdict on this draft: approve, iterate or reject
+    #[arg(long, value_name = "VERDICT")]
+    pub critic: Option<PlanVerdict>,
+    /// What the review found (can be repeated)
+    #[arg(long, value_name = "TEXT")]
+    pub finding: Vec<String>,
+    /// Allow this many more drafts (needs --reason)
+    #[arg(long, value_name = "N", conflicts_with_all = ["architect", "critic"])]
+    pub more: Option<u32>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Enter build; record what its lanes say; end an iteration with the completion audit
+#[derive(Debug, clap::Args)]
+pub struct BuildArgs {
+    /// Enter build again for what this review report asks for (default: the session's own)
+    #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "")]
+    pub from_review: Option<String>,
+    /// Leave out cleaning up and its regression run
+    #[arg(long)]
+    pub no_deslop: bool,
+    /// Record a lane: execution, architect or deslop = complete, incomplete, failed, blocked or skipped
+    #[arg(long, value_name = "LANE=STATUS", group = "record")]
+    pub report: Option<String>,
+    /// Record delegated work: its id = pending, active, complete, failed, blocked or skipped
+    #[arg(long, value_name = "ID=STATUS", group = "record")]
+    pub delegate: Option<String>,
+    /// Who the work is delegated to
+    #[arg(long, value_name = "ROLE", requires = "delegate")]
+    pub role: Option<String>,
+    /// The delegated work does not hold the hand-off
+    #[arg(long, requires = "delegate")]
+    pub not_blocking: bool,
+    /// Waive a slice's evidence (needs --reason)
+    #[arg(long, value_name = "SLICE", group = "record")]
+    pub waive: Option<String>,
+    /// Allow this many more iterations (needs --reason)
+    #[arg(long, value_name = "N", group = "record")]
+    pub more: Option<u32>,
+    /// Why, or what was done, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if let Some(more) = args.more {
+        let done = stages::extend(ctx, Stage::Clarify, more, args.reason)?;
+        return Ok(tell(
+            ui,
+            "clarify",
+            &done,
+            &format!("{} rounds are allowed now", done.state.max_rounds()),
+        ));
+    }
+    let profile = match (args.deep, args.standard) {
+        (true, _) => Some(Profile::Deep),
+        (_, true) => Some(Profile::Standard),
+        _ => None,
+    };
+    let done = stages::clarify(ctx, profile, args.reason)?;
+    let said = match done.value.entered {
+        Some(_) => "back in stage clarify; score and flags must be earned again".to_owned(),
+        None if done.value.blockers.is_empty() => "clear enough to plan".to_owned(),
+        None => "not clear enough to plan yet".to_owned(),
+    };
+    Ok(tell(ui, "clarify", &done, &said))
+}
+
+pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = approve_flow::approve(ctx, args.from, args.to, args.reason)?;
+    let approved = &done.value;
+    let said = if approved.completed {
+        "approved review->done; the session is done".to_owned()
+    } else if approved.people < approved.required {
+        format!(
+            "approved {} by {} of {} people",
+            approved.transition, approved.people, approved.required
+        )
+    } else {
+        format!("approved {}", approved.transition)
+    };
+    let next = match approved.transition {
+        Transition::ReviewToDone if approved.completed => "git loopx archive".to_owned(),
+        other if approved.people < approved.required => format!(
+            "ask another person to run: git loopx approve --to {}",
+            other.to()
+        ),
+        Transition::ReviewToBuild => "git loopx build --from-review".to_owned(),
+        other => format!("git loopx {}", other.to()),
+    };
+    let extra = json!({
+        "transition": approved.transition,
+        "approvals": approved.people,
+        "required": approved.required,
+        "completed": approved.completed,
+    });
+    report(ui, "approve", &done, &said, Some(&next), extra);
+    Ok(Exit::Done)
+}
+
+pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let PlanArgs {
+        architect,
+        critic,
+        finding,
+        more,
+        reason,
+    } = args;
+    let lane = match (architect, critic) {
+        (Some(verdict), _) => Some((PlanLane::Architect, verdict)),
+        (_, Some(verdict)) => Some((PlanLane::Critic, verdict)),
+        _ => None,
+    };
+    if let Some((lane, verdict)) = lane {
+        let done = stages::plan_review(ctx, lane, verdict, &finding, reason)?;
+        return Ok(tell(
+            ui,
+            "plan",
+            &done,
+            &format!("{lane}: {verdict}, draft {}", done.state.plan.iteration),
+        ));
+    }
+    if !finding.is_empty() {
+        return Err(
+            Failure::usage("finding_without_verdict", "a finding belongs to a verdict")
+                .help("git loopx plan --critic iterate --finding TEXT"),
+        );
+    }
+    if let Some(more) = more {
+        let done = stages::extend(ctx, Stage::Plan, more, reason)?;
+        return Ok(tell(
+            ui,
+            "plan",
+            &done,
+            &format!(
+                "{} drafts are allowed now",
+                done.state.max_plan_iterations()
+            ),
+        ));
+    }
+    let done = stages::plan(ctx, reason)?;
+    let said = match done.value.entered {
+        Some(transition) if transition.is_rollback() => "back in stage plan".to_owned(),
+        Some(_) => format!(
+            "in stage plan; the documents to write are in .loopx/{}",
+            done.id
+        ),
+        None => format!(
+            "draft {} of {}",
+            done.state.plan.iteration,
+            done.state.max_plan_iterations()
+        ),
+    };
+    Ok(tell(ui, "plan", &done, &said))
+}
+
+pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let BuildArgs {
+        from_review,
+        no_deslop,
+        report: lane,
+        delegate,
+        role,
+        not_blocking,
+        waive,
+        more,
+        reason,
+    } = args;
+    if let Some(lane) = lane {
+        let (lane, status) = pair::<LaneStatus>(&lane)?;
+        let lane: Lane = lane.parse()?;
+        let done = stages::report_lane(ctx, lane, status, reason)?;
+        return Ok(tell(ui, "build", &done, &format!("{lane} lane: {status}")));
+    }
+    if let Some(delegate) = delegate {
+        let (id, status) = delegation(&delegate, ui)?;
+        let request = DelegationRequest {
+            id: id.clone(),
+            status,
+            role,
+            blocking: not_blocking.then_some(false),
+            summary: reason,
+        };
+        let done = stages::delegate(ctx, &request)?;
+        return Ok(tell(
+            ui,
+            "build",
+            &done,
+            &format!("delegation {id}: {status}"),
+        ));
+    }
+    if let Some(task) = waive {
+        let done = stages::waive(ctx, &task, reason)?;
+        return Ok(tell(
+            ui,
+            "build",
+            &done,
+            &format!("{task} needs no evidence"),
+        ));
+    }
+    if let Some(more) = more {
+        let done = stages::extend(ctx, Stage::Build, more, reason)?;
+        return Ok(tell(
+            ui,
+            "build",
+            &done,
+            &format!(
+                "{} iterations are allowed now",
+                done.state.max_build_iterations()
+            ),
+        ));
+    }
+    let from_review = match from_review.as_deref() {
+        None => None,
+        Some("") => Some(Report::Recorded),
+        Some(path) => Some(Report::File {
+            bytes: match super::artifacts::read_bytes(path) {
+                Ok(bytes) => Some(bytes),
+                Err(failure) if failure.code == "file_unreadable" => None,
+                Err(failure) => return Err(failure),
+            },
+            path: path.to_owned(),
+        }),
+    };
+    let request = BuildRequest {
+        from_review,
+        no_deslop,
+        reason,
+    };
+    let done = stages::build(ctx, &request)?;
+    let said = match done.value.entered {
+        Some(transition) if transition.is_rollback() => {
+            "back in stage build, to mend what the review found".to_owned()
+        }
+        Some(_) => "in stage build; git lets code in now".to_owned(),
+        None if done.value.blockers.is_empty() => format!(
+            "iteration {} is ready for review",
+            done.state.build.iteration
+        ),
+        None => format!(
+            "iteration {} is not ready for review",
+            done.state.build.iteration
+        ),
+    };
+    Ok(tell(ui, "build", &done, &said))
+}
+
+/// `NAME=WORD`.
+fn pair<T: std::str::FromStr<Err = Failure>>(text: &str) -> Result<(String, T)> {
+    let (name, word) = text.split_once('=').ok_or_else(|| {
+        Failure::usage(
+            "pair_expected",
+            format!("expected NAME=STATUS, found `{text}`"),
+        )
+    })?;
+    Ok((name.to_owned(), word.parse()?))
+}
+
+/// An unknown status counts as pending, which holds the hand-off: nothing fails open (S-078).
+fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
+    let (id, word) = text.split_once('=').ok_or_else(|| {
+        Failure::usage(
+            "pair_expected",
+            format!("expected ID=STATUS, found `{text}`"),
+        )
+        .help("git loopx build --delegate worker-a=active --role tester")
+    })?;
+    let valid = !id.is_empty()
+        && id.len() <= 63
+        && id
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if !valid {
+        return Err(Failure::usage(
+            "delegation_id_invalid",
+            format!("expected an id of letters, digits, `-`, `_`, `.`, found `{id}`"),
+        ));
+    }
+    let status = word.parse().unwrap_or_else(|_| {
+        ui.warn(format!(
+            "`{}` is no status of a delegation; recorded as pending",
+            clean(word)
+        ));
+        DelegationStatus::Pending
+    });
+    Ok((id.to_owned(), status))
+}
+
+fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
+    let outcome = &done.value;
+    let next = next(done);
+    let extra = json!({
+        "transition": outcome.entered,
+        "ready": outcome.judged.then_some(outcome.blockers.is_empty()),
+        "blockers": outcome.blockers,
+        "audit": outcome.audit,
+        "history": outcome.history,
+    });
+    for review in &outcome.history {
+        for finding in &review.value.findings {
+            ui.status(format!(
+                "  {} on draft {}: {}",
+                review.value.lane,
+                review.value.iteration,
+                clean(finding)
+            ));
+        }
+    }
+    for item in outcome
+        .audit
+        .iter()
+        .filter(|item| !matches!(item.proof, Proof::Passed))
+    {
+        let id = ui.paint(style::WARN, &clean(&item.id));
+        ui.status(format!("  {id}: {:?}, {}", item.proof, clean(&item.detail)).to_lowercase());
+    }
+    blocker_lines(ui, &outcome.blockers);
+    report(ui, command, done, said, next.as_deref(), extra);
+    if outcome.judged && !outcome.blockers.is_empty() {
+        Exit::Blocked
+    } else {
+        Exit::Done
+    }
+}
+
+fn next(done: &Done<Outcome>) -> Option<String> {
+    let outcome = &done.value;
+    match (&outcome.entered, done.state.stage) {
+        _ if outcome.judged => Some(match (outcome.blockers.first(), done.state.stage) {
+            (Some(blocker), _) => blocker.help.clone(),
+            (None, Stage::Clarify) => "git loopx approve --to plan".into(),
+            (None, _) => "git loopx approve --to review".into(),
+        }),
+        (Some(_), Stage::Plan) => Some("git loopx edit plan.md".into()),
+        (Some(_), Stage::Build) => {
+            Some("write the code and commit it, then: git loopx run --task SLICE".into())
+        }
+        (Some(_), Stage::Clarify) => Some("git loopx edit spec.md".into()),
+        _ => Some("git loopx status".into()),
+    }
+}

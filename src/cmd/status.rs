@@ -1,0 +1,172 @@
+//! `status`: where the session stands, what holds it, and the command that leads on.
+
+use super::blocker_lines;
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::gate::Proof;
+use crate::core::session::Ending;
+use crate::core::stage::Stage;
+use crate::flow::workcopy::FileStatus;
+use crate::flow::{Context, view};
+use crate::ui::{Ui, clean, style};
+
+pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let status = view::status(ctx)?;
+    ui.json("status", &status);
+    if ui.is_json() {
+        return Ok(Exit::Done);
+    }
+    let id = ui.paint(style::HEAD, status.session.as_str());
+    ui.out(format!("session {id}  {}", clean(&status.title)));
+    let branch = status
+        .branch
+        .as_deref()
+        .map_or("no branch".to_owned(), |b| format!("branch {}", clean(b)));
+    let base = status
+        .base
+        .as_ref()
+        .map_or("before any commit".to_owned(), |b| {
+            format!("from {}", b.short())
+        });
+    let stage = match &status.ending {
+        None => status.stage.to_string(),
+        Some(Ending::Abandoned { .. }) => format!("{} (abandoned)", status.stage),
+        Some(Ending::Archived { target, commit, .. }) => format!(
+            "archived on {target}{}",
+            commit
+                .as_ref()
+                .map_or(String::new(), |c| format!(" as {}", c.short()))
+        ),
+    };
+    let stage_words = ui.paint(style::NAME, &stage);
+    ui.out(format!(
+        "stage   {stage_words}, {branch}, {base}, {} profile",
+        status.profile
+    ));
+    let rounds = &status.rounds;
+    match status.stage {
+        Stage::Plan => ui.out(format!(
+            "plan    draft {} of {}",
+            rounds.plan_iteration, rounds.plan_max
+        )),
+        Stage::Build => ui.out(format!(
+            "build   iteration {} of {}",
+            rounds.build_iteration, rounds.build_max
+        )),
+        _ => {}
+    }
+    ui.out("");
+    for gate in &status.gates {
+        let mark = |on: bool, yes: &str, no: &str| {
+            if on {
+                ui.paint(style::GOOD, yes)
+            } else {
+                ui.paint(style::DIM, no)
+            }
+        };
+        let ready = mark(gate.ready, "ready      ", "not ready  ");
+        let authorized = mark(gate.authorized, "authorized", "not authorized");
+        let who = match (gate.approval, gate.approved_by.is_empty()) {
+            ("stale", _) => " (stale: the content changed)".to_owned(),
+            (_, false) => format!(" by {}", clean(&gate.approved_by.join(", "))),
+            _ => String::new(),
+        };
+        let transition = gate.transition.to_string();
+        ui.out(format!("  {:16} {ready} {authorized}{who}", transition));
+    }
+    if let Some(review) = &status.review {
+        let outcome = review
+            .judgement
+            .as_ref()
+            .map_or(String::new(), |j| match j.target {
+                Some(target) => format!(", goes back to {target}"),
+                None => String::new(),
+            });
+        let independence = if review.independent {
+            "independent".to_owned()
+        } else {
+            let roles: Vec<&str> = review
+                .verdict
+                .value
+                .dependence
+                .iter()
+                .map(|d| d.role.as_str())
+                .collect();
+            ui.paint(
+                style::WARN,
+                &format!("not independent: {}", roles.join(", ")),
+            )
+        };
+        ui.out(format!(
+            "\nreview  {} by {} ({independence}){outcome}, tree {}",
+            review.verdict.value.verdict,
+            clean(&review.reviewer),
+            review.verdict.value.tree.short()
+        ));
+        for because in review.judgement.iter().flat_map(|j| &j.because) {
+            ui.out(format!("        {}", clean(because)));
+        }
+    }
+    if !status.audit.is_empty() {
+        ui.out("\nevidence");
+        for item in &status.audit {
+            let word = match item.proof {
+                Proof::Passed => ui.paint(style::GOOD, "passed "),
+                Proof::Failed => ui.paint(style::BAD, "failed "),
+                Proof::Stale => ui.paint(style::WARN, "stale  "),
+                Proof::Missing => ui.paint(style::WARN, "missing"),
+                Proof::Waived => ui.paint(style::DIM, "waived "),
+            };
+            ui.out(format!(
+                "  {word}  {}  {}",
+                clean(&item.id),
+                clean(&item.detail)
+            ));
+        }
+    }
+    if !status.blockers.is_empty() {
+        ui.out("\nblockers");
+        blocker_lines(ui, &status.blockers);
+    }
+    if !status.evidence_chain.is_empty() {
+        ui.out("\nchain");
+        for claim in &status.evidence_chain {
+            ui.out(format!("  {}: {}", claim.claim, clean(&claim.basis)));
+        }
+    }
+    if !status.stale_artifacts.is_empty() {
+        let names: Vec<&str> = status.stale_artifacts.iter().map(|a| a.path()).collect();
+        ui.out(format!(
+            "\nolder than what they build on: {}",
+            names.join(", ")
+        ));
+    }
+    let edited: Vec<String> = status
+        .working_copy
+        .iter()
+        .filter(|(_, s)| !matches!(s, FileStatus::Clean | FileStatus::Absent))
+        .map(|(artifact, s)| format!("{artifact} ({})", word(*s)))
+        .collect();
+    if !edited.is_empty() {
+        ui.out(format!(
+            "\nin .loopx/{}: {}",
+            status.session,
+            edited.join(", ")
+        ));
+    }
+    ui.out("");
+    ui.hint(&status.next_action);
+    Ok(Exit::Done)
+}
+
+fn word(status: FileStatus) -> &'static str {
+    match status {
+        FileStatus::Clean => "clean",
+        FileStatus::Modified => "edited",
+        FileStatus::Deleted => "removed",
+        FileStatus::Behind => "older than the branch",
+        FileStatus::Diverged => "edited, and changed on the branch",
+        FileStatus::Conflicted => "in conflict",
+        FileStatus::Absent => "not checked out",
+    }
+}

@@ -1,0 +1,384 @@
+//! The one road by which a session changes: lock, read, save the working copy, decide, commit, publish.
+//!
+//! `decide` is a pure function of the [`Facts`]; it runs again when the branch moved. Its refusal
+//! writes nothing. One call makes at most one commit.
+
+use super::context::{Context, unknown};
+use super::delta;
+use super::workcopy::{self, WorkCopy};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::gate::{Code, DeltaFacts, View};
+use crate::core::id::{Oid, OpId, Person, SessionId};
+use crate::core::op::{Event, FORMAT, Operation, Write};
+use crate::core::pack;
+use crate::core::policy::Policy;
+use crate::core::session::{Ending, State};
+use crate::core::stage::Stage;
+use crate::git::{Identity, Repo};
+use crate::store::{self, Decision, Session, Snapshot};
+use std::collections::BTreeMap;
+
+/// Everything that a decision may look at.
+pub struct Facts<'a> {
+    /// The state with the edits of the working copy taken in.
+    pub state: State,
+    pub texts: BTreeMap<Artifact, String>,
+    pub policy: Policy,
+    pub code: Option<Code>,
+    pub delta: DeltaFacts,
+    /// Who acts; reading needs nobody.
+    pub identity: Option<&'a Identity>,
+    /// Artifacts that the working copy changed.
+    pub saved: Vec<Artifact>,
+    pub operations: Vec<Operation>,
+}
+
+impl Facts<'_> {
+    /// Who acts.
+    pub fn actor(&self) -> Result<&Person> {
+        self.identity
+            .map(|identity| &identity.author)
+            .ok_or_else(|| {
+                Failure::internal(
+                    "actor_missing",
+                    "a decision was asked for without anybody who decides",
+                )
+            })
+    }
+
+    pub fn view(&self) -> View<'_> {
+        View {
+            state: &self.state,
+            texts: &self.texts,
+            policy: &self.policy,
+            code: self.code.as_ref(),
+            delta: &self.delta,
+        }
+    }
+}
+
+/// What a decision wants to happen.
+#[derive(Debug)]
+pub struct Act<T> {
+    pub event: Event,
+    /// The subject of the commit, after `<id>: `.
+    pub what: String,
+    pub reason: Option<String>,
+    /// Artifacts that the tool itself writes.
+    pub writes: BTreeMap<Artifact, String>,
+    /// A code branch to bind to this session.
+    pub bind: Option<String>,
+    /// The log of a recorded command.
+    pub log: Option<Oid>,
+    pub value: T,
+}
+
+impl<T> Act<T> {
+    pub fn new(event: Event, what: impl Into<String>, value: T) -> Self {
+        Act {
+            event,
+            what: what.into(),
+            reason: None,
+            writes: BTreeMap::new(),
+            bind: None,
+            log: None,
+            value,
+        }
+    }
+
+    #[must_use]
+    pub fn reason(mut self, reason: Option<String>) -> Self {
+        self.reason = reason;
+        self
+    }
+
+    #[must_use]
+    pub fn write(mut self, artifact: Artifact, text: String) -> Self {
+        self.writes.insert(artifact, text);
+        self
+    }
+}
+
+/// What happened.
+#[derive(Debug)]
+pub struct Done<T> {
+    pub id: SessionId,
+    pub commit: Oid,
+    pub state: State,
+    /// Artifacts that the working copy had changed and that went in.
+    pub saved: Vec<Artifact>,
+    pub value: T,
+}
+
+/// How much of the world a decision needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The code only where the stage judges it: build and review.
+    Stage,
+    /// The code whatever the stage is.
+    Code,
+    /// Every operation of the session.
+    Operations,
+}
+
+/// Changes one session.
+pub fn act<T>(
+    ctx: &Context,
+    needs: Needs,
+    mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
+) -> Result<Done<T>> {
+    let identity = ctx.repo.identity()?;
+    let store = ctx.store()?;
+    let lock = store.lock()?;
+    super::archive::finish_pending(ctx, &store, &lock, &identity)?;
+    let id = ctx.session_id(&store.snapshot()?)?;
+    let mut copy = WorkCopy::open(&ctx.repo, &id)?;
+    let committed = store.update(&lock, &identity, |snapshot| {
+        let session = load_active(snapshot, &id)?;
+        let facts = gather(
+            ctx,
+            snapshot,
+            &session,
+            copy.as_mut(),
+            needs,
+            Some(&identity),
+        )?;
+        let act = decide(&facts)?;
+        let now = &identity.at;
+        build(ctx, snapshot, &session, facts, act, now)
+    })?;
+    let (state, saved, texts, value) = committed.value;
+    if let Some(copy) = &mut copy {
+        workcopy::exclude(&ctx.repo)?;
+        copy.publish(&state, &texts)?;
+    }
+    Ok(Done {
+        id,
+        commit: committed.commit,
+        state,
+        saved,
+        value,
+    })
+}
+
+/// A session that can still change.
+pub fn load_active(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
+    let session = snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))?;
+    match &session.state.ending {
+        None => Ok(session),
+        Some(Ending::Abandoned { .. }) => {
+            Err(
+                Failure::refused("session_abandoned", format!("session {id} was abandoned")).help(
+                    format!("git loopx -s {id} undo  (takes the abandoning back)"),
+                ),
+            )
+        }
+        Some(Ending::Archived { target, .. }) => Err(Failure::refused(
+            "session_archived",
+            format!("session {id} is archived on {target}"),
+        )
+        .help("git loopx start \"A FOLLOW-UP\"")),
+    }
+}
+
+/// Reads everything that a decision may look at. `copy` is `None` where edits must not be taken in.
+pub fn gather<'a>(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    copy: Option<&mut WorkCopy<'_>>,
+    needs: Needs,
+    identity: Option<&'a Identity>,
+) -> Result<Facts<'a>> {
+    let mut state = session.state.clone();
+    let policy = ctx.policy(&state)?;
+    let mut texts = BTreeMap::new();
+    let mut saved = Vec::new();
+    if let Some(copy) = copy {
+        let edits = copy.collect(&state, policy.artifacts.max_bytes)?;
+        for (artifact, write) in edits.writes {
+            match write.to {
+                Some(blob) => state.artifacts.insert(artifact, blob),
+                None => state.artifacts.remove(&artifact),
+            };
+            saved.push(artifact);
+        }
+        texts = edits.texts;
+    }
+    read_texts(&ctx.repo, &state, &mut texts)?;
+    let delta = delta::facts(texts.get(&Artifact::SpecDelta).map(String::as_str));
+    let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
+    Ok(Facts {
+        code: if wants_code { ctx.repo.code()? } else { None },
+        operations: if needs == Needs::Operations {
+            snapshot.operations(session)?
+        } else {
+            Vec::new()
+        },
+        state,
+        texts,
+        policy,
+        delta,
+        identity,
+        saved,
+    })
+}
+
+/// Reads the artifacts that `texts` does not have yet.
+pub fn read_texts(
+    repo: &Repo,
+    state: &State,
+    texts: &mut BTreeMap<Artifact, String>,
+) -> Result<()> {
+    for (artifact, blob) in &state.artifacts {
+        if !texts.contains_key(artifact) {
+            let bytes = repo.read_blob(blob)?;
+            texts.insert(*artifact, String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    texts.retain(|artifact, _| state.artifacts.contains_key(artifact));
+    Ok(())
+}
+
+type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, String>, T);
+
+fn build<T>(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    facts: Facts<'_>,
+    act: Act<T>,
+    at: &str,
+) -> Result<Decision<Built<T>>> {
+    let repo = &ctx.repo;
+    let by = facts.actor()?.clone();
+    let Act {
+        event,
+        what,
+        reason,
+        writes,
+        bind,
+        log,
+        value,
+    } = act;
+    let mut texts = facts.texts;
+    let mut artifacts = facts.state.artifacts;
+    for (artifact, text) in writes {
+        artifacts.insert(artifact, repo.write_blob(text.as_bytes())?);
+        texts.insert(artifact, text);
+    }
+    for artifact in &facts.saved {
+        if let Some(text) = texts.get(artifact) {
+            repo.write_blob(text.as_bytes())?;
+        }
+    }
+    refresh_graph(repo, &mut artifacts, &mut texts)?;
+    let mut op = Operation {
+        format: FORMAT,
+        seq: session.state.seq + 1,
+        op: new_op_id()?,
+        at: at.to_owned(),
+        by,
+        reason,
+        writes: differences(&session.state.artifacts, &artifacts),
+        bases: Vec::new(),
+        event,
+    };
+    if op.writes.contains_key(&Artifact::SpecDelta) {
+        op.bases = delta::new_bases(
+            ctx,
+            &session.state,
+            &facts.policy,
+            texts.get(&Artifact::SpecDelta),
+        )?;
+    }
+    let mut state = session.state.clone();
+    state.apply(&op);
+    if state.conflicts.len() > session.state.conflicts.len() {
+        let why = state.conflicts.last().map_or("", |c| c.why.as_str());
+        return Err(Failure::internal(
+            "operation_misfit",
+            format!("the decision does not fit the session: {why}"),
+        ));
+    }
+    let mut edits = store::Edits::default();
+    edits.record(repo, Some(session), &op, &state)?;
+    if let Some(branch) = bind {
+        edits.bind(repo, &branch, &state.id)?;
+    }
+    if !state.is_active()
+        && let Some(branch) = &state.branch
+        && snapshot.bound_to(branch)?.as_ref() == Some(&state.id)
+    {
+        edits.unbind(branch);
+    }
+    if let Some(blob) = log {
+        edits.log(&state.id, &op, blob);
+    }
+    let message = store::message(&state.id, &what, &op, &state);
+    // `publish` compares with what was really in the working copy.
+    let mut saved_texts = BTreeMap::new();
+    for artifact in &facts.saved {
+        saved_texts.insert(*artifact, texts.get(artifact).cloned().unwrap_or_default());
+    }
+    Ok(Decision {
+        edits,
+        message,
+        value: (state, facts.saved, saved_texts, value),
+    })
+}
+
+/// The change from one set of artifacts to another.
+pub fn differences(
+    before: &BTreeMap<Artifact, Oid>,
+    after: &BTreeMap<Artifact, Oid>,
+) -> BTreeMap<Artifact, Write> {
+    Artifact::ALL
+        .into_iter()
+        .filter_map(|artifact| {
+            let (from, to) = (before.get(&artifact), after.get(&artifact));
+            (from != to).then(|| {
+                let write = Write {
+                    from: from.cloned(),
+                    to: to.cloned(),
+                };
+                (artifact, write)
+            })
+        })
+        .collect()
+}
+
+/// Keeps `change/artifact-graph.json` in step with the pack: it is derived, and written for readers.
+pub fn refresh_graph(
+    repo: &Repo,
+    artifacts: &mut BTreeMap<Artifact, Oid>,
+    texts: &mut BTreeMap<Artifact, String>,
+) -> Result<()> {
+    if !Artifact::CHANGE_PACK
+        .iter()
+        .any(|a| artifacts.contains_key(a))
+    {
+        return Ok(());
+    }
+    let previous: Option<pack::Graph> = texts
+        .get(&Artifact::ArtifactGraph)
+        .and_then(|text| serde_json::from_str(text).ok());
+    let graph = pack::graph(previous.as_ref(), artifacts, |artifact| {
+        delta::is_filled(artifact, texts)
+    });
+    let text = String::from_utf8_lossy(&crate::core::op::to_json(&graph)?).into_owned();
+    artifacts.insert(Artifact::ArtifactGraph, repo.write_blob(text.as_bytes())?);
+    texts.insert(Artifact::ArtifactGraph, text);
+    Ok(())
+}
+
+/// A new operation id.
+pub fn new_op_id() -> Result<OpId> {
+    OpId::parse(&ulid::Ulid::generate().to_string().to_lowercase())
+}
+
+/// Nothing is new: what `save` says.
+pub fn nothing_to_save() -> Failure {
+    Failure::nothing("nothing_to_save", "the working copy has no edits").help("git loopx status")
+}

@@ -1,0 +1,180 @@
+//! `approve --to STAGE`: the human gate. It arms a transition once; only review->done moves the stage.
+
+use super::act::{Act, Done, Facts, Needs, act};
+use super::context::Context;
+use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::gate;
+use crate::core::op::Event;
+use crate::core::stage::{Stage, Transition};
+use crate::git::{Entry, Repo};
+use std::collections::BTreeMap;
+
+/// What an approval came to.
+#[derive(Debug)]
+pub struct Approved {
+    pub transition: Transition,
+    /// How many people have approved this content, and how many policy asks for.
+    pub people: usize,
+    pub required: usize,
+    /// review->done: the session moved.
+    pub completed: bool,
+}
+
+/// Approves the move from the present stage to `to`.
+pub fn approve(
+    ctx: &Context,
+    from: Option<Stage>,
+    to: Stage,
+    reason: Option<String>,
+) -> Result<Done<Approved>> {
+    act(ctx, Needs::Stage, |facts| {
+        decide(&ctx.repo, facts, from, to, reason.clone())
+    })
+}
+
+fn decide(
+    repo: &Repo,
+    facts: &Facts<'_>,
+    from: Option<Stage>,
+    to: Stage,
+    reason: Option<String>,
+) -> Result<Act<Approved>> {
+    let state = &facts.state;
+    let stage = state.stage;
+    let view = facts.view();
+    if let Some(from) = from.filter(|from| *from != stage) {
+        return Err(Failure::refused(
+            "approval_from_stage_mismatch",
+            format!("expected stage {from}, the session is in stage {stage}"),
+        )
+        .help("git loopx status"));
+    }
+    let transition = Transition::between(stage, to).ok_or_else(|| {
+        let ways: Vec<String> = Transition::ALL
+            .into_iter()
+            .filter(|t| t.from() == stage)
+            .map(|t| t.to().to_string())
+            .collect();
+        Failure::refused(
+            "invalid_transition",
+            if ways.is_empty() {
+                format!("{stage}->{to} is no transition: nothing leads on from {stage} but archive")
+            } else {
+                format!(
+                    "{stage}->{to} is no transition; from {stage} a session goes to {}",
+                    ways.join(", ")
+                )
+            },
+        )
+        .help(gate::next_action(view))
+    })?;
+    let blockers = gate::blockers(view, transition);
+    if !blockers.is_empty() {
+        return Err(not_ready(transition, blockers));
+    }
+    let who = repo.canonical(facts.actor()?)?;
+    if facts.policy.denies(&who) || facts.policy.denies(facts.actor()?) {
+        return Err(Failure::refused(
+            "approver_denied",
+            format!("policy does not let {who} approve (approve.deny in loopx.toml)"),
+        )
+        .help(format!(
+            "ask a person to run: git loopx -s {} approve --to {to}",
+            state.id
+        )));
+    }
+    let required = facts.policy.required(transition);
+    let mut people = 1;
+    let fresh = state
+        .armed(transition)
+        .filter(|approval| gate::changed_since(approval, view).is_empty());
+    if let Some(approval) = fresh {
+        if approval.by.iter().any(|by| by.signed.by.is_same(&who)) {
+            return Err(Failure::nothing(
+                "approved_already",
+                format!("{who} has approved {transition} with this content"),
+            )
+            .help(match transition {
+                Transition::ReviewToBuild => "git loopx build --from-review".to_owned(),
+                other => format!("git loopx {}", other.to()),
+            }));
+        }
+        people += approval.by.len();
+    }
+    arm(repo, facts, transition, people, required, reason)
+}
+
+fn arm(
+    repo: &Repo,
+    facts: &Facts<'_>,
+    transition: Transition,
+    people: usize,
+    required: usize,
+    reason: Option<String>,
+) -> Result<Act<Approved>> {
+    let files = gate::covered_files(&facts.state, transition);
+    let tree: BTreeMap<String, Option<Entry>> = files
+        .iter()
+        .map(|(artifact, blob)| (artifact.path().to_owned(), Some(Entry::blob(blob.clone()))))
+        .collect();
+    let content = repo.edit_tree(None, &tree)?;
+    let code = gate::covers_code(transition)
+        .then(|| facts.code.as_ref().map(|code| code.tree.clone()))
+        .flatten();
+    let completed = transition == Transition::ReviewToDone && people >= required;
+    let event = Event::Approved {
+        transition,
+        content,
+        files,
+        code,
+        completes: completed,
+    };
+    let value = Approved {
+        transition,
+        people,
+        required,
+        completed,
+    };
+    let what = format!("approve {} -> {}", transition.from(), transition.to());
+    Ok(Act::new(event, what, value).reason(reason))
+}
+
+/// A gate that is not ready, under the code that belongs to its transition.
+fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
+    let has = |prefix: &str| blockers.iter().any(|b| b.code.starts_with(prefix));
+    let code = match transition {
+        Transition::ClarifyToPlan => "clarify_readiness_blocked",
+        Transition::PlanToBuild if has("missing_plan_artifact") => "plan_package_incomplete",
+        Transition::PlanToBuild => "plan_review_gate_blocked",
+        Transition::BuildToReview if has("execution_record_") => "review_gate_blocked",
+        Transition::BuildToReview => "build_review_gate_blocked",
+        Transition::ReviewToDone
+            if has("partial_scope") || has("completion_claim") || has("implemented_scope") =>
+        {
+            "review_done_scope_blocked"
+        }
+        Transition::ReviewToDone => "review_not_approved",
+        Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
+            blockers
+                .first()
+                .map_or("rollback_blocked", |b| match b.code.as_str() {
+                    "rollback_rationale_required" => "rollback_rationale_required",
+                    "review_build_fix_not_requested" => "review_build_fix_not_requested",
+                    "review_plan_fix_not_requested" => "review_plan_fix_not_requested",
+                    "review_clarify_fix_not_requested" => "review_clarify_fix_not_requested",
+                    _ => "rollback_blocked",
+                })
+        }
+    };
+    let count = blockers.len();
+    let help = blockers.first().map(|b| b.help.clone()).unwrap_or_default();
+    Failure::refused(
+        code,
+        format!(
+            "{transition} is not ready: {count} rule{} not met",
+            if count == 1 { " is" } else { "s are" }
+        ),
+    )
+    .blockers(blockers)
+    .help(help)
+}

@@ -1,0 +1,110 @@
+//! What every flow starts from: the repository, and which session is meant.
+
+use crate::core::failure::{Failure, Result};
+use crate::core::id::SessionId;
+use crate::core::policy::{FILE as POLICY_FILE, Policy};
+use crate::core::session::State;
+use crate::env;
+use crate::git::Repo;
+use crate::store::{Session, Snapshot, Store};
+
+/// The repository and what the command line said of the session.
+pub struct Context {
+    pub repo: Repo,
+    wanted: Option<String>,
+}
+
+impl Context {
+    /// Opens the repository. `wanted` is what `--session` said.
+    pub fn open(wanted: Option<String>) -> Result<Self> {
+        Ok(Context {
+            repo: Repo::open()?,
+            wanted: wanted.or_else(|| env::var(env::LOOPX_SESSION)),
+        })
+    }
+
+    pub fn store(&self) -> Result<Store<'_>> {
+        Store::open(&self.repo)
+    }
+
+    /// The session that is meant: named, bound to this branch, or the only active one (design 9).
+    pub fn session_id(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
+        if let Some(name) = &self.wanted {
+            let id = SessionId::fold(name)?;
+            return match snapshot.find(&id)? {
+                Some(_) => Ok(id),
+                None => Err(unknown(snapshot, &id)),
+            };
+        }
+        if let Some(branch) = self.repo.head()?.branch
+            && let Some(id) = snapshot.bound_to(&branch)?
+        {
+            return Ok(id);
+        }
+        let active = snapshot.active_ids()?;
+        match active.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => Err(
+                Failure::not_found("no_active_session", "no session is active")
+                    .help("git loopx start \"WHAT TO CHANGE\""),
+            ),
+            many => {
+                let names: Vec<&str> = many.iter().map(SessionId::as_str).take(10).collect();
+                let more = if many.len() > names.len() {
+                    ", ..."
+                } else {
+                    ""
+                };
+                Err(Failure::usage(
+                    "session_ambiguous",
+                    format!(
+                        "{} sessions are active and none is bound to this branch: {}{more}",
+                        many.len(),
+                        names.join(", ")
+                    ),
+                )
+                .help(format!(
+                    "git loopx use {}  or  git loopx -s {} ...",
+                    names[0], names[0]
+                )))
+            }
+        }
+    }
+
+    /// The session that is meant, loaded.
+    pub fn session(&self, snapshot: &Snapshot<'_>) -> Result<Session> {
+        let id = self.session_id(snapshot)?;
+        snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))
+    }
+
+    /// The policy that holds for a session: the file of the commit that it started from, never the one
+    /// of the change that is judged.
+    pub fn policy(&self, state: &State) -> Result<Policy> {
+        match &state.base {
+            Some(base) => self.policy_at(
+                &self.repo.commit_info(base)?.tree,
+                &format!("{POLICY_FILE} at {}", base.short()),
+            ),
+            None => Ok(Policy::default()),
+        }
+    }
+
+    /// The policy file of a tree, or the defaults.
+    pub fn policy_at(&self, tree: &crate::core::id::Oid, label: &str) -> Result<Policy> {
+        match self.repo.blob_at(tree, POLICY_FILE)? {
+            Some(bytes) => Policy::parse(&String::from_utf8_lossy(&bytes), label),
+            None => Ok(Policy::default()),
+        }
+    }
+}
+
+/// No session has that id: with the nearest name.
+pub fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
+    let ids = snapshot.active_ids().unwrap_or_default();
+    let near = crate::core::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
+    let failure = Failure::not_found("session_unknown", format!("no session is named `{id}`"));
+    match near {
+        Some(near) => failure.help(format!("did you mean `{near}`? `git loopx list` shows all")),
+        None => failure.help("git loopx list"),
+    }
+}

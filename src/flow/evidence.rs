@@ -1,0 +1,150 @@
+//! `run`: runs a command, streams it, and records what happened as evidence for the code it ran on.
+
+use super::act::{Act, Done, Needs, act};
+use super::context::Context;
+use super::stages::code_tree;
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::op::{Event, Evidence};
+use crate::core::pack;
+use crate::core::session::State;
+use crate::git::Repo;
+use crate::git::capture::record;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek, SeekFrom, Write};
+
+/// The part of an output that is kept on the branch: this much of the beginning and of the end.
+pub const LOG_HALF: u64 = 32 * 1024;
+
+/// What `run` was asked for.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    pub task: Option<String>,
+    pub what: String,
+    /// Empty: the task's own verification.
+    pub argv: Vec<String>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Ran {
+    pub evidence: Evidence,
+    pub not_started: Option<String>,
+}
+
+/// Runs and records. `live` gets the output as it comes.
+pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Result<Done<Ran>> {
+    // Judged before the command runs: an hour of tests must not end in "no identity".
+    ctx.repo.identity()?;
+    let store = ctx.store()?;
+    let session = ctx.session(&store.snapshot()?)?;
+    super::act::load_active(&store.snapshot()?, &session.state.id)?;
+    let argv = argv(ctx, &session.state, request)?;
+    let top = ctx.repo.work_dir().ok_or_else(|| {
+        Failure::usage(
+            "worktree_required",
+            "evidence needs a worktree, and the repository is bare",
+        )
+        .help("git worktree add ../work BRANCH")
+    })?;
+    let before = ctx.repo.code()?.map(|code| code.tree);
+    let started = ctx.repo.identity()?.at;
+    let cwd = crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf());
+    let recording = record(&argv, &cwd, live)?;
+    let output = Repo::hash_file(recording.output.path())?;
+    let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
+    let log = ctx.repo.write_blob(&log)?;
+    act(ctx, Needs::Code, |facts| {
+        let after = code_tree(facts)?;
+        let evidence = Evidence {
+            what: request.what.clone(),
+            task: request.task.clone(),
+            argv: argv.clone(),
+            exit: recording.exit,
+            started: started.clone(),
+            millis: recording.millis,
+            tree_kept: before.as_ref() == Some(&after),
+            tree: before.clone().unwrap_or_else(|| after.clone()),
+            output: output.clone(),
+            output_bytes: recording.bytes,
+            truncated,
+        };
+        let command = crate::store::one_line(&argv.join(" "));
+        let command: String = command.chars().take(60).collect();
+        let what = match (&request.task, evidence.exit) {
+            (Some(task), Some(0)) => format!("{task} passes `{command}`"),
+            (Some(task), _) => format!("{task} fails `{command}`"),
+            (None, Some(0)) => format!("run `{command}`: passes"),
+            (None, _) => format!("run `{command}`: fails"),
+        };
+        let ran = Ran {
+            evidence: evidence.clone(),
+            not_started: recording.not_started.clone(),
+        };
+        let mut act = Act::new(Event::Ran { evidence }, what, ran);
+        act.log = Some(log.clone());
+        Ok(act)
+    })
+}
+
+/// The command: as typed, or the task's own verification.
+fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String>> {
+    let Some(task) = &request.task else {
+        return if request.argv.is_empty() {
+            Err(Failure::usage(
+                "command_missing",
+                "expected a command after `--`, or a task that has one",
+            )
+            .help("git loopx run -- cargo test"))
+        } else {
+            Ok(request.argv.clone())
+        };
+    };
+    let mut texts = BTreeMap::new();
+    super::act::read_texts(&ctx.repo, state, &mut texts)?;
+    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str)).unwrap_or_default();
+    let slice = slices
+        .iter()
+        .find(|slice| slice.id == *task)
+        .ok_or_else(|| {
+            let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
+            let near = crate::core::nearest(task, ids.iter().copied());
+            let failure = Failure::not_found(
+                "slice_unknown",
+                if ids.is_empty() {
+                    format!("no slice is named `{task}`: the session has none")
+                } else {
+                    format!("no slice is named `{task}`; there are {}", ids.join(", "))
+                },
+            );
+            match near {
+                Some(near) => failure.help(format!("git loopx run --task {near}")),
+                None => failure.help("git loopx cat slices.json"),
+            }
+        })?;
+    if request.argv.is_empty() {
+        Ok(slice.verification.clone())
+    } else {
+        Ok(request.argv.clone())
+    }
+}
+
+/// The kept part of an output: all of it, or its beginning and its end.
+fn kept(mut file: &std::fs::File, bytes: u64) -> Result<(Vec<u8>, bool)> {
+    let doing = |error: std::io::Error| {
+        Failure::internal("run_failed", error.to_string()).context("read the output back")
+    };
+    let mut read = |from: u64, length: u64| -> Result<Vec<u8>> {
+        let mut part = Vec::new();
+        file.seek(SeekFrom::Start(from)).map_err(doing)?;
+        file.take(length).read_to_end(&mut part).map_err(doing)?;
+        Ok(part)
+    };
+    if bytes <= 2 * LOG_HALF {
+        return Ok((read(0, bytes)?, false));
+    }
+    let mut log = read(0, LOG_HALF)?;
+    log.extend(format!("\n[... {} bytes left out ...]\n", bytes - 2 * LOG_HALF).into_bytes());
+    log.extend(read(bytes - LOG_HALF, LOG_HALF)?);
+    Ok((log, true))
+}

@@ -1,0 +1,98 @@
+//! Files of the worktree: read and written so that a link cannot lead out of it and a kill leaves the
+//! old file or the new one.
+
+use crate::core::failure::{Failure, Result};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
+    Failure::internal(
+        "file_failed",
+        format!("{doing} {}: {error}", path.display()),
+    )
+}
+
+/// `top/relative`, refusing a path on which anything below `top` is a symbolic link.
+pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
+    let mut path = top.to_path_buf();
+    for part in relative.split('/') {
+        path.push(part);
+        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.file_type().is_symlink()) {
+            return Err(Failure::refused(
+                "symlink_refused",
+                format!(
+                    "{} is a symbolic link; expected a file or a folder of git loopx",
+                    path.display()
+                ),
+            )
+            .help("remove the link, then run: git loopx checkout"));
+        }
+    }
+    Ok(path)
+}
+
+/// A file's bytes, or `None` where there is none. Larger than `max` is an error.
+pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => Err(Failure::refused(
+            "file_expected",
+            format!("{} is not a file", path.display()),
+        )),
+        Ok(meta) if meta.len() > max => Err(Failure::refused(
+            "artifact_too_large",
+            format!(
+                "{}: {} bytes, at most {max} are taken",
+                path.display(),
+                meta.len()
+            ),
+        )
+        .help("shorten it, or raise artifacts.max_bytes in loopx.toml")),
+        Ok(_) => fs::read(path)
+            .map(Some)
+            .map_err(|error| failed(path, "read", &error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(path, "read", &error)),
+    }
+}
+
+/// Writes a file whole: to a temporary one beside it, then renamed.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".loopx-")
+        .tempfile_in(parent)
+        .map_err(|error| failed(parent, "write in", &error))?;
+    temporary
+        .write_all(bytes)
+        .and_then(|()| set_mode(temporary.as_file(), path))
+        .map_err(|error| failed(path, "write", &error))?;
+    temporary
+        .persist(path)
+        .map_err(|error| failed(path, "write", &error.error))?;
+    Ok(())
+}
+
+/// The mode that the file has, or what the umask gives a new one: a temporary file is private.
+fn set_mode(file: &fs::File, target: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(target).map_or(0o644, |meta| meta.permissions().mode() & 0o777);
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (file, target);
+    Ok(())
+}
+
+/// Removes a file; one that is not there is as good.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(failed(path, "remove", &error))
+        }
+        _ => Ok(()),
+    }
+}

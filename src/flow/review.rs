@@ -1,0 +1,363 @@
+//! `review`: consumes the approval and opens the report; with a verdict, records what the reviewer
+//! says of `base..head`, bound to the tree, with the reviewer's independence computed.
+
+use super::act::{Act, Done, Facts, Needs, act};
+use super::context::Context;
+use super::stages::code_tree;
+use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::failure::{Failure, Result};
+use crate::core::gate;
+use crate::core::id::Person;
+use crate::core::op::{
+    CodeVerdict, Dependence, Event, ReviewFinding, Role, Severity, Smell, Target, Verdict,
+};
+use crate::core::policy::Independence;
+use crate::core::review::Judgement;
+use crate::core::stage::{Stage, Transition};
+use crate::git::{CommitInfo, Repo};
+
+/// What a reviewer says.
+#[derive(Clone, Debug)]
+pub struct VerdictRequest {
+    pub verdict: CodeVerdict,
+    pub target: Option<Target>,
+    pub architecture: Smell,
+    pub architecture_target: Option<Target>,
+    pub findings: Vec<ReviewFinding>,
+}
+
+/// What `review` was asked for.
+#[derive(Clone, Debug)]
+pub struct ReviewRequest {
+    pub verdict: Option<VerdictRequest>,
+    pub allow_uncommitted: bool,
+    pub reason: Option<String>,
+}
+
+/// What a review came to.
+#[derive(Debug)]
+pub struct Reviewed {
+    pub entered: bool,
+    pub commits: Vec<CommitInfo>,
+    pub files: Vec<String>,
+    pub verdict: Option<Verdict>,
+    pub judgement: Option<Judgement>,
+}
+
+/// Enters the review, or records a verdict.
+pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
+    act(ctx, Needs::Code, |facts| {
+        match (&request.verdict, facts.state.stage) {
+        (None, Stage::Build) => enter(&ctx.repo, facts, request),
+        (None, Stage::Review) => Err(Failure::usage(
+            "verdict_required",
+            "the review is open and waits for a verdict",
+        )
+        .help("git loopx review --verdict approve  (or: --verdict request-changes --target build --reason WHY)")),
+        (Some(verdict), Stage::Review) => judge(&ctx.repo, facts, verdict, request),
+        _ => Err(Failure::refused(
+            "approved_transition_required",
+            format!("`review` needs an approved {}; the session is in stage {}", Transition::BuildToReview, facts.state.stage),
+        )
+        .help(match facts.state.stage {
+            Stage::Build if facts.state.armed(Transition::BuildToReview).is_some() => "git loopx review".to_owned(),
+            _ => gate::next_action(facts.view()),
+        })),
+    }
+    })
+}
+
+/// The head of what is reviewed: the bound branch, or HEAD where none is bound.
+fn range(
+    repo: &Repo,
+    facts: &Facts<'_>,
+) -> Result<(Option<crate::core::id::Oid>, Vec<CommitInfo>)> {
+    let head = match &facts.state.branch {
+        Some(branch) => repo.find_ref(&format!("refs/heads/{branch}"))?,
+        None => facts.code.as_ref().and_then(|code| code.head.clone()),
+    };
+    let Some(head) = head else {
+        return Ok((None, Vec::new()));
+    };
+    let commits = repo
+        .review_range(facts.state.base.as_ref(), &head)?
+        .iter()
+        .map(|id| repo.commit_info(id))
+        .collect::<Result<_>>()?;
+    Ok((Some(head), commits))
+}
+
+fn files(repo: &Repo, facts: &Facts<'_>) -> Result<Vec<String>> {
+    let base = match &facts.state.base {
+        Some(base) => Some(repo.commit_info(base)?.tree),
+        None => None,
+    };
+    repo.changed_paths(base.as_ref(), &code_tree(facts)?)
+}
+
+/// Uncommitted work is not what the next person gets: refused unless asked for.
+fn require_clean(facts: &Facts<'_>) -> Result<()> {
+    match &facts.code {
+        Some(code) if code.is_dirty => Err(Failure::refused(
+            "worktree_dirty",
+            "the worktree has uncommitted changes; a review covers what is committed",
+        )
+        .help("git commit, or: git loopx review --allow-uncommitted ...")),
+        _ => Ok(()),
+    }
+}
+
+/// The bound branch must be what is checked out here, or tree and range speak of different things.
+fn require_branch(repo: &Repo, facts: &Facts<'_>) -> Result<()> {
+    let head = repo.head()?;
+    match (&facts.state.branch, head.branch) {
+        (Some(bound), current) if current.as_ref() != Some(bound) => Err(Failure::refused(
+            "branch_mismatch",
+            format!(
+                "the session is bound to {bound}, and {} is checked out here",
+                current.unwrap_or_else(|| "a detached HEAD".to_owned())
+            ),
+        )
+        .help(format!("git switch {bound}"))),
+        _ => Ok(()),
+    }
+}
+
+fn enter(repo: &Repo, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<Reviewed>> {
+    let state = &facts.state;
+    let consumable = gate::consumable(facts.view(), Transition::BuildToReview);
+    if let Err(blockers) = consumable {
+        let first = blockers[0].clone();
+        let help = gate::blockers(facts.view(), Transition::BuildToReview)
+            .first()
+            .map_or(first.help.clone(), |unmet| unmet.help.clone());
+        return Err(Failure::refused(first.code, first.message)
+            .blockers(blockers)
+            .help(help));
+    }
+    // In review the hooks refuse commits, so what is uncommitted now could not be committed later.
+    require_branch(repo, facts)?;
+    if !request.allow_uncommitted {
+        require_clean(facts)?;
+    }
+    let (_, commits) = range(repo, facts)?;
+    let input = TemplateInput {
+        id: &state.id,
+        title: &state.title,
+        intent: "",
+        domains: &[],
+    };
+    let reviewed = Reviewed {
+        entered: true,
+        files: files(repo, facts)?,
+        commits,
+        verdict: None,
+        judgement: None,
+    };
+    let event = Event::Entered {
+        transition: Transition::BuildToReview,
+        scope: Vec::new(),
+    };
+    Ok(Act::new(event, "review", reviewed)
+        .write(
+            Artifact::ReviewReport,
+            Artifact::ReviewReport.template(input),
+        )
+        .reason(request.reason.clone()))
+}
+
+fn judge(
+    repo: &Repo,
+    facts: &Facts<'_>,
+    request: &VerdictRequest,
+    whole: &ReviewRequest,
+) -> Result<Act<Reviewed>> {
+    let state = &facts.state;
+    let reason = whole.reason.clone();
+    require_branch(repo, facts)?;
+    if !whole.allow_uncommitted {
+        require_clean(facts)?;
+    }
+    let heavy = request
+        .findings
+        .iter()
+        .find(|finding| matches!(finding.severity, Severity::Critical | Severity::High));
+    if let (CodeVerdict::Approve, Some(finding)) = (request.verdict, heavy) {
+        return Err(Failure::refused(
+            "verdict_contradicts_finding",
+            format!(
+                "`approve` cannot stand beside a {} finding: {}",
+                finding.severity, finding.text
+            ),
+        )
+        .help("git loopx review --verdict request-changes --target build --reason WHY"));
+    }
+    let goes_back = |target: Option<Target>| matches!(target, Some(Target::Plan | Target::Clarify));
+    let needs_reason = goes_back(request.target)
+        || (request.architecture == Smell::Block
+            && request
+                .architecture_target
+                .is_none_or(|t| t != Target::Build));
+    if needs_reason && reason.is_none() {
+        return Err(Failure::refused(
+            "rollback_rationale_required",
+            "going back behind build needs a reason",
+        )
+        .help("git loopx review --verdict request-changes --target plan --reason WHY"));
+    }
+    let (head, commits) = range(repo, facts)?;
+    let dependence = dependence(repo, facts, &commits)?;
+    if facts.policy.review.independence == Independence::Require && !dependence.is_empty() {
+        let roles: Vec<String> = dependence
+            .iter()
+            .map(|d| format!("{} of the range ({})", d.role, d.person))
+            .collect();
+        return Err(Failure::refused(
+            "reviewer_not_independent",
+            format!(
+                "{} is {}; policy asks for an independent reviewer",
+                facts.actor()?,
+                roles.join(", ")
+            ),
+        )
+        .help("ask somebody else to run: git loopx review --verdict approve"));
+    }
+    let verdict = Verdict {
+        verdict: request.verdict,
+        target: request.target,
+        architecture: request.architecture,
+        architecture_target: request.architecture_target,
+        findings: request.findings.clone(),
+        base: state.base.clone(),
+        head,
+        tree: code_tree(facts)?,
+        commits: u32::try_from(commits.len()).unwrap_or(u32::MAX),
+        dependence,
+    };
+    let mut judged = state.clone();
+    judged.verdict = Some(crate::core::session::Recorded {
+        op: state.last.clone(),
+        seq: state.seq,
+        signed: state.touched.clone(),
+        reason: reason.clone(),
+        value: verdict.clone(),
+    });
+    let judgement = gate::judgement(gate::View {
+        state: &judged,
+        ..facts.view()
+    });
+    let report = report(facts, &verdict, judgement.as_ref(), reason.as_deref())?;
+    let what = match judgement.as_ref().and_then(|j| j.target) {
+        Some(target) => format!("review asks for changes in {target}"),
+        None => "review approves".to_owned(),
+    };
+    let reviewed = Reviewed {
+        entered: false,
+        files: files(repo, facts)?,
+        commits,
+        verdict: Some(verdict.clone()),
+        judgement,
+    };
+    Ok(Act::new(Event::Reviewed { verdict }, what, reviewed)
+        .write(Artifact::ReviewReport, report)
+        .reason(reason))
+}
+
+/// Who of the range, or of the build, the reviewer is: by name or address, letter case and mailmap
+/// aliases aside (W14).
+fn dependence(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<Dependence>> {
+    let reviewer = repo.canonical(facts.actor()?)?;
+    let mut found: Vec<Dependence> = Vec::new();
+    let mut note = |role: Role, person: Person| {
+        if person.is_same(&reviewer) && !found.iter().any(|d| d.role == role) {
+            found.push(Dependence { role, person });
+        }
+    };
+    for commit in commits {
+        for (role, person) in repo.people(&commit.id)? {
+            note(role, person);
+        }
+    }
+    for builder in &facts.state.build.builders {
+        note(Role::Builder, repo.canonical(builder)?);
+    }
+    Ok(found)
+}
+
+const SUMMARY_BEGIN: &str = "<!-- loopx:verdict -->";
+const SUMMARY_END: &str = "<!-- /loopx:verdict -->";
+
+/// The report as the reviewer wrote it, with the recorded verdict in a block of its own.
+fn report(
+    facts: &Facts<'_>,
+    verdict: &Verdict,
+    judgement: Option<&Judgement>,
+    reason: Option<&str>,
+) -> Result<String> {
+    let text = facts
+        .texts
+        .get(&Artifact::ReviewReport)
+        .cloned()
+        .unwrap_or_default();
+    let mut block = vec![SUMMARY_BEGIN.to_owned(), String::new()];
+    let mut line = |key: &str, value: String| block.push(format!("- {key}: {value}"));
+    line("verdict", verdict.verdict.to_string());
+    if let Some(judgement) = judgement {
+        line("outcome", judgement.outcome.to_string());
+        if let Some(target) = judgement.target {
+            line("goes back to", target.to_string());
+        }
+        for because in &judgement.because {
+            line("because", because.clone());
+        }
+    }
+    line("architecture", verdict.architecture.to_string());
+    line("reviewer", facts.actor()?.to_string());
+    line(
+        "independent",
+        if verdict.dependence.is_empty() {
+            "yes".into()
+        } else {
+            let roles: Vec<&str> = verdict.dependence.iter().map(|d| d.role.as_str()).collect();
+            format!("no ({})", roles.join(", "))
+        },
+    );
+    let name = |oid: Option<&crate::core::id::Oid>| {
+        oid.map_or("(nothing)".to_owned(), |oid| oid.to_string())
+    };
+    line(
+        "range",
+        format!(
+            "{}..{}",
+            name(verdict.base.as_ref()),
+            name(verdict.head.as_ref())
+        ),
+    );
+    line("tree", verdict.tree.to_string());
+    if let Some(reason) = reason {
+        line("reason", crate::store::one_line(reason));
+    }
+    for finding in &verdict.findings {
+        line(
+            "finding",
+            format!(
+                "{}: {}",
+                finding.severity,
+                crate::store::one_line(&finding.text)
+            ),
+        );
+    }
+    block.push(String::new());
+    block.push(SUMMARY_END.to_owned());
+    let block = block.join("\n");
+    Ok(match (text.find(SUMMARY_BEGIN), text.find(SUMMARY_END)) {
+        (Some(start), Some(end)) if start < end => {
+            format!(
+                "{}{block}{}",
+                &text[..start],
+                &text[end + SUMMARY_END.len()..]
+            )
+        }
+        _ => format!("{}\n\n## Verdict\n\n{block}\n", text.trim_end()),
+    })
+}

@@ -1,0 +1,242 @@
+//! Beginning and ending sessions, and which branch they belong to.
+
+use super::act::{Act, Done, Needs, act, differences, new_op_id};
+use super::context::Context;
+use super::workcopy::{self, WorkCopy};
+use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{Event, FORMAT, Operation, Profile};
+use crate::core::session::{Ending, State, begin};
+use crate::store::{self, Decision};
+use std::collections::BTreeMap;
+
+/// What `init` did.
+#[derive(Debug)]
+pub struct Initialised {
+    pub branch: String,
+    /// The new tip; `None` when the branch was there.
+    pub created: Option<Oid>,
+}
+
+/// Creates the loopx branch and makes git ignore working copies.
+pub fn init(ctx: &Context) -> Result<Initialised> {
+    let identity = ctx.repo.identity()?;
+    let store = ctx.store()?;
+    let lock = store.lock()?;
+    let created = store.init(&lock, &identity)?;
+    store.snapshot()?;
+    if ctx.repo.work_dir().is_some() {
+        workcopy::exclude(&ctx.repo)?;
+    }
+    Ok(Initialised {
+        branch: store.branch().to_owned(),
+        created,
+    })
+}
+
+/// What `start` was asked for.
+#[derive(Debug)]
+pub struct StartRequest {
+    pub name: String,
+    /// The request as it was given; the name where nothing else was.
+    pub intent: Option<String>,
+    pub profile: Profile,
+    pub binding: Binding,
+    /// The commit to start from; HEAD where nothing is said.
+    pub base: Option<String>,
+}
+
+#[derive(Debug)]
+pub enum Binding {
+    /// The branch that HEAD is on, if it is on one.
+    Current,
+    Branch(String),
+    Unbound,
+}
+
+/// Starts a session in stage clarify.
+pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
+    let id = SessionId::fold(&request.name)?;
+    let identity = ctx.repo.identity()?;
+    let head = ctx.repo.head()?;
+    let base = match &request.base {
+        Some(revision) => Some(ctx.repo.resolve_commit(revision)?),
+        None => head.commit.clone(),
+    };
+    let branch = match &request.binding {
+        Binding::Current => head.branch.clone(),
+        Binding::Branch(name) => {
+            crate::git::Repo::check_branch_name(name)?;
+            Some(name.clone())
+        }
+        Binding::Unbound => None,
+    };
+    let store = ctx.store()?;
+    let lock = store.lock()?;
+    let title = request.name.trim().to_owned();
+    let committed = store.update(&lock, &identity, |snapshot| {
+        if let Some(known) = snapshot.find(&id)? {
+            return Err(taken(&known.state));
+        }
+        if let Some(branch) = &branch
+            && let Some(other) = snapshot.bound_to(branch)?
+            && let Some(other) = snapshot.session(&other)?
+            && other.state.is_active()
+        {
+            return Err(Failure::refused(
+                "branch_bound",
+                format!(
+                    "the branch {branch} is bound to session {}, which is in stage {}",
+                    other.state.id, other.state.stage
+                ),
+            )
+            .help(format!(
+                "git switch -c {id}  and start there, or: git loopx start --no-branch {id}"
+            )));
+        }
+        let intent = request.intent.clone().unwrap_or_else(|| title.clone());
+        let input = TemplateInput {
+            id: &id,
+            title: &title,
+            intent: &intent,
+            domains: &[],
+        };
+        let mut artifacts = BTreeMap::new();
+        for artifact in [Artifact::Intent, Artifact::Spec] {
+            artifacts.insert(
+                artifact,
+                ctx.repo.write_blob(artifact.template(input).as_bytes())?,
+            );
+        }
+        let op = Operation {
+            format: FORMAT,
+            seq: 1,
+            op: new_op_id()?,
+            at: identity.at.clone(),
+            by: identity.author.clone(),
+            reason: None,
+            writes: differences(&BTreeMap::new(), &artifacts),
+            bases: Vec::new(),
+            event: Event::Started {
+                uid: new_op_id()?.to_string(),
+                title: title.clone(),
+                profile: request.profile,
+                branch: branch.clone(),
+                base: base.clone(),
+            },
+        };
+        let state = begin(&id, &op)?;
+        let mut edits = store::Edits::default();
+        edits.record(&ctx.repo, None, &op, &state)?;
+        if let Some(branch) = &branch {
+            edits.bind(&ctx.repo, branch, &id)?;
+        }
+        let message = store::message(&id, "start", &op, &state);
+        Ok(Decision {
+            edits,
+            message,
+            value: state,
+        })
+    })?;
+    if let Some(mut copy) = WorkCopy::open(&ctx.repo, &id)? {
+        workcopy::exclude(&ctx.repo)?;
+        copy.publish(&committed.value, &BTreeMap::new())?;
+    }
+    Ok(Done {
+        id,
+        commit: committed.commit,
+        state: committed.value,
+        saved: Vec::new(),
+        value: (),
+    })
+}
+
+/// An id is never reused silently (S-008).
+fn taken(state: &State) -> Failure {
+    let id = &state.id;
+    let (how, help) = match &state.ending {
+        None => (
+            format!("is in stage {}", state.stage),
+            format!("git loopx use {id}"),
+        ),
+        Some(Ending::Archived { target, .. }) => (
+            format!("is archived on {target}"),
+            format!("git loopx start {id}-2"),
+        ),
+        Some(Ending::Abandoned { .. }) => (
+            "was abandoned".to_owned(),
+            format!("git loopx -s {id} undo"),
+        ),
+    };
+    Failure::refused("session_exists", format!("session {id} exists: it {how}")).help(help)
+}
+
+/// What `use` did.
+#[derive(Debug)]
+pub struct Used {
+    pub branch: String,
+    pub before: Option<SessionId>,
+}
+
+/// Binds a branch to the session.
+pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
+    let branch = match branch {
+        Some(name) => {
+            crate::git::Repo::check_branch_name(&name)?;
+            name
+        }
+        None => ctx.repo.head()?.branch.ok_or_else(|| {
+            Failure::usage("head_detached", "HEAD is detached, so there is no current branch to bind")
+                .help("git loopx use ID --branch NAME, or name the session each time: git loopx -s ID status")
+        })?,
+    };
+    let store = ctx.store()?;
+    let before = store.snapshot()?.bound_to(&branch)?;
+    act(ctx, Needs::Stage, |facts| {
+        if before.as_ref() == Some(&facts.state.id) && facts.state.branch.as_ref() == Some(&branch)
+        {
+            return Err(Failure::nothing(
+                "branch_bound_already",
+                format!("the branch {branch} is bound to session {}", facts.state.id),
+            )
+            .help("git loopx status"));
+        }
+        let event = Event::Bound {
+            branch: branch.clone(),
+        };
+        let mut act = Act::new(
+            event,
+            format!("use on {branch}"),
+            Used {
+                branch: branch.clone(),
+                before: before.clone(),
+            },
+        );
+        act.bind = Some(branch.clone());
+        Ok(act)
+    })
+}
+
+/// Ends a session without a result. Everything is kept.
+pub fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
+    act(ctx, Needs::Stage, |_| {
+        Ok(Act::new(Event::Abandoned, "abandon", ()).reason(reason.clone()))
+    })
+}
+
+/// Commits the edits of the working copy, and nothing else.
+pub fn save(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
+    act(ctx, Needs::Stage, |facts| {
+        if facts.saved.is_empty() {
+            return Err(super::act::nothing_to_save());
+        }
+        let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
+        let what = match names.as_slice() {
+            [one] => format!("save {one}"),
+            [one, two] => format!("save {one}, {two}"),
+            many => format!("save {} and {} more", many[0], many.len() - 1),
+        };
+        Ok(Act::new(Event::Saved, what, ()).reason(reason.clone()))
+    })
+}

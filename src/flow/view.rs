@@ -1,0 +1,384 @@
+//! Reading: status, list, show, log, diff. Nothing here writes.
+
+use super::act::{Facts, Needs, gather};
+use super::context::Context;
+use super::workcopy::{FileStatus, WorkCopy};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::gate::{self, AuditItem, Claim, GateView};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{Event, Operation, Profile};
+use crate::core::pack::{Graph, NodeStatus};
+use crate::core::review::Judgement;
+use crate::core::session::{Ending, Recorded, State, fold};
+use crate::core::stage::{ApprovalKey, Stage};
+use crate::store::{Session, Snapshot};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Everything that `status` shows of a session.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub session: SessionId,
+    pub title: String,
+    pub stage: Stage,
+    pub ending: Option<Ending>,
+    pub profile: Profile,
+    pub branch: Option<String>,
+    pub base: Option<Oid>,
+    /// The session commit that this is read from.
+    pub commit: Oid,
+    pub gates: Vec<GateView>,
+    pub approvals: BTreeMap<ApprovalKey, &'static str>,
+    /// What stands between this stage and the next.
+    pub blockers: Vec<Blocker>,
+    pub evidence_chain: Vec<Claim>,
+    pub audit: Vec<AuditItem>,
+    pub review: Option<ReviewView>,
+    pub rounds: Rounds,
+    pub stale_artifacts: Vec<Artifact>,
+    pub working_copy: BTreeMap<Artifact, FileStatus>,
+    pub next_action: String,
+}
+
+/// Counters and their caps.
+#[derive(Debug, Serialize)]
+pub struct Rounds {
+    pub clarify_max: u32,
+    pub plan_iteration: u32,
+    pub plan_max: u32,
+    pub build_iteration: u32,
+    pub build_max: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ReviewView {
+    pub reviewer: String,
+    pub independent: bool,
+    pub verdict: Recorded<crate::core::op::Verdict>,
+    pub judgement: Option<Judgement>,
+}
+
+/// The session that is meant, as it stands.
+pub fn status(ctx: &Context) -> Result<Status> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    status_of(ctx, &snapshot, &session)
+}
+
+fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Status> {
+    // Reading needs no identity; the gates do not look at it.
+    let facts = gather_readonly(ctx, snapshot, session)?;
+    let view = facts.view();
+    let state = &facts.state;
+    let gates = gate::gates(view);
+    let next_action = gate::next_action(view);
+    let blockers = match state.stage {
+        Stage::Done => gate::archive(view),
+        stage => gates
+            .iter()
+            .find(|g| g.transition.from() == stage && !g.transition.is_rollback())
+            .map(|g| g.blockers.clone())
+            .unwrap_or_default(),
+    };
+    let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
+        Some(copy) => copy.statuses(state)?,
+        None => BTreeMap::new(),
+    };
+    let stale_artifacts = facts
+        .texts
+        .get(&Artifact::ArtifactGraph)
+        .and_then(|text| serde_json::from_str::<Graph>(text).ok())
+        .map(|graph| {
+            graph
+                .nodes
+                .iter()
+                .filter(|node| node.status == NodeStatus::Stale)
+                .map(|node| node.artifact)
+                .collect()
+        })
+        .unwrap_or_default();
+    Ok(Status {
+        session: state.id.clone(),
+        title: state.title.clone(),
+        stage: state.stage,
+        ending: state.ending.clone(),
+        profile: state.profile,
+        branch: state.branch.clone(),
+        base: state.base.clone(),
+        commit: snapshot.commit().clone(),
+        approvals: gate::approval_statuses(view),
+        blockers: if state.is_active() {
+            blockers
+        } else {
+            Vec::new()
+        },
+        evidence_chain: gate::evidence_chain(view),
+        audit: if matches!(state.stage, Stage::Build | Stage::Review) {
+            gate::audit(view)
+        } else {
+            Vec::new()
+        },
+        review: state.verdict.clone().map(|verdict| ReviewView {
+            reviewer: verdict.signed.by.to_string(),
+            independent: verdict.value.dependence.is_empty(),
+            judgement: gate::judgement(view),
+            verdict,
+        }),
+        rounds: Rounds {
+            clarify_max: state.max_rounds(),
+            plan_iteration: state.plan.iteration,
+            plan_max: state.max_plan_iterations(),
+            build_iteration: state.build.iteration,
+            build_max: state.max_build_iterations(),
+        },
+        gates,
+        stale_artifacts,
+        working_copy,
+        next_action,
+    })
+}
+
+/// The facts of a session as it is stored, edits of the working copy left out.
+pub fn gather_readonly(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<Facts<'static>> {
+    gather(ctx, snapshot, session, None, Needs::Stage, None)
+}
+
+/// One line of `list`.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    pub session: SessionId,
+    pub title: String,
+    pub stage: Option<Stage>,
+    pub ending: Option<Ending>,
+    pub branch: Option<String>,
+    pub touched: Option<String>,
+    /// Bound to the branch that is checked out here.
+    pub current: bool,
+    /// Why the session cannot be read.
+    pub damage: Option<String>,
+}
+
+/// Every active session, and the archived ones where asked for. A damaged one hides no other.
+pub fn list(ctx: &Context, archived: bool) -> Result<Vec<Listed>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let here = match ctx.repo.head()?.branch {
+        Some(branch) => snapshot.bound_to(&branch)?,
+        None => None,
+    };
+    let mut sessions = snapshot.active()?;
+    if archived {
+        sessions.extend(snapshot.archived()?);
+    }
+    Ok(sessions
+        .into_iter()
+        .map(|(id, session)| {
+            let current = here.as_ref() == Some(&id);
+            match session {
+                Ok(Session { state, .. }) => Listed {
+                    session: id,
+                    title: state.title,
+                    stage: Some(state.stage),
+                    ending: state.ending,
+                    branch: state.branch,
+                    touched: Some(state.touched.at),
+                    current,
+                    damage: None,
+                },
+                Err(failure) => Listed {
+                    session: id,
+                    title: String::new(),
+                    stage: None,
+                    ending: None,
+                    branch: None,
+                    touched: None,
+                    current,
+                    damage: Some(failure.message),
+                },
+            }
+        })
+        .collect())
+}
+
+/// Everything that is stored of a session.
+#[derive(Debug, Serialize)]
+pub struct Shown {
+    pub commit: Oid,
+    pub path: String,
+    pub state: State,
+}
+
+/// The stored facts of the session that is meant.
+pub fn show(ctx: &Context) -> Result<Shown> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    Ok(Shown {
+        commit: snapshot.commit().clone(),
+        path: session.path,
+        state: session.state,
+    })
+}
+
+/// One operation of a session's history.
+#[derive(Debug, Serialize)]
+pub struct Logged {
+    #[serde(flatten)]
+    pub operation: Operation,
+    pub undone: bool,
+}
+
+/// The history of the session that is meant, oldest first.
+pub fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let operations = snapshot.operations(&session)?;
+    let mut undone = std::collections::BTreeSet::new();
+    for op in operations.iter().rev() {
+        if let Event::Undone { undone: target } = &op.event
+            && !undone.contains(&op.op)
+        {
+            undone.insert(target.clone());
+        }
+    }
+    let logged = operations
+        .into_iter()
+        .map(|operation| Logged {
+            undone: undone.contains(&operation.op),
+            operation,
+        })
+        .collect();
+    Ok((session.state.id, logged))
+}
+
+/// The kept output of a recorded command.
+pub fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let id = crate::core::id::OpId::parse(op)?;
+    snapshot.log(&session, &id)?.ok_or_else(|| {
+        Failure::not_found(
+            "log_unknown",
+            format!("operation {op} of session {} has no log", session.state.id),
+        )
+        .help("git loopx log --json")
+    })
+}
+
+/// An artifact of the session, as it is stored now or was at a point of its history.
+pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let artifacts = match at {
+        Some(point) => artifacts_at(&snapshot, &session, point)?,
+        None => session.state.artifacts.clone(),
+    };
+    let blob = artifacts.get(&artifact).ok_or_else(|| {
+        let there: Vec<&str> = artifacts.keys().map(|a| a.path()).collect();
+        Failure::not_found(
+            "artifact_missing",
+            format!(
+                "session {} has no {artifact} in stage {}; it has {}",
+                session.state.id,
+                session.state.stage,
+                there.join(", ")
+            ),
+        )
+        .help("git loopx status")
+    })?;
+    ctx.repo.read_blob(blob)
+}
+
+/// The artifacts after operation number `point`, or after the operation with that id.
+fn artifacts_at(
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    point: &str,
+) -> Result<BTreeMap<Artifact, Oid>> {
+    let operations = snapshot.operations(session)?;
+    let wanted = point.trim_start_matches('@');
+    let at = operations
+        .iter()
+        .position(|op| op.op.as_str() == wanted || wanted.parse() == Ok(op.seq))
+        .ok_or_else(|| {
+            let last = operations.last().map_or(0, |op| op.seq);
+            Failure::not_found(
+                "point_unknown",
+                format!(
+                    "session {} has no operation `{point}`; it has 1 to {last}",
+                    session.state.id
+                ),
+            )
+            .help("git loopx log")
+        })?;
+    Ok(fold(&session.state.id, &operations[..=at])?.artifacts)
+}
+
+/// The two sides of one artifact's difference.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    pub artifact: Artifact,
+    pub old: String,
+    pub new: String,
+}
+
+/// Differences between two points of the session; `to` is the present state where nothing is said.
+/// Without any point: between the branch and the working copy.
+pub fn diff(ctx: &Context, from: Option<&str>, to: Option<&str>) -> Result<Vec<Difference>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let now = || session.state.artifacts.clone();
+    let read = |id: Option<&Oid>| -> Result<String> {
+        id.map_or_else(
+            || Ok(String::new()),
+            |id| Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned()),
+        )
+    };
+    let mut found = Vec::new();
+    let Some(from) = from else {
+        let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? else {
+            return Ok(found);
+        };
+        for (artifact, status) in copy.statuses(&session.state)? {
+            if matches!(
+                status,
+                FileStatus::Clean | FileStatus::Absent | FileStatus::Behind
+            ) {
+                continue;
+            }
+            let file = super::files::read(&copy.path(artifact)?, u64::MAX)?.unwrap_or_default();
+            found.push(Difference {
+                artifact,
+                old: read(session.state.artifacts.get(&artifact))?,
+                new: String::from_utf8_lossy(&file).into_owned(),
+            });
+        }
+        return Ok(found);
+    };
+    let old = artifacts_at(&snapshot, &session, from)?;
+    let new = match to {
+        Some(to) => artifacts_at(&snapshot, &session, to)?,
+        None => now(),
+    };
+    for artifact in Artifact::ALL {
+        let (before, after) = (old.get(&artifact), new.get(&artifact));
+        if before != after {
+            found.push(Difference {
+                artifact,
+                old: read(before)?,
+                new: read(after)?,
+            });
+        }
+    }
+    Ok(found)
+}

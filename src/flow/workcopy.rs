@@ -1,0 +1,425 @@
+//! The working copy of a session: `.loopx/<id>/` in the worktree, as plain files, with the blobs that
+//! they were checked out from recorded in the worktree's own git dir.
+//!
+//! Nothing is overwritten: what changed on both sides is merged three ways, or becomes a conflict that
+//! stands in the file for a person.
+
+use super::files;
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::gate;
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::Write;
+use crate::core::session::State;
+use crate::git::Repo;
+use crate::git::merge::{Labels, merge_file};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The folder of working copies, at the top of the worktree.
+pub const FOLDER: &str = ".loopx";
+
+/// What the working copy was last in step with.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Bases {
+    format: u32,
+    bases: BTreeMap<Artifact, Oid>,
+    /// Files that carry conflict markers.
+    #[serde(default)]
+    conflicts: BTreeSet<Artifact>,
+}
+
+/// A working copy.
+pub struct WorkCopy<'r> {
+    repo: &'r Repo,
+    id: SessionId,
+    top: PathBuf,
+    bases_file: PathBuf,
+    bases: Bases,
+}
+
+/// What is in the working copy and not on the branch.
+#[derive(Debug, Default)]
+pub struct Edits {
+    pub writes: BTreeMap<Artifact, Write>,
+    /// Contents of the changed artifacts, merged where both sides had changed.
+    pub texts: BTreeMap<Artifact, String>,
+}
+
+/// How a file of the working copy stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileStatus {
+    Clean,
+    /// Edited here, not saved yet.
+    Modified,
+    /// Removed here, not saved yet.
+    Deleted,
+    /// The branch has a newer version.
+    Behind,
+    /// Edited here, and changed on the branch.
+    Diverged,
+    /// Carries conflict markers.
+    Conflicted,
+    /// Not checked out here.
+    Absent,
+}
+
+impl<'r> WorkCopy<'r> {
+    /// The working copy of a session in this worktree; `None` in a bare repository.
+    pub fn open(repo: &'r Repo, id: &SessionId) -> Result<Option<Self>> {
+        let Some(top) = repo.work_dir() else {
+            return Ok(None);
+        };
+        let bases_file = repo.git_dir().join("loopx").join(format!("{id}.json"));
+        let bases = match files::read(&bases_file, u64::MAX)? {
+            // A torn or foreign file only costs the bases: files are then compared with the branch.
+            Some(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            None => Bases::default(),
+        };
+        Ok(Some(WorkCopy {
+            repo,
+            id: id.clone(),
+            top: top.to_path_buf(),
+            bases_file,
+            bases,
+        }))
+    }
+
+    /// Where an artifact lies, as an absolute path.
+    pub fn path(&self, artifact: Artifact) -> Result<PathBuf> {
+        files::inside(&self.top, &format!("{FOLDER}/{}/{artifact}", self.id))
+    }
+
+    /// The folder, relative to the top of the worktree.
+    pub fn folder(&self) -> String {
+        format!("{FOLDER}/{}", self.id)
+    }
+
+    /// Whether this worktree has ever checked the session out.
+    pub fn exists(&self) -> bool {
+        !self.bases.bases.is_empty()
+    }
+
+    fn read(&self, artifact: Artifact, max: u64) -> Result<Option<Vec<u8>>> {
+        files::read(&self.path(artifact)?, max)
+    }
+
+    /// How every artifact stands here, without changing anything.
+    pub fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
+        let mut found = BTreeMap::new();
+        for artifact in Artifact::ALL {
+            let file = self
+                .read(artifact, u64::MAX)?
+                .map(|bytes| Repo::hash_blob(&bytes))
+                .transpose()?;
+            let base = self.bases.bases.get(&artifact);
+            let tip = state.artifacts.get(&artifact);
+            if file.is_none() && base.is_none() && tip.is_none() {
+                continue;
+            }
+            let status = if self.bases.conflicts.contains(&artifact) {
+                FileStatus::Conflicted
+            } else if file.as_ref() == tip {
+                FileStatus::Clean
+            } else if file.is_none() && base.is_none() {
+                FileStatus::Absent
+            } else if file.as_ref() == base {
+                FileStatus::Behind
+            } else if tip != base && base.is_some() {
+                FileStatus::Diverged
+            } else if file.is_none() {
+                FileStatus::Deleted
+            } else {
+                FileStatus::Modified
+            };
+            found.insert(artifact, status);
+        }
+        Ok(found)
+    }
+
+    /// Reads what was edited here. Refuses, with nothing written, an artifact that cannot be read, or
+    /// that is closed at this stage. What changed on both sides is merged; where that conflicts, the
+    /// three sides are put into the file and the whole save is a conflict.
+    pub fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
+        let mut edits = Edits::default();
+        let mut conflicts = Vec::new();
+        for artifact in Artifact::ALL {
+            if matches!(artifact, Artifact::ArtifactGraph | Artifact::AdrCandidate) {
+                continue;
+            }
+            let base = self.bases.bases.get(&artifact).cloned();
+            let tip = state.artifacts.get(&artifact).cloned();
+            let Some(bytes) = self.read(artifact, max_bytes)? else {
+                if base.is_some() && base == tip {
+                    self.check_open(artifact, state)?;
+                    edits.writes.insert(
+                        artifact,
+                        Write {
+                            from: base,
+                            to: None,
+                        },
+                    );
+                }
+                continue;
+            };
+            let file = Repo::hash_blob(&bytes)?;
+            if Some(&file) == base.as_ref() || Some(&file) == tip.as_ref() {
+                continue;
+            }
+            let text = self.check(artifact, bytes, state)?;
+            if base == tip || tip.is_none() {
+                edits.writes.insert(
+                    artifact,
+                    Write {
+                        from: tip,
+                        to: Some(file),
+                    },
+                );
+                edits.texts.insert(artifact, text);
+                continue;
+            }
+            match self.merge(artifact, base.as_ref(), &text, tip.as_ref())? {
+                Ok(merged) => {
+                    let to = Repo::hash_blob(merged.as_bytes())?;
+                    if Some(&to) != tip.as_ref() {
+                        edits.writes.insert(
+                            artifact,
+                            Write {
+                                from: tip,
+                                to: Some(to),
+                            },
+                        );
+                    }
+                    edits.texts.insert(artifact, merged);
+                }
+                Err(marked) => conflicts.push((artifact, marked, tip)),
+            }
+        }
+        if conflicts.is_empty() {
+            return Ok(edits);
+        }
+        let mut blockers = Vec::new();
+        for (artifact, marked, tip) in conflicts {
+            files::write(&self.path(artifact)?, marked.as_bytes())?;
+            // From here on the file is an edit of what the branch has.
+            if let Some(tip) = tip {
+                self.bases.bases.insert(artifact, tip);
+            }
+            self.bases.conflicts.insert(artifact);
+            blockers.push(Blocker::new(
+                "artifact_conflict",
+                format!("{}/{artifact} was changed here and on the branch; both sides stand in the file", self.folder()),
+                format!("git loopx edit {artifact}"),
+            ));
+        }
+        self.write_bases()?;
+        Err(Failure::conflict(
+            "artifact_conflict",
+            "what you edited was changed by somebody else meanwhile; nothing was saved",
+        )
+        .blockers(blockers)
+        .help("choose between the marked sides, then run: git loopx save"))
+    }
+
+    fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
+        if artifact.is_open_at(state.stage) {
+            return Ok(());
+        }
+        let why = match artifact {
+            Artifact::Intent => "the intent is kept as it was given".to_owned(),
+            _ => format!("{artifact} is closed in stage {}", state.stage),
+        };
+        Err(Failure::refused(
+            "artifact_locked",
+            format!("{}/{artifact} was changed, but {why}", self.folder()),
+        )
+        .help(format!(
+            "git loopx checkout --force {artifact}  (your text is kept as a blob and named)"
+        )))
+    }
+
+    /// The text of a changed artifact, if it may be saved.
+    fn check(&self, artifact: Artifact, bytes: Vec<u8>, state: &State) -> Result<String> {
+        self.check_open(artifact, state)?;
+        let path = format!("{}/{artifact}", self.folder());
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..at]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count()
+                + 1;
+            Failure::refused(
+                "artifact_not_utf8",
+                format!("{path}:{line}: expected UTF-8, found other bytes"),
+            )
+            .help(format!("git loopx edit {artifact}"))
+        })?;
+        if self.bases.conflicts.contains(&artifact)
+            && let Some(line) = marker_line(&text)
+        {
+            return Err(Failure::conflict(
+                "artifact_conflict",
+                format!("{path}:{line}: conflict markers are still there"),
+            )
+            .help(format!(
+                "choose between the marked sides: git loopx edit {artifact}"
+            )));
+        }
+        let faults = gate::faults(artifact, &text);
+        if let Some(first) = faults.first() {
+            return Err(Failure::refused(
+                "artifact_invalid",
+                format!("{FOLDER}/{}/{}", self.id, first.message),
+            )
+            .help(first.help.clone())
+            .blockers(faults));
+        }
+        Ok(text)
+    }
+
+    fn merge(
+        &self,
+        artifact: Artifact,
+        base: Option<&Oid>,
+        ours: &str,
+        theirs: Option<&Oid>,
+    ) -> Result<std::result::Result<String, String>> {
+        let read =
+            |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| self.repo.read_blob(id));
+        let labels = Labels {
+            base: "as it was",
+            ours: "here",
+            theirs: "on the branch",
+        };
+        let merged = merge_file(&read(base)?, ours.as_bytes(), &read(theirs)?, labels)?;
+        let text = String::from_utf8_lossy(&merged.text).into_owned();
+        if merged.clean && gate::faults(artifact, &text).is_empty() {
+            Ok(Ok(text))
+        } else {
+            Ok(Err(text))
+        }
+    }
+
+    /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
+    /// stays. `saved` are the edits that the commit took in.
+    pub fn publish(&mut self, state: &State, saved: &BTreeMap<Artifact, String>) -> Result<()> {
+        for artifact in Artifact::ALL {
+            let tip = state.artifacts.get(&artifact);
+            let base = self.bases.bases.get(&artifact).cloned();
+            let path = self.path(artifact)?;
+            let file = files::read(&path, u64::MAX)?;
+            let hash = file.as_deref().map(Repo::hash_blob).transpose()?;
+            if hash.as_ref() != tip {
+                let unedited = hash == base || saved.contains_key(&artifact);
+                match (unedited, tip) {
+                    (true, Some(tip)) => files::write(&path, &self.repo.read_blob(tip)?)?,
+                    (true, None) => files::remove(&path)?,
+                    (false, _) => continue,
+                }
+            }
+            self.bases.conflicts.remove(&artifact);
+            match tip {
+                Some(tip) => self.bases.bases.insert(artifact, tip.clone()),
+                None => self.bases.bases.remove(&artifact),
+            };
+        }
+        self.write_bases()
+    }
+
+    /// Replaces one file by what the branch has. Edits that this throws away are kept as a blob, whose
+    /// id is returned.
+    pub fn restore(&mut self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
+        let path = self.path(artifact)?;
+        let tip = state.artifacts.get(&artifact);
+        let kept = match files::read(&path, u64::MAX)? {
+            Some(bytes) => {
+                let hash = Repo::hash_blob(&bytes)?;
+                if Some(&hash) == tip {
+                    None
+                } else {
+                    Some(self.repo.write_blob(&bytes)?)
+                }
+            }
+            None => None,
+        };
+        match tip {
+            Some(tip) => {
+                files::write(&path, &self.repo.read_blob(tip)?)?;
+                self.bases.bases.insert(artifact, tip.clone());
+            }
+            None => {
+                files::remove(&path)?;
+                self.bases.bases.remove(&artifact);
+            }
+        }
+        self.bases.conflicts.remove(&artifact);
+        self.write_bases()?;
+        Ok(kept)
+    }
+
+    /// Writes an artifact's file, as an editor would.
+    pub fn put(&self, artifact: Artifact, bytes: &[u8]) -> Result<()> {
+        files::write(&self.path(artifact)?, bytes)
+    }
+
+    /// Removes the working copy of a session that ended, except files with edits.
+    pub fn retire(&mut self) -> Result<()> {
+        for artifact in Artifact::ALL {
+            let path = self.path(artifact)?;
+            let Some(bytes) = files::read(&path, u64::MAX)? else {
+                continue;
+            };
+            if self.bases.bases.get(&artifact) == Some(&Repo::hash_blob(&bytes)?) {
+                files::remove(&path)?;
+            }
+        }
+        let folder = self.top.join(self.folder());
+        // Folders go only when they are empty.
+        for dir in [folder.join("change"), folder, self.top.join(FOLDER)] {
+            drop(std::fs::remove_dir(dir));
+        }
+        files::remove(&self.bases_file)
+    }
+
+    fn write_bases(&mut self) -> Result<()> {
+        self.bases.format = 1;
+        files::write(&self.bases_file, &crate::core::op::to_json(&self.bases)?)
+    }
+}
+
+/// The line of the first conflict marker, if there is one.
+pub fn marker_line(text: &str) -> Option<usize> {
+    text.lines()
+        .position(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+        .map(|at| at + 1)
+}
+
+/// Makes git ignore working copies, in all worktrees of the repository.
+pub fn exclude(repo: &Repo) -> Result<()> {
+    let path = repo.common_dir().join("info").join("exclude");
+    let rule = format!("/{FOLDER}/");
+    let mut text = files::read(&path, u64::MAX)?.unwrap_or_default();
+    if text
+        .split(|b| *b == b'\n')
+        .any(|line| line == rule.as_bytes())
+    {
+        return Ok(());
+    }
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    text.extend(rule.as_bytes());
+    text.push(b'\n');
+    files::write(&path, &text)
+}
+
+/// A path for people: relative to the top of the worktree where it is inside.
+pub fn display(path: &Path, top: Option<&Path>) -> String {
+    top.and_then(|top| path.strip_prefix(top).ok())
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}

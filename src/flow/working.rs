@@ -1,0 +1,181 @@
+//! Working on artifacts: the editor, `put`, `checkout`.
+
+use super::act::load_active;
+use super::context::Context;
+use super::files;
+use super::sessions;
+use super::workcopy::{self, FileStatus, WorkCopy};
+use super::{Done, act::nothing_to_save};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::git::run::Run;
+use std::collections::BTreeMap;
+
+fn no_worktree() -> Failure {
+    Failure::usage(
+        "worktree_required",
+        "a working copy needs a worktree, and the repository is bare",
+    )
+    .help("git worktree add ../work BRANCH")
+}
+
+/// What `checkout` did.
+#[derive(Debug)]
+pub struct CheckedOut {
+    pub id: SessionId,
+    pub folder: String,
+    /// Left alone because of edits.
+    pub edited: Vec<Artifact>,
+    /// Replaced, with the blob that keeps what stood there.
+    pub replaced: Vec<(Artifact, Oid)>,
+}
+
+/// Brings the working copy in step with the branch. Edits stay, unless `force` replaces them.
+pub fn checkout(ctx: &Context, artifacts: &[Artifact], force: bool) -> Result<CheckedOut> {
+    let store = ctx.store()?;
+    let _lock = store.lock()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let state = session.state;
+    let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
+    workcopy::exclude(&ctx.repo)?;
+    copy.publish(&state, &BTreeMap::new())?;
+    let wanted = |artifact: &Artifact| artifacts.is_empty() || artifacts.contains(artifact);
+    let mut edited = Vec::new();
+    let mut replaced = Vec::new();
+    for (artifact, status) in copy.statuses(&state)? {
+        if !wanted(&artifact) || status == FileStatus::Clean {
+            continue;
+        }
+        if force || matches!(status, FileStatus::Absent) {
+            if let Some(kept) = copy.restore(&state, artifact)? {
+                replaced.push((artifact, kept));
+            }
+        } else {
+            edited.push(artifact);
+        }
+    }
+    Ok(CheckedOut {
+        id: state.id,
+        folder: copy.folder(),
+        edited,
+        replaced,
+    })
+}
+
+/// Opens an artifact in git's editor. Says whether the file changed.
+pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = load_active(&snapshot, &ctx.session_id(&snapshot)?)?;
+    let state = session.state;
+    if !artifact.is_open_at(state.stage) {
+        return Err(Failure::refused(
+            "artifact_locked",
+            format!("{artifact} is closed in stage {}", state.stage),
+        )
+        .help(format!("git loopx cat {artifact}")));
+    }
+    let path = {
+        let _lock = store.lock()?;
+        let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
+        workcopy::exclude(&ctx.repo)?;
+        copy.publish(&state, &BTreeMap::new())?;
+        copy.path(artifact)?
+    };
+    if !path.exists() {
+        // A first version, or one that was removed: the editor makes the file.
+        files::write(&path, b"")?;
+    }
+    let before = files::read(&path, u64::MAX)?;
+    // git resolves GIT_EDITOR, core.editor, VISUAL and EDITOR, and runs it through the shell as documented
+    // in git-var(1); the path is an argument, never part of the command text.
+    let editor = Run::git(["var", "GIT_EDITOR"]).capture()?.line()?;
+    let editor = String::from_utf8_lossy(&editor).into_owned();
+    let ended = Run::program("sh")
+        .args(["-c", &format!("{editor} \"$@\""), &editor])
+        .args([path.as_os_str()])
+        .inherit_stdin()
+        .stream()?;
+    if !ended.success() {
+        return Err(Failure::refused(
+            "editor_failed",
+            format!(
+                "the editor `{editor}` ended with {}; nothing was saved",
+                ended.code
+            ),
+        )
+        .help(format!("git loopx put {artifact} FILE")));
+    }
+    Ok(files::read(&path, u64::MAX)? != before)
+}
+
+/// Replaces an artifact by these bytes and saves it, merging as `save` does.
+pub fn put(
+    ctx: &Context,
+    artifact: Artifact,
+    bytes: &[u8],
+    reason: Option<String>,
+) -> Result<Done<()>> {
+    {
+        let store = ctx.store()?;
+        let _lock = store.lock()?;
+        let snapshot = store.snapshot()?;
+        let session = load_active(&snapshot, &ctx.session_id(&snapshot)?)?;
+        let state = &session.state;
+        if !artifact.is_open_at(state.stage) {
+            return Err(Failure::refused(
+                "artifact_locked",
+                format!("{artifact} is closed in stage {}", state.stage),
+            )
+            .help("git loopx status"));
+        }
+        let policy = ctx.policy(state)?;
+        if bytes.len() as u64 > policy.artifacts.max_bytes {
+            return Err(Failure::refused(
+                "artifact_too_large",
+                format!(
+                    "{artifact}: {} bytes, at most {} are taken",
+                    bytes.len(),
+                    policy.artifacts.max_bytes
+                ),
+            )
+            .help("shorten it, or raise artifacts.max_bytes in loopx.toml"));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let line = bytes[..error.valid_up_to()]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count()
+                + 1;
+            Failure::refused(
+                "artifact_not_utf8",
+                format!("{artifact}:{line}: expected UTF-8, found other bytes"),
+            )
+        })?;
+        let faults = crate::core::gate::faults(artifact, text);
+        if let Some(first) = faults.first() {
+            return Err(Failure::refused("artifact_invalid", first.message.clone())
+                .help(format!(
+                    "mend the input, then run: git loopx put {artifact} FILE"
+                ))
+                .blockers(faults));
+        }
+        let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
+        workcopy::exclude(&ctx.repo)?;
+        if !copy.exists() {
+            copy.publish(state, &BTreeMap::new())?;
+        }
+        copy.put(artifact, bytes)?;
+    }
+    match sessions::save(ctx, reason) {
+        // What was put is what is there.
+        Err(failure) if failure.code == nothing_to_save().code => Err(Failure::nothing(
+            "nothing_to_save",
+            format!("{artifact} has this content already"),
+        )
+        .help("git loopx status")),
+        other => other,
+    }
+}

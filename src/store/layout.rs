@@ -1,0 +1,70 @@
+//! Where things lie in the tree of the loopx branch (design 2). Paths only.
+
+use crate::core::artifact::Artifact;
+use crate::core::id::SessionId;
+
+pub(crate) const FORMAT_FILE: &str = "format";
+pub(crate) const README_FILE: &str = "README.md";
+pub(crate) const SESSIONS: &str = "sessions";
+pub(crate) const ARCHIVE: &str = "archive";
+pub(crate) const BRANCHES: &str = "branches";
+pub(crate) const OPS: &str = "ops";
+/// The sealed operations of an archived session, one a line.
+pub(crate) const SEALED_OPS: &str = "ops.jsonl";
+pub(crate) const STATE: &str = "state.json";
+pub(crate) const LOGS: &str = "logs";
+/// Spec files that requirements were written against, by blob id: they must stay reachable.
+pub(crate) const BASES: &str = "change/bases";
+
+/// What somebody reads who finds the branch on a forge.
+pub(crate) const README: &str = "\
+# The loopx branch
+
+This branch holds the sessions of `git loopx`: changes on their way from intent to archived specs.
+Every commit is one event. Do not check it out, merge it or edit it by hand; read it with git:
+
+    git log loopx                               what happened
+    git log loopx -- sessions/<id>              to one session
+    git show loopx:sessions/<id>/spec.md        an artifact
+
+and work on it with `git loopx status`.
+";
+
+pub(crate) fn session(id: &SessionId) -> String {
+    format!("{SESSIONS}/{id}")
+}
+
+pub(crate) fn archived(month: &str, id: &SessionId) -> String {
+    format!("{ARCHIVE}/{month}/{id}")
+}
+
+pub(crate) fn artifact(session: &str, artifact: Artifact) -> String {
+    format!("{session}/{artifact}")
+}
+
+/// The record that binds a code branch to a session. One path part, readable for plain names, the
+/// same on file systems that fold letter case.
+pub(crate) fn binding(branch: &str) -> String {
+    let mut name = String::new();
+    for byte in branch.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            b'.' if !name.is_empty() => name.push('.'),
+            _ => name.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    format!("{BRANCHES}/{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::binding;
+
+    #[test]
+    fn branch_names_become_one_path_part() {
+        assert_eq!(binding("main"), "branches/main");
+        assert_eq!(binding("feat/Log-in"), "branches/feat%2F%4Cog-in");
+        assert_eq!(binding(".x"), "branches/%2Ex");
+        assert_ne!(binding("A"), binding("a"));
+    }
+}

@@ -1,0 +1,222 @@
+//! One state of the loopx branch, read by path: a tip, a few trees, one blob.
+
+use super::{FORMAT, layout};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::Operation;
+use crate::core::session::State;
+use crate::git::{CommitInfo, EntryKind, Repo};
+
+/// The branch as it was at one commit.
+pub struct Snapshot<'r> {
+    repo: &'r Repo,
+    commit: Oid,
+    tree: Oid,
+}
+
+/// A session as it was there.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub state: State,
+    /// The session's folder.
+    pub tree: Oid,
+    /// Its path on the branch.
+    pub path: String,
+}
+
+impl<'r> Snapshot<'r> {
+    /// Reads a commit of the branch, refusing formats that this program does not know.
+    pub fn at(repo: &'r Repo, commit: Oid, label: &str) -> Result<Self> {
+        let tree = repo.commit_info(&commit)?.tree;
+        let snapshot = Snapshot { repo, commit, tree };
+        match repo.blob_at(&snapshot.tree, layout::FORMAT_FILE)? {
+            Some(bytes) if String::from_utf8_lossy(&bytes).trim() == FORMAT => Ok(snapshot),
+            Some(bytes) => Err(Failure::internal(
+                "format_newer",
+                format!(
+                    "`{label}` is written in format `{}`, this program knows {FORMAT}",
+                    String::from_utf8_lossy(&bytes).trim()
+                ),
+            )
+            .help("update git loopx")),
+            None => Err(Failure::refused(
+                "branch_foreign",
+                format!(
+                    "`{label}` exists and was not made by git loopx: it has no file `{}`",
+                    layout::FORMAT_FILE
+                ),
+            )
+            .help("git config loopx.branch ANOTHER-NAME")),
+        }
+    }
+
+    pub fn commit(&self) -> &Oid {
+        &self.commit
+    }
+
+    pub fn tree(&self) -> &Oid {
+        &self.tree
+    }
+
+    pub fn info(&self) -> Result<CommitInfo> {
+        self.repo.commit_info(&self.commit)
+    }
+
+    /// An active session.
+    pub fn session(&self, id: &SessionId) -> Result<Option<Session>> {
+        self.load(layout::session(id))
+    }
+
+    /// A session, active or archived.
+    pub fn find(&self, id: &SessionId) -> Result<Option<Session>> {
+        if let Some(session) = self.session(id)? {
+            return Ok(Some(session));
+        }
+        for month in self.months()?.into_iter().rev() {
+            if let Some(session) = self.load(layout::archived(&month, id))? {
+                return Ok(Some(session));
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(&self, path: String) -> Result<Option<Session>> {
+        let Some(entry) = self.repo.entry_at(&self.tree, &path)? else {
+            return Ok(None);
+        };
+        self.load_folder(path, entry.id).map(Some)
+    }
+
+    fn load_folder(&self, path: String, tree: Oid) -> Result<Session> {
+        let label = format!("{path}/{}", layout::STATE);
+        let bytes = self.repo.blob_at(&tree, layout::STATE)?.ok_or_else(|| {
+            Failure::internal("record_damaged", format!("{label} is not there"))
+                .help("git loopx fsck --repair")
+        })?;
+        let state = State::parse(&bytes, &label)
+            .map_err(|failure| failure.context(format!("commit {}", self.commit.short())))?;
+        let ops_name = if path.starts_with(layout::ARCHIVE) {
+            layout::SEALED_OPS
+        } else {
+            layout::OPS
+        };
+        let ops = self.repo.entry_at(&tree, ops_name)?.map(|entry| entry.id);
+        if ops != state.ops {
+            return Err(Failure::internal(
+                "record_damaged",
+                format!(
+                    "commit {}: {label} was computed from other operations than those that stand beside it",
+                    self.commit.short()
+                ),
+            )
+            .help("git loopx fsck --repair"));
+        }
+        Ok(Session { state, tree, path })
+    }
+
+    /// The ids of the active sessions, sorted.
+    pub fn active_ids(&self) -> Result<Vec<SessionId>> {
+        self.ids(layout::SESSIONS)
+    }
+
+    /// The active sessions, sorted by id. A damaged one is given as its failure: it hides no other.
+    pub fn active(&self) -> Result<Vec<(SessionId, Result<Session>)>> {
+        self.folders(layout::SESSIONS)
+    }
+
+    /// The archived sessions, newest month first.
+    pub fn archived(&self) -> Result<Vec<(SessionId, Result<Session>)>> {
+        let mut found = Vec::new();
+        for month in self.months()?.into_iter().rev() {
+            found.extend(self.folders(&format!("{}/{month}", layout::ARCHIVE))?);
+        }
+        Ok(found)
+    }
+
+    fn folders(&self, path: &str) -> Result<Vec<(SessionId, Result<Session>)>> {
+        let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
+            return Ok(Vec::new());
+        };
+        Ok(self
+            .repo
+            .list_tree(&entry.id)?
+            .into_iter()
+            .filter_map(|(name, entry)| Some((SessionId::parse(&name).ok()?, entry)))
+            .map(|(id, entry)| {
+                let session = self.load_folder(format!("{path}/{id}"), entry.id);
+                (id, session)
+            })
+            .collect())
+    }
+
+    fn ids(&self, path: &str) -> Result<Vec<SessionId>> {
+        let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
+            return Ok(Vec::new());
+        };
+        Ok(self
+            .repo
+            .list_tree(&entry.id)?
+            .into_iter()
+            .filter_map(|(name, _)| SessionId::parse(&name).ok())
+            .collect())
+    }
+
+    fn months(&self) -> Result<Vec<String>> {
+        let Some(entry) = self.repo.entry_at(&self.tree, layout::ARCHIVE)? else {
+            return Ok(Vec::new());
+        };
+        Ok(self
+            .repo
+            .list_tree(&entry.id)?
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect())
+    }
+
+    /// The session that a code branch is bound to.
+    pub fn bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
+        let Some(bytes) = self.repo.blob_at(&self.tree, &layout::binding(branch))? else {
+            return Ok(None);
+        };
+        Ok(SessionId::parse(String::from_utf8_lossy(&bytes).trim()).ok())
+    }
+
+    /// Every operation of a session, in file order, which is theirs.
+    pub fn operations(&self, session: &Session) -> Result<Vec<Operation>> {
+        if let Some(sealed) = self.repo.blob_at(&session.tree, layout::SEALED_OPS)? {
+            let label = format!("{}/{}", session.path, layout::SEALED_OPS);
+            return sealed
+                .split(|byte| *byte == b'\n')
+                .filter(|line| !line.is_empty())
+                .map(|line| Operation::parse(line, &label))
+                .collect();
+        }
+        let Some(entry) = self.repo.entry_at(&session.tree, layout::OPS)? else {
+            return Ok(Vec::new());
+        };
+        self.repo
+            .list_tree(&entry.id)?
+            .into_iter()
+            .filter(|(_, entry)| entry.kind == EntryKind::Blob)
+            .map(|(name, entry)| {
+                let label = format!("{}/{}/{name}", session.path, layout::OPS);
+                Operation::parse(&self.repo.read_blob(&entry.id)?, &label)
+            })
+            .collect()
+    }
+
+    /// The log of a recorded command, as far as it was kept.
+    pub fn log(&self, session: &Session, op: &crate::core::id::OpId) -> Result<Option<Vec<u8>>> {
+        self.repo
+            .blob_at(&session.tree, &format!("{}/{op}.log", layout::LOGS))
+    }
+
+    /// An artifact's bytes as they are stored.
+    pub fn artifact(&self, session: &Session, artifact: Artifact) -> Result<Option<Vec<u8>>> {
+        match session.state.artifacts.get(&artifact) {
+            Some(blob) => self.repo.read_blob(blob).map(Some),
+            None => Ok(None),
+        }
+    }
+}
