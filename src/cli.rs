@@ -18,6 +18,8 @@ pub enum Exit {
     Blocked,
     /// What a hook of somebody else that we ran first said: its own code.
     Code(u8),
+    /// Written with conflict markers for a person: 3.
+    Conflict,
 }
 
 /// Keep a change's workflow inside the repository that it changes
@@ -191,6 +193,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Blocked) => ExitCode::from(1),
         Ok(Exit::Code(code)) => ExitCode::from(code),
+        Ok(Exit::Conflict) => ExitCode::from(3),
         Err(failure) => {
             ui.failure(&failure);
             ExitCode::from(failure.kind.exit_code())

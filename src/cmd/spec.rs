@@ -1,12 +1,364 @@
 //! `git loopx spec`: the plumbing of the spec engine.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::ui::Ui;
+use crate::core::failure::{Failure, Result};
+use crate::core::spec::{
+    Action, Conflict, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta, read_spec, utf8,
+};
+use crate::flow::spec as flow;
+use crate::git::merge::FileMerge;
+use crate::ui::{Ui, diff};
+use serde::Serialize;
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
-pub enum SpecCommand {}
+pub enum SpecCommand {
+    /// Apply a delta to a folder of specs, all domains or none
+    Apply(ApplyArgs),
+    /// Merge three versions of a spec by requirement and scenario
+    MergeFile(MergeFileArgs),
+    /// Show a spec or a delta as it is read, with the place of every part
+    Parse(ParseArgs),
+    /// Check specs by themselves
+    Validate(ValidateArgs),
+}
 
-pub fn run(command: SpecCommand, _ui: &mut Ui) -> Result<Exit> {
-    match command {}
+#[derive(clap::Args, Debug)]
+pub struct ApplyArgs {
+    /// A spec-delta.md, or a folder with specs/<domain>/spec.md in it
+    #[arg(value_name = "DELTA")]
+    delta: PathBuf,
+    /// The folder of <domain>/spec.md that changes
+    #[arg(long, value_name = "DIR")]
+    specs: PathBuf,
+    /// The specs that the delta was written against; else those of --specs
+    #[arg(long, value_name = "DIR")]
+    base: Option<PathBuf>,
+    /// Write nothing; show what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Where to write the merge with its conflict markers when there are conflicts
+    #[arg(long, value_name = "FILE")]
+    conflicts: Option<PathBuf>,
+    /// Allow the last requirement of a domain to go, and its spec with it
+    #[arg(long)]
+    retire: bool,
+    /// Refuse warnings too
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MergeFileArgs {
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    #[arg(value_name = "OURS")]
+    ours: PathBuf,
+    #[arg(value_name = "THEIRS")]
+    theirs: PathBuf,
+    /// Write the merge to this file, not to stdout
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ParseArgs {
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Read it as a delta
+    #[arg(long)]
+    delta: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ValidateArgs {
+    /// Spec files, or folders of <domain>/spec.md
+    #[arg(value_name = "FILE|DIR", required = true)]
+    paths: Vec<PathBuf>,
+    /// Refuse warnings too
+    #[arg(long)]
+    strict: bool,
+}
+
+pub fn run(command: SpecCommand, ui: &mut Ui) -> Result<Exit> {
+    match command {
+        SpecCommand::Apply(args) => apply(args, ui),
+        SpecCommand::MergeFile(args) => merge_file(args, ui),
+        SpecCommand::Parse(args) => parse(args, ui),
+        SpecCommand::Validate(args) => validate(args, ui),
+    }
+}
+
+#[derive(Serialize)]
+struct AppliedDomain<'a> {
+    domain: &'a str,
+    action: &'static str,
+}
+
+#[derive(Serialize)]
+struct AppliedAll<'a> {
+    dry_run: bool,
+    domains: Vec<AppliedDomain<'a>>,
+    findings: Vec<&'a Finding>,
+}
+
+fn apply(args: ApplyArgs, ui: &mut Ui) -> Result<Exit> {
+    let ApplyArgs {
+        delta,
+        specs,
+        base,
+        dry_run,
+        conflicts,
+        retire,
+        strict,
+    } = args;
+    let mut request = flow::Apply {
+        delta,
+        specs,
+        base,
+        retire,
+        dry_run: true,
+    };
+    let verdict = flow::apply(&request)?;
+    if let Some(failure) = verdict.refusal() {
+        if verdict.conflicts().next().is_some()
+            && let Some(file) = &conflicts
+        {
+            flow::write_file(file, verdict.rendered_conflicts().as_bytes())?;
+        }
+        return Err(failure);
+    }
+    let warnings: Vec<_> = verdict
+        .findings()
+        .filter(|finding| finding.severity == Severity::Warning)
+        .collect();
+    if strict && !warnings.is_empty() {
+        let blockers = warnings.into_iter().map(flow::blocker).collect();
+        return Err(Failure::refused(
+            "delta_warnings",
+            "the delta has warnings, and --strict is given",
+        )
+        .blockers(blockers));
+    }
+    let verdict = if dry_run {
+        verdict
+    } else {
+        request.dry_run = false;
+        let verdict = flow::apply(&request)?;
+        if let Some(failure) = verdict.refusal() {
+            return Err(failure);
+        }
+        verdict
+    };
+    for finding in verdict.findings() {
+        if !ui.is_json() {
+            ui.warn(line_of(finding));
+        }
+    }
+    let mut domains = Vec::new();
+    for one in &verdict.domains {
+        let outcome = &one.outcome;
+        let path = format!("{}/spec.md", outcome.domain);
+        let old = one.before.as_deref().unwrap_or_default();
+        let (action, new) = match &outcome.action {
+            Action::Keep => ("keep", old),
+            Action::Write(text) if one.before.is_none() => ("create", text.as_str()),
+            Action::Write(text) => ("update", text.as_str()),
+            Action::Retire => ("retire", ""),
+        };
+        if dry_run && old != new {
+            let text = diff::unified(&path, old, new, ui.color());
+            ui.out(text.trim_end_matches('\n'));
+        } else if !dry_run {
+            ui.status(format!("{action}  {path}"));
+        }
+        domains.push(AppliedDomain {
+            domain: &outcome.domain,
+            action,
+        });
+    }
+    ui.json(
+        "spec apply",
+        &AppliedAll {
+            dry_run,
+            domains,
+            findings: verdict.findings().collect(),
+        },
+    );
+    Ok(Exit::Done)
+}
+
+/// `file:line: severity id: message`, and the fix below it.
+fn line_of(finding: &Finding) -> String {
+    format!(
+        "{}:{}: {} {}: {}\n    {}",
+        finding.file,
+        finding.line,
+        finding.severity.name(),
+        finding.id,
+        finding.message,
+        finding.fix
+    )
+}
+
+#[derive(Serialize)]
+struct MergedFile<'a> {
+    clean: bool,
+    conflicts: &'a [Conflict],
+    /// Absent when it was written to a file.
+    text: Option<&'a str>,
+}
+
+fn merge_file(args: MergeFileArgs, ui: &mut Ui) -> Result<Exit> {
+    let MergeFileArgs {
+        base,
+        ours,
+        theirs,
+        output,
+    } = args;
+    let mut texts = Vec::new();
+    for path in [&base, &ours, &theirs] {
+        let bytes = flow::read(path)?;
+        let text = utf8(&bytes, &path.to_string_lossy()).map_err(|finding| {
+            Failure::refused("not_utf8", "a spec is not UTF-8")
+                .blockers(vec![flow::blocker(&finding)])
+        })?;
+        texts.push(text.to_owned());
+    }
+    let [base, ours, theirs] = texts.as_slice() else {
+        return Err(Failure::internal(
+            "merge_inputs",
+            "three texts were expected",
+        ));
+    };
+    let names = MarkerNames {
+        base: "base",
+        ours: "ours",
+        theirs: "theirs",
+    };
+    let merged = merge_spec(base, ours, theirs, &FileMerge, names);
+    let clean = merged.conflicts.is_empty();
+    match &output {
+        Some(path) => flow::write_file(path, merged.text.as_bytes())?,
+        None if !ui.is_json() => ui.raw(merged.text.as_bytes()),
+        None => {}
+    }
+    ui.json(
+        "spec merge-file",
+        &MergedFile {
+            clean,
+            conflicts: &merged.conflicts,
+            text: output.is_none().then_some(merged.text.as_str()),
+        },
+    );
+    if clean {
+        return Ok(Exit::Done);
+    }
+    if !ui.is_json() {
+        for conflict in &merged.conflicts {
+            let name = conflict.requirement.as_ref().unwrap_or(&conflict.section);
+            ui.warn(format!(
+                "{} on `{name}`, line {} of THEIRS",
+                conflict.kind.name(),
+                conflict.line
+            ));
+        }
+    }
+    Ok(Exit::Conflict)
+}
+
+fn parse(args: ParseArgs, ui: &mut Ui) -> Result<Exit> {
+    let ParseArgs { file, delta } = args;
+    let bytes = flow::read(&file)?;
+    let label = file.to_string_lossy();
+    if delta {
+        let delta = read_delta(&bytes, &label);
+        ui.json("spec parse", &delta);
+        for domain in &delta.domains {
+            ui.out(format!(
+                "domain {}",
+                domain.domain.as_deref().unwrap_or("-")
+            ));
+            for op in &domain.operations {
+                let to = op.to.as_ref().map(|to| format!(" -> {to}"));
+                ui.out(format!(
+                    "{:>5}  {:<8}  {}{}",
+                    op.line,
+                    op.kind.word(),
+                    op.name,
+                    to.unwrap_or_default()
+                ));
+            }
+        }
+        say(&delta.findings, ui);
+        return Ok(Exit::Done);
+    }
+    let spec = read_spec(&bytes, &label).map_err(|finding| {
+        Failure::refused("not_utf8", "the spec is not UTF-8")
+            .blockers(vec![flow::blocker(&finding)])
+    })?;
+    ui.json("spec parse", &spec);
+    for requirement in &spec.requirements {
+        ui.out(format!(
+            "{:>5}  {}",
+            requirement.span.line, requirement.name
+        ));
+        for scenario in &requirement.scenarios {
+            ui.out(format!("{:>5}    {}", scenario.span.line, scenario.name));
+        }
+    }
+    say(&spec.findings, ui);
+    Ok(Exit::Done)
+}
+
+fn say(findings: &[Finding], ui: &mut Ui) {
+    for finding in findings {
+        ui.out(line_of(finding));
+    }
+}
+
+#[derive(Serialize)]
+struct Validated {
+    files: usize,
+    valid: bool,
+    findings: Vec<Finding>,
+}
+
+fn validate(args: ValidateArgs, ui: &mut Ui) -> Result<Exit> {
+    let ValidateArgs { paths, strict } = args;
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let (domains, _) = flow::walk(&path)?;
+            files.extend(domains.iter().map(|d| path.join(d).join("spec.md")));
+        } else {
+            files.push(path);
+        }
+    }
+    let mut findings = Vec::new();
+    for file in &files {
+        match read_spec(&flow::read(file)?, &file.to_string_lossy()) {
+            Ok(Spec { findings: of, .. }) => findings.extend(of),
+            Err(finding) => findings.push(finding),
+        }
+    }
+    let least = if strict {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
+    let valid = !findings.iter().any(|finding| finding.severity >= least);
+    say(&findings, ui);
+    if valid {
+        ui.status(format!("{} specs are valid", files.len()));
+    }
+    ui.json(
+        "spec validate",
+        &Validated {
+            files: files.len(),
+            valid,
+            findings,
+        },
+    );
+    Ok(if valid { Exit::Done } else { Exit::Blocked })
 }

@@ -15,6 +15,7 @@ pub mod hook;
 pub mod hooks;
 pub mod review;
 pub mod sessions;
+pub mod spec;
 pub mod stages;
 pub mod undo;
 pub mod view;

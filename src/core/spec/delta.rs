@@ -1,0 +1,659 @@
+//! The delta reader: what a change does to the requirements of each domain, in the order written.
+//!
+//! Reports what is wrong with the delta by itself; whether it fits the specs is the business of `apply`.
+//! The grammar is written down in the docs of the parent module.
+
+use super::check;
+use super::domain::check_domain;
+use super::findings::{self, Finding, Notes, Severity};
+use super::layout::{Item, ItemKind, Layout, Section};
+use super::model::{self, Requirement};
+use super::outline::Block;
+use super::renames;
+use super::tree::split_gap;
+use super::words::{self, Language, OpKind, SectionWord};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Everything that one delta file, or one folder of them, says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Delta {
+    pub domains: Vec<DomainDelta>,
+    /// Changes that have to be archived before this one.
+    pub depends_on: Vec<String>,
+    /// The last requirement of a domain may go, and the domain with it.
+    pub retire: bool,
+    pub findings: Vec<Finding>,
+}
+
+/// What happens to one domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DomainDelta {
+    /// Absent in a file that names none: the caller knows it from the path.
+    pub domain: Option<String>,
+    pub file: String,
+    pub language: Option<Language>,
+    /// A new purpose.
+    pub purpose: Option<model::Passage>,
+    pub operations: Vec<Operation>,
+}
+
+/// One operation on one requirement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Operation {
+    pub kind: OpKind,
+    /// The name that the requirement has when the operation starts; for an addition its new name.
+    /// A modification of what the same delta renames goes by the new name.
+    pub name: String,
+    /// The new name of a rename.
+    pub to: Option<String>,
+    pub line: usize,
+    /// Why it goes, and what to do instead.
+    pub reason: Option<String>,
+    pub migration: Option<String>,
+    /// Where an addition wants to stand: behind the requirement of this name.
+    pub after: Option<String>,
+    /// A modification that names what it changes and leaves the rest.
+    pub patch: bool,
+    pub scenarios: Vec<ScenarioOperation>,
+    /// The block of an addition or modification.
+    pub requirement: Option<Requirement>,
+    /// Its source.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// One scenario heading of a modification. `op` is absent for a plain scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScenarioOperation {
+    pub op: Option<OpKind>,
+    pub name: String,
+    pub to: Option<String>,
+    pub line: usize,
+}
+
+/// A requirement that a delta touches, by the name that it has in the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Touched {
+    pub name: String,
+    pub kind: OpKind,
+}
+
+impl Delta {
+    pub fn domains(&self) -> impl Iterator<Item = &str> {
+        self.domains.iter().filter_map(|one| one.domain.as_deref())
+    }
+
+    /// Joins another file in. A domain of both is one domain.
+    pub fn join(&mut self, other: Delta) {
+        let Delta {
+            domains,
+            depends_on,
+            retire,
+            findings,
+        } = other;
+        for one in domains {
+            match self.domains.iter_mut().find(|d| d.domain == one.domain) {
+                Some(same) => {
+                    same.purpose = same.purpose.take().or(one.purpose);
+                    same.operations.extend(one.operations);
+                }
+                None => self.domains.push(one),
+            }
+        }
+        for id in depends_on {
+            if !self.depends_on.contains(&id) {
+                self.depends_on.push(id);
+            }
+        }
+        self.retire |= retire;
+        self.findings.extend(findings);
+    }
+}
+
+impl DomainDelta {
+    /// What a caller has to record bases for.
+    pub fn touched(&self) -> Vec<Touched> {
+        let renamed: HashMap<String, &str> = self
+            .operations
+            .iter()
+            .filter_map(|op| Some((words::fold(op.to.as_deref()?), op.name.as_str())))
+            .collect();
+        self.operations
+            .iter()
+            .map(|op| {
+                let old = match op.kind {
+                    OpKind::Modified => renamed.get(&words::fold(&op.name)).copied(),
+                    _ => None,
+                };
+                Touched {
+                    name: old.unwrap_or(&op.name).to_owned(),
+                    kind: op.kind,
+                }
+            })
+            .collect()
+    }
+}
+
+/// Reads one delta file. Never fails: what cannot be read is a finding.
+pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
+    let text = match model::utf8(bytes, file) {
+        Ok(text) => text,
+        Err(finding) => {
+            return Delta {
+                findings: vec![finding],
+                ..Delta::default()
+            };
+        }
+    };
+    let layout = Layout::read(text);
+    let mut reader = Reader {
+        layout: &layout,
+        notes: Notes::new(file),
+        delta: Delta::default(),
+        current: None,
+        sections: 0,
+    };
+    layout.problems(&mut reader.notes);
+    reader.front();
+    for section in &layout.sections {
+        reader.section(section);
+    }
+    let Reader {
+        mut notes,
+        mut delta,
+        sections,
+        ..
+    } = reader;
+    let said = |d: &DomainDelta| !d.operations.is_empty() || d.purpose.is_some();
+    if !delta.domains.iter().any(said) && !findings::has_errors(&notes.list) {
+        let (id, message) = if sections == 0 {
+            ("no_delta", "the delta has no section")
+        } else {
+            ("no_operations", "no section of the delta has an entry")
+        };
+        notes.error(
+            id,
+            1,
+            message,
+            "write `## ADDED Requirements` (or MODIFIED, REMOVED, RENAMED) with requirements below",
+        );
+    }
+    for domain in &delta.domains {
+        clashes(domain, &mut notes);
+    }
+    delta.findings = notes.list;
+    findings::sort(&mut delta.findings);
+    delta
+}
+
+struct Reader<'l, 't, 'f> {
+    layout: &'l Layout<'t>,
+    notes: Notes<'f>,
+    delta: Delta,
+    /// The domain that the next section belongs to.
+    current: Option<usize>,
+    sections: usize,
+}
+
+impl Reader<'_, '_, '_> {
+    fn front(&mut self) {
+        let Some(range) = self.layout.front.clone() else {
+            return;
+        };
+        let first = self.layout.line(range.start);
+        for (index, line) in self.layout.slice(&range).lines().enumerate() {
+            let Some((key, value)) = line.split_once(':') else {
+                continue;
+            };
+            let value = value.trim().trim_matches(['"', '\'']);
+            match key.trim() {
+                "domain" => self.enter(value, first + index),
+                "depends_on" | "dependsOn" => {
+                    self.delta.depends_on.extend(
+                        value
+                            .trim_matches(['[', ']'])
+                            .split(',')
+                            .map(|id| id.trim().trim_matches(['"', '\'']).to_owned())
+                            .filter(|id| !id.is_empty()),
+                    );
+                }
+                "retire" | "retire_capabilities" => self.delta.retire |= value == "true",
+                _ => {}
+            }
+        }
+    }
+
+    fn enter(&mut self, name: &str, line: usize) {
+        if let Err(why) = check_domain(name) {
+            self.notes.error(
+                "bad_domain",
+                line,
+                format!("`{name}` cannot be a domain: {why}"),
+                "name the folder of the spec below the folder of specs, as `auth/login`",
+            );
+        }
+        let at = self
+            .delta
+            .domains
+            .iter()
+            .position(|one| one.domain.as_deref() == Some(name));
+        self.current = Some(at.unwrap_or_else(|| self.open(Some(name.to_owned()))));
+    }
+
+    fn open(&mut self, domain: Option<String>) -> usize {
+        self.delta.domains.push(DomainDelta {
+            domain,
+            file: self.notes.file().to_owned(),
+            ..DomainDelta::default()
+        });
+        self.delta.domains.len() - 1
+    }
+
+    /// The domain at hand; made when the file names none.
+    fn domain(&mut self) -> Option<&mut DomainDelta> {
+        let at = match self.current {
+            Some(at) => at,
+            None => self.open(None),
+        };
+        self.current = Some(at);
+        self.delta.domains.get_mut(at)
+    }
+
+    fn section(&mut self, section: &Section) {
+        let line = self.layout.line(section.heading.start);
+        let title = self.layout.slice(&section.title);
+        if section.level == 1
+            && let Some(name) = domain_heading(title)
+        {
+            self.enter(name.trim_matches('`'), line);
+            self.orphans(section);
+            return;
+        }
+        match section.word {
+            Some((SectionWord::Delta(kind), language)) if section.level == 2 => {
+                self.sections += 1;
+                if let Some(domain) = self.domain() {
+                    domain.language = domain.language.or(Some(language));
+                }
+                let before = self.count();
+                match kind {
+                    OpKind::Added | OpKind::Modified => self.blocks(section, kind),
+                    OpKind::Removed => self.removed(section),
+                    OpKind::Renamed => self.renamed(section),
+                }
+                if self.count() == before && !section_has_errors(&self.notes, line) {
+                    self.notes.warn(
+                        "empty_section",
+                        line,
+                        format!("`{title}` has no entry"),
+                        "add requirements below it, or delete the heading",
+                    );
+                }
+            }
+            Some((SectionWord::Purpose, _)) if section.level == 2 => {
+                self.sections += 1;
+                let passage = model::passage(self.layout, section);
+                if passage.text.is_empty() {
+                    self.notes.error(
+                        "empty_purpose",
+                        line,
+                        "the new purpose is empty",
+                        "say what the domain is for, or delete the heading",
+                    );
+                } else if let Some(domain) = self.domain() {
+                    domain.purpose = Some(passage);
+                }
+                self.orphans(section);
+            }
+            _ => self.orphans(section),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.delta.domains.iter().map(|d| d.operations.len()).sum()
+    }
+
+    fn push(&mut self, op: Operation) {
+        if let Some(domain) = self.domain() {
+            domain.operations.push(op);
+        }
+    }
+
+    /// Requirements below a heading that says nothing of what happens to them.
+    fn orphans(&mut self, section: &Section) {
+        for item in &section.items {
+            if let ItemKind::Requirement { name } = &item.kind {
+                self.notes.error(
+                    "requirement_outside_section",
+                    self.layout.line(item.range.start),
+                    format!(
+                        "requirement `{}` stands below `{}`, which is no section of a delta",
+                        self.layout.slice(name),
+                        self.layout.slice(&section.title)
+                    ),
+                    "put it below `## ADDED Requirements`, MODIFIED, REMOVED or RENAMED",
+                );
+            }
+        }
+    }
+
+    fn blocks(&mut self, section: &Section, kind: OpKind) {
+        for (index, item) in section.items.iter().enumerate() {
+            let line = self.layout.line(item.range.start);
+            if matches!(item.kind, ItemKind::Note) {
+                self.foreign(item, line);
+                continue;
+            }
+            let Some(requirement) = model::requirement(self.layout, item) else {
+                continue;
+            };
+            let tail = section.items.get(index + 1);
+            if let Some(op) = self.block(item, tail, kind, requirement) {
+                self.push(op);
+            }
+        }
+        let intro = self.layout.slice(&section.intro).trim();
+        if !intro.is_empty() && !intro.starts_with("<!--") {
+            self.notes.add(
+                Severity::Info,
+                "stray_text",
+                self.layout.line(section.intro.start) + 1,
+                "text before the first requirement belongs to no operation",
+                "move it into a requirement, or leave it as a note",
+            );
+        }
+    }
+
+    fn foreign(&mut self, item: &Item, line: usize) {
+        let Some(heading) = &item.heading else {
+            return;
+        };
+        let title = self.layout.slice(heading).trim_start_matches(['#', ' ']);
+        if words::almost_requirement(title) {
+            self.notes.error(
+                "almost_requirement",
+                line,
+                format!("`{title}` has no colon behind its first word"),
+                "write `### Requirement: NAME`",
+            );
+        } else {
+            self.notes.error(
+                "foreign_heading",
+                line,
+                format!("`{title}` is no requirement"),
+                "write `### Requirement: NAME`, or move the text out of the section",
+            );
+        }
+    }
+
+    fn block(
+        &mut self,
+        item: &Item,
+        tail: Option<&Item>,
+        kind: OpKind,
+        mut requirement: Requirement,
+    ) -> Option<Operation> {
+        let line = requirement.span.line;
+        let scenarios = self.scenario_operations(item, kind);
+        let plain = scenarios.iter().any(|s| s.op.is_none());
+        let marked = scenarios
+            .iter()
+            .find(|s| matches!(s.op, Some(OpKind::Added | OpKind::Modified)));
+        if let (true, Some(mark)) = (plain, marked) {
+            self.notes.error(
+                "mixed_scenarios",
+                mark.line,
+                format!(
+                    "`{}` replaces the whole requirement, as it has plain scenarios; \
+                     ADDED and MODIFIED scenarios are for a requirement that keeps the rest",
+                    requirement.name
+                ),
+                "mark every scenario, or none but the REMOVED and RENAMED ones",
+            );
+            return None;
+        }
+        let patch = kind == OpKind::Modified && !plain;
+        let mut text = split_gap(self.layout.slice(&item.range)).0.to_owned();
+        // A comment behind an added requirement comes along; a rule only parts it from the next.
+        if let Some(tail) = tail.filter(|t| t.heading.is_none() && kind == OpKind::Added) {
+            let blocks = &self.layout.outline.blocks;
+            let rule = blocks
+                .iter()
+                .any(|(at, block)| *block == Block::Rule && tail.range.contains(at));
+            if !rule {
+                let whole = item.range.start..tail.range.end;
+                text = split_gap(self.layout.slice(&whole)).0.to_owned();
+            }
+        }
+        let mut after = None;
+        if kind == OpKind::Added
+            && let Some((name, rest)) = position_hint(self.layout.slice(&item.body))
+        {
+            after = Some(name.to_owned());
+            requirement.body = rest.trim().to_owned();
+            if let Some(at) = text.find(self.layout.slice(&item.body).trim_end()) {
+                let body = self.layout.slice(&item.body).trim_end();
+                text.replace_range(at..at + body.len(), rest.trim_end());
+            }
+        }
+        // What a mark says is judged with the base at hand; a removal has no body to judge.
+        let mut judged = requirement.clone();
+        judged.scenarios.retain(|scenario| {
+            scenarios.iter().any(|op| {
+                op.line == scenario.span.line
+                    && !matches!(op.op, Some(OpKind::Removed | OpKind::Renamed))
+            })
+        });
+        check::requirement(&judged, patch, &mut self.notes);
+        if patch && scenarios.is_empty() && requirement.body.is_empty() {
+            self.notes.error(
+                "no_text",
+                line,
+                format!("requirement `{}` says nothing", requirement.name),
+                "write its new text, its scenarios, or operations on its scenarios",
+            );
+        }
+        Some(Operation {
+            kind,
+            name: requirement.name.clone(),
+            to: None,
+            line,
+            reason: None,
+            migration: None,
+            after,
+            patch,
+            scenarios,
+            requirement: Some(requirement),
+            text,
+        })
+    }
+
+    fn scenario_operations(&mut self, item: &Item, kind: OpKind) -> Vec<ScenarioOperation> {
+        let mut list = Vec::new();
+        for child in &item.children {
+            let Some(scenario) = &child.scenario else {
+                continue;
+            };
+            let line = self.layout.line(child.heading.start);
+            let name = self.layout.slice(&scenario.name);
+            if scenario.op.is_some() && kind == OpKind::Added {
+                self.notes.error(
+                    "scenario_operation_in_added",
+                    line,
+                    "operations on scenarios are for MODIFIED requirements",
+                    "write `#### Scenario: NAME`",
+                );
+            }
+            let mut op = ScenarioOperation {
+                op: scenario.op,
+                name: name.to_owned(),
+                to: None,
+                line,
+            };
+            if scenario.op == Some(OpKind::Renamed) {
+                match renames::arrow(name) {
+                    Some((from, to)) => {
+                        op.name = from.to_owned();
+                        op.to = Some(to.to_owned());
+                    }
+                    None => {
+                        self.notes.error(
+                            "rename_form",
+                            line,
+                            format!("`{name}` does not name an old and a new scenario"),
+                            "write `#### RENAMED Scenario: OLD -> NEW`",
+                        );
+                        continue;
+                    }
+                }
+            }
+            list.push(op);
+        }
+        list
+    }
+
+    fn removed(&mut self, section: &Section) {
+        let mut found: Vec<(String, usize, std::ops::Range<usize>)> = Vec::new();
+        for (line, text) in renames::lines(self.layout, &section.intro) {
+            if let Some(name) = renames::bullet_header(text) {
+                let end = section.intro.end;
+                found.push((name.to_owned(), line, end..end));
+            }
+        }
+        for item in &section.items {
+            let line = self.layout.line(item.range.start);
+            match &item.kind {
+                ItemKind::Requirement { name } => {
+                    let end = item.range.end;
+                    found.push((
+                        self.layout.slice(name).to_owned(),
+                        line,
+                        item.body.start..end,
+                    ));
+                }
+                ItemKind::Note => self.foreign(item, line),
+            }
+        }
+        for (name, line, body) in found {
+            let field = |key: &str| renames::field(self.layout, &body, key);
+            let (reason, migration) = (field("reason"), field("migration"));
+            if reason.is_none() {
+                self.notes.warn(
+                    "no_reason",
+                    line,
+                    format!("requirement `{name}` is removed without a reason"),
+                    "add `**Reason**: ...` and `**Migration**: ...` below it",
+                );
+            }
+            self.push(Operation {
+                kind: OpKind::Removed,
+                name,
+                to: None,
+                line,
+                reason,
+                migration,
+                after: None,
+                patch: false,
+                scenarios: Vec::new(),
+                requirement: None,
+                text: String::new(),
+            });
+        }
+    }
+
+    fn renamed(&mut self, section: &Section) {
+        for (from, to, line) in renames::read(self.layout, section, &mut self.notes) {
+            self.push(Operation {
+                kind: OpKind::Renamed,
+                name: from,
+                to: Some(to),
+                line,
+                reason: None,
+                migration: None,
+                after: None,
+                patch: false,
+                scenarios: Vec::new(),
+                requirement: None,
+                text: String::new(),
+            });
+        }
+    }
+}
+
+fn section_has_errors(notes: &Notes<'_>, line: usize) -> bool {
+    notes
+        .list
+        .iter()
+        .any(|finding| finding.severity == Severity::Error && finding.line >= line)
+}
+
+/// `Domain: PATH`.
+fn domain_heading(title: &str) -> Option<&str> {
+    let (word, rest) = title.split_once([':', '：'])?;
+    let word = word.trim();
+    (word.eq_ignore_ascii_case("domain") || word == "领域").then(|| rest.trim())
+}
+
+/// `After: NAME` on the first line of a body, and the body without it.
+fn position_hint(body: &str) -> Option<(&str, &str)> {
+    let trimmed = body.trim_start();
+    let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
+    let name = first
+        .strip_prefix("After:")
+        .or_else(|| first.strip_prefix("**After**:"))
+        .or_else(|| first.strip_prefix("**After:**"))?;
+    let name = renames::bare_name(name);
+    (!name.is_empty()).then_some((name, rest))
+}
+
+/// Operations of one delta that contradict each other.
+fn clashes(domain: &DomainDelta, notes: &mut Notes<'_>) {
+    let mut from: HashMap<String, usize> = HashMap::new();
+    let mut to: HashMap<String, usize> = HashMap::new();
+    let mut named: HashMap<String, (OpKind, usize)> = HashMap::new();
+    let twice = |notes: &mut Notes<'_>, name: &str, first: usize, line: usize| {
+        notes.error(
+            "duplicate_operation",
+            line,
+            format!("`{name}` is named by two operations, on lines {first} and {line}"),
+            "say in one operation what happens to it",
+        );
+    };
+    for op in domain
+        .operations
+        .iter()
+        .filter(|o| o.kind == OpKind::Renamed)
+    {
+        let new = op.to.as_deref().unwrap_or_default();
+        for (map, name) in [(&mut from, op.name.as_str()), (&mut to, new)] {
+            if let Some(first) = map.insert(words::fold(name), op.line) {
+                twice(notes, name, first, op.line);
+            }
+        }
+    }
+    for op in domain
+        .operations
+        .iter()
+        .filter(|o| o.kind != OpKind::Renamed)
+    {
+        let key = words::fold(&op.name);
+        if let Some((_, first)) = named.insert(key.clone(), (op.kind, op.line)) {
+            twice(notes, &op.name, first, op.line);
+            continue;
+        }
+        let (is_from, is_to) = (from.get(&key), to.get(&key));
+        match (op.kind, is_from, is_to) {
+            (OpKind::Added, _, Some(first)) | (OpKind::Removed, Some(first), _) => {
+                twice(notes, &op.name, *first, op.line);
+            }
+            (OpKind::Modified, Some(_), None) => notes.error(
+                "modified_old_name",
+                op.line,
+                format!("`{}` is renamed in this delta", op.name),
+                "modify it under its new name",
+            ),
+            _ => {}
+        }
+    }
+}

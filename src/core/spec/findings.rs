@@ -1,0 +1,129 @@
+//! What a reader or a check has to say about a text: a stable id, how bad it is, where, and the way out.
+//!
+//! Ids are part of the contract (scripts match on them); messages are for people and may change.
+
+use serde::Serialize;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; never a reason to refuse.
+    Info,
+    /// Refused only by `--strict`.
+    Warning,
+    /// Refused.
+    Error,
+}
+
+impl Severity {
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// One thing found in one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Stable snake_case name.
+    pub id: &'static str,
+    pub severity: Severity,
+    /// The label that the caller gave to the text.
+    pub file: String,
+    /// Counted from 1; 0 when the finding is about the whole file.
+    pub line: usize,
+    pub message: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Finding {
+    pub fn new(
+        severity: Severity,
+        id: &'static str,
+        file: &str,
+        line: usize,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Finding {
+            id,
+            severity,
+            file: file.to_owned(),
+            line,
+            message: message.into(),
+            fix: fix.into(),
+        }
+    }
+}
+
+/// Collects the findings of one file.
+#[derive(Debug)]
+pub(crate) struct Notes<'f> {
+    file: &'f str,
+    pub(crate) list: Vec<Finding>,
+}
+
+impl<'f> Notes<'f> {
+    pub(crate) fn new(file: &'f str) -> Self {
+        Notes {
+            file,
+            list: Vec::new(),
+        }
+    }
+
+    pub(crate) fn file(&self) -> &'f str {
+        self.file
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        severity: Severity,
+        id: &'static str,
+        line: usize,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) {
+        self.list
+            .push(Finding::new(severity, id, self.file, line, message, fix));
+    }
+
+    pub(crate) fn error(
+        &mut self,
+        id: &'static str,
+        line: usize,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) {
+        self.add(Severity::Error, id, line, message, fix);
+    }
+
+    pub(crate) fn warn(
+        &mut self,
+        id: &'static str,
+        line: usize,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) {
+        self.add(Severity::Warning, id, line, message, fix);
+    }
+}
+
+/// Whether one of them is an error.
+pub fn has_errors(findings: &[Finding]) -> bool {
+    findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
+}
+
+/// By file, line, id: the order in which they are shown.
+pub(crate) fn sort(findings: &mut Vec<Finding>) {
+    findings.sort_by(|a, b| {
+        (&a.file, a.line, a.id, &a.message).cmp(&(&b.file, b.line, b.id, &b.message))
+    });
+    findings.dedup();
+}

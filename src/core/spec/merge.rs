@@ -1,0 +1,609 @@
+//! The three-way merge of a spec: per section, per requirement, per scenario, then by lines.
+//!
+//! Works on trees, whose blank space is merged apart from their text, so that what nobody touched stays
+//! byte for byte. Symmetric: the sides swapped give the same text, or the same conflicts with their
+//! sides swapped. Order is the business of `order`, identity that of `matching`.
+
+use super::layout::Layout;
+use super::lines::{Eol, LineMerge, merge_text, merge3, same_content, same_lines, with_eol};
+use super::matching::{self, Renames};
+use super::order::merge_order;
+use super::tree::{Kind, Node};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// How the two sides disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum ConflictKind {
+    /// Both changed one text.
+    #[serde(rename = "modify/modify")]
+    ModifyModify,
+    /// Ours changed what theirs removed.
+    #[serde(rename = "modify/delete")]
+    ModifyDelete,
+    /// Ours removed what theirs changed.
+    #[serde(rename = "delete/modify")]
+    DeleteModify,
+    /// Both added one name with different texts, or two things came to one name.
+    #[serde(rename = "add/add")]
+    AddAdd,
+    /// Both gave it a new name.
+    #[serde(rename = "rename/rename")]
+    RenameRename,
+}
+
+impl ConflictKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            ConflictKind::ModifyModify => "modify/modify",
+            ConflictKind::ModifyDelete => "modify/delete",
+            ConflictKind::DeleteModify => "delete/modify",
+            ConflictKind::AddAdd => "add/add",
+            ConflictKind::RenameRename => "rename/rename",
+        }
+    }
+
+    /// The kind that the merge with its sides swapped gives.
+    #[must_use]
+    pub fn swapped(self) -> Self {
+        match self {
+            ConflictKind::ModifyDelete => ConflictKind::DeleteModify,
+            ConflictKind::DeleteModify => ConflictKind::ModifyDelete,
+            other => other,
+        }
+    }
+}
+
+/// One place where a person has to choose. A text is empty where a side has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conflict {
+    /// Empty when the merge was of bare texts.
+    pub domain: String,
+    /// Absent when the conflict is outside the requirements: see `section`.
+    pub requirement: Option<String>,
+    pub scenario: Option<String>,
+    pub section: String,
+    pub kind: ConflictKind,
+    pub base: String,
+    pub ours: String,
+    pub theirs: String,
+    /// The line in `theirs` (the target); that of the nearest thing around it when it is not there.
+    pub line: usize,
+}
+
+/// The names that stand at conflict markers.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkerNames<'a> {
+    pub base: &'a str,
+    pub ours: &'a str,
+    pub theirs: &'a str,
+}
+
+impl Default for MarkerNames<'_> {
+    fn default() -> Self {
+        MarkerNames {
+            base: "base",
+            ours: "delta",
+            theirs: "target",
+        }
+    }
+}
+
+/// What a merge gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The merged spec; with diff3 markers around each conflict when there are any.
+    pub text: String,
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Merges three versions of one spec. An absent version is the empty text.
+pub fn merge_spec(
+    base: &str,
+    ours: &str,
+    theirs: &str,
+    lines: &dyn LineMerge,
+    names: MarkerNames<'_>,
+) -> Merged {
+    let (b, o, t) = (Layout::read(base), Layout::read(ours), Layout::read(theirs));
+    merge_trees(
+        &Tree::of(&b),
+        &Tree::of(&o),
+        &Tree::of(&t),
+        &[],
+        lines,
+        names,
+    )
+}
+
+/// A whole text as a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<'t> {
+    pub(crate) bom: bool,
+    pub(crate) root: Node<'t>,
+    /// The one line ending of the text, when it has one.
+    pub(crate) eol: Option<Eol>,
+}
+
+impl<'t> Tree<'t> {
+    pub(crate) fn of(layout: &Layout<'t>) -> Tree<'t> {
+        Tree {
+            bom: layout.bom > 0,
+            root: Node::read(layout),
+            eol: Eol::of(layout.text),
+        }
+    }
+
+    pub(crate) fn write(&self) -> String {
+        let mut out = String::with_capacity(self.root.raw.len() + 16);
+        if self.bom {
+            out.push('\u{feff}');
+        }
+        self.root.write(&mut out);
+        out.push_str(&self.root.gap);
+        out
+    }
+}
+
+pub(crate) fn merge_trees(
+    base: &Tree<'_>,
+    ours: &Tree<'_>,
+    theirs: &Tree<'_>,
+    renames: &Renames,
+    lines: &dyn LineMerge,
+    names: MarkerNames<'_>,
+) -> Merged {
+    let eol = match merge3(base.eol, ours.eol, theirs.eol) {
+        Some(Eol::Mixed) => None,
+        other => other,
+    };
+    let mut merger = Merger {
+        lines,
+        eol,
+        names,
+        renames,
+        out: String::new(),
+        conflicts: Vec::new(),
+        place: Place::default(),
+    };
+    if merge3(base.bom, ours.bom, theirs.bom) {
+        merger.out.push('\u{feff}');
+    }
+    let (b, o, t) = (&base.root, &ours.root, &theirs.root);
+    merger.merge(Some(b), o, t);
+    let gap = merge_gap(Some(&b.gap), Some(&o.gap), Some(&t.gap)).unwrap_or_default();
+    let gap = merger.fit(gap, o.gap != t.gap);
+    // A text that ended without a newline may now end with a marker.
+    let ends_open = gap.is_empty() && merger.out.ends_with('\n');
+    if !ends_open {
+        merger.out.push_str(&gap);
+    }
+    Merged {
+        text: merger.out,
+        conflicts: merger.conflicts,
+    }
+}
+
+struct Merger<'a> {
+    lines: &'a dyn LineMerge,
+    eol: Option<Eol>,
+    names: MarkerNames<'a>,
+    /// Recorded renames of `theirs`.
+    renames: &'a Renames,
+    out: String,
+    conflicts: Vec<Conflict>,
+    place: Place,
+}
+
+/// Where in the document the merge is.
+#[derive(Clone, Default)]
+struct Place {
+    section: String,
+    requirement: Option<String>,
+    scenario: Option<String>,
+    line: usize,
+}
+
+/// One sibling in its three versions.
+#[derive(Clone, Copy, Default)]
+struct Three<'n, 't> {
+    base: Option<&'n Node<'t>>,
+    ours: Option<&'n Node<'t>>,
+    theirs: Option<&'n Node<'t>>,
+}
+
+enum Fate {
+    Gone,
+    Keep,
+    Merge,
+    Fight(ConflictKind),
+}
+
+impl<'n, 't> Three<'n, 't> {
+    fn fate(&self) -> Fate {
+        match (self.base, self.ours, self.theirs) {
+            (Some(b), Some(o), Some(t)) => {
+                if o.raw == t.raw || o.raw == b.raw || t.raw == b.raw {
+                    Fate::Keep
+                } else {
+                    Fate::Merge
+                }
+            }
+            (Some(b), Some(o), None) if same_content(&b.raw, &o.raw) => Fate::Gone,
+            (Some(_), Some(_), None) => Fate::Fight(ConflictKind::ModifyDelete),
+            (Some(b), None, Some(t)) if same_content(&b.raw, &t.raw) => Fate::Gone,
+            (Some(_), None, Some(_)) => Fate::Fight(ConflictKind::DeleteModify),
+            (_, None, None) => Fate::Gone,
+            (None, Some(o), Some(t)) => {
+                let list = matches!(
+                    o.kind,
+                    Kind::Document | Kind::Section | Kind::Purpose | Kind::Requirements
+                );
+                if same_lines(&o.raw, &t.raw) {
+                    Fate::Keep
+                } else if list {
+                    Fate::Merge
+                } else {
+                    Fate::Fight(ConflictKind::AddAdd)
+                }
+            }
+            (None, _, _) => Fate::Keep,
+        }
+    }
+
+    fn any(&self) -> Option<&'n Node<'t>> {
+        self.theirs.or(self.ours).or(self.base)
+    }
+
+    /// The name after the merge, when the sides agree on one.
+    fn key(&self) -> Option<&'n str> {
+        let key = |node: Option<&'n Node<'t>>| node.map(|n| n.key.as_str());
+        let (b, o, t) = (key(self.base), key(self.ours), key(self.theirs));
+        match (o, t) {
+            (Some(o), Some(t)) if o == t || Some(t) == b => Some(o),
+            (Some(o), Some(t)) if Some(o) == b => Some(t),
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+impl Merger<'_> {
+    /// Merges a node that both sides have and writes it, without its gap.
+    fn merge(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let leaf = |node: &Node<'_>| node.children.is_empty();
+        let bare = matches!(ours.kind, Kind::Body | Kind::Id) || ours.kind == Kind::Note;
+        if bare && leaf(ours) && leaf(theirs) && base.is_none_or(leaf) {
+            let b = base.map_or("", |node| node.raw.as_ref());
+            let steps = self.place.scenario.is_some();
+            match merge_text(b, &ours.raw, &theirs.raw, steps, self.eol, self.lines) {
+                Some(text) => self.out.push_str(&text),
+                None => {
+                    let kind = if base.is_some() {
+                        ConflictKind::ModifyModify
+                    } else {
+                        ConflictKind::AddAdd
+                    };
+                    self.fight(kind, b, &ours.raw, &theirs.raw);
+                }
+            }
+            return;
+        }
+        self.head(base, ours, theirs);
+        self.children(base, ours, theirs);
+    }
+
+    fn head(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let b = base.map(|node| node.head.as_ref());
+        let (o, t) = (ours.head.as_ref(), theirs.head.as_ref());
+        if o == t || Some(t) == b {
+            self.out.push_str(o);
+        } else if Some(o) == b {
+            self.out.push_str(t);
+        } else if ours.key == theirs.key {
+            let text = o.min(t).to_owned();
+            self.out.push_str(&text);
+        } else if base.is_some_and(|b| b.key == ours.key) {
+            self.out.push_str(t);
+        } else if base.is_some_and(|b| b.key == theirs.key) {
+            self.out.push_str(o);
+        } else {
+            self.fight(ConflictKind::RenameRename, b.unwrap_or_default(), o, t);
+        }
+    }
+
+    fn children(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let empty = Node::new(ours.kind, "", "");
+        let b = base.unwrap_or(&empty);
+        let known: &Renames = if ours.kind == Kind::Requirements {
+            self.renames
+        } else {
+            &[]
+        };
+        let o = matching::pair(b, ours, &[]);
+        let t = matching::pair(b, theirs, known);
+        let mut list: Vec<Three<'_, '_>> = b
+            .children
+            .iter()
+            .map(|node| Three {
+                base: Some(node),
+                ..Three::default()
+            })
+            .collect();
+        let ours_order = admit(&mut list, &ours.children, &o, |three, node| {
+            three.ours = Some(node);
+        });
+        let theirs_order = admit(&mut list, &theirs.children, &t, |three, node| {
+            three.theirs = Some(node);
+        });
+        let mut alive: Vec<bool> = list
+            .iter()
+            .map(|three| !matches!(three.fate(), Fate::Gone))
+            .collect();
+        let clashes = clashes(&list, &mut alive);
+        let order = merge_order(b.children.len(), &ours_order, &theirs_order, &alive, |id| {
+            list.get(id)
+                .and_then(Three::any)
+                .map(|node| format!("{}\0{}", node.key, node.raw))
+                .unwrap_or_default()
+        });
+        let gap = merge_gap(
+            base.filter(|n| !n.children.is_empty())
+                .map(|n| n.head_gap.as_ref()),
+            Some(ours)
+                .filter(|n| !n.children.is_empty())
+                .map(|n| n.head_gap.as_ref()),
+            Some(theirs)
+                .filter(|n| !n.children.is_empty())
+                .map(|n| n.head_gap.as_ref()),
+        );
+        if !order.is_empty() && ours.kind != Kind::Document {
+            let first = order
+                .first()
+                .and_then(|id| list.get(*id))
+                .and_then(Three::any);
+            let tight = first.is_some_and(|n| matches!(n.kind, Kind::Body | Kind::Id));
+            let gap = gap.map_or_else(|| self.blank(!tight), |gap| self.fit(gap, false));
+            self.out.push_str(&gap);
+        }
+        let is_last = |siblings: &[Node<'_>], node: Option<&Node<'_>>| {
+            node.is_some_and(|node| siblings.last().is_some_and(|last| std::ptr::eq(last, node)))
+        };
+        for (nth, id) in order.iter().enumerate() {
+            let Some(three) = list.get(*id) else {
+                continue;
+            };
+            let clash = clashes.get(id).and_then(|other| list.get(*other));
+            self.child(three, clash);
+            if nth + 1 == order.len() {
+                break;
+            }
+            let inner = |node: Option<&Node<'_>>, siblings: &[Node<'_>]| -> Option<String> {
+                node.filter(|_| !is_last(siblings, node))
+                    .map(|node| node.gap.to_string())
+            };
+            let (x, y, z) = (
+                inner(three.base, &b.children),
+                inner(three.ours, &ours.children),
+                inner(three.theirs, &theirs.children),
+            );
+            let tight = three.any().is_some_and(|node| node.kind == Kind::Id);
+            let gap = match merge_gap(x.as_deref(), y.as_deref(), z.as_deref()) {
+                Some(gap) => self.fit(gap, x.is_none()),
+                None => self.blank(!tight),
+            };
+            self.out.push_str(&gap);
+        }
+    }
+
+    fn child(&mut self, three: &Three<'_, '_>, clash: Option<&Three<'_, '_>>) {
+        let outside = self.place.clone();
+        if let Some(node) = three.any() {
+            if node.line > 0 {
+                self.place.line = node.line;
+            }
+            match node.kind {
+                Kind::Section | Kind::Purpose | Kind::Requirements => {
+                    self.place.section = node.name.to_string();
+                }
+                Kind::Requirement => {
+                    let name = three.base.unwrap_or(node).name.to_string();
+                    self.place.requirement = Some(name);
+                }
+                Kind::Scenario => self.place.scenario = Some(node.name.to_string()),
+                _ => {}
+            }
+        }
+        let raw = |node: Option<&Node<'_>>| node.map(|n| n.raw.to_string()).unwrap_or_default();
+        if let Some(other) = clash {
+            // Each side's bearer of the name.
+            let name = three.key().unwrap_or_default();
+            let bearer = |x: Option<&Node<'_>>, y: Option<&Node<'_>>| {
+                raw([x, y].into_iter().flatten().find(|node| node.key == name))
+            };
+            let ours = bearer(three.ours, other.ours);
+            let theirs = bearer(three.theirs, other.theirs);
+            self.fight(ConflictKind::AddAdd, "", &ours, &theirs);
+            self.place = outside;
+            return;
+        }
+        match (three.fate(), three.ours, three.theirs) {
+            (Fate::Gone, _, _) => {}
+            (Fate::Keep, Some(o), Some(t)) => {
+                let same = three.base.is_some_and(|b| b.raw == o.raw);
+                let text = if same || o.raw == t.raw {
+                    t.raw.as_ref()
+                } else if three.base.is_some() {
+                    o.raw.as_ref()
+                } else {
+                    // Added by both with different line endings.
+                    o.raw.as_ref().min(t.raw.as_ref())
+                };
+                let text = self.fit(text, three.base.is_none());
+                self.out.push_str(&text);
+            }
+            (Fate::Keep, o, t) => {
+                if let Some(node) = o.or(t) {
+                    let text = self.fit(&node.raw, true);
+                    self.out.push_str(&text);
+                }
+            }
+            (Fate::Merge, Some(o), Some(t)) => self.merge(three.base, o, t),
+            (Fate::Merge, _, _) => {}
+            (Fate::Fight(kind), o, t) => {
+                self.fight(kind, &raw(three.base), &raw(o), &raw(t));
+            }
+        }
+        self.place = outside;
+    }
+
+    /// What is new takes the line ending of the file, where the file has one.
+    fn fit<'s>(&self, text: &'s str, new: bool) -> Cow<'s, str> {
+        match self.eol {
+            Some(eol) if new && Eol::of(text).is_some_and(|own| own != eol) => {
+                Cow::Owned(with_eol(text, eol))
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    fn blank(&self, line: bool) -> Cow<'static, str> {
+        Cow::Borrowed(match (self.eol, line) {
+            (Some(Eol::Crlf), true) => "\r\n\r\n",
+            (Some(Eol::Crlf), false) => "\r\n",
+            (_, true) => "\n\n",
+            (_, false) => "\n",
+        })
+    }
+
+    fn fight(&mut self, kind: ConflictKind, base: &str, ours: &str, theirs: &str) {
+        let eol = self.eol.unwrap_or(Eol::Lf).bytes();
+        let names = self.names;
+        let parts = [
+            ("<<<<<<<", names.ours, ours),
+            ("|||||||", names.base, base),
+            ("=======", "", theirs),
+        ];
+        for (mark, name, text) in parts {
+            self.out.push_str(mark);
+            if !name.is_empty() {
+                self.out.push(' ');
+                self.out.push_str(name);
+            }
+            self.out.push_str(eol);
+            if !text.is_empty() {
+                self.out.push_str(text);
+                self.out.push_str(eol);
+            }
+        }
+        self.out.push_str(">>>>>>> ");
+        self.out.push_str(names.theirs);
+        let Place {
+            section,
+            requirement,
+            scenario,
+            line,
+        } = self.place.clone();
+        self.conflicts.push(Conflict {
+            domain: String::new(),
+            requirement,
+            scenario,
+            section,
+            kind,
+            base: base.to_owned(),
+            ours: ours.to_owned(),
+            theirs: theirs.to_owned(),
+            line,
+        });
+    }
+}
+
+/// Enters a side's children; additions of the same kind and name are one. Gives the side's order.
+fn admit<'n, 't>(
+    list: &mut Vec<Three<'n, 't>>,
+    children: &'n [Node<'t>],
+    pairs: &[Option<usize>],
+    set: impl Fn(&mut Three<'n, 't>, &'n Node<'t>),
+) -> Vec<usize> {
+    // The other side's additions, so that both sides' n-th of one name meet.
+    let mut known: HashMap<(Kind, &str, usize), usize> = HashMap::new();
+    let mut seen: HashMap<(Kind, &str), usize> = HashMap::new();
+    for (id, three) in list.iter().enumerate() {
+        if let (None, Some(node)) = (three.base, three.ours) {
+            let nth = seen.entry((node.kind, &node.key)).or_default();
+            known.insert((node.kind, &node.key, *nth), id);
+            *nth += 1;
+        }
+    }
+    seen.clear();
+    let mut order = Vec::with_capacity(children.len());
+    for (index, node) in children.iter().enumerate() {
+        let id = match pairs.get(index).copied().flatten() {
+            Some(id) => id,
+            None => {
+                let nth = seen.entry((node.kind, &node.key)).or_default();
+                let id = known.get(&(node.kind, node.key.as_str(), *nth)).copied();
+                *nth += 1;
+                id.unwrap_or_else(|| {
+                    list.push(Three::default());
+                    list.len() - 1
+                })
+            }
+        };
+        if let Some(three) = list.get_mut(id) {
+            set(three, node);
+        }
+        order.push(id);
+    }
+    order
+}
+
+/// Two different things that the merge would give one name: the first of them fights, the other is
+/// shown as its counterpart.
+fn clashes(list: &[Three<'_, '_>], alive: &mut [bool]) -> HashMap<usize, usize> {
+    let mut names: HashMap<(Kind, &str), usize> = HashMap::new();
+    let mut found = HashMap::new();
+    for (id, three) in list.iter().enumerate() {
+        let Some(node) = three.any() else { continue };
+        if !matches!(node.kind, Kind::Requirement | Kind::Scenario) || alive.get(id) != Some(&true)
+        {
+            continue;
+        }
+        let Some(key) = three.key() else { continue };
+        let Some(first) = names.get(&(node.kind, key)).copied() else {
+            names.insert((node.kind, key), id);
+            continue;
+        };
+        let other = list.get(first).copied().unwrap_or_default();
+        let named = |x: Option<&Node<'_>>| x.is_some_and(|n| n.key == key);
+        // A side that has the name twice had it before the merge.
+        let before = named(three.ours) && named(other.ours)
+            || named(three.theirs) && named(other.theirs)
+            || named(three.base) && named(other.base);
+        if !before && !found.contains_key(&first) {
+            found.insert(first, id);
+            if let Some(slot) = alive.get_mut(id) {
+                *slot = false;
+            }
+        }
+    }
+    found
+}
+
+/// Merges the blank space behind something. A version that has nothing behind it has no say.
+fn merge_gap<'s>(
+    base: Option<&'s str>,
+    ours: Option<&'s str>,
+    theirs: Option<&'s str>,
+) -> Option<&'s str> {
+    let longer = |a: &'s str, b: &'s str| if (a.len(), a) >= (b.len(), b) { a } else { b };
+    match (base, ours, theirs) {
+        (_, Some(o), Some(t)) if o == t => Some(o),
+        (Some(b), Some(o), Some(t)) if o == b => Some(t),
+        (Some(b), Some(o), Some(t)) if t == b => Some(o),
+        (_, Some(o), Some(t)) => Some(longer(o, t)),
+        (_, Some(one), None) | (_, None, Some(one)) => Some(one),
+        (base, None, None) => base,
+    }
+}

@@ -1,0 +1,433 @@
+//! Specs and deltas in files: finds them, hands their texts to the engine, and writes what it decides,
+//! all domains or none.
+//!
+//! Knows folders and names of files; what a delta means is the business of `core::spec`.
+
+use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::spec::{
+    Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
+    check_domain, has_errors, plan_domain, purpose_of_proposal, read_delta, utf8,
+};
+use crate::git::merge::FileMerge;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The name of a spec file below the folder of its domain.
+const SPEC: &str = "spec.md";
+
+/// What `spec apply` is asked for.
+#[derive(Clone, Debug)]
+pub struct Apply {
+    pub delta: PathBuf,
+    pub specs: PathBuf,
+    /// The specs that the delta was written against; those it is applied to when absent.
+    pub base: Option<PathBuf>,
+    pub retire: bool,
+    pub dry_run: bool,
+}
+
+/// What became, or would become, of one domain.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    pub outcome: DomainOutcome,
+    /// The text before, where there was one.
+    pub before: Option<String>,
+}
+
+/// The verdict on a whole delta.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// About the delta itself and the files around it.
+    pub findings: Vec<Finding>,
+    pub domains: Vec<Applied>,
+}
+
+impl Verdict {
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let of_domains = self.domains.iter().flat_map(|one| &one.outcome.findings);
+        self.findings.iter().chain(of_domains)
+    }
+
+    pub fn conflicts(&self) -> impl Iterator<Item = &Conflict> {
+        self.domains.iter().flat_map(|one| &one.outcome.conflicts)
+    }
+
+    /// The refusal that it amounts to, if it does.
+    pub fn refusal(&self) -> Option<Failure> {
+        let errors: Vec<Blocker> = self
+            .findings()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(blocker)
+            .collect();
+        if !errors.is_empty() {
+            let count = errors.len();
+            let message = match count {
+                1 => "the delta cannot be applied: 1 error".to_owned(),
+                _ => format!("the delta cannot be applied: {count} errors"),
+            };
+            return Some(Failure::refused("delta_invalid", message).blockers(errors));
+        }
+        let fights: Vec<Blocker> = self
+            .conflicts()
+            .map(|c| {
+                let what = match (&c.requirement, &c.scenario) {
+                    (Some(r), Some(s)) => format!("requirement `{r}`, scenario `{s}`"),
+                    (Some(r), None) => format!("requirement `{r}`"),
+                    _ => format!("section `{}`", c.section),
+                };
+                Blocker::new(
+                    "conflict",
+                    format!("{}/{SPEC}:{}: {} on {what}", c.domain, c.line, c.kind.name()),
+                    "write the merge with `--conflicts FILE`, choose a text, and delete the markers",
+                )
+            })
+            .collect();
+        let count = fights.len();
+        (count > 0).then(|| {
+            let plural = if count == 1 { "" } else { "s" };
+            Failure::conflict(
+                "spec_conflict",
+                format!("the delta and the specs differ: {count} conflict{plural}"),
+            )
+            .blockers(fights)
+        })
+    }
+
+    /// The merged specs with markers; several are parted by `# Domain:` headings.
+    pub fn rendered_conflicts(&self) -> String {
+        let texts: Vec<(&str, &str)> = self
+            .domains
+            .iter()
+            .filter_map(|one| {
+                let text = one.outcome.rendered_conflict.as_deref()?;
+                Some((one.outcome.domain.as_str(), text))
+            })
+            .collect();
+        match texts.as_slice() {
+            [(_, text)] => (*text).to_owned(),
+            _ => texts
+                .iter()
+                .map(|(domain, text)| format!("# Domain: {domain}\n\n{text}\n"))
+                .collect(),
+        }
+    }
+}
+
+/// `file:line: message`, as a blocker.
+pub fn blocker(finding: &Finding) -> Blocker {
+    Blocker::new(
+        finding.id,
+        format!("{}:{}: {}", finding.file, finding.line, finding.message),
+        finding.fix.clone(),
+    )
+}
+
+/// Applies a delta to a folder of specs. Writes nothing unless every domain is clean.
+pub fn apply(request: &Apply) -> Result<Verdict> {
+    let Apply {
+        delta,
+        specs,
+        base,
+        retire,
+        dry_run,
+    } = request;
+    let pack = read_pack(delta)?;
+    let mut verdict = Verdict {
+        findings: pack.delta.findings.clone(),
+        domains: Vec::new(),
+    };
+    if has_errors(&verdict.findings) {
+        return Ok(verdict);
+    }
+    let base_dir = base.as_deref().unwrap_or(specs);
+    for one in &pack.delta.domains {
+        let Some(domain) = one.domain.as_deref() else {
+            verdict.findings.push(Finding::new(
+                Severity::Error,
+                "no_domain",
+                &one.file,
+                1,
+                "the delta does not say which domain it changes",
+                "start it with `# Domain: PATH`, or with front matter `domain: PATH`",
+            ));
+            continue;
+        };
+        let target = read_spec_text(specs, domain, &mut verdict.findings)?;
+        let before = if base_dir == specs.as_path() {
+            target.clone()
+        } else {
+            read_spec_text(base_dir, domain, &mut verdict.findings)?
+        };
+        if has_errors(&verdict.findings) {
+            continue;
+        }
+        let bases = Bases {
+            default: before,
+            ..Bases::default()
+        };
+        let label = format!("{domain}/{SPEC}");
+        let options = PlanOptions {
+            purpose: pack.purpose.as_deref(),
+            retire: *retire || pack.delta.retire,
+            target_file: &label,
+            markers: MarkerNames::default(),
+        };
+        let outcome = plan_domain(domain, &bases, target.as_deref(), one, &options, &FileMerge);
+        verdict.domains.push(Applied {
+            outcome,
+            before: target,
+        });
+    }
+    if !dry_run && verdict.refusal().is_none() {
+        write(specs, &verdict.domains)?;
+    }
+    Ok(verdict)
+}
+
+/// A delta, with what the files around it say.
+struct Pack {
+    delta: Delta,
+    /// From the proposal, for new domains.
+    purpose: Option<String>,
+}
+
+fn read_pack(path: &Path) -> Result<Pack> {
+    let kind = fs::metadata(path).map_err(|error| missing(path, &error))?;
+    if kind.is_file() {
+        let label = path.file_name().unwrap_or(path.as_os_str());
+        let mut delta = read_delta(&read(path)?, &label.to_string_lossy());
+        for one in &mut delta.domains {
+            one.domain = one.domain.take().or_else(|| domain_of_path(path));
+        }
+        let purpose = path.parent().and_then(proposal);
+        return Ok(Pack { delta, purpose });
+    }
+    let mut delta = Delta::default();
+    let single = path.join("spec-delta.md");
+    if single.is_file() {
+        delta.join(read_delta(&read(&single)?, "spec-delta.md"));
+    }
+    let specs = path.join("specs");
+    let (found, strange) = if specs.is_dir() {
+        walk(&specs)?
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    for file in &strange {
+        let label = format!("specs/{file}");
+        delta.findings.push(Finding::new(
+            Severity::Error,
+            "delta_wrong_place",
+            &label,
+            0,
+            "a delta of a domain is a file `specs/<domain>/spec.md`",
+            format!(
+                "move it to `specs/{}/spec.md`, or put notes outside of `specs/`",
+                file.trim_end_matches(".md").trim_end_matches("/spec")
+            ),
+        ));
+    }
+    for domain in &found {
+        let label = format!("specs/{domain}/{SPEC}");
+        let mut one = read_delta(&read(&specs.join(domain).join(SPEC))?, &label);
+        for part in &mut one.domains {
+            if part.domain.as_ref().is_some_and(|name| name != domain) {
+                one.findings.push(Finding::new(
+                    Severity::Error,
+                    "domain_differs",
+                    &label,
+                    1,
+                    "the file names another domain than its folder",
+                    "leave the name out: the folder says it",
+                ));
+            }
+            part.domain = Some(domain.clone());
+        }
+        delta.join(one);
+    }
+    let settings = fs::read_to_string(path.join(".openspec.yaml")).unwrap_or_default();
+    let set = |key: &str| {
+        settings.lines().any(|line| {
+            line.split_once(':')
+                .is_some_and(|(name, value)| name.trim() == key && value.trim() == "true")
+        })
+    };
+    delta.retire |= set("retire_capabilities");
+    if delta.domains.is_empty() && delta.findings.is_empty() && !set("skip_specs") {
+        delta.findings.push(Finding::new(
+            Severity::Error,
+            "no_delta",
+            &path.to_string_lossy(),
+            0,
+            "there is no delta here: no `specs/<domain>/spec.md` and no `spec-delta.md`",
+            "write one, or say `skip_specs: true` in .openspec.yaml",
+        ));
+    }
+    Ok(Pack {
+        delta,
+        purpose: proposal(path),
+    })
+}
+
+fn proposal(dir: &Path) -> Option<String> {
+    let text = fs::read_to_string(dir.join("proposal.md")).ok()?;
+    purpose_of_proposal(&text)
+}
+
+/// `.../specs/<domain>/spec.md` says its domain itself.
+fn domain_of_path(path: &Path) -> Option<String> {
+    let parts: Vec<String> = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    if parts.last().map(String::as_str) != Some(SPEC) {
+        return None;
+    }
+    let at = parts.iter().rposition(|part| part == "specs")?;
+    let domain = parts.get(at + 1..parts.len() - 1)?.join("/");
+    check_domain(&domain).is_ok().then_some(domain)
+}
+
+/// The domains below `dir` that have a spec, sorted, and Markdown files that are none.
+pub fn walk(dir: &Path) -> Result<(Vec<String>, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut strange = Vec::new();
+    let mut open = vec![String::new()];
+    while let Some(at) = open.pop() {
+        let folder = dir.join(&at);
+        let entries = fs::read_dir(&folder).map_err(|error| missing(&folder, &error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| missing(&folder, &error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let below = if at.is_empty() {
+                name.clone()
+            } else {
+                format!("{at}/{name}")
+            };
+            // A link could lead anywhere: it is neither followed nor read.
+            let kind = entry
+                .file_type()
+                .map_err(|error| missing(&folder, &error))?;
+            if kind.is_dir() {
+                open.push(below);
+            } else if kind.is_file() && name == SPEC && !at.is_empty() {
+                found.push(at.clone());
+            } else if kind.is_file() && Path::new(&name).extension().is_some_and(|e| e == "md") {
+                strange.push(below);
+            }
+        }
+    }
+    found.sort_unstable();
+    strange.sort_unstable();
+    Ok((found, strange))
+}
+
+fn read_spec_text(dir: &Path, domain: &str, findings: &mut Vec<Finding>) -> Result<Option<String>> {
+    if let Err(why) = check_domain(domain) {
+        findings.push(Finding::new(
+            Severity::Error,
+            "bad_domain",
+            domain,
+            0,
+            format!("`{domain}` cannot be a domain: {why}"),
+            "name the folder of the spec below the folder of specs, as `auth/login`",
+        ));
+        return Ok(None);
+    }
+    let mut path = dir.to_path_buf();
+    for part in domain.split('/').chain([SPEC]) {
+        path.push(part);
+        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
+            return Err(Failure::refused(
+                "spec_is_a_link",
+                format!("`{}` is a symbolic link", path.display()),
+            )
+            .help("replace it by the file or folder that it names"));
+        }
+    }
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(missing(&path, &error)),
+    };
+    match utf8(&bytes, &format!("{domain}/{SPEC}")) {
+        Ok(text) => Ok(Some(text.to_owned())),
+        Err(finding) => {
+            findings.push(finding);
+            Ok(None)
+        }
+    }
+}
+
+/// Writes all files next to their places first, and moves them in when all are there.
+fn write(specs: &Path, domains: &[Applied]) -> Result<()> {
+    let mut ready = Vec::new();
+    for one in domains {
+        if let Action::Write(text) = &one.outcome.action {
+            let path = specs.join(&one.outcome.domain).join(SPEC);
+            ready.push((prepare(&path, text.as_bytes())?, path));
+        }
+    }
+    for (file, path) in ready {
+        file.persist(&path)
+            .map_err(|error| cannot("write", &path, &error.error))?;
+    }
+    for one in domains {
+        if one.outcome.action == Action::Retire {
+            let path = specs.join(&one.outcome.domain).join(SPEC);
+            fs::remove_file(&path).map_err(|error| cannot("delete", &path, &error))?;
+            // The folder may hold other things: then it stays.
+            drop(path.parent().map(fs::remove_dir));
+        }
+    }
+    Ok(())
+}
+
+fn prepare(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| cannot("create", folder, &error))?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    let builder = {
+        use std::os::unix::fs::PermissionsExt;
+        // The mode of the file that is replaced; else what the umask leaves.
+        let mode = fs::metadata(path).map_or(0o666, |meta| meta.permissions().mode() & 0o777);
+        builder.permissions(fs::Permissions::from_mode(mode))
+    };
+    let mut file = builder
+        .tempfile_in(folder)
+        .map_err(|error| cannot("write", path, &error))?;
+    file.write_all(bytes)
+        .map_err(|error| cannot("write", path, &error))?;
+    Ok(file)
+}
+
+/// Writes one file whole.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    prepare(path, bytes)?
+        .persist(path)
+        .map_err(|error| cannot("write", path, &error.error))?;
+    Ok(())
+}
+
+/// Reads one file.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| missing(path, &error))
+}
+
+fn missing(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("cannot read `{}`: {error}", path.display());
+    if error.kind() == std::io::ErrorKind::NotFound {
+        Failure::not_found("file_not_found", message)
+    } else {
+        Failure::usage("file_unreadable", message)
+    }
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::internal(
+        "write_failed",
+        format!("cannot {what} `{}`: {error}", path.display()),
+    )
+}
