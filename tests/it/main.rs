@@ -3,4 +3,5 @@
 mod hooks_install;
 mod hooks_status;
 mod layers;
+mod spec_cases;
 mod support;
