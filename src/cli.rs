@@ -145,6 +145,7 @@ pub enum Command {
     Build(cmd::stages::BuildArgs),
     Run(cmd::run::RunArgs),
     Review(cmd::review::ReviewArgs),
+    Archive(cmd::archive::ArchiveArgs),
     /// Check every session against its operations
     Fsck {
         /// Restore what is damaged, by a new commit
@@ -238,6 +239,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Build(args) => cmd::stages::build(args, &open()?, ui),
         Command::Run(args) => cmd::run::run(args, &open()?, ui),
         Command::Review(args) => cmd::review::review(args, &open()?, ui),
+        Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, ui),
         Command::Man { install } => cmd::manual::man(install.as_deref(), ui),

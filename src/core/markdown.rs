@@ -14,6 +14,8 @@ pub struct Section {
     pub filled: bool,
     /// The text of its list items, one entry each.
     pub items: Vec<String>,
+    /// Where its text lies, in bytes, sub-headings included.
+    pub span: std::ops::Range<usize>,
 }
 
 /// The level-2 sections of a text, in order.
@@ -33,6 +35,11 @@ pub fn sections(text: &str) -> Vec<Section> {
                 title.clear();
                 line += text[counted..range.start].matches('\n').count();
                 counted = range.start;
+                if let (true, HeadingLevel::H1 | HeadingLevel::H2, Some(section)) =
+                    (inside, level, found.last_mut())
+                {
+                    section.span.end = range.start;
+                }
             }
             Event::End(TagEnd::Heading(level)) => {
                 heading = None;
@@ -41,6 +48,7 @@ pub fn sections(text: &str) -> Vec<Section> {
                     found.push(Section {
                         title: title.trim().to_owned(),
                         line,
+                        span: range.end..text.len(),
                         ..Section::default()
                     });
                 } else if level == HeadingLevel::H1 {
@@ -93,6 +101,17 @@ pub fn section<'a>(sections: &'a [Section], title: &str) -> Option<&'a Section> 
     sections
         .iter()
         .find(|s| s.title.to_lowercase() == title.to_lowercase())
+}
+
+/// The text of a section without its comments, if anything is left of it.
+pub fn section_text(text: &str, title: &str) -> Option<String> {
+    let sections = sections(text);
+    let section = section(&sections, title).filter(|s| s.filled)?;
+    Some(
+        without_comments(&text[section.span.clone()])
+            .trim()
+            .to_owned(),
+    )
 }
 
 /// HTML without its comments; an unclosed comment runs to the end.

@@ -207,7 +207,7 @@ pub fn gather<'a>(
         texts = edits.texts;
     }
     read_texts(&ctx.repo, &state, &mut texts)?;
-    let delta = delta::facts(texts.get(&Artifact::SpecDelta).map(String::as_str));
+    let delta = delta::facts(ctx, &state, &policy, &texts)?;
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
     Ok(Facts {
         code: if wants_code { ctx.repo.code()? } else { None },
@@ -286,12 +286,7 @@ fn build<T>(
         event,
     };
     if op.writes.contains_key(&Artifact::SpecDelta) {
-        op.bases = delta::new_bases(
-            ctx,
-            &session.state,
-            &facts.policy,
-            texts.get(&Artifact::SpecDelta),
-        )?;
+        op.bases = delta::new_bases(ctx, &session.state, &facts.policy, &texts)?;
     }
     let mut state = session.state.clone();
     state.apply(&op);

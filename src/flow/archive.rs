@@ -1,13 +1,876 @@
-//! archive
+//! `archive`: merges the delta into the specs, in one commit on the target branch, and moves the
+//! session to the archive.
+//!
+//! Two refs move, one after the other. A note in the git dir says what was under way: whatever command
+//! writes next finishes it, or forgets it when nothing had happened yet.
+
+use super::act::{Facts, Needs, gather, load_active, new_op_id};
 use super::context::Context;
-use crate::core::failure::Result;
-use crate::git::Identity;
-use crate::store::{Lock, Store};
+use super::delta;
+use super::files;
+use super::spec::Verdict;
+use super::workcopy::{FOLDER, WorkCopy, marker_line};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::gate;
+use crate::core::id::{Oid, SessionId};
+use crate::core::markdown::section_text;
+use crate::core::op::{Event, FORMAT, Operation};
+use crate::core::session::{Ending, State};
+use crate::core::spec::{Action, Severity, read_spec};
+use crate::git::run::Run;
+use crate::git::{Entry, Identity, Repo, Swap};
+use crate::store::{self, Decision, Lock, Session, Store};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What `archive` was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Say what would happen, with a diff; write nothing.
+    DryRun,
+    Merge,
+    /// Take the conflicts as they were resolved in the working copy.
+    Continue,
+    /// Forget the conflicts that were written out.
+    Abort,
+}
+
+/// One spec file, before and after.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpecChange {
+    pub path: String,
+    pub before: Option<String>,
+    /// `None`: the file goes.
+    pub after: Option<String>,
+}
+
+/// What archiving came to.
+#[derive(Debug)]
+pub struct Archived {
+    pub id: SessionId,
+    pub target: String,
+    /// The commit on the target branch; `None` for a dry run, and where the specs said so already.
+    pub commit: Option<Oid>,
+    pub changes: Vec<SpecChange>,
+    /// Warnings of the merge.
+    pub warnings: Vec<String>,
+    /// An earlier run was finished by this one.
+    pub finished: bool,
+}
+
+/// Tries before a busy target branch is given up.
+const TRIES: u32 = 10;
+
+/// Archives the session that is meant.
+pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived> {
+    let store = ctx.store()?;
+    let identity = ctx.repo.identity()?;
+    let lock = store.lock()?;
+    let finished = finish(ctx, &store, &lock, &identity)?;
+    let snapshot = store.snapshot()?;
+    let id = ctx
+        .session_id(&snapshot)
+        .or_else(|failure| match finished.as_slice() {
+            // What was bound here has just been archived.
+            [only] => Ok(only.clone()),
+            _ => Err(failure),
+        })?;
+    if finished.contains(&id) {
+        return already(ctx, &store, &id, true);
+    }
+    let session = snapshot
+        .find(&id)?
+        .ok_or_else(|| super::context::unknown(&snapshot, &id))?;
+    if let Some(Ending::Archived { .. }) = session.state.ending {
+        return already(ctx, &store, &id, false);
+    }
+    let session = load_active(&snapshot, &id)?;
+    let mut copy = WorkCopy::open(&ctx.repo, &id)?;
+    if mode == Mode::Abort {
+        return abort(ctx, &session, onto);
+    }
+    for _ in 0..TRIES {
+        let facts = gather(
+            ctx,
+            &snapshot,
+            &session,
+            copy.as_mut(),
+            Needs::Stage,
+            Some(&identity),
+        )?;
+        let plan = plan(ctx, &facts, onto)?;
+        let changes = match mode {
+            Mode::DryRun => {
+                if let Some(failure) = plan.refusal() {
+                    return Err(failure);
+                }
+                return Ok(plan.archived(&id, None, plan.changes(&BTreeMap::new())));
+            }
+            Mode::Continue => plan.changes(&resolved(ctx, &id, &plan)?),
+            Mode::Merge | Mode::Abort => {
+                if let Some(failure) = plan.refusal() {
+                    return Err(write_conflicts(ctx, &id, &plan, failure)?);
+                }
+                plan.changes(&BTreeMap::new())
+            }
+        };
+        if let Some(commit) = land(
+            ctx, &store, &lock, &identity, &session, &facts, &plan, &changes,
+        )? {
+            forget_conflicts(ctx, &id)?;
+            if let Some(copy) = &mut copy {
+                copy.retire()?;
+            }
+            return Ok(plan.archived(&id, commit, changes));
+        }
+    }
+    Err(Failure::new(
+        Kind::Waiting,
+        "branch_busy",
+        format!("the target branch moved {TRIES} times while this was being written"),
+    )
+    .help("git loopx archive"))
+}
+
+fn already(ctx: &Context, store: &Store<'_>, id: &SessionId, finished: bool) -> Result<Archived> {
+    let snapshot = store.snapshot()?;
+    let session = snapshot
+        .find(id)?
+        .ok_or_else(|| super::context::unknown(&snapshot, id))?;
+    match session.state.ending {
+        Some(Ending::Archived { commit, target, .. }) if finished => {
+            forget_conflicts(ctx, id)?;
+            Ok(Archived {
+                id: id.clone(),
+                target,
+                commit,
+                changes: Vec::new(),
+                warnings: Vec::new(),
+                finished,
+            })
+        }
+        Some(Ending::Archived { commit, target, .. }) => Err(Failure::nothing(
+            "archived_already",
+            format!(
+                "session {id} is archived on {target}{}",
+                commit.map_or(String::new(), |commit| format!(" as {}", commit.short()))
+            ),
+        )
+        .help("git loopx list --all")),
+        _ => Err(Failure::internal(
+            "archive_unfinished",
+            format!("session {id} was to be archived and is not"),
+        )),
+    }
+}
+
+/// The verdict of the merge, and where it goes.
+struct Plan {
+    target: String,
+    target_ref: String,
+    /// `None` where the branch has no commit yet.
+    tip: Option<Oid>,
+    tree: Option<Oid>,
+    specs: String,
+    verdict: Verdict,
+}
+
+fn plan(ctx: &Context, facts: &Facts<'_>, onto: Option<&str>) -> Result<Plan> {
+    let state = &facts.state;
+    let blockers = gate::archive(facts.view());
+    if let Some(first) = blockers.first() {
+        let code = match first.code.as_str() {
+            "archive_requires_done_session" => "archive_requires_done_session",
+            "partial_scope_remaining" | "implemented_scope_mismatch" => "archive_scope_blocked",
+            code if code.starts_with("completion_claim_") => "archive_scope_blocked",
+            _ => "archive_blocked",
+        };
+        let help = first.help.clone();
+        return Err(Failure::refused(
+            code,
+            format!("session {} cannot be archived: {}", state.id, first.message),
+        )
+        .blockers(blockers)
+        .help(help));
+    }
+    let target = match onto {
+        Some(branch) => {
+            Repo::check_branch_name(branch)?;
+            branch.to_owned()
+        }
+        None => delta::target_branch(ctx, state)?.ok_or_else(|| {
+            Failure::usage(
+                "target_unknown",
+                "the session is bound to no branch and HEAD is detached",
+            )
+            .help("git loopx archive --onto BRANCH")
+        })?,
+    };
+    let target_ref = format!("refs/heads/{target}");
+    let tip = ctx.repo.find_ref(&target_ref)?;
+    let unborn_here = ctx.repo.head()?.branch.as_ref() == Some(&target);
+    if tip.is_none() && !unborn_here {
+        return Err(
+            Failure::not_found("branch_unknown", format!("there is no branch `{target}`"))
+                .help("git loopx archive --onto BRANCH"),
+        );
+    }
+    let tree = match &tip {
+        Some(tip) => Some(ctx.repo.commit_info(tip)?.tree),
+        None => None,
+    };
+    let verdict = delta::verdict(ctx, state, &facts.policy, tree.as_ref(), &facts.texts)?;
+    Ok(Plan {
+        target,
+        target_ref,
+        tip,
+        tree,
+        specs: facts.policy.paths.specs.clone(),
+        verdict,
+    })
+}
+
+impl Plan {
+    fn path(&self, domain: &str) -> String {
+        format!("{}/{domain}/spec.md", self.specs)
+    }
+
+    /// Errors first, then conflicts, under the archive's own codes.
+    fn refusal(&self) -> Option<Failure> {
+        let mut failure = self.verdict.refusal()?;
+        if failure.kind == Kind::Conflict {
+            failure.code = "archive_conflict".into();
+            failure.message = format!(
+                "the delta and {} changed the same requirement; nothing was archived",
+                self.target
+            );
+        } else {
+            failure.code = "archive_blocked".into();
+        }
+        Some(failure)
+    }
+
+    /// The files that change. `resolved` stands in for the domains that were in conflict.
+    fn changes(&self, resolved: &BTreeMap<String, String>) -> Vec<SpecChange> {
+        let mut changes = Vec::new();
+        for one in &self.verdict.domains {
+            let domain = &one.outcome.domain;
+            let after = match (resolved.get(domain), &one.outcome.action) {
+                (Some(text), _) | (None, Action::Write(text)) => Some(text.clone()),
+                (None, Action::Retire) => None,
+                (None, Action::Keep) => continue,
+            };
+            if after != one.before {
+                changes.push(SpecChange {
+                    path: self.path(domain),
+                    before: one.before.clone(),
+                    after,
+                });
+            }
+        }
+        changes
+    }
+
+    fn archived(&self, id: &SessionId, commit: Option<Oid>, changes: Vec<SpecChange>) -> Archived {
+        let warnings = self
+            .verdict
+            .findings()
+            .filter(|finding| finding.severity == Severity::Warning)
+            .map(|finding| format!("{}:{}: {}", finding.file, finding.line, finding.message))
+            .collect();
+        Archived {
+            id: id.clone(),
+            target: self.target.clone(),
+            commit,
+            changes,
+            warnings,
+            finished: false,
+        }
+    }
+
+    /// The blobs that the conflicting domains had, so that a resolution is not put onto something else.
+    fn contested(&self, ctx: &Context) -> Result<BTreeMap<String, Option<Oid>>> {
+        let mut found = BTreeMap::new();
+        for one in self
+            .verdict
+            .domains
+            .iter()
+            .filter(|one| !one.outcome.conflicts.is_empty())
+        {
+            let path = self.path(&one.outcome.domain);
+            let blob = match &self.tree {
+                Some(tree) => ctx.repo.entry_at(tree, &path)?.map(|entry| entry.id),
+                None => None,
+            };
+            found.insert(one.outcome.domain.clone(), blob);
+        }
+        Ok(found)
+    }
+}
+
+// Conflicts for a person.
+
+/// Which conflicts were written out, against which specs.
+#[derive(Debug, Serialize, Deserialize)]
+struct Contest {
+    format: u32,
+    target: String,
+    domains: BTreeMap<String, Option<Oid>>,
+}
+
+fn contest_file(ctx: &Context, id: &SessionId) -> PathBuf {
+    ctx.repo
+        .git_dir()
+        .join("loopx")
+        .join(format!("{id}.conflicts.json"))
+}
+
+fn conflict_path(id: &SessionId, domain: &str) -> String {
+    format!("{FOLDER}/{id}/conflicts/{domain}/spec.md")
+}
+
+/// Writes the three sides where a person can edit them; nothing else changes.
+fn write_conflicts(
+    ctx: &Context,
+    id: &SessionId,
+    plan: &Plan,
+    failure: Failure,
+) -> Result<Failure> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(failure
+            .help("archive in a worktree, where the conflict can be edited: git worktree add"));
+    };
+    if failure.kind != Kind::Conflict {
+        return Ok(failure);
+    }
+    let mut names = Vec::new();
+    for one in &plan.verdict.domains {
+        if let Some(text) = &one.outcome.rendered_conflict {
+            let relative = conflict_path(id, &one.outcome.domain);
+            files::write(&files::inside(top, &relative)?, text.as_bytes())?;
+            names.push(relative);
+        }
+    }
+    super::workcopy::exclude(&ctx.repo)?;
+    let contest = Contest {
+        format: 1,
+        target: plan.target.clone(),
+        domains: plan.contested(ctx)?,
+    };
+    files::write(&contest_file(ctx, id), &crate::core::op::to_json(&contest)?)?;
+    let mut failure = failure.help(format!(
+        "choose between the marked sides in {}, then run: git loopx archive --continue",
+        names.join(", ")
+    ));
+    for blocker in &mut failure.blockers {
+        blocker.code = "requirement_conflict".into();
+        blocker.help = names.join(", ");
+    }
+    Ok(failure)
+}
+
+/// The domains as they were resolved.
+fn resolved(ctx: &Context, id: &SessionId, plan: &Plan) -> Result<BTreeMap<String, String>> {
+    let path = contest_file(ctx, id);
+    let Some(bytes) = files::read(&path, u64::MAX)? else {
+        return Err(
+            Failure::nothing("no_conflict", "no archive waits to be continued here")
+                .help("git loopx archive"),
+        );
+    };
+    let contest: Contest = crate::core::op::parse_json(&bytes, &path.display().to_string())
+        .map_err(|failure| failure.help("git loopx archive --abort, then: git loopx archive"))?;
+    let now = plan.contested(ctx)?;
+    if contest.target != plan.target
+        || now
+            .iter()
+            .any(|(domain, blob)| contest.domains.get(domain) != Some(blob))
+    {
+        return Err(Failure::refused(
+            "target_moved",
+            format!("the specs on {} changed since the conflict was written out", plan.target),
+        )
+        .help("git loopx archive --abort  (your text is kept in .loopx until then), then: git loopx archive"));
+    }
+    let errors: Vec<_> = plan
+        .verdict
+        .findings()
+        .filter(|finding| finding.severity == Severity::Error)
+        .collect();
+    if !errors.is_empty()
+        && let Some(failure) = plan.refusal()
+    {
+        return Err(failure);
+    }
+    let top = ctx
+        .repo
+        .work_dir()
+        .ok_or_else(|| Failure::usage("worktree_required", "this needs a worktree"))?;
+    let mut texts = BTreeMap::new();
+    for domain in now.keys() {
+        let relative = conflict_path(id, domain);
+        let bytes = files::read(&files::inside(top, &relative)?, u64::MAX)?.ok_or_else(|| {
+            Failure::conflict("conflict_file_missing", format!("{relative} is not there"))
+                .help("git loopx archive --abort, then: git loopx archive")
+        })?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Failure::conflict(
+                "conflict_not_utf8",
+                format!("{relative}: expected UTF-8, found other bytes"),
+            )
+        })?;
+        if let Some(line) = marker_line(&text) {
+            return Err(Failure::conflict(
+                "conflict_unresolved",
+                format!("{relative}:{line}: conflict markers are still there"),
+            )
+            .help("choose between the marked sides, then run: git loopx archive --continue"));
+        }
+        let faults = match read_spec(text.as_bytes(), &relative) {
+            Ok(spec) => spec.findings,
+            Err(finding) => vec![finding],
+        };
+        if let Some(fault) = faults
+            .iter()
+            .find(|finding| finding.severity == Severity::Error)
+        {
+            return Err(Failure::refused(
+                "resolution_invalid",
+                format!("{}:{}: {}", fault.file, fault.line, fault.message),
+            )
+            .help(fault.fix.clone()));
+        }
+        texts.insert(domain.clone(), text);
+    }
+    Ok(texts)
+}
+
+fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
+    let path = contest_file(ctx, id);
+    if let Some(bytes) = files::read(&path, u64::MAX)?
+        && let Ok(contest) = serde_json::from_slice::<Contest>(&bytes)
+        && let Some(top) = ctx.repo.work_dir()
+    {
+        for domain in contest.domains.keys() {
+            let file = files::inside(top, &conflict_path(id, domain))?;
+            files::remove(&file)?;
+            // Folders go only when they are empty.
+            let mut folder = file.parent();
+            while let Some(dir) =
+                folder.filter(|dir| dir.starts_with(top.join(FOLDER).join(id.as_str())))
+            {
+                if std::fs::remove_dir(dir).is_err() {
+                    break;
+                }
+                folder = dir.parent();
+            }
+        }
+    }
+    files::remove(&path)
+}
+
+fn abort(ctx: &Context, session: &Session, onto: Option<&str>) -> Result<Archived> {
+    let id = &session.state.id;
+    if !contest_file(ctx, id).exists() {
+        return Err(
+            Failure::nothing("no_conflict", "no archive waits to be continued here")
+                .help("git loopx archive"),
+        );
+    }
+    forget_conflicts(ctx, id)?;
+    Ok(Archived {
+        id: id.clone(),
+        target: onto
+            .map(str::to_owned)
+            .or_else(|| session.state.branch.clone())
+            .unwrap_or_default(),
+        commit: None,
+        changes: Vec::new(),
+        warnings: Vec::new(),
+        finished: false,
+    })
+}
+
+// Landing.
+
+/// What is under way, so that the next command can finish it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Pending {
+    format: u32,
+    id: SessionId,
+    target: String,
+    old: Option<Oid>,
+    /// The commit on the target branch.
+    new: Oid,
+    /// Paths with the blobs that they had and have.
+    paths: BTreeMap<String, (Option<Oid>, Option<Oid>)>,
+    candidate: String,
+}
+
+fn pending_dir(ctx: &Context) -> PathBuf {
+    ctx.repo.common_dir().join("loopx").join("pending")
+}
+
+/// Makes the commit and moves both refs. `None`: the target branch moved, plan again.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "everything that one landing rests on, gathered by one caller"
+)]
+fn land(
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
+    session: &Session,
+    facts: &Facts<'_>,
+    plan: &Plan,
+    changes: &[SpecChange],
+) -> Result<Option<Option<Oid>>> {
+    let repo = &ctx.repo;
+    let state = &facts.state;
+    let candidate = adr_candidate(state, &facts.texts, &identity.at);
+    let mut edits = BTreeMap::new();
+    let mut paths = BTreeMap::new();
+    for change in changes {
+        let blob = change
+            .after
+            .as_ref()
+            .map(|text| repo.write_blob(text.as_bytes()))
+            .transpose()?;
+        let old = match &plan.tree {
+            Some(tree) => repo.entry_at(tree, &change.path)?.map(|entry| entry.id),
+            None => None,
+        };
+        edits.insert(change.path.clone(), blob.clone().map(Entry::blob));
+        paths.insert(change.path.clone(), (old, blob));
+    }
+    let tree = repo.edit_tree(plan.tree.as_ref(), &edits)?;
+    if Some(&tree) == plan.tree.as_ref() {
+        // The specs say so already: an earlier run got that far, or somebody wrote it by hand.
+        let commit = landed_before(ctx, state, plan)?.or_else(|| plan.tip.clone());
+        close(
+            ctx,
+            store,
+            lock,
+            identity,
+            &session.state.id,
+            &plan.target,
+            commit.clone(),
+            &candidate,
+        )?;
+        return Ok(Some(commit));
+    }
+    let worktree = repo.checked_out_in(&plan.target_ref)?;
+    if let Some(worktree) = &worktree {
+        require_untouched(worktree, paths.keys())?;
+    }
+    let message = commit_message(state, &store.snapshot()?.commit().clone());
+    let parents: Vec<Oid> = plan.tip.iter().cloned().collect();
+    let new = repo.write_commit(&tree, &parents, &message, identity)?;
+    let pending = Pending {
+        format: 1,
+        id: state.id.clone(),
+        target: plan.target.clone(),
+        old: plan.tip.clone(),
+        new: new.clone(),
+        paths,
+        candidate,
+    };
+    let note = pending_dir(ctx).join(format!("{}.json", state.id));
+    files::write(&note, &crate::core::op::to_json(&pending)?)?;
+    let why = format!("loopx: archive {}", state.id);
+    match repo.swap_ref(&plan.target_ref, &new, plan.tip.as_ref(), &why) {
+        Ok(Swap::Moved) => {}
+        Ok(Swap::Lost) => {
+            files::remove(&note)?;
+            return Ok(None);
+        }
+        Err(failure) => {
+            files::remove(&note)?;
+            return Err(failure);
+        }
+    }
+    complete(ctx, store, lock, identity, &pending)?;
+    files::remove(&note)?;
+    Ok(Some(Some(new)))
+}
+
+/// The archive commit of this session on the target branch, if an earlier run made it.
+fn landed_before(ctx: &Context, state: &State, plan: &Plan) -> Result<Option<Oid>> {
+    let Some(tip) = &plan.tip else {
+        return Ok(None);
+    };
+    let hidden: Vec<Oid> = state.base.iter().cloned().collect();
+    for id in ctx.repo.range(tip, &hidden, 10_000)? {
+        let commit = ctx.repo.commit_info(&id)?;
+        if commit.trailer("Loopx-Event").contains(&"archive")
+            && commit.trailer("Loopx-Session").contains(&state.id.as_str())
+        {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+fn commit_message(state: &State, session_commit: &Oid) -> String {
+    format!(
+        "Archive {}: {}\n\nLoopx-Session: {}\nLoopx-Event: archive\nLoopx-State: {session_commit}\n",
+        state.id,
+        store::one_line(&state.title),
+        state.id
+    )
+}
+
+/// Finishes what an earlier run left between its two refs. Says which sessions were closed by it.
+fn finish(
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
+) -> Result<Vec<SessionId>> {
+    let mut finished = Vec::new();
+    let Ok(entries) = std::fs::read_dir(pending_dir(ctx)) else {
+        return Ok(finished);
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Some(bytes) = files::read(&path, u64::MAX)? else {
+            continue;
+        };
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        // A note that cannot be read was being written when its process died: nothing had happened yet.
+        if let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) {
+            let tip = ctx
+                .repo
+                .find_ref(&format!("refs/heads/{}", pending.target))?;
+            let landed = match &tip {
+                Some(tip) => ctx.repo.is_ancestor(&pending.new, tip)?,
+                None => false,
+            };
+            if landed {
+                complete(ctx, store, lock, identity, &pending)?;
+                finished.push(pending.id);
+            }
+        }
+        files::remove(&path)?;
+    }
+    Ok(finished)
+}
+
+/// Finishes pending archives before another command writes.
 pub fn finish_pending(
-    _ctx: &Context,
-    _store: &Store<'_>,
-    _lock: &Lock,
-    _identity: &Identity,
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
 ) -> Result<()> {
+    finish(ctx, store, lock, identity).map(drop)
+}
+
+/// After the target branch moved: its worktree, then the session.
+fn complete(
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
+    pending: &Pending,
+) -> Result<()> {
+    let target_ref = format!("refs/heads/{}", pending.target);
+    if let Some(worktree) = ctx.repo.checked_out_in(&target_ref)? {
+        follow(&worktree, &pending.paths)?;
+    }
+    let commit = Some(pending.new.clone());
+    close(
+        ctx,
+        store,
+        lock,
+        identity,
+        &pending.id,
+        &pending.target,
+        commit,
+        &pending.candidate,
+    )
+}
+
+/// Moves the session to the archive. Done before is done.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the facts of one closing, from two callers"
+)]
+fn close(
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
+    id: &SessionId,
+    target: &str,
+    commit: Option<Oid>,
+    candidate: &str,
+) -> Result<()> {
+    if store.snapshot()?.session(id)?.is_none() {
+        return Ok(());
+    }
+    store.update(lock, identity, |snapshot| {
+        let session = load_active(snapshot, id)?;
+        let month: String = identity.at.chars().take(7).collect();
+        let op = Operation {
+            format: FORMAT,
+            seq: session.state.seq + 1,
+            op: new_op_id()?,
+            at: identity.at.clone(),
+            by: identity.author.clone(),
+            reason: None,
+            writes: BTreeMap::new(),
+            bases: Vec::new(),
+            event: Event::Archived {
+                commit: commit.clone(),
+                target: target.to_owned(),
+                month: month.clone(),
+            },
+        };
+        let mut ops = snapshot.operations(&session)?;
+        ops.push(op.clone());
+        let mut state = session.state.clone();
+        state.apply(&op);
+        let adr = ctx.repo.write_blob(candidate.as_bytes())?;
+        let mut edits = store::Edits::default();
+        edits.archive(
+            &ctx.repo,
+            &session,
+            &ops,
+            &state,
+            &month,
+            &[(Artifact::AdrCandidate, adr)],
+        )?;
+        if let Some(branch) = &state.branch
+            && snapshot.bound_to(branch)?.as_ref() == Some(id)
+        {
+            edits.unbind(branch);
+        }
+        let message = store::message(id, &format!("archive on {target}"), &op, &state);
+        Ok(Decision {
+            edits,
+            message,
+            value: (),
+        })
+    })?;
+    Ok(())
+}
+
+/// A candidate for a decision record; `adr promote` gives it a number.
+fn adr_candidate(state: &State, texts: &BTreeMap<Artifact, String>, at: &str) -> String {
+    let section = |artifact: Artifact, title: &str| {
+        texts
+            .get(&artifact)
+            .and_then(|text| section_text(text, title))
+    };
+    let context = section(Artifact::Proposal, "Why")
+        .or_else(|| {
+            texts
+                .get(&Artifact::Intent)
+                .map(|text| text.trim().to_owned())
+        })
+        .unwrap_or_default();
+    let decision = section(Artifact::Design, "Decision").unwrap_or_default();
+    let mut text = format!(
+        "---\nstatus: proposed\ndate: {}\nsession: {}\n---\n# {}\n\n## Context and Problem Statement\n\n{context}\n",
+        at.chars().take(10).collect::<String>(),
+        state.id,
+        store::one_line(&state.title)
+    );
+    if let Some(options) = section(Artifact::Plan, "Options considered") {
+        text.push_str(&format!("\n## Considered Options\n\n{options}\n"));
+    }
+    text.push_str(&format!("\n## Decision Outcome\n\n{decision}\n"));
+    if let Some(consequences) = section(Artifact::Design, "Consequences") {
+        text.push_str(&format!("\n### Consequences\n\n{consequences}\n"));
+    }
+    text
+}
+
+// The worktree that has the target branch checked out.
+
+fn git_in(worktree: &Path, args: &[&str]) -> Run {
+    // No hook of the user's may see a half-finished archive.
+    Run::git(["-c", "core.hooksPath=/dev/null", "--literal-pathspecs"])
+        .args(args)
+        .cwd(worktree)
+        .scrubbed()
+}
+
+/// Only the files that the archive touches change; if one of them has edits, it is refused.
+fn require_untouched<'p>(worktree: &Path, paths: impl Iterator<Item = &'p String>) -> Result<()> {
+    let mut args = vec!["status", "--porcelain", "-z", "--untracked-files=all", "--"];
+    args.extend(paths.map(String::as_str));
+    let status = git_in(worktree, &args).capture()?.ok()?;
+    let dirty: Vec<String> = status
+        .split(|byte| *byte == 0)
+        .filter(|entry| entry.len() > 3)
+        .map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned())
+        .collect();
+    match dirty.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::refused(
+            "spec_dirty",
+            format!(
+                "{} has changes that are not committed; archive would have to overwrite them",
+                dirty.join(", ")
+            ),
+        )
+        .help(format!("git commit {first}, or: git stash push {first}"))),
+    }
+}
+
+/// Brings index and files of the touched paths in step with the branch. A path that somebody changed
+/// meanwhile is left alone.
+fn follow(worktree: &Path, paths: &BTreeMap<String, (Option<Oid>, Option<Oid>)>) -> Result<()> {
+    let names: Vec<&str> = paths.keys().map(String::as_str).collect();
+    let mut list = vec!["ls-files", "-s", "-z", "--"];
+    list.extend(&names);
+    let mut staged = BTreeMap::new();
+    for entry in git_in(worktree, &list)
+        .capture()?
+        .ok()?
+        .split(|byte| *byte == 0)
+    {
+        let entry = String::from_utf8_lossy(entry).into_owned();
+        if let Some((meta, path)) = entry.split_once('\t') {
+            staged.insert(
+                path.to_owned(),
+                meta.split(' ').nth(1).unwrap_or_default().to_owned(),
+            );
+        }
+    }
+    let mut modified = vec!["diff-files", "--name-only", "-z", "--"];
+    modified.extend(&names);
+    // A stale stat would make an untouched file look modified.
+    drop(git_in(worktree, &["update-index", "-q", "--refresh"]).capture()?);
+    let modified = git_in(worktree, &modified).capture()?.ok()?;
+    let modified: BTreeSet<String> = modified
+        .split(|byte| *byte == 0)
+        .map(|path| String::from_utf8_lossy(path).into_owned())
+        .collect();
+    let mut write = vec!["checkout", "-q", "HEAD", "--"];
+    let mut remove = vec!["rm", "-q", "-f", "--"];
+    for (path, (old, new)) in paths {
+        let in_step = staged.get(path).map(String::as_str) == old.as_ref().map(Oid::as_str);
+        let free = old.is_some() || !worktree.join(path).exists();
+        if !in_step || modified.contains(path) || !free {
+            continue;
+        }
+        match new {
+            Some(_) => write.push(path),
+            None => remove.push(path),
+        }
+    }
+    for args in [write, remove] {
+        if args.len() > 4 {
+            git_in(worktree, &args).capture()?.ok()?;
+        }
+    }
     Ok(())
 }

@@ -1,30 +1,318 @@
-//! The session's spec delta: what the gates need to know of it, and the bases that are recorded.
+//! The session's spec delta: what the gates need to know of it, the bases that are recorded for it, and
+//! what it would make of the specs on a branch. One road for gate, dry run and archive, so that they
+//! cannot disagree.
 
 use super::context::Context;
+use super::spec::{Applied, Verdict, blocker};
 use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
+use crate::core::failure::{Blocker, Result};
+use crate::core::front::FrontMatter;
 use crate::core::gate::DeltaFacts;
+use crate::core::id::Oid;
 use crate::core::markdown;
 use crate::core::op::RequirementBase;
 use crate::core::policy::Policy;
 use crate::core::session::State;
+use crate::core::spec::{
+    Bases, Delta, MarkerNames, PlanOptions, Severity, fold, plan_domain, purpose_of_proposal,
+    read_delta,
+};
+use crate::git::merge::FileMerge;
 use std::collections::BTreeMap;
 
-pub fn facts(_text: Option<&str>) -> DeltaFacts {
-    DeltaFacts {
-        domains: 1,
-        operations: 1,
-        blockers: Vec::new(),
+/// The key under which a domain's spec as a whole is recorded: purpose, text between requirements.
+const WHOLE: &str = "";
+
+/// The delta of a session, every domain named.
+fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blocker>)> {
+    let text = texts.get(&Artifact::SpecDelta)?;
+    let mut delta = read_delta(text.as_bytes(), Artifact::SpecDelta.path());
+    let mut blockers = Vec::new();
+    let only = texts
+        .get(&Artifact::Spec)
+        .and_then(|spec| FrontMatter::parse(spec).ok())
+        .and_then(|front| front.list("target_domains").ok())
+        .filter(|domains| domains.len() == 1);
+    for domain in &mut delta.domains {
+        if domain.domain.is_some() {
+            continue;
+        }
+        match &only {
+            Some(only) => domain.domain = Some(only[0].clone()),
+            None if domain.operations.is_empty() && domain.purpose.is_none() => {}
+            None => blockers.push(Blocker::new(
+                "spec_delta_missing_domains",
+                format!(
+                    "{}:1: the delta does not say which domain it changes",
+                    Artifact::SpecDelta
+                ),
+                "begin it with `# Domain: PATH`: git loopx edit change/spec-delta.md",
+            )),
+        }
+    }
+    delta.domains.retain(|domain| domain.domain.is_some());
+    Some((delta, blockers))
+}
+
+/// What the gates need to know: the delta by itself, and as the target branch would take it.
+pub fn facts(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    texts: &BTreeMap<Artifact, String>,
+) -> Result<DeltaFacts> {
+    let Some((delta, mut blockers)) = read(texts) else {
+        return Ok(DeltaFacts::default());
+    };
+    let operations = operations(&delta);
+    let empty = |id: &str| operations == 0 && matches!(id, "no_delta" | "no_operations");
+    let errors: Vec<_> = delta
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error && !empty(finding.id))
+        .collect();
+    for finding in &errors {
+        blockers.push(match missing_scenario(&delta, finding.id, finding.line) {
+            Some(code) => Blocker {
+                code,
+                ..blocker(finding)
+            },
+            None => blocker(finding),
+        });
+    }
+    if blockers.is_empty() && operations > 0 {
+        let mut bases = state.bases.clone();
+        bases.extend(missing_bases(ctx, state, policy, &delta)?);
+        let target = target_tree(ctx, state)?;
+        let verdict = plan(ctx, &bases, policy, target.as_ref(), texts, &delta)?;
+        blockers.extend(
+            verdict
+                .findings()
+                .filter(|f| f.severity == Severity::Error)
+                .map(blocker),
+        );
+    }
+    Ok(DeltaFacts {
+        domains: delta.domains.len(),
+        operations,
+        blockers,
+    })
+}
+
+fn operations(delta: &Delta) -> usize {
+    delta
+        .domains
+        .iter()
+        .map(|domain| domain.operations.len() + usize::from(domain.purpose.is_some()))
+        .sum()
+}
+
+/// The reference's code for a requirement without scenario: it names domain, operation and requirement.
+fn missing_scenario(delta: &Delta, id: &str, line: usize) -> Option<String> {
+    if id != "no_scenario" {
+        return None;
+    }
+    delta.domains.iter().find_map(|domain| {
+        let operation = domain
+            .operations
+            .iter()
+            .find(|operation| operation.line == line)?;
+        Some(format!(
+            "spec_delta_{}_{}_{}_missing_scenario",
+            domain.domain.as_deref().unwrap_or_default(),
+            operation.kind.word().to_lowercase(),
+            operation.name.to_lowercase()
+        ))
+    })
+}
+
+/// The branch that archive goes to unless told otherwise: the bound one, else the one checked out.
+pub fn target_branch(ctx: &Context, state: &State) -> Result<Option<String>> {
+    match &state.branch {
+        Some(branch) => Ok(Some(branch.clone())),
+        None => Ok(ctx.repo.head()?.branch),
     }
 }
 
+fn target_tip(ctx: &Context, state: &State) -> Result<Option<Oid>> {
+    match target_branch(ctx, state)? {
+        Some(branch) => ctx.repo.find_ref(&format!("refs/heads/{branch}")),
+        None => Ok(ctx.repo.head()?.commit),
+    }
+}
+
+fn target_tree(ctx: &Context, state: &State) -> Result<Option<Oid>> {
+    match target_tip(ctx, state)? {
+        Some(tip) => Ok(Some(ctx.repo.commit_info(&tip)?.tree)),
+        None => Ok(None),
+    }
+}
+
+/// Where the spec of a domain lies on the code branch.
+pub fn spec_path(policy: &Policy, domain: &str) -> String {
+    format!("{}/{domain}/spec.md", policy.paths.specs)
+}
+
+/// Bases for the requirements that the delta touches and that have none yet: what stands on the target
+/// branch now. Recorded when they are first written, never guessed later (design 6).
 pub fn new_bases(
-    _ctx: &Context,
-    _state: &State,
-    _policy: &Policy,
-    _text: Option<&String>,
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    texts: &BTreeMap<Artifact, String>,
 ) -> Result<Vec<RequirementBase>> {
-    Ok(Vec::new())
+    match read(texts) {
+        Some((delta, _)) => missing_bases(ctx, state, policy, &delta),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn missing_bases(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    delta: &Delta,
+) -> Result<Vec<RequirementBase>> {
+    let tip = target_tip(ctx, state)?;
+    let tree = target_tree(ctx, state)?;
+    let mut found: Vec<RequirementBase> = Vec::new();
+    for domain in &delta.domains {
+        let Some(name) = domain.domain.as_deref() else {
+            continue;
+        };
+        let mut keys = vec![WHOLE.to_owned()];
+        keys.extend(domain.touched().iter().map(|touched| fold(&touched.name)));
+        let mut blob = None;
+        for requirement in keys {
+            let is =
+                |base: &RequirementBase| base.domain == name && base.requirement == requirement;
+            if state.bases.iter().any(is) || found.iter().any(is) {
+                continue;
+            }
+            let blob = blob.get_or_insert(match &tree {
+                Some(tree) => ctx
+                    .repo
+                    .entry_at(tree, &spec_path(policy, name))?
+                    .map(|entry| entry.id),
+                None => None,
+            });
+            found.push(RequirementBase {
+                domain: name.to_owned(),
+                requirement,
+                commit: tip.clone(),
+                blob: blob.clone(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// What the delta makes of the specs below a tree.
+fn plan(
+    ctx: &Context,
+    bases: &[RequirementBase],
+    policy: &Policy,
+    tree: Option<&Oid>,
+    texts: &BTreeMap<Artifact, String>,
+    delta: &Delta,
+) -> Result<Verdict> {
+    let text = |id: &Oid| -> Result<String> {
+        Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned())
+    };
+    let purpose = texts
+        .get(&Artifact::Proposal)
+        .and_then(|text| purpose_of_proposal(text));
+    let mut verdict = Verdict {
+        findings: delta.findings.clone(),
+        domains: Vec::new(),
+    };
+    for one in &delta.domains {
+        let Some(domain) = one.domain.as_deref() else {
+            continue;
+        };
+        let path = spec_path(policy, domain);
+        let target = match tree {
+            Some(tree) => ctx.repo.blob_at(tree, &path)?,
+            None => None,
+        };
+        let target = match target.map(String::from_utf8).transpose() {
+            Ok(target) => target,
+            Err(error) => {
+                let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
+                    .split(|b| *b == b'\n')
+                    .count();
+                verdict.findings.push(crate::core::spec::Finding::new(
+                    Severity::Error,
+                    "not_utf8",
+                    &path,
+                    line,
+                    "expected UTF-8, found other bytes",
+                    "convert the file to UTF-8",
+                ));
+                continue;
+            }
+        };
+        let recorded = |requirement: &str| {
+            bases
+                .iter()
+                .find(|base| base.domain == domain && base.requirement == requirement)
+                .map(|base| base.blob.clone())
+        };
+        let whole = recorded(WHOLE).flatten();
+        let mut per_requirement = BTreeMap::new();
+        for base in bases
+            .iter()
+            .filter(|base| base.domain == domain && base.requirement != WHOLE)
+        {
+            if base.blob != whole {
+                let was = base
+                    .blob
+                    .as_ref()
+                    .map(text)
+                    .transpose()?
+                    .unwrap_or_default();
+                per_requirement.insert(base.requirement.clone(), was);
+            }
+        }
+        let written_against = Bases {
+            default: whole.as_ref().map(text).transpose()?,
+            per_requirement,
+            target_renames: Vec::new(),
+        };
+        let options = PlanOptions {
+            purpose: purpose.as_deref(),
+            retire: delta.retire,
+            target_file: &path,
+            markers: MarkerNames::default(),
+        };
+        let outcome = plan_domain(
+            domain,
+            &written_against,
+            target.as_deref(),
+            one,
+            &options,
+            &FileMerge,
+        );
+        verdict.domains.push(Applied {
+            outcome,
+            before: target,
+        });
+    }
+    Ok(verdict)
+}
+
+/// What archiving would make of the specs below `tree`.
+pub fn verdict(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    tree: Option<&Oid>,
+    texts: &BTreeMap<Artifact, String>,
+) -> Result<Verdict> {
+    match read(texts) {
+        Some((delta, _)) => plan(ctx, &state.bases, policy, tree, texts, &delta),
+        None => Ok(Verdict::default()),
+    }
 }
 
 /// Whether an artifact holds more than its template.
@@ -33,7 +321,7 @@ pub fn is_filled(artifact: Artifact, texts: &BTreeMap<Artifact, String>) -> bool
         return false;
     };
     match artifact {
-        Artifact::SpecDelta => facts(Some(text)).operations > 0,
+        Artifact::SpecDelta => read(texts).is_some_and(|(delta, _)| operations(&delta) > 0),
         Artifact::Slices => crate::core::pack::slices(Some(text)).is_ok(),
         _ => {
             let sections = markdown::sections(text);

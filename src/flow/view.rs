@@ -73,7 +73,6 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
     let view = facts.view();
     let state = &facts.state;
     let gates = gate::gates(view);
-    let next_action = gate::next_action(view);
     let blockers = match state.stage {
         Stage::Done => gate::archive(view),
         stage => gates
@@ -85,6 +84,21 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
     let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
         Some(copy) => copy.statuses(state)?,
         None => BTreeMap::new(),
+    };
+    let unsaved = working_copy.iter().any(|(_, status)| {
+        matches!(
+            status,
+            FileStatus::Modified | FileStatus::Deleted | FileStatus::Diverged
+        )
+    });
+    let conflicted = working_copy
+        .iter()
+        .find(|(_, status)| **status == FileStatus::Conflicted);
+    // What is below was judged on what is saved; edits go first.
+    let next_action = match conflicted {
+        Some((artifact, _)) => format!("git loopx edit {artifact}"),
+        None if unsaved && state.is_active() => "git loopx save".to_owned(),
+        None => gate::next_action(view),
     };
     let stale_artifacts = facts
         .texts

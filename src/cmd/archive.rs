@@ -1,0 +1,118 @@
+//! `archive`: arguments, and how its result reads.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::archive::{self, Mode};
+use crate::ui::{Ui, clean, diff};
+use serde_json::json;
+
+/// Merge the session's delta into the specs, in one commit, and close the session
+#[derive(Debug, clap::Args)]
+pub struct ArchiveArgs {
+    /// The branch to commit to (default: the bound one)
+    #[arg(long, value_name = "BRANCH")]
+    pub onto: Option<String>,
+    /// Show what would change; write nothing
+    #[arg(short = 'n', long, group = "mode")]
+    pub dry_run: bool,
+    /// Finish after the conflicts in .loopx/ID/conflicts were resolved
+    #[arg(long = "continue", group = "mode")]
+    pub go_on: bool,
+    /// Forget the conflicts that were written out
+    #[arg(long, group = "mode")]
+    pub abort: bool,
+}
+
+pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let mode = match (args.dry_run, args.go_on, args.abort) {
+        (true, ..) => Mode::DryRun,
+        (_, true, _) => Mode::Continue,
+        (.., true) => Mode::Abort,
+        _ => Mode::Merge,
+    };
+    let done = archive::archive(ctx, args.onto.as_deref(), mode)?;
+    let color = ui.color();
+    let mut files = Vec::new();
+    for change in &done.changes {
+        let (old, new) = (
+            change.before.as_deref().unwrap_or(""),
+            change.after.as_deref().unwrap_or(""),
+        );
+        if mode == Mode::DryRun {
+            ui.raw_text(&diff::unified(&change.path, old, new, color));
+        } else {
+            let verb = match (&change.before, &change.after) {
+                (None, _) => "new",
+                (_, None) => "gone",
+                _ => "merged",
+            };
+            ui.status(format!("  {verb:6}  {}", clean(&change.path)));
+        }
+        files.push(json!({
+            "path": change.path,
+            "created": change.before.is_none(),
+            "removed": change.after.is_none(),
+            "diff": diff::unified(&change.path, old, new, false),
+        }));
+    }
+    for warning in &done.warnings {
+        ui.warn(clean(warning));
+    }
+    match (mode, &done.commit) {
+        (Mode::DryRun, _) => {
+            let n = done.changes.len();
+            let files = if n == 1 {
+                "1 spec".to_owned()
+            } else {
+                format!("{n} specs")
+            };
+            ui.status(format!(
+                "{}: would change {files} on {}",
+                done.id,
+                clean(&done.target)
+            ));
+            ui.hint("git loopx archive");
+        }
+        (Mode::Abort, _) => {
+            ui.status(format!(
+                "{}: the conflicts are forgotten; the session is still done",
+                done.id
+            ));
+            ui.hint("git loopx archive");
+        }
+        (_, Some(commit)) => {
+            let how = if done.finished {
+                "finished an earlier archive"
+            } else {
+                "archived"
+            };
+            ui.status(format!(
+                "{}: {how} on {} as {}",
+                done.id,
+                clean(&done.target),
+                commit.short()
+            ));
+            ui.hint(format!("git show --stat {}", commit.short()));
+        }
+        (_, None) => ui.status(format!(
+            "{}: archived on {}; the specs said so already",
+            done.id,
+            clean(&done.target)
+        )),
+    }
+    ui.json(
+        "archive",
+        &json!({
+            "session": done.id,
+            "target": done.target,
+            "commit": done.commit,
+            "dry_run": mode == Mode::DryRun,
+            "aborted": mode == Mode::Abort,
+            "finished_earlier": done.finished,
+            "files": files,
+            "warnings": done.warnings,
+        }),
+    );
+    Ok(Exit::Done)
+}
