@@ -161,6 +161,12 @@ pub enum Command {
     /// Answer a git hook (called by git)
     #[command(hide = true)]
     Hook(cmd::hook::HookArgs),
+    /// Play the whole path in a temporary repository
+    Demo {
+        /// Keep the repository, and say where it is
+        #[arg(long)]
+        keep: bool,
+    },
     /// Print the manual page, or install all pages
     Man {
         /// Write every page into DIR/man1
@@ -242,6 +248,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, ui),
+        Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_deref(), ui),
         Command::Completions { shell } => cmd::manual::completions(shell, ui),
     }

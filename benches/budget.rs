@@ -1,0 +1,244 @@
+//! The budgets of the README's table, measured: CPU and wall time of whole processes, as ratios to
+//! `git rev-parse HEAD` in the same rounds, because machines differ and are noisy.
+//!
+//! `cargo bench --bench budget` prints the table. CPU comes from `/proc/self/stat` (children that were
+//! waited for), so batches are large enough for its 10 ms steps.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Runs of one command in a batch, and batches.
+const BATCH: u32 = 100;
+const ROUNDS: usize = 5;
+/// Sessions of the large repository.
+const MANY: u32 = 1_000;
+
+struct Case {
+    name: &'static str,
+    budget: &'static str,
+    dir: PathBuf,
+    program: &'static str,
+    args: Vec<String>,
+    /// Run before every run, not counted: gives a writing command something to do.
+    prepare: Option<fn(&Path, u32)>,
+    batch: u32,
+}
+
+fn main() {
+    // cargo passes `--bench`; a filter is not supported.
+    let loopx = env!("CARGO_BIN_EXE_git-loopx");
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let plain = repository(&temporary.path().join("plain"), 0);
+    let one = repository(&temporary.path().join("one"), 1);
+    let many = repository(&temporary.path().join("many"), MANY);
+    std::fs::write(one.join("message"), "subject\n").expect("write a message");
+    std::fs::write(many.join("message"), "subject\n").expect("write a message");
+
+    let case = |name, budget, dir: &Path, args: &[&str]| Case {
+        name,
+        budget,
+        dir: dir.to_path_buf(),
+        program: loopx,
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        prepare: None,
+        batch: BATCH,
+    };
+    let edit: fn(&Path, u32) = |dir, n| {
+        let spec = dir.join(".loopx/session-0/spec.md");
+        let text = std::fs::read_to_string(&spec).expect("read the spec");
+        std::fs::write(&spec, format!("{}\nround {n}\n", text.trim_end())).expect("write the spec");
+    };
+    let mut cases = vec![
+        Case {
+            name: "git rev-parse HEAD",
+            budget: "",
+            dir: one.clone(),
+            program: "git",
+            args: vec!["rev-parse".into(), "HEAD".into()],
+            prepare: None,
+            batch: BATCH,
+        },
+        case("--version (start-up)", "", &plain, &["--version"]),
+        case(
+            "hook pre-commit, no loopx",
+            "1.3x CPU",
+            &plain,
+            &["hook", "pre-commit"],
+        ),
+        case(
+            "hook pre-commit, 1 session",
+            "2.5x CPU",
+            &one,
+            &["hook", "pre-commit"],
+        ),
+        case(
+            "hook pre-commit, 1,000 sessions",
+            "2.5x CPU",
+            &many,
+            &["hook", "pre-commit"],
+        ),
+        case(
+            "hook commit-msg, 1 session",
+            "2.5x CPU",
+            &one,
+            &["hook", "commit-msg", "message"],
+        ),
+        case(
+            "status, 1 session",
+            "",
+            &one,
+            &["status", "-s", "session-0"],
+        ),
+        case(
+            "status, 1,000 sessions",
+            "1.5x of status with 1",
+            &many,
+            &["status", "-s", "session-0"],
+        ),
+        case("list, 1,000 sessions", "", &many, &["list"]),
+    ];
+    for (name, dir) in [
+        ("transition (save), 1 session", &one),
+        ("transition (save), 1,000 sessions", &many),
+    ] {
+        cases.push(Case {
+            prepare: Some(edit),
+            batch: 30,
+            ..case(name, "15 ms", dir, &["save", "-q", "-s", "session-0"])
+        });
+    }
+
+    let mut cpu: Vec<Vec<f64>> = vec![Vec::new(); cases.len()];
+    let mut wall: Vec<Vec<f64>> = vec![Vec::new(); cases.len()];
+    for _ in 0..ROUNDS {
+        for (at, case) in cases.iter().enumerate() {
+            let (used, took) = measure(case);
+            cpu[at].push(used);
+            wall[at].push(took);
+        }
+    }
+    let ratio = |of: &[f64]| {
+        let mut ratios: Vec<f64> = of
+            .iter()
+            .zip(&cpu[0])
+            .map(|(a, b)| a / b.max(1e-9))
+            .collect();
+        median(&mut ratios)
+    };
+    println!("| command | CPU, ratio | CPU ms | wall ms | budget |");
+    println!("|---|---|---|---|---|");
+    for (at, case) in cases.iter().enumerate() {
+        println!(
+            "| `{}` | {:.2}x | {:.2} | {:.2} | {} |",
+            case.name,
+            ratio(&cpu[at]),
+            median(&mut cpu[at].clone()),
+            median(&mut wall[at].clone()),
+            case.budget
+        );
+    }
+    let size = std::fs::metadata(loopx).map_or(0, |meta| meta.len());
+    println!(
+        "\nbinary: {:.2} MB; {ROUNDS} rounds, batches of {BATCH}, medians",
+        size as f64 / 1e6
+    );
+}
+
+/// CPU and wall milliseconds of one run.
+fn measure(case: &Case) -> (f64, f64) {
+    let mut wall = 0.0;
+    let before = children_cpu_ms();
+    for n in 0..case.batch {
+        if let Some(prepare) = case.prepare {
+            prepare(&case.dir, n);
+        }
+        let started = Instant::now();
+        let status = command(case.program, &case.dir)
+            .args(&case.args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .expect("start the command");
+        wall += started.elapsed().as_secs_f64() * 1e3;
+        assert!(status.success(), "{} failed", case.name);
+    }
+    let runs = f64::from(case.batch);
+    ((children_cpu_ms() - before) / runs, wall / runs)
+}
+
+/// User and system time of the children that were waited for.
+fn children_cpu_ms() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("needs Linux's /proc");
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or("")
+        .split_whitespace()
+        .collect();
+    let ticks: f64 = fields[13..15]
+        .iter()
+        .map(|field| field.parse::<f64>().unwrap_or(0.0))
+        .sum();
+    ticks * 10.0
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn command(program: &str, dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .current_dir(dir)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .env("GIT_AUTHOR_NAME", "Bench")
+        .env("GIT_AUTHOR_EMAIL", "bench@example.org")
+        .env("GIT_COMMITTER_NAME", "Bench")
+        .env("GIT_COMMITTER_EMAIL", "bench@example.org");
+    command
+}
+
+/// A repository with that many sessions; the first is bound to its branch.
+fn repository(dir: &Path, sessions: u32) -> PathBuf {
+    std::fs::create_dir_all(dir).expect("make a folder");
+    let run = |program: &str, args: &[&str]| {
+        let done = command(program, dir)
+            .args(args)
+            .output()
+            .expect("start a command");
+        assert!(
+            done.status.success(),
+            "{program} {args:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    };
+    run("git", &["init", "-q", "-b", "main"]);
+    std::fs::write(dir.join("README.md"), "bench\n").expect("write a file");
+    run("git", &["add", "."]);
+    run("git", &["commit", "-q", "-m", "first"]);
+    let loopx = env!("CARGO_BIN_EXE_git-loopx");
+    if sessions > 0 {
+        run(loopx, &["init", "-q"]);
+    }
+    for n in 0..sessions {
+        let name = format!("session-{n}");
+        let mut args = vec!["start", "-q", &name];
+        if n > 0 {
+            args.push("--no-branch");
+        }
+        run(loopx, &args);
+    }
+    if sessions > 100 {
+        run("git", &["gc", "-q"]);
+    }
+    dir.to_path_buf()
+}
