@@ -5,3 +5,5 @@ mod hooks_status;
 mod layers;
 mod spec_cases;
 mod support;
+mod spec_command;
+mod spec_props;

@@ -2,13 +2,17 @@
 //!
 //! Keeps the old bytes wherever the delta says the same, so that only what changed is touched.
 
-use super::delta::Operation;
 use super::findings::Notes;
 use super::layout::Layout;
 use super::lines::{Eol, same_content, with_eol};
+use super::operation::Operation;
 use super::tree::{Kind, Node, read_item};
 use super::words::{self, OpKind};
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Lookups of a nearest name are costly, and nobody reads the hundredth.
+pub(crate) const MOST_HINTS: usize = 20;
 
 /// The nodes of an operation's text: the requirement, and comments that came along.
 pub(crate) fn nodes(op: &Operation, eol: Eol) -> Vec<Node<'static>> {
@@ -81,21 +85,34 @@ pub(crate) fn modify<'t>(
     made
 }
 
-fn scenario_at(node: &Node<'_>, name: &str) -> Option<usize> {
-    let key = words::fold(name);
-    node.children
-        .iter()
-        .position(|child| child.kind == Kind::Scenario && child.key == key)
+/// The scenarios of a block by their folded names.
+struct Scenarios<'n>(HashMap<&'n str, usize>);
+
+impl<'n> Scenarios<'n> {
+    fn of(node: &'n Node<'_>) -> Self {
+        let mut map = HashMap::new();
+        for (at, child) in node.children.iter().enumerate() {
+            if child.kind == Kind::Scenario {
+                map.entry(child.key.as_str()).or_insert(at);
+            }
+        }
+        Scenarios(map)
+    }
+
+    fn at(&self, name: &str) -> Option<usize> {
+        self.0.get(words::fold(name).as_str()).copied()
+    }
 }
 
 fn missing(old: &Node<'_>, name: &str, line: usize, notes: &mut Notes<'_>) {
-    let near = words::nearest(
-        name,
-        old.children
-            .iter()
-            .filter(|child| child.kind == Kind::Scenario)
-            .map(|child| child.name.as_ref()),
-    );
+    let names = old
+        .children
+        .iter()
+        .filter(|child| child.kind == Kind::Scenario)
+        .map(|child| child.name.as_ref());
+    let near = (notes.errors() < MOST_HINTS)
+        .then(|| words::nearest(name, names))
+        .flatten();
     notes.error(
         "missing_scenario",
         line,
@@ -115,50 +132,83 @@ fn replace<'t>(
     notes: &mut Notes<'_>,
 ) -> Node<'t> {
     let marks = |kind: OpKind| op.scenarios.iter().filter(move |s| s.op == Some(kind));
-    let mut gone: Vec<usize> = Vec::new();
-    // New name, folded, to the place in the old block.
-    let mut renamed: Vec<(String, usize)> = Vec::new();
+    let scenarios = Scenarios::of(old);
+    let plain: HashSet<String> = op
+        .scenarios
+        .iter()
+        .filter(|s| s.op.is_none())
+        .map(|s| words::fold(&s.name))
+        .collect();
+    let mut gone: HashSet<usize> = HashSet::new();
     for mark in marks(OpKind::Removed) {
-        match scenario_at(old, &mark.name) {
-            Some(at) => gone.push(at),
+        match scenarios.at(&mark.name) {
+            Some(at) if plain.contains(&words::fold(&mark.name)) => {
+                gone.insert(at);
+                notes.error(
+                    "duplicate_operation",
+                    mark.line,
+                    format!("scenario `{}` is both removed and written", mark.name),
+                    "delete one of the two",
+                );
+            }
+            Some(at) => {
+                gone.insert(at);
+            }
             None => missing(old, &mark.name, mark.line, notes),
         }
     }
+    // New name, folded, to the place in the old block.
+    let mut renamed: HashMap<String, usize> = HashMap::new();
     for mark in marks(OpKind::Renamed) {
-        match scenario_at(old, &mark.name) {
-            Some(at) => renamed.push((words::fold(mark.to.as_deref().unwrap_or_default()), at)),
+        let to = mark.to.as_deref().unwrap_or_default();
+        if !plain.contains(&words::fold(to)) {
+            notes.error(
+                "missing_scenario",
+                mark.line,
+                format!("the block has no scenario `{to}`"),
+                "write the scenario under its new name beside the RENAMED mark",
+            );
+        }
+        match scenarios.at(&mark.name) {
+            Some(at) => {
+                renamed.insert(words::fold(to), at);
+            }
             None => missing(old, &mark.name, mark.line, notes),
         }
     }
-    let plain = |child: &Node<'_>| {
-        op.scenarios
-            .iter()
-            .any(|s| s.op.is_none() && words::fold(&s.name) == child.key)
-    };
+    let moved: HashSet<usize> = renamed.values().copied().collect();
+    // Everything of the old block by kind and name, the first of a name first.
+    let mut known: HashMap<(Kind, &str), VecDeque<usize>> = HashMap::new();
+    for (at, child) in old.children.iter().enumerate() {
+        let freed = child.kind == Kind::Scenario && moved.contains(&at);
+        if !freed {
+            known
+                .entry((child.kind, child.key.as_str()))
+                .or_default()
+                .push_back(at);
+        }
+    }
     let mut made = old.clone();
-    made.children = Vec::new();
-    made.children.extend(
-        old.children
-            .iter()
-            .enumerate()
-            .filter(|(_, child)| child.kind == Kind::Id && new.id.is_none())
-            .map(|(at, child)| origin(child.clone(), Some(at))),
-    );
+    made.children = Vec::with_capacity(new.children.len());
     if new.id.is_some() {
         made.id = new.id.clone();
+    } else {
+        let ids = old.children.iter().enumerate();
+        made.children.extend(
+            ids.filter(|(_, child)| child.kind == Kind::Id)
+                .map(|(at, child)| origin(child.clone(), Some(at))),
+        );
     }
-    let mut used: Vec<usize> = Vec::new();
+    let mut used: HashSet<usize> = HashSet::new();
     for child in &new.children {
-        let marked = child.kind == Kind::Scenario && !plain(child);
-        let text_of_rename = renamed.iter().any(|(to, _)| *to == child.key);
-        if marked && !text_of_rename {
+        if child.kind == Kind::Scenario && !plain.contains(&child.key) {
             continue;
         }
-        let at = match renamed.iter().find(|(to, _)| *to == child.key) {
-            Some((_, at)) if child.kind == Kind::Scenario => Some(*at),
-            _ => old.children.iter().enumerate().position(|(at, c)| {
-                c.kind == child.kind && c.key == child.key && !used.contains(&at)
-            }),
+        let at = match renamed.get(&child.key) {
+            Some(at) if child.kind == Kind::Scenario => Some(*at),
+            _ => known
+                .get_mut(&(child.kind, child.key.as_str()))
+                .and_then(VecDeque::pop_front),
         };
         let mut kept = match at.and_then(|at| old.children.get(at)) {
             Some(before) => refit(before, child),
@@ -169,24 +219,6 @@ fn replace<'t>(
         }
         used.extend(at);
         made.children.push(origin(kept, at));
-    }
-    for mark in marks(OpKind::Renamed) {
-        let to = words::fold(mark.to.as_deref().unwrap_or_default());
-        if !made
-            .children
-            .iter()
-            .any(|c| c.kind == Kind::Scenario && c.key == to)
-        {
-            notes.error(
-                "missing_scenario",
-                mark.line,
-                format!(
-                    "the block has no scenario `{}`",
-                    mark.to.as_deref().unwrap_or_default()
-                ),
-                "write the scenario under its new name beside the RENAMED mark",
-            );
-        }
     }
     for (at, child) in old.children.iter().enumerate() {
         if child.kind == Kind::Scenario && !used.contains(&at) && !gone.contains(&at) {
@@ -201,16 +233,6 @@ fn replace<'t>(
                     "keep the scenario, or say so: `#### REMOVED Scenario: {0}`, or `#### RENAMED Scenario: {0} -> NEW`",
                     child.name
                 ),
-            );
-        }
-    }
-    for at in gone {
-        if used.contains(&at) {
-            notes.error(
-                "duplicate_operation",
-                op.line,
-                format!("a scenario of `{}` is both removed and written", op.name),
-                "delete one of the two",
             );
         }
     }
@@ -230,8 +252,76 @@ fn patch<'t>(
     for (at, child) in made.children.iter_mut().enumerate() {
         child.origin = Some(at);
     }
-    let body = new.children.iter().find(|c| c.kind == Kind::Body);
-    if let Some(body) = body {
+    let before = Scenarios::of(old);
+    // Names after the delta, to places in the old block: renames are simultaneous.
+    let mut names: HashMap<String, usize> = before
+        .0
+        .iter()
+        .map(|(key, at)| ((*key).to_owned(), *at))
+        .collect();
+    let mut gone: HashSet<usize> = HashSet::new();
+    let of = |kind: OpKind| op.scenarios.iter().filter(move |s| s.op == Some(kind));
+    for mark in of(OpKind::Renamed).chain(of(OpKind::Removed)) {
+        match before.at(&mark.name) {
+            Some(at) => {
+                names.remove(&words::fold(&mark.name));
+                if mark.op == Some(OpKind::Removed) {
+                    gone.insert(at);
+                }
+            }
+            None => missing(old, &mark.name, mark.line, notes),
+        }
+    }
+    let exists = |name: &str, line: usize, notes: &mut Notes<'_>| {
+        notes.error(
+            "scenario_exists",
+            line,
+            format!("requirement `{}` has a scenario `{name}` already", op.name),
+            "write `#### MODIFIED Scenario: ...`, or choose another name",
+        );
+    };
+    for mark in of(OpKind::Renamed) {
+        if let (Some(at), Some(to)) = (before.at(&mark.name), &mark.to) {
+            if names.insert(words::fold(to), at).is_some() {
+                exists(to, mark.line, notes);
+            }
+            if let Some(child) = made.children.get_mut(at) {
+                rename(child, to);
+            }
+        }
+    }
+    // The new texts, by the operation and the name that it ends with.
+    let mut texts: HashMap<(OpKind, String), &Node<'static>> = HashMap::new();
+    for child in &new.children {
+        let title = child.head.trim_start_matches(['#', ' ']);
+        if let Some((Some(kind), name, _)) = words::scenario(title) {
+            texts.insert((kind, words::fold(renames_target(kind, name))), child);
+        }
+    }
+    for mark in of(OpKind::Modified).chain(of(OpKind::Renamed)) {
+        let kind = mark.op.unwrap_or(OpKind::Modified);
+        let name = mark.to.as_deref().unwrap_or(&mark.name);
+        let key = words::fold(name);
+        let Some(source) = texts.get(&(kind, key.clone())) else {
+            continue;
+        };
+        match names.get(&key).and_then(|at| made.children.get_mut(*at)) {
+            Some(child) if !source.children.is_empty() => {
+                let origin = child.origin;
+                *child = refit(child, source);
+                child.origin = origin;
+            }
+            Some(_) => {}
+            None if kind == OpKind::Modified => missing(old, name, mark.line, notes),
+            None => {}
+        }
+    }
+    let mut at = 0;
+    made.children.retain(|_| {
+        at += 1;
+        !gone.contains(&(at - 1))
+    });
+    if let Some(body) = new.children.iter().find(|c| c.kind == Kind::Body) {
         match made.children.iter_mut().find(|c| c.kind == Kind::Body) {
             Some(old) => {
                 let (gap, origin) = (old.gap.clone(), old.origin);
@@ -246,91 +336,26 @@ fn patch<'t>(
             }
         }
     }
-    // Renames first and all at once, as between requirements.
-    let mut renames: Vec<(usize, String)> = Vec::new();
-    for mark in op
-        .scenarios
-        .iter()
-        .filter(|s| s.op == Some(OpKind::Renamed))
-    {
-        match (scenario_at(old, &mark.name), &mark.to) {
-            (Some(at), Some(to)) => renames.push((at, to.clone())),
-            _ => missing(old, &mark.name, mark.line, notes),
+    for mark in of(OpKind::Added) {
+        let key = words::fold(&mark.name);
+        if names.contains_key(&key) {
+            exists(&mark.name, mark.line, notes);
+            continue;
         }
-    }
-    for (at, to) in renames {
-        if let Some(child) = made
+        let Some(source) = texts.get(&(OpKind::Added, key)) else {
+            continue;
+        };
+        let mut child = (*source).clone();
+        child.head = Cow::Owned(plain_heading(&child.head));
+        child.refresh();
+        child.origin = None;
+        child.gap = Cow::Borrowed("");
+        let last = made
             .children
-            .iter_mut()
-            .find(|child| child.origin == Some(at))
-        {
-            rename(child, &to);
-        }
-    }
-    let text = |name: &str, op: OpKind| {
-        let key = words::fold(name);
-        new.children.iter().find(move |child| {
-            matches!(words::scenario(child.head.trim_start_matches(['#', ' '])),
-                Some((Some(kind), name, _)) if kind == op && words::fold(renames_target(kind, name)) == key)
-        })
-    };
-    for mark in &op.scenarios {
-        match mark.op {
-            Some(OpKind::Removed) => {
-                // By its name before the delta: a rename may have given the name to another.
-                match scenario_at(old, &mark.name) {
-                    Some(at) => made.children.retain(|child| child.origin != Some(at)),
-                    None => missing(old, &mark.name, mark.line, notes),
-                }
-            }
-            Some(OpKind::Modified | OpKind::Renamed) => {
-                let kind = mark.op.unwrap_or(OpKind::Modified);
-                let name = mark.to.as_deref().unwrap_or(&mark.name);
-                let Some(source) = text(name, kind) else {
-                    continue;
-                };
-                if kind == OpKind::Renamed && source.children.is_empty() {
-                    continue;
-                }
-                match scenario_at(&made, name).and_then(|at| made.children.get_mut(at)) {
-                    Some(child) => {
-                        let origin = child.origin;
-                        *child = refit(child, source);
-                        child.origin = origin;
-                    }
-                    None => missing(old, name, mark.line, notes),
-                }
-            }
-            Some(OpKind::Added) => {
-                if scenario_at(&made, &mark.name).is_some() {
-                    notes.error(
-                        "scenario_exists",
-                        mark.line,
-                        format!(
-                            "requirement `{}` has a scenario `{}` already",
-                            op.name, mark.name
-                        ),
-                        "write `#### MODIFIED Scenario: ...`, or choose another name",
-                    );
-                    continue;
-                }
-                let Some(source) = text(&mark.name, OpKind::Added) else {
-                    continue;
-                };
-                let mut child = source.clone();
-                child.head = Cow::Owned(plain_heading(&child.head));
-                child.refresh();
-                child.origin = None;
-                child.gap = Cow::Borrowed("");
-                let last = made
-                    .children
-                    .iter()
-                    .rposition(|c| c.kind == Kind::Scenario)
-                    .or_else(|| made.children.len().checked_sub(1));
-                made.insert_after(last, child, blank(eol));
-            }
-            None => {}
-        }
+            .iter()
+            .rposition(|c| c.kind == Kind::Scenario)
+            .or_else(|| made.children.len().checked_sub(1));
+        made.insert_after(last, child, blank(eol));
     }
     spread(&mut made);
     made

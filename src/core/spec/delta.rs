@@ -5,135 +5,15 @@
 
 use super::check;
 use super::domain::check_domain;
-use super::findings::{self, Finding, Notes, Severity};
+use super::findings::{self, Notes, Severity};
 use super::layout::{Item, ItemKind, Layout, Section};
 use super::model::{self, Requirement};
+use super::operation::{Delta, DomainDelta, Operation, ScenarioOperation};
 use super::outline::Block;
 use super::renames;
 use super::tree::split_gap;
-use super::words::{self, Language, OpKind, SectionWord};
-use serde::Serialize;
+use super::words::{self, OpKind, SectionWord};
 use std::collections::HashMap;
-
-/// Everything that one delta file, or one folder of them, says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Delta {
-    pub domains: Vec<DomainDelta>,
-    /// Changes that have to be archived before this one.
-    pub depends_on: Vec<String>,
-    /// The last requirement of a domain may go, and the domain with it.
-    pub retire: bool,
-    pub findings: Vec<Finding>,
-}
-
-/// What happens to one domain.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DomainDelta {
-    /// Absent in a file that names none: the caller knows it from the path.
-    pub domain: Option<String>,
-    pub file: String,
-    pub language: Option<Language>,
-    /// A new purpose.
-    pub purpose: Option<model::Passage>,
-    pub operations: Vec<Operation>,
-}
-
-/// One operation on one requirement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Operation {
-    pub kind: OpKind,
-    /// The name that the requirement has when the operation starts; for an addition its new name.
-    /// A modification of what the same delta renames goes by the new name.
-    pub name: String,
-    /// The new name of a rename.
-    pub to: Option<String>,
-    pub line: usize,
-    /// Why it goes, and what to do instead.
-    pub reason: Option<String>,
-    pub migration: Option<String>,
-    /// Where an addition wants to stand: behind the requirement of this name.
-    pub after: Option<String>,
-    /// A modification that names what it changes and leaves the rest.
-    pub patch: bool,
-    pub scenarios: Vec<ScenarioOperation>,
-    /// The block of an addition or modification.
-    pub requirement: Option<Requirement>,
-    /// Its source.
-    #[serde(skip)]
-    pub text: String,
-}
-
-/// One scenario heading of a modification. `op` is absent for a plain scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ScenarioOperation {
-    pub op: Option<OpKind>,
-    pub name: String,
-    pub to: Option<String>,
-    pub line: usize,
-}
-
-/// A requirement that a delta touches, by the name that it has in the base.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Touched {
-    pub name: String,
-    pub kind: OpKind,
-}
-
-impl Delta {
-    pub fn domains(&self) -> impl Iterator<Item = &str> {
-        self.domains.iter().filter_map(|one| one.domain.as_deref())
-    }
-
-    /// Joins another file in. A domain of both is one domain.
-    pub fn join(&mut self, other: Delta) {
-        let Delta {
-            domains,
-            depends_on,
-            retire,
-            findings,
-        } = other;
-        for one in domains {
-            match self.domains.iter_mut().find(|d| d.domain == one.domain) {
-                Some(same) => {
-                    same.purpose = same.purpose.take().or(one.purpose);
-                    same.operations.extend(one.operations);
-                }
-                None => self.domains.push(one),
-            }
-        }
-        for id in depends_on {
-            if !self.depends_on.contains(&id) {
-                self.depends_on.push(id);
-            }
-        }
-        self.retire |= retire;
-        self.findings.extend(findings);
-    }
-}
-
-impl DomainDelta {
-    /// What a caller has to record bases for.
-    pub fn touched(&self) -> Vec<Touched> {
-        let renamed: HashMap<String, &str> = self
-            .operations
-            .iter()
-            .filter_map(|op| Some((words::fold(op.to.as_deref()?), op.name.as_str())))
-            .collect();
-        self.operations
-            .iter()
-            .map(|op| {
-                let old = match op.kind {
-                    OpKind::Modified => renamed.get(&words::fold(&op.name)).copied(),
-                    _ => None,
-                };
-                Touched {
-                    name: old.unwrap_or(&op.name).to_owned(),
-                    kind: op.kind,
-                }
-            })
-            .collect()
-    }
-}
 
 /// Reads one delta file. Never fails: what cannot be read is a finding.
 pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
@@ -152,6 +32,7 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
         notes: Notes::new(file),
         delta: Delta::default(),
         current: None,
+        names: HashMap::new(),
         sections: 0,
     };
     layout.problems(&mut reader.notes);
@@ -180,7 +61,7 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
         );
     }
     for domain in &delta.domains {
-        clashes(domain, &mut notes);
+        domain.clashes(&mut notes);
     }
     delta.findings = notes.list;
     findings::sort(&mut delta.findings);
@@ -193,6 +74,7 @@ struct Reader<'l, 't, 'f> {
     delta: Delta,
     /// The domain that the next section belongs to.
     current: Option<usize>,
+    names: HashMap<String, usize>,
     sections: usize,
 }
 
@@ -233,12 +115,12 @@ impl Reader<'_, '_, '_> {
                 "name the folder of the spec below the folder of specs, as `auth/login`",
             );
         }
-        let at = self
-            .delta
-            .domains
-            .iter()
-            .position(|one| one.domain.as_deref() == Some(name));
-        self.current = Some(at.unwrap_or_else(|| self.open(Some(name.to_owned()))));
+        let at = match self.names.get(name) {
+            Some(at) => *at,
+            None => self.open(Some(name.to_owned())),
+        };
+        self.names.insert(name.to_owned(), at);
+        self.current = Some(at);
     }
 
     fn open(&mut self, domain: Option<String>) -> usize {
@@ -276,13 +158,13 @@ impl Reader<'_, '_, '_> {
                 if let Some(domain) = self.domain() {
                     domain.language = domain.language.or(Some(language));
                 }
-                let before = self.count();
+                let before = (self.count(), self.notes.errors());
                 match kind {
                     OpKind::Added | OpKind::Modified => self.blocks(section, kind),
                     OpKind::Removed => self.removed(section),
                     OpKind::Renamed => self.renamed(section),
                 }
-                if self.count() == before && !section_has_errors(&self.notes, line) {
+                if (self.count(), self.notes.errors()) == before {
                     self.notes.warn(
                         "empty_section",
                         line,
@@ -310,8 +192,11 @@ impl Reader<'_, '_, '_> {
         }
     }
 
+    /// The operations of the domain at hand.
     fn count(&self) -> usize {
-        self.delta.domains.iter().map(|d| d.operations.len()).sum()
+        self.current
+            .and_then(|at| self.delta.domains.get(at))
+            .map_or(0, |domain| domain.operations.len())
     }
 
     fn push(&mut self, op: Operation) {
@@ -348,8 +233,8 @@ impl Reader<'_, '_, '_> {
             let Some(requirement) = model::requirement(self.layout, item) else {
                 continue;
             };
-            let tail = section.items.get(index + 1);
-            if let Some(op) = self.block(item, tail, kind, requirement) {
+            let below = section.items.get(index + 1..).unwrap_or_default();
+            if let Some(op) = self.block(item, below, kind, requirement) {
                 self.push(op);
             }
         }
@@ -390,7 +275,7 @@ impl Reader<'_, '_, '_> {
     fn block(
         &mut self,
         item: &Item,
-        tail: Option<&Item>,
+        below: &[Item],
         kind: OpKind,
         mut requirement: Requirement,
     ) -> Option<Operation> {
@@ -416,13 +301,17 @@ impl Reader<'_, '_, '_> {
         let patch = kind == OpKind::Modified && !plain;
         let mut text = split_gap(self.layout.slice(&item.range)).0.to_owned();
         // A comment behind an added requirement comes along; a rule only parts it from the next.
-        if let Some(tail) = tail.filter(|t| t.heading.is_none() && kind == OpKind::Added) {
+        let notes = below.iter().take_while(|note| note.heading.is_none());
+        if let (OpKind::Added, Some(last)) = (kind, notes.last()) {
+            let whole = item.range.start..last.range.end;
             let blocks = &self.layout.outline.blocks;
+            let first = blocks.partition_point(|(at, _)| *at < item.range.end);
             let rule = blocks
                 .iter()
-                .any(|(at, block)| *block == Block::Rule && tail.range.contains(at));
+                .skip(first)
+                .take_while(|(at, _)| *at < whole.end)
+                .any(|(_, block)| *block == Block::Rule);
             if !rule {
-                let whole = item.range.start..tail.range.end;
                 text = split_gap(self.layout.slice(&whole)).0.to_owned();
             }
         }
@@ -581,13 +470,6 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-fn section_has_errors(notes: &Notes<'_>, line: usize) -> bool {
-    notes
-        .list
-        .iter()
-        .any(|finding| finding.severity == Severity::Error && finding.line >= line)
-}
-
 /// `Domain: PATH`.
 fn domain_heading(title: &str) -> Option<&str> {
     let (word, rest) = title.split_once([':', '：'])?;
@@ -605,55 +487,4 @@ fn position_hint(body: &str) -> Option<(&str, &str)> {
         .or_else(|| first.strip_prefix("**After:**"))?;
     let name = renames::bare_name(name);
     (!name.is_empty()).then_some((name, rest))
-}
-
-/// Operations of one delta that contradict each other.
-fn clashes(domain: &DomainDelta, notes: &mut Notes<'_>) {
-    let mut from: HashMap<String, usize> = HashMap::new();
-    let mut to: HashMap<String, usize> = HashMap::new();
-    let mut named: HashMap<String, (OpKind, usize)> = HashMap::new();
-    let twice = |notes: &mut Notes<'_>, name: &str, first: usize, line: usize| {
-        notes.error(
-            "duplicate_operation",
-            line,
-            format!("`{name}` is named by two operations, on lines {first} and {line}"),
-            "say in one operation what happens to it",
-        );
-    };
-    for op in domain
-        .operations
-        .iter()
-        .filter(|o| o.kind == OpKind::Renamed)
-    {
-        let new = op.to.as_deref().unwrap_or_default();
-        for (map, name) in [(&mut from, op.name.as_str()), (&mut to, new)] {
-            if let Some(first) = map.insert(words::fold(name), op.line) {
-                twice(notes, name, first, op.line);
-            }
-        }
-    }
-    for op in domain
-        .operations
-        .iter()
-        .filter(|o| o.kind != OpKind::Renamed)
-    {
-        let key = words::fold(&op.name);
-        if let Some((_, first)) = named.insert(key.clone(), (op.kind, op.line)) {
-            twice(notes, &op.name, first, op.line);
-            continue;
-        }
-        let (is_from, is_to) = (from.get(&key), to.get(&key));
-        match (op.kind, is_from, is_to) {
-            (OpKind::Added, _, Some(first)) | (OpKind::Removed, Some(first), _) => {
-                twice(notes, &op.name, *first, op.line);
-            }
-            (OpKind::Modified, Some(_), None) => notes.error(
-                "modified_old_name",
-                op.line,
-                format!("`{}` is renamed in this delta", op.name),
-                "modify it under its new name",
-            ),
-            _ => {}
-        }
-    }
 }

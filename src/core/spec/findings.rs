@@ -65,6 +65,7 @@ impl Finding {
 #[derive(Debug)]
 pub(crate) struct Notes<'f> {
     file: &'f str,
+    errors: usize,
     pub(crate) list: Vec<Finding>,
 }
 
@@ -72,8 +73,13 @@ impl<'f> Notes<'f> {
     pub(crate) fn new(file: &'f str) -> Self {
         Notes {
             file,
+            errors: 0,
             list: Vec::new(),
         }
+    }
+
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
     }
 
     pub(crate) fn file(&self) -> &'f str {
@@ -88,6 +94,7 @@ impl<'f> Notes<'f> {
         message: impl Into<String>,
         fix: impl Into<String>,
     ) {
+        self.errors += usize::from(severity == Severity::Error);
         self.list
             .push(Finding::new(severity, id, self.file, line, message, fix));
     }

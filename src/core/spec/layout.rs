@@ -135,6 +135,7 @@ impl<'t> Layout<'t> {
             .first()
             .and_then(|index| headings.get(*index))
             .map_or(end, |h| h.range.start);
+        let intro_end = self.cut_tails(&heading, intro_end, &mut items);
         for (nth, index) in starts.iter().enumerate() {
             let next = starts.get(nth + 1).copied().unwrap_or(headings.len());
             let item_end = headings.get(next).map_or(end, |h| h.range.start);
@@ -159,19 +160,21 @@ impl<'t> Layout<'t> {
         };
         let heading = first.range.clone();
         let title = self.slice(&first.title);
+        let mut notes = Vec::new();
+        let end_of_item = self.cut_tails(&heading, end, &mut notes);
         let Some((name, _)) = words::requirement(title) else {
             items.push(Item {
                 kind: ItemKind::Note,
                 id: None,
-                body: heading.end..end,
+                body: heading.end..end_of_item,
                 children: Vec::new(),
-                range: heading.start..end,
+                range: heading.start..end_of_item,
                 heading: Some(heading),
             });
+            items.append(&mut notes);
             return;
         };
         let name = self.within(&first.title, name);
-        let end_of_item = self.tail(&heading, end);
         let mut children = Vec::new();
         let starts: Vec<&Heading> = headings.iter().skip(1).filter(|h| h.level == 4).collect();
         for (nth, h) in starts.iter().enumerate() {
@@ -200,34 +203,44 @@ impl<'t> Layout<'t> {
             body: body_start..body_end,
             children,
         });
-        if end_of_item < end {
-            items.push(Item {
-                kind: ItemKind::Note,
-                heading: None,
-                id: None,
-                body: end_of_item..end,
-                children: Vec::new(),
-                range: end_of_item..end,
-            });
-        }
+        items.append(&mut notes);
     }
 
-    /// Where the rules and comments behind a requirement begin: they belong to the list, not to it.
-    fn tail(&self, heading: &Range<usize>, end: usize) -> usize {
+    /// Where the rules and comments at the end of `heading..end` begin: each is a note of the list and
+    /// belongs to nothing above it, so that it stays when that goes.
+    fn tails(&self, heading: &Range<usize>, end: usize) -> Vec<usize> {
         let blocks = &self.outline.blocks;
-        let first = blocks.partition_point(|(at, _)| *at <= heading.start);
+        let first = blocks.partition_point(|(at, _)| *at < heading.end);
         let last = blocks.partition_point(|(at, _)| *at < end);
         let inside = blocks.get(first..last).unwrap_or_default();
-        let mut tail = end;
+        let mut tails = Vec::new();
         for (index, (at, block)) in inside.iter().enumerate().rev() {
             let id_line =
                 index == 0 && *block == Block::Comment && self.id(heading.end, end).is_some();
             if !matches!(block, Block::Rule | Block::Comment) || id_line {
                 break;
             }
-            tail = *at;
+            tails.push(*at);
         }
-        tail.max(heading.end)
+        tails.reverse();
+        tails
+    }
+
+    /// Makes a note of each tail; gives where the first of them starts.
+    fn cut_tails(&self, heading: &Range<usize>, end: usize, notes: &mut Vec<Item>) -> usize {
+        let tails = self.tails(heading, end);
+        for (index, at) in tails.iter().enumerate() {
+            let to = tails.get(index + 1).copied().unwrap_or(end);
+            notes.push(Item {
+                kind: ItemKind::Note,
+                heading: None,
+                id: None,
+                body: *at..to,
+                children: Vec::new(),
+                range: *at..to,
+            });
+        }
+        tails.first().copied().unwrap_or(end)
     }
 
     /// `<!-- id: NAME -->`, alone on the first line below the heading.
@@ -354,8 +367,9 @@ mod tests {
         let text = "## Requirements\n\n### Requirement: A\n<!-- id: a-1 -->\nx\n\n---\n<!-- c -->\n\n### Notes\nn\n";
         let layout = Layout::read(text);
         let items = &layout.sections[0].items;
-        assert_eq!(items.len(), 3);
-        assert_eq!(layout.slice(&items[1].range), "---\n<!-- c -->\n\n");
+        assert_eq!(items.len(), 4);
+        assert_eq!(layout.slice(&items[1].range), "---\n");
+        assert_eq!(layout.slice(&items[2].range), "<!-- c -->\n\n");
         assert_eq!(layout.slice(&items[0].id.as_ref().expect("an id").1), "a-1");
         assert_eq!(layout.slice(&items[0].body), "\nx\n\n");
     }

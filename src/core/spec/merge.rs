@@ -4,99 +4,14 @@
 //! byte for byte. Symmetric: the sides swapped give the same text, or the same conflicts with their
 //! sides swapped. Order is the business of `order`, identity that of `matching`.
 
+use super::conflict::{Conflict, ConflictKind, MarkerNames, Merged};
 use super::layout::Layout;
 use super::lines::{Eol, LineMerge, merge_text, merge3, same_content, same_lines, with_eol};
 use super::matching::{self, Renames};
 use super::order::merge_order;
 use super::tree::{Kind, Node};
-use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-/// How the two sides disagree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum ConflictKind {
-    /// Both changed one text.
-    #[serde(rename = "modify/modify")]
-    ModifyModify,
-    /// Ours changed what theirs removed.
-    #[serde(rename = "modify/delete")]
-    ModifyDelete,
-    /// Ours removed what theirs changed.
-    #[serde(rename = "delete/modify")]
-    DeleteModify,
-    /// Both added one name with different texts, or two things came to one name.
-    #[serde(rename = "add/add")]
-    AddAdd,
-    /// Both gave it a new name.
-    #[serde(rename = "rename/rename")]
-    RenameRename,
-}
-
-impl ConflictKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            ConflictKind::ModifyModify => "modify/modify",
-            ConflictKind::ModifyDelete => "modify/delete",
-            ConflictKind::DeleteModify => "delete/modify",
-            ConflictKind::AddAdd => "add/add",
-            ConflictKind::RenameRename => "rename/rename",
-        }
-    }
-
-    /// The kind that the merge with its sides swapped gives.
-    #[must_use]
-    pub fn swapped(self) -> Self {
-        match self {
-            ConflictKind::ModifyDelete => ConflictKind::DeleteModify,
-            ConflictKind::DeleteModify => ConflictKind::ModifyDelete,
-            other => other,
-        }
-    }
-}
-
-/// One place where a person has to choose. A text is empty where a side has none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Conflict {
-    /// Empty when the merge was of bare texts.
-    pub domain: String,
-    /// Absent when the conflict is outside the requirements: see `section`.
-    pub requirement: Option<String>,
-    pub scenario: Option<String>,
-    pub section: String,
-    pub kind: ConflictKind,
-    pub base: String,
-    pub ours: String,
-    pub theirs: String,
-    /// The line in `theirs` (the target); that of the nearest thing around it when it is not there.
-    pub line: usize,
-}
-
-/// The names that stand at conflict markers.
-#[derive(Clone, Copy, Debug)]
-pub struct MarkerNames<'a> {
-    pub base: &'a str,
-    pub ours: &'a str,
-    pub theirs: &'a str,
-}
-
-impl Default for MarkerNames<'_> {
-    fn default() -> Self {
-        MarkerNames {
-            base: "base",
-            ours: "delta",
-            theirs: "target",
-        }
-    }
-}
-
-/// What a merge gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merged {
-    /// The merged spec; with diff3 markers around each conflict when there are any.
-    pub text: String,
-    pub conflicts: Vec<Conflict>,
-}
 
 /// Merges three versions of one spec. An absent version is the empty text.
 pub fn merge_spec(
@@ -256,6 +171,17 @@ impl<'n, 't> Three<'n, 't> {
         self.theirs.or(self.ours).or(self.base)
     }
 
+    /// What decides between neighbours that both sides put at one place; the same for swapped sides.
+    fn rank(&self) -> String {
+        let node = |x: Option<&Node<'t>>| x.map(|n| format!("{}\0{}", n.key, n.raw));
+        let (o, t) = (node(self.ours), node(self.theirs));
+        match (self.key(), o, t) {
+            (Some(key), Some(o), Some(t)) => format!("{key}\0{}", o.min(t)),
+            (_, Some(o), Some(t)) => o.min(t),
+            (_, o, t) => o.or(t).unwrap_or_default(),
+        }
+    }
+
     /// The name after the merge, when the sides agree on one.
     fn key(&self) -> Option<&'n str> {
         let key = |node: Option<&'n Node<'t>>| node.map(|n| n.key.as_str());
@@ -343,10 +269,7 @@ impl Merger<'_> {
             .collect();
         let clashes = clashes(&list, &mut alive);
         let order = merge_order(b.children.len(), &ours_order, &theirs_order, &alive, |id| {
-            list.get(id)
-                .and_then(Three::any)
-                .map(|node| format!("{}\0{}", node.key, node.raw))
-                .unwrap_or_default()
+            list.get(id).map(Three::rank).unwrap_or_default()
         });
         let gap = merge_gap(
             base.filter(|n| !n.children.is_empty())

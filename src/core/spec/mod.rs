@@ -77,6 +77,7 @@
 mod apply;
 mod blocks;
 mod check;
+mod conflict;
 mod delta;
 mod domain;
 mod findings;
@@ -85,6 +86,8 @@ mod lines;
 mod matching;
 mod merge;
 mod model;
+mod operate;
+mod operation;
 mod order;
 mod outline;
 mod renames;
@@ -92,13 +95,15 @@ mod tree;
 mod words;
 
 pub use apply::{Action, Bases, DomainOutcome, PlanOptions, plan_domain};
-pub use delta::{Delta, DomainDelta, Operation, ScenarioOperation, Touched, read_delta};
+pub use conflict::{Conflict, ConflictKind, MarkerNames, Merged};
+pub use delta::read_delta;
 pub use domain::check_domain;
 pub use findings::{Finding, Severity, has_errors};
 pub use layout::has_markers;
 pub use lines::LineMerge;
-pub use merge::{Conflict, ConflictKind, MarkerNames, Merged, merge_spec};
+pub use merge::merge_spec;
 pub use model::{
     Passage, Requirement, Scenario, Span, Spec, Step, purpose_of_proposal, read_spec, utf8,
 };
+pub use operation::{Delta, DomainDelta, Operation, ScenarioOperation, Touched};
 pub use words::{Language, Level, OpKind, StepWord, fold};

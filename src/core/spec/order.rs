@@ -3,6 +3,8 @@
 //!
 //! Symmetric in the two sides, and never a conflict: no text is lost by a wrong order.
 
+use std::collections::HashSet;
+
 /// Merges two orders. `0..base` are the base's siblings in their order, larger numbers are additions;
 /// `alive` tells what is left, `key` decides between neighbours that the sides added at one place.
 pub(crate) fn merge_order(
@@ -55,7 +57,7 @@ pub(crate) fn merge_order(
         if let Some(id) = gap.checked_sub(1).and_then(|index| skeleton.get(index)) {
             out.push(*id);
         }
-        zip(a, b, total, &key, &mut out);
+        zip(a, b, &key, &mut out);
     }
     out
 }
@@ -115,42 +117,27 @@ fn longest_increasing(list: &[usize]) -> Vec<usize> {
 }
 
 /// Merges two chains: each keeps its own order, what both have stands once.
-fn zip(
-    a: &[usize],
-    b: &[usize],
-    total: usize,
-    key: &impl Fn(usize) -> String,
-    out: &mut Vec<usize>,
-) {
+fn zip(a: &[usize], b: &[usize], key: &impl Fn(usize) -> String, out: &mut Vec<usize>) {
     if a.is_empty() || b.is_empty() || a == b {
         out.extend(if a.is_empty() { b } else { a });
         return;
     }
-    let member = |list: &[usize]| {
-        let mut set = vec![false; total];
-        for id in list {
-            if let Some(slot) = set.get_mut(*id) {
-                *slot = true;
-            }
-        }
-        set
-    };
-    let (in_a, in_b) = (member(a), member(b));
-    let has = |set: &[bool], id: usize| set.get(id).copied().unwrap_or(false);
-    let mut done = vec![false; total];
+    let (in_a, in_b): (HashSet<usize>, HashSet<usize>) =
+        (a.iter().copied().collect(), b.iter().copied().collect());
+    let mut done: HashSet<usize> = HashSet::new();
     let (mut i, mut j) = (0, 0);
     loop {
-        while a.get(i).is_some_and(|id| has(&done, *id)) {
+        while a.get(i).is_some_and(|id| done.contains(id)) {
             i += 1;
         }
-        while b.get(j).is_some_and(|id| has(&done, *id)) {
+        while b.get(j).is_some_and(|id| done.contains(id)) {
             j += 1;
         }
         let id = match (a.get(i).copied(), b.get(j).copied()) {
             (None, None) => break,
             (Some(x), None) => x,
             (None, Some(y)) => y,
-            (Some(x), Some(y)) => match (has(&in_b, x), has(&in_a, y)) {
+            (Some(x), Some(y)) => match (in_b.contains(&x), in_a.contains(&y)) {
                 // What only one side has goes before what both have.
                 (true, false) => y,
                 (false, true) => x,
@@ -158,9 +145,7 @@ fn zip(
                 _ => y,
             },
         };
-        if let Some(slot) = done.get_mut(id) {
-            *slot = true;
-        }
+        done.insert(id);
         out.push(id);
     }
 }

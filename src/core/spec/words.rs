@@ -187,6 +187,9 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     let mut best: Option<(usize, &str)> = None;
     for candidate in names.into_iter().take(2_000) {
         let other: Vec<char> = fold(candidate).to_lowercase().chars().take(200).collect();
+        if wanted.len().abs_diff(other.len()) * 3 > wanted.len().max(other.len()) {
+            continue;
+        }
         let distance = distance(&wanted, &other);
         if distance * 3 <= wanted.len().max(other.len()) && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));

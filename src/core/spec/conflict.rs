@@ -1,0 +1,88 @@
+//! What the sides of a merge disagree about, as data: kind, place, the three texts.
+
+use serde::Serialize;
+
+/// How the two sides disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum ConflictKind {
+    /// Both changed one text.
+    #[serde(rename = "modify/modify")]
+    ModifyModify,
+    /// Ours changed what theirs removed.
+    #[serde(rename = "modify/delete")]
+    ModifyDelete,
+    /// Ours removed what theirs changed.
+    #[serde(rename = "delete/modify")]
+    DeleteModify,
+    /// Both added one name with different texts, or two things came to one name.
+    #[serde(rename = "add/add")]
+    AddAdd,
+    /// Both gave it a new name.
+    #[serde(rename = "rename/rename")]
+    RenameRename,
+}
+
+impl ConflictKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            ConflictKind::ModifyModify => "modify/modify",
+            ConflictKind::ModifyDelete => "modify/delete",
+            ConflictKind::DeleteModify => "delete/modify",
+            ConflictKind::AddAdd => "add/add",
+            ConflictKind::RenameRename => "rename/rename",
+        }
+    }
+
+    /// The kind that the merge with its sides swapped gives.
+    #[must_use]
+    pub fn swapped(self) -> Self {
+        match self {
+            ConflictKind::ModifyDelete => ConflictKind::DeleteModify,
+            ConflictKind::DeleteModify => ConflictKind::ModifyDelete,
+            other => other,
+        }
+    }
+}
+
+/// One place where a person has to choose. A text is empty where a side has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conflict {
+    /// Empty when the merge was of bare texts.
+    pub domain: String,
+    /// Absent when the conflict is outside the requirements: see `section`.
+    pub requirement: Option<String>,
+    pub scenario: Option<String>,
+    pub section: String,
+    pub kind: ConflictKind,
+    pub base: String,
+    pub ours: String,
+    pub theirs: String,
+    /// The line in `theirs` (the target); that of the nearest thing around it when it is not there.
+    pub line: usize,
+}
+
+/// The names that stand at conflict markers.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkerNames<'a> {
+    pub base: &'a str,
+    pub ours: &'a str,
+    pub theirs: &'a str,
+}
+
+impl Default for MarkerNames<'_> {
+    fn default() -> Self {
+        MarkerNames {
+            base: "base",
+            ours: "delta",
+            theirs: "target",
+        }
+    }
+}
+
+/// What a merge gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The merged spec; with diff3 markers around each conflict when there are any.
+    pub text: String,
+    pub conflicts: Vec<Conflict>,
+}

@@ -1,0 +1,478 @@
+//! The operations of a delta on the tree of a base: which requirement goes, stays, changes or comes.
+//!
+//! What becomes of one block is the business of `blocks`; whether the result may be merged, of `apply`.
+
+use super::blocks::{self, MOST_HINTS};
+use super::findings::Notes;
+use super::lines::{Eol, same_content, with_eol};
+use super::operation::{DomainDelta, Operation};
+use super::tree::{Kind, Node};
+use super::words::{self, OpKind};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+/// Puts the recorded version of one requirement into the base.
+pub(crate) fn graft<'t>(base: &mut Node<'t>, name: &str, from: &Node<'t>) {
+    let find = |root: &Node<'t>| {
+        root.requirements()
+            .find(|(_, _, node)| node.key == name)
+            .map(|(section, at, node)| (section, at, node.clone()))
+    };
+    let source = find(from);
+    match (find(base), source) {
+        (Some((section, at, _)), Some((_, _, mut node))) => {
+            if let Some(slot) = base
+                .children
+                .get_mut(section)
+                .and_then(|s| s.children.get_mut(at))
+            {
+                node.gap = slot.gap.clone();
+                *slot = node;
+            }
+        }
+        (Some((section, at, _)), None) => {
+            if let Some(section) = base.children.get_mut(section) {
+                section.children.remove(at);
+            }
+        }
+        (None, Some((section, at, mut node))) => {
+            node.gap = Cow::Borrowed("");
+            let before = from
+                .children
+                .get(section)
+                .and_then(|s| s.children.get(..at))
+                .and_then(|list| list.iter().rev().find(|n| n.kind == Kind::Requirement))
+                .map(|n| n.key.clone());
+            let at = requirements_section(base, Eol::Lf);
+            if let Some(section) = base.children.get_mut(at) {
+                let place = before.and_then(|key| {
+                    section
+                        .children
+                        .iter()
+                        .position(|n| n.kind == Kind::Requirement && n.key == key)
+                });
+                let place = place.or_else(|| last_requirement(section));
+                section.insert_after(place, node, "\n\n");
+            }
+        }
+        (None, None) => {}
+    }
+}
+
+/// Brings the texts of a tree in line with its parts.
+pub(crate) fn refresh_sections(root: &mut Node<'_>) {
+    for section in &mut root.children {
+        if section.kind == Kind::Requirements {
+            section.refresh();
+        }
+    }
+    root.refresh();
+}
+
+/// Behind which child an addition goes: the last requirement, else whatever is there.
+fn last_requirement(section: &Node<'_>) -> Option<usize> {
+    section
+        .children
+        .iter()
+        .rposition(|node| node.kind == Kind::Requirement)
+        .or_else(|| section.children.len().checked_sub(1))
+}
+
+/// The place of the section of requirements; made behind the purpose when there is none.
+fn requirements_section(root: &mut Node<'_>, eol: Eol) -> usize {
+    if let Some(at) = root
+        .children
+        .iter()
+        .position(|c| c.kind == Kind::Requirements)
+    {
+        return at;
+    }
+    let place = root
+        .children
+        .iter()
+        .position(|c| c.kind == Kind::Purpose)
+        .or_else(|| root.children.len().checked_sub(1));
+    let node = Node::new(Kind::Requirements, "Requirements", "## Requirements");
+    root.insert_after(place, node, blocks::blank(eol));
+    place.map_or(0, |at| at + 1)
+}
+
+/// Carries out the operations of one domain.
+pub(crate) struct Hand<'d> {
+    pub(crate) domain: &'d str,
+    pub(crate) delta: &'d DomainDelta,
+    /// The line ending of the spec.
+    pub(crate) eol: Eol,
+    pub(crate) notes: Notes<'d>,
+}
+
+/// What becomes of one requirement of the base.
+#[derive(Default)]
+struct Fate<'d> {
+    rename: Option<&'d str>,
+    modify: Option<&'d Operation>,
+    gone: bool,
+}
+
+impl<'d> Hand<'d> {
+    /// A spec that did not exist before.
+    pub(crate) fn create(&mut self, root: &mut Node<'_>, fallback: Option<&str>) {
+        let blank = blocks::blank(self.eol);
+        let chinese = self.delta.language == Some(words::Language::Chinese);
+        let given = self.delta.purpose.as_ref().map(|p| p.text.as_str());
+        let Some(purpose) = given.or(fallback).map(str::trim).filter(|p| !p.is_empty()) else {
+            self.notes.error(
+                "no_purpose",
+                1,
+                format!("the domain `{}` is new and has no purpose", self.domain),
+                "add `## Purpose` to the delta",
+            );
+            return;
+        };
+        let title = format!("{} Specification", self.domain);
+        let mut head = Node::new(Kind::Section, title.clone(), format!("# {title}"));
+        head.gap = Cow::Borrowed(blank);
+        let heading = if chinese { "目的" } else { "Purpose" };
+        let mut section = Node::new(Kind::Purpose, heading, format!("## {heading}"));
+        section.head_gap = Cow::Borrowed(if self.eol == Eol::Crlf { "\r\n" } else { "\n" });
+        section
+            .children
+            .push(Node::new(Kind::Body, "", with_eol(purpose, self.eol)));
+        section.gap = Cow::Borrowed(blank);
+        section.refresh();
+        let heading = if chinese { "需求" } else { "Requirements" };
+        let list = Node::new(Kind::Requirements, heading, format!("## {heading}"));
+        root.children = vec![head, section, list];
+        root.gap = Cow::Borrowed("\n");
+        self.operate(root);
+    }
+
+    pub(crate) fn apply(&mut self, root: &mut Node<'_>, known: bool) {
+        if let Some(purpose) = &self.delta.purpose {
+            self.purpose(root, &purpose.text);
+        }
+        if !known {
+            // The spec came into being after the delta: only its list is ours to add to.
+            requirements_section(root, self.eol);
+        }
+        self.operate(root);
+    }
+
+    fn purpose(&mut self, root: &mut Node<'_>, text: &str) {
+        let blank = blocks::blank(self.eol);
+        let at = match root.children.iter().position(|c| c.kind == Kind::Purpose) {
+            Some(at) => at,
+            None => {
+                let before = root
+                    .children
+                    .iter()
+                    .position(|c| c.kind == Kind::Requirements);
+                let place = match before {
+                    Some(at) => at.checked_sub(1),
+                    None => root.children.len().checked_sub(1),
+                };
+                let node = Node::new(Kind::Purpose, "Purpose", "## Purpose");
+                root.insert_after(place, node, blank);
+                place.map_or(0, |at| at + 1)
+            }
+        };
+        let text = with_eol(text, self.eol);
+        let eol = self.eol.bytes();
+        if let Some(section) = root.children.get_mut(at) {
+            match section.children.iter_mut().find(|c| c.kind == Kind::Body) {
+                Some(body) if same_content(&body.raw, &text) => {}
+                Some(body) => {
+                    body.head = Cow::Owned(text);
+                    body.refresh();
+                }
+                None => section.insert_after(None, Node::new(Kind::Body, "", text), eol),
+            }
+            section.refresh();
+        }
+    }
+
+    fn operate(&mut self, root: &mut Node<'_>) {
+        let places: Vec<(usize, usize, String, Option<String>)> = root
+            .requirements()
+            .map(|(s, at, n)| (s, at, n.key.clone(), n.id.as_deref().map(str::to_owned)))
+            .collect();
+        let names: Vec<String> = root
+            .requirements()
+            .map(|(_, _, n)| n.name.to_string())
+            .collect();
+        let mut by_name: HashMap<&str, (usize, usize)> = HashMap::new();
+        let mut by_id: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (section, at, key, id) in &places {
+            by_name.entry(key).or_insert((*section, *at));
+            if let Some(id) = id {
+                by_id.insert(id, (*section, *at));
+            }
+        }
+        let mut fates: HashMap<(usize, usize), Fate<'d>> = HashMap::new();
+        let delta = self.delta;
+        let of = |kind: OpKind| delta.operations.iter().filter(move |op| op.kind == kind);
+        let mut new_names: HashMap<String, (usize, usize)> = HashMap::new();
+        let mut freed: HashSet<(usize, usize)> = HashSet::new();
+        for op in of(OpKind::Renamed) {
+            let to = op.to.as_deref().unwrap_or_default();
+            match by_name.get(words::fold(&op.name).as_str()) {
+                Some(place) => {
+                    fates.entry(*place).or_default().rename = Some(to);
+                    new_names.insert(words::fold(to), *place);
+                    freed.insert(*place);
+                }
+                None if by_name.contains_key(words::fold(to).as_str()) => self.notes.warn(
+                    "rename_done",
+                    op.line,
+                    format!(
+                        "`{}` is not there and `{to}` is: the rename is done",
+                        op.name
+                    ),
+                    "delete the entry, or record the base again",
+                ),
+                None => self.missing(op, &names),
+            }
+        }
+        for op in of(OpKind::Removed) {
+            match by_name.get(words::fold(&op.name).as_str()) {
+                Some(place) => {
+                    fates.entry(*place).or_default().gone = true;
+                    freed.insert(*place);
+                }
+                None => self.missing(op, &names),
+            }
+        }
+        for op in of(OpKind::Renamed) {
+            let to = op.to.as_deref().unwrap_or_default();
+            let key = words::fold(to);
+            let from = words::fold(&op.name);
+            if let (Some(place), true) = (
+                by_name.get(key.as_str()),
+                by_name.contains_key(from.as_str()),
+            ) && !freed.contains(place)
+                && from != key
+            {
+                self.exists(op, to);
+            }
+        }
+        for op in of(OpKind::Modified) {
+            let key = words::fold(&op.name);
+            let id = op.requirement.as_ref().and_then(|r| r.id.as_deref());
+            let place = id
+                .and_then(|id| by_id.get(id))
+                .or_else(|| new_names.get(&key))
+                .or_else(|| by_name.get(key.as_str()).filter(|p| !freed.contains(*p)));
+            match place {
+                Some(place) => fates.entry(*place).or_default().modify = Some(op),
+                None => self.missing(op, &names),
+            }
+        }
+        let mut added: Vec<&Operation> = Vec::new();
+        for op in of(OpKind::Added) {
+            let place = by_name.get(words::fold(&op.name).as_str());
+            match place.filter(|place| !freed.contains(*place)) {
+                Some((section, at)) => {
+                    let old = root
+                        .children
+                        .get(*section)
+                        .and_then(|s| s.children.get(*at));
+                    let new = blocks::nodes(op, Eol::Lf);
+                    let same = old
+                        .zip(new.first())
+                        .is_some_and(|(old, new)| same_content(below(&old.raw), below(&new.raw)));
+                    if !same {
+                        self.exists(op, &op.name);
+                    }
+                }
+                None => added.push(op),
+            }
+        }
+        self.rebuild(root, &fates);
+        self.add(root, &added);
+        refresh_sections(root);
+    }
+
+    fn rebuild(&mut self, root: &mut Node<'_>, fates: &HashMap<(usize, usize), Fate<'d>>) {
+        let eol = self.eol;
+        for (number, section) in root.children.iter_mut().enumerate() {
+            if section.kind != Kind::Requirements {
+                continue;
+            }
+            section.explicit = true;
+            let mut kept = Vec::with_capacity(section.children.len());
+            for (at, mut node) in std::mem::take(&mut section.children)
+                .into_iter()
+                .enumerate()
+            {
+                let fate = fates.get(&(number, at));
+                if fate.is_some_and(|fate| fate.gone) {
+                    continue;
+                }
+                if let Some(name) = fate.and_then(|fate| fate.rename) {
+                    blocks::rename(&mut node, name);
+                }
+                if let Some(op) = fate.and_then(|fate| fate.modify) {
+                    let gap = node.gap.clone();
+                    node = blocks::modify(&node, op, eol, &mut self.notes);
+                    node.gap = gap;
+                }
+                node.origin = Some(at);
+                kept.push(node);
+            }
+            section.children = kept;
+        }
+    }
+
+    /// Puts the additions in their places, in one pass over each section.
+    fn add(&mut self, root: &mut Node<'_>, added: &[&Operation]) {
+        if added.is_empty() {
+            return;
+        }
+        let blank = blocks::blank(self.eol);
+        let first = requirements_section(root, self.eol);
+        let last = root
+            .requirements()
+            .map(|(section, _, _)| section)
+            .last()
+            .unwrap_or(first);
+        // Those that name an anchor, by its name; an addition can be the anchor of another.
+        let mut anchored: HashMap<String, Vec<&Operation>> = HashMap::new();
+        let mut known: HashSet<String> =
+            root.requirements().map(|(_, _, n)| n.key.clone()).collect();
+        known.extend(added.iter().map(|op| words::fold(&op.name)));
+        let mut loose: Vec<&Operation> = Vec::new();
+        for op in added {
+            match op.after.as_deref().map(words::fold) {
+                Some(key) if known.contains(&key) => anchored.entry(key).or_default().push(op),
+                Some(_) => {
+                    self.no_anchor(op);
+                    loose.push(op);
+                }
+                None => loose.push(op),
+            }
+        }
+        for (number, section) in root.children.iter_mut().enumerate() {
+            if section.kind != Kind::Requirements {
+                continue;
+            }
+            section.explicit = true;
+            let usual = section
+                .children
+                .iter()
+                .map(|child| child.gap.clone())
+                .rfind(|gap| gap.contains('\n'))
+                .unwrap_or(Cow::Borrowed(blank));
+            let end = (number == last)
+                .then(|| last_requirement(section))
+                .flatten();
+            let mut out = Vec::with_capacity(section.children.len());
+            let mut late = if number == last {
+                std::mem::take(&mut loose)
+            } else {
+                Vec::new()
+            };
+            for (at, node) in std::mem::take(&mut section.children)
+                .into_iter()
+                .enumerate()
+            {
+                let key = (node.kind == Kind::Requirement).then(|| node.key.clone());
+                out.push(node);
+                if let Some(of_key) = key.and_then(|key| anchored.remove(&key)) {
+                    self.put(of_key, &mut anchored, &mut out);
+                }
+                if end == Some(at) {
+                    self.put(std::mem::take(&mut late), &mut anchored, &mut out);
+                }
+            }
+            self.put(late, &mut anchored, &mut out);
+            if number == last && !anchored.is_empty() {
+                // Anchors that wait for each other.
+                let mut rest: Vec<&Operation> = anchored.drain().flat_map(|(_, ops)| ops).collect();
+                rest.sort_by_key(|op| op.line);
+                rest.iter().for_each(|op| self.no_anchor(op));
+                self.put(rest, &mut anchored, &mut out);
+            }
+            let count = out.len();
+            for node in out.iter_mut().take(count.saturating_sub(1)) {
+                if !node.gap.contains('\n') {
+                    node.gap = usual.clone();
+                }
+            }
+            if count > 0 && section.head_gap.is_empty() {
+                section.head_gap = Cow::Borrowed(blank);
+            }
+            section.children = out;
+        }
+    }
+
+    fn no_anchor(&mut self, op: &Operation) {
+        self.notes.warn(
+            "missing_anchor",
+            op.line,
+            format!(
+                "there is no requirement `{}` to stand after",
+                op.after.as_deref().unwrap_or_default()
+            ),
+            "name one that there is; without it the requirement goes to the end",
+        );
+    }
+
+    /// Writes additions, and behind each those that are anchored to it.
+    fn put<'o>(
+        &self,
+        mut open: Vec<&'o Operation>,
+        anchored: &mut HashMap<String, Vec<&'o Operation>>,
+        out: &mut Vec<Node<'_>>,
+    ) {
+        open.reverse();
+        while let Some(op) = open.pop() {
+            for mut node in blocks::nodes(op, self.eol) {
+                node.gap = Cow::Borrowed("");
+                out.push(node);
+            }
+            if let Some(below) = anchored.remove(&words::fold(&op.name)) {
+                open.extend(below.into_iter().rev());
+            }
+        }
+    }
+
+    fn missing(&mut self, op: &Operation, names: &[String]) {
+        let near = (self.notes.errors() < MOST_HINTS)
+            .then(|| words::nearest(&op.name, names.iter().map(String::as_str)))
+            .flatten();
+        self.notes.error(
+            "missing_requirement",
+            op.line,
+            format!(
+                "{} names `{}`, which the spec `{}` it was written against does not have",
+                op.kind.word(),
+                op.name,
+                self.domain
+            ),
+            match near {
+                Some(near) => format!("the nearest is `{near}`"),
+                None => {
+                    "add it with `## ADDED Requirements`, or archive the change that adds it first"
+                        .to_owned()
+                }
+            },
+        );
+    }
+
+    fn exists(&mut self, op: &Operation, name: &str) {
+        self.notes.error(
+            "requirement_exists",
+            op.line,
+            format!(
+                "the spec `{}` has a requirement `{name}` already",
+                self.domain
+            ),
+            "put it below `## MODIFIED Requirements`, or choose another name",
+        );
+    }
+}
+
+/// A block without its first line.
+fn below(raw: &str) -> &str {
+    raw.split_once('\n').map_or("", |(_, rest)| rest)
+}

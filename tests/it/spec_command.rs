@@ -1,0 +1,367 @@
+//! `git loopx spec` as a program: exit codes, files, all or nothing; and the grammar of deltas end to end.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SPEC: &str = "# demo Specification\n\n## Purpose\nWhat it is for.\n\n## Requirements\n\n\
+### Requirement: Login\nThe system SHALL let a known user log in.\n\n\
+#### Scenario: Good\n- **WHEN** the password is right\n- **THEN** the user is in\n\n\
+#### Scenario: Bad\n- **WHEN** the password is wrong\n- **THEN** the user is out\n\n\
+### Requirement: Logout\n<!-- id: logout -->\nThe system SHALL let a user log out.\n\n\
+#### Scenario: Out\n- **WHEN** the user leaves\n- **THEN** the session ends\n";
+
+fn loopx(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_git-loopx"))
+        .current_dir(dir)
+        .env_clear()
+        .args(args)
+        .output()
+        .expect("run git-loopx")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+/// A folder with `specs/demo/spec.md` and `delta.md`.
+fn sandbox(delta: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::create_dir_all(dir.path().join("specs/demo")).expect("a folder");
+    fs::write(dir.path().join("specs/demo/spec.md"), SPEC).expect("write");
+    fs::write(dir.path().join("delta.md"), delta).expect("write");
+    dir
+}
+
+fn spec(dir: &tempfile::TempDir) -> String {
+    fs::read_to_string(dir.path().join("specs/demo/spec.md")).expect("read")
+}
+
+/// Applies a delta of the domain `demo` and gives the spec after it.
+fn applied(delta: &str) -> String {
+    let dir = sandbox(&format!("# Domain: demo\n\n{delta}"));
+    let output = loopx(
+        dir.path(),
+        &["spec", "apply", "delta.md", "--specs", "specs"],
+    );
+    assert_eq!(
+        code(&output),
+        0,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    spec(&dir)
+}
+
+/// Applies a delta that is refused and gives what was said.
+fn refused(delta: &str) -> String {
+    let dir = sandbox(delta);
+    let output = loopx(
+        dir.path(),
+        &["spec", "apply", "delta.md", "--specs", "specs"],
+    );
+    assert_eq!(
+        code(&output),
+        1,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(spec(&dir), SPEC);
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+#[test]
+fn a_patch_leaves_what_it_does_not_name() {
+    let text = applied(
+        "## MODIFIED Requirements\n\n### Requirement: Login\n\n\
+         #### ADDED Scenario: Slow\n- **WHEN** it takes long\n- **THEN** a bar is shown\n\n\
+         #### RENAMED Scenario: Bad -> Wrong password\n",
+    );
+    let new = "#### Scenario: Wrong password\n- **WHEN** the password is wrong\n\
+               - **THEN** the user is out\n\n#### Scenario: Slow\n- **WHEN** it takes long\n\
+               - **THEN** a bar is shown\n";
+    let old = "#### Scenario: Bad\n- **WHEN** the password is wrong\n- **THEN** the user is out\n";
+    assert_eq!(text, SPEC.replace(old, new));
+}
+
+#[test]
+fn a_patch_modifies_removes_and_rewrites_the_text() {
+    let text = applied(
+        "## MODIFIED Requirements\n\n### Requirement: Login\nThe system MUST check.\n\n\
+         #### MODIFIED Scenario: Good\n- **WHEN** the key is right\n- **THEN** the user is in\n\n\
+         #### REMOVED Scenario: Bad\n",
+    );
+    assert!(text.contains(
+        "### Requirement: Login\nThe system MUST check.\n\n#### Scenario: Good\n\
+         - **WHEN** the key is right\n- **THEN** the user is in\n\n### Requirement: Logout\n"
+    ));
+}
+
+#[test]
+fn scenarios_swap_their_names() {
+    let text = applied(
+        "## MODIFIED Requirements\n\n### Requirement: Login\n\n\
+         #### RENAMED Scenario: Good -> Bad\n\n#### RENAMED Scenario: Bad -> Good\n",
+    );
+    assert!(text.contains("#### Scenario: Bad\n- **WHEN** the password is right"));
+    assert!(text.contains("#### Scenario: Good\n- **WHEN** the password is wrong"));
+}
+
+#[test]
+fn a_text_alone_keeps_the_scenarios() {
+    let text = applied("## MODIFIED Requirements\n\n### Requirement: Login\nIt MUST be quick.\n");
+    let old = "The system SHALL let a known user log in.";
+    assert_eq!(text, SPEC.replace(old, "It MUST be quick."));
+}
+
+#[test]
+fn an_addition_stands_where_it_wants() {
+    let block = "The system SHALL reset.\n\n#### Scenario: R\n- **THEN** it is reset\n";
+    let text = applied(&format!(
+        "## ADDED Requirements\n\n### Requirement: Reset\nAfter: Login\n{block}\n\
+         ### Requirement: Last\n{block}"
+    ));
+    let at = |name: &str| text.find(name).expect("there");
+    assert!(at("Login") < at("Reset") && at("Reset") < at("Logout") && at("Logout") < at("Last"));
+    assert!(!text.contains("After:"), "{text}");
+    assert!(text.ends_with("- **THEN** it is reset\n"), "{text}");
+}
+
+#[test]
+fn an_id_is_the_identity_and_survives_a_rename() {
+    let text = applied(
+        "## RENAMED Requirements\n\n- FROM: `### Requirement: Logout`\n- TO: `Leave`\n\n\
+         ## MODIFIED Requirements\n\n### Requirement: Leave\nThe system SHALL let go.\n",
+    );
+    let new = "### Requirement: Leave\n<!-- id: logout -->\nThe system SHALL let go.\n";
+    let old =
+        "### Requirement: Logout\n<!-- id: logout -->\nThe system SHALL let a user log out.\n";
+    assert_eq!(text, SPEC.replace(old, new));
+}
+
+#[test]
+fn a_purpose_is_part_of_the_delta() {
+    let text = applied("## Purpose\n\nSomething else.\n");
+    assert_eq!(text, SPEC.replace("What it is for.", "Something else."));
+}
+
+#[test]
+fn one_file_has_several_domains_all_or_none() {
+    let new = "## Purpose\nNew.\n\n## ADDED Requirements\n\n### Requirement: N\nIt SHALL n.\n\n\
+               #### Scenario: S\n- **THEN** n\n";
+    let bad = "## REMOVED Requirements\n\n### Requirement: Logn\n";
+    let delta = format!("# Domain: a/b\n\n{new}\n# Domain: demo\n\n{bad}");
+    let said = refused(&delta);
+    assert!(said.contains("missing_requirement") && said.contains("the nearest is `Login`"));
+    let dir = sandbox(&delta.replace("Logn", "Login"));
+    let args = ["spec", "apply", "delta.md", "--specs", "specs", "--json"];
+    let output = loopx(dir.path(), &args);
+    assert_eq!(code(&output), 0);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["domains"][0]["action"], "create");
+    let text = fs::read_to_string(dir.path().join("specs/a/b/spec.md")).expect("read");
+    assert_eq!(
+        text,
+        "# a/b Specification\n\n## Purpose\nNew.\n\n## Requirements\n\n\
+         ### Requirement: N\nIt SHALL n.\n\n#### Scenario: S\n- **THEN** n\n"
+    );
+}
+
+#[test]
+fn front_matter_names_a_single_domain() {
+    let delta = "---\ndomain: demo\ndepends_on: [other]\n---\n# Any title\n\n\
+                 ## REMOVED Requirements\n\n- `### Requirement: Login`\n";
+    let dir = sandbox(delta);
+    let output = loopx(
+        dir.path(),
+        &["spec", "apply", "delta.md", "--specs", "specs"],
+    );
+    assert_eq!(code(&output), 0);
+    assert!(!spec(&dir).contains("### Requirement: Login\n"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    for (delta, id) in [
+        (
+            "# Domain: ../x\n## REMOVED Requirements\n### Requirement: A\n",
+            "bad_domain delta.md:1:",
+        ),
+        (
+            "## REMOVED Requirements\n### Requirement: Login\n",
+            "no_domain delta.md:1:",
+        ),
+        (
+            "# Domain: demo\n## MODIFIED Requirements\n### Requirement: Login\nx SHALL\n\n\
+          #### Scenario: Good\n- **THEN** x\n\n#### ADDED Scenario: C\n- **THEN** x\n",
+            "mixed_scenarios delta.md:9:",
+        ),
+        (
+            "# Domain: demo\n## MODIFIED Requirements\n### Requirement: Login\n#### REMOVED Scenario: Godo\n",
+            "missing_scenario delta.md:3:",
+        ),
+        (
+            "# Domain: demo\n## RENAMED Requirements\n- FROM: Login\n- TO: Logout\n",
+            "requirement_exists delta.md:3:",
+        ),
+        (
+            "# Domain: demo\n## RENAMED Requirements\n- FROM: Login\n",
+            "rename_unpaired delta.md:3:",
+        ),
+        (
+            "# Domain: demo\n## REMOVED Requirements\n### Requirement: Login\n\n\
+          ## MODIFIED Requirements\n### Requirement: Login\nx MUST\n",
+            "duplicate_operation delta.md:6:",
+        ),
+        (
+            "# Domain: demo\n## ADDED Requirements\n### Requirement: Login\nOther MUST.\n\n\
+          #### Scenario: G\n- **THEN** x\n",
+            "requirement_exists delta.md:3:",
+        ),
+    ] {
+        let said = refused(delta);
+        let id = id.replace(
+            "missing_scenario delta.md:3:",
+            "missing_scenario delta.md:4:",
+        );
+        assert!(said.contains(&id), "{id}\n{said}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_text_are_refused() {
+    let dir = sandbox("");
+    fs::write(dir.path().join("delta.md"), b"# Domain: demo\n\xff\n").expect("write");
+    let output = loopx(
+        dir.path(),
+        &["spec", "apply", "delta.md", "--specs", "specs"],
+    );
+    assert_eq!(code(&output), 1);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("not_utf8 delta.md:2:"), "{said}");
+}
+
+#[test]
+fn a_conflict_exits_with_3_and_writes_only_what_was_asked() {
+    let delta =
+        "# Domain: demo\n## MODIFIED Requirements\n### Requirement: Login\nIt MUST be quick.\n";
+    let dir = sandbox(delta);
+    let base = dir.path().join("base/demo");
+    fs::create_dir_all(&base).expect("a folder");
+    fs::write(base.join("spec.md"), SPEC).expect("write");
+    let now = SPEC.replace("let a known user log in", "ask twice");
+    fs::write(dir.path().join("specs/demo/spec.md"), &now).expect("write");
+    let args = [
+        "spec",
+        "apply",
+        "delta.md",
+        "--specs",
+        "specs",
+        "--base",
+        "base",
+        "--conflicts",
+        "c.md",
+    ];
+    let output = loopx(dir.path(), &args);
+    assert_eq!(code(&output), 3);
+    assert_eq!(spec(&dir), now);
+    let text = fs::read_to_string(dir.path().join("c.md")).expect("read");
+    assert!(text.contains(
+        "<<<<<<< delta\nIt MUST be quick.\n||||||| base\nThe system SHALL let a known user log in.\n\
+         =======\nThe system SHALL ask twice.\n>>>>>>> target\n"
+    ));
+}
+
+#[test]
+fn a_dry_run_shows_and_does_not_write() {
+    let dir = sandbox("# Domain: demo\n## REMOVED Requirements\n### Requirement: Login\n");
+    let args = ["spec", "apply", "delta.md", "--specs", "specs", "--dry-run"];
+    let output = loopx(dir.path(), &args);
+    assert_eq!(code(&output), 0);
+    assert_eq!(spec(&dir), SPEC);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("--- a/demo/spec.md") && said.contains("-### Requirement: Login"));
+}
+
+#[test]
+fn the_last_requirement_takes_the_spec_with_it_when_that_is_said() {
+    let delta = "# Domain: demo\n## REMOVED Requirements\n### Requirement: Login\n### Requirement: Logout\n";
+    assert!(refused(delta).contains("last_requirement"));
+    let dir = sandbox(&format!("---\nretire: true\n---\n{delta}"));
+    let output = loopx(
+        dir.path(),
+        &["spec", "apply", "delta.md", "--specs", "specs"],
+    );
+    assert_eq!(code(&output), 0);
+    assert!(!dir.path().join("specs/demo").exists());
+}
+
+#[test]
+fn files_are_merged_by_requirement() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let add = |name: &str| {
+        format!(
+            "{SPEC}\n### Requirement: {name}\nIt SHALL {name}.\n\n#### Scenario: S\n- **THEN** x\n"
+        )
+    };
+    for (file, text) in [
+        ("b.md", SPEC.to_owned()),
+        ("o.md", add("Zeta")),
+        ("t.md", add("Eta")),
+    ] {
+        fs::write(dir.path().join(file), text).expect("write");
+    }
+    let args = ["spec", "merge-file", "b.md", "o.md", "t.md", "-o", "out.md"];
+    let output = loopx(dir.path(), &args);
+    assert_eq!(code(&output), 0, "{output:?}");
+    let text = fs::read_to_string(dir.path().join("out.md")).expect("read");
+    let (eta, zeta) = (
+        text.find("Eta").expect("Eta"),
+        text.find("Zeta").expect("Zeta"),
+    );
+    assert!(eta < zeta && text.starts_with(SPEC));
+    fs::write(
+        dir.path().join("t.md"),
+        add("Zeta").replace("It SHALL", "It MUST"),
+    )
+    .expect("write");
+    let output = loopx(
+        dir.path(),
+        &["spec", "merge-file", "b.md", "o.md", "t.md", "--json"],
+    );
+    assert_eq!(code(&output), 3);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["conflicts"][0]["kind"], "add/add");
+    assert_eq!(json["conflicts"][0]["requirement"], "Zeta");
+}
+
+#[test]
+fn what_is_read_is_shown_and_checked() {
+    let dir = sandbox("# Domain: demo\n## RENAMED Requirements\n- FROM: Login\n- TO: Enter\n");
+    let output = loopx(
+        dir.path(),
+        &["spec", "parse", "specs/demo/spec.md", "--json"],
+    );
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["requirements"][1]["id"], "logout");
+    assert_eq!(
+        json["requirements"][0]["scenarios"][0]["steps"][1]["word"],
+        "then"
+    );
+    let output = loopx(
+        dir.path(),
+        &["spec", "parse", "delta.md", "--delta", "--json"],
+    );
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["domains"][0]["operations"][0]["to"], "Enter");
+    assert_eq!(code(&loopx(dir.path(), &["spec", "validate", "specs"])), 0);
+    fs::write(dir.path().join("bad.md"), "## Requirements\n\n```\n").expect("write");
+    let output = loopx(dir.path(), &["spec", "validate", "bad.md"]);
+    assert_eq!(code(&output), 1);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("bad.md:3: error unclosed_fence:"), "{said}");
+    assert_eq!(
+        code(&loopx(dir.path(), &["spec", "validate", "none.md"])),
+        4
+    );
+}

@@ -1,0 +1,405 @@
+//! Laws of the merge, over random specs and random pairs of edits.
+
+use git_loopx::core::spec::{
+    Action, Bases, Conflict, ConflictKind, DomainOutcome, MarkerNames, Merged, PlanOptions,
+    merge_spec, plan_domain, read_delta, read_spec,
+};
+use git_loopx::git::merge::FileMerge;
+use proptest::prelude::*;
+use std::fmt::Write;
+
+#[derive(Clone, Debug)]
+struct Req {
+    name: String,
+    body: Vec<String>,
+    scenarios: Vec<(String, Vec<String>)>,
+    note: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Edit {
+    Body(usize, usize),
+    Step(usize, usize, usize),
+    Remove(usize),
+    Add(usize, u8),
+    Rename(usize, u8),
+    Move(usize, usize),
+    AddScenario(usize, u8),
+    RemoveScenario(usize, usize),
+    RenameScenario(usize, usize, u8),
+    Purpose,
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let n = 0..6_usize;
+    prop_oneof![
+        (n.clone(), 0..3_usize).prop_map(|(a, b)| Edit::Body(a, b)),
+        (n.clone(), 0..3_usize, 0..3_usize).prop_map(|(a, b, c)| Edit::Step(a, b, c)),
+        n.clone().prop_map(Edit::Remove),
+        (n.clone(), 0..4_u8).prop_map(|(a, b)| Edit::Add(a, b)),
+        (n.clone(), 0..4_u8).prop_map(|(a, b)| Edit::Rename(a, b)),
+        (n.clone(), n.clone()).prop_map(|(a, b)| Edit::Move(a, b)),
+        (n.clone(), 0..3_u8).prop_map(|(a, b)| Edit::AddScenario(a, b)),
+        (n.clone(), 0..3_usize).prop_map(|(a, b)| Edit::RemoveScenario(a, b)),
+        (n, 0..3_usize, 0..3_u8).prop_map(|(a, b, c)| Edit::RenameScenario(a, b, c)),
+        Just(Edit::Purpose),
+    ]
+}
+
+fn base() -> impl Strategy<Value = Vec<Req>> {
+    proptest::collection::vec((1..3_usize, 1..4_usize, any::<bool>()), 0..6).prop_map(|shape| {
+        shape
+            .into_iter()
+            .enumerate()
+            .map(|(r, (lines, scenarios, note))| Req {
+                name: format!("R{r}"),
+                body: (0..lines)
+                    .map(|l| format!("The system SHALL {r}.{l}."))
+                    .collect(),
+                scenarios: (0..scenarios)
+                    .map(|s| {
+                        let steps = ["WHEN", "THEN", "AND"];
+                        let steps = steps.map(|w| format!("- **{w}** {r} {s} {w}"));
+                        (format!("S{s}"), steps.to_vec())
+                    })
+                    .collect(),
+                note,
+            })
+            .collect()
+    })
+}
+
+/// What a side made: its requirements, its purpose.
+type Side = (Vec<Req>, String);
+
+fn change(base: &[Req], edits: &[Edit], who: &str) -> Side {
+    let mut list = base.to_vec();
+    let mut purpose = "What it is for.".to_owned();
+    for edit in edits {
+        let count = list.len();
+        let at = |n: usize| n % count.max(1);
+        match edit {
+            Edit::Purpose => purpose = format!("What it is for, says {who}."),
+            Edit::Add(n, name) => {
+                let name = format!("New{name}");
+                if list.iter().all(|r| r.name != name) {
+                    let new = Req {
+                        body: vec![format!("The system SHALL {name} of {who}.")],
+                        scenarios: vec![("N".into(), vec![format!("- **THEN** {name} {who}")])],
+                        name,
+                        note: false,
+                    };
+                    list.insert(n % (count + 1), new);
+                }
+            }
+            _ if count == 0 => {}
+            Edit::Body(n, line) => {
+                let body = &mut list[at(*n)].body;
+                let line = line % body.len();
+                body[line] = format!("{} Said {who}.", body[line]);
+            }
+            Edit::Step(n, s, step) => {
+                let scenarios = &mut list[at(*n)].scenarios;
+                if !scenarios.is_empty() {
+                    let s = s % scenarios.len();
+                    let steps = &mut scenarios[s].1;
+                    let step = step % steps.len();
+                    steps[step] = format!("{} by {who}", steps[step]);
+                }
+            }
+            Edit::Remove(n) => drop(list.remove(at(*n))),
+            Edit::Rename(n, name) => {
+                let name = format!("Name{name}");
+                if list.iter().all(|r| r.name != name) {
+                    list[at(*n)].name = name;
+                }
+            }
+            Edit::Move(from, to) => {
+                let one = list.remove(at(*from));
+                list.insert(to % count, one);
+            }
+            Edit::AddScenario(n, name) => {
+                let name = format!("T{name}");
+                let scenarios = &mut list[at(*n)].scenarios;
+                if scenarios.iter().all(|s| s.0 != name) {
+                    scenarios.push((name.clone(), vec![format!("- **THEN** {name} {who}")]));
+                }
+            }
+            Edit::RemoveScenario(n, s) => {
+                let scenarios = &mut list[at(*n)].scenarios;
+                if scenarios.len() > 1 {
+                    scenarios.remove(s % scenarios.len());
+                }
+            }
+            Edit::RenameScenario(n, s, name) => {
+                let name = format!("U{name}");
+                let scenarios = &mut list[at(*n)].scenarios;
+                if !scenarios.is_empty() && scenarios.iter().all(|s| s.0 != name) {
+                    let s = s % scenarios.len();
+                    scenarios[s].0 = name;
+                }
+            }
+        }
+    }
+    (list, purpose)
+}
+
+fn block(one: &Req) -> String {
+    let mut text = format!("### Requirement: {}\n{}\n", one.name, one.body.join("\n"));
+    for (name, steps) in &one.scenarios {
+        write!(text, "\n#### Scenario: {name}\n{}\n", steps.join("\n")).expect("a string");
+    }
+    text
+}
+
+fn write_spec((list, purpose): &Side) -> String {
+    let mut text = format!("# demo Specification\n\n## Purpose\n{purpose}\n\n## Requirements\n");
+    for one in list {
+        write!(text, "\n{}", block(one)).expect("a string");
+        if one.note {
+            // Each note belongs to its place, not to the requirement above it.
+            write!(text, "\n---\n").expect("a string");
+        }
+    }
+    text
+}
+
+fn merge(base: &str, ours: &str, theirs: &str) -> Merged {
+    merge_spec(base, ours, theirs, &FileMerge, MarkerNames::default())
+}
+
+fn key(conflict: &Conflict, swap: bool) -> (String, ConflictKind, String, String) {
+    let (ours, theirs) = (conflict.ours.clone(), conflict.theirs.clone());
+    if swap {
+        (conflict.base.clone(), conflict.kind.swapped(), theirs, ours)
+    } else {
+        (conflict.base.clone(), conflict.kind, ours, theirs)
+    }
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(
+            std::env::var("PROPTEST_CASES")
+                .ok()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(cases),
+        )
+    }
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn the_merge_is_symmetric_and_loses_nothing(
+        base in base(),
+        ours in proptest::collection::vec(edit(), 0..4),
+        theirs in proptest::collection::vec(edit(), 0..4),
+        crlf in any::<bool>(),
+    ) {
+        let end = |text: String| if crlf { text.replace('\n', "\r\n") } else { text };
+        let b = end(write_spec(&(base.clone(), "What it is for.".into())));
+        let (x, y) = (change(&base, &ours, "ours"), change(&base, &theirs, "theirs"));
+        let (o, t) = (end(write_spec(&x)), end(write_spec(&y)));
+        prop_assert_eq!(&merge(&b, &o, &b).text, &o);
+        prop_assert_eq!(&merge(&b, &b, &t).text, &t);
+        prop_assert_eq!(&merge(&b, &o, &o).text, &o);
+        let (one, other) = (merge(&b, &o, &t), merge(&b, &t, &o));
+        if one.conflicts.is_empty() {
+            prop_assert_eq!(&one.text, &other.text);
+            for side in [&o, &t] {
+                for line in side.lines().filter(|l| !b.lines().any(|old| old == *l)) {
+                    if !line.starts_with('#') && !line.contains("SHALL") {
+                        let kept = one.text.lines().any(|l| l.contains(line));
+                        prop_assert!(kept, "lost {:?} in\n{}", line, one.text);
+                    }
+                }
+            }
+            let spec = read_spec(one.text.as_bytes(), "x").expect("UTF-8");
+            prop_assert!(
+                spec.findings.iter().all(|f| !f.id.starts_with("duplicate")),
+                "{:?}\n{}", spec.findings, one.text
+            );
+            prop_assert_eq!(one.text.contains('\r'), crlf);
+            if crlf {
+                prop_assert_eq!(one.text.matches('\n').count(), one.text.matches("\r\n").count());
+            }
+            for one_req in &base {
+                let stays = |side: &Side| side.0.iter().any(|r| block(r) == block(one_req));
+                if stays(&x) && stays(&y) {
+                    prop_assert!(one.text.contains(end(block(one_req)).trim_end()));
+                }
+            }
+        }
+        let mut first: Vec<_> = one.conflicts.iter().map(|c| key(c, false)).collect();
+        let mut second: Vec<_> = other.conflicts.iter().map(|c| key(c, true)).collect();
+        first.sort();
+        second.sort();
+        prop_assert_eq!(first, second);
+    }
+
+    #[test]
+    fn two_deltas_meet_in_either_order(
+        base in base(),
+        ours in proptest::collection::vec(edit(), 0..3),
+        theirs in proptest::collection::vec(edit(), 0..3),
+    ) {
+        let b = write_spec(&(base.clone(), "What it is for.".into()));
+        let first = delta_of(&base, &ours, "ours");
+        let second = delta_of(&base, &theirs, "theirs");
+        let (Some(x), Some(y)) = (plan(&b, &b, &first), plan(&b, &b, &second)) else {
+            return Ok(());
+        };
+        let (Some(on_x), Some(on_y)) = (plan(&b, &x, &second), plan(&b, &y, &first)) else {
+            let clean = |o: Option<String>| o.is_some();
+            prop_assert_eq!(clean(plan(&b, &x, &second)), clean(plan(&b, &y, &first)),
+                "\n{}\n-----\n{}\n----\n{}", first, second, b);
+            return Ok(());
+        };
+        prop_assert_eq!(on_x, on_y);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(
+        a in text(), b in text(), c in text(),
+    ) {
+        let merged = merge(&a, &b, &c);
+        if b == c {
+            prop_assert_eq!(&merged.text, &b);
+        }
+        let delta = read_delta(a.as_bytes(), "delta");
+        for one in &delta.domains {
+            let bases = Bases { default: Some(b.clone()), ..Bases::default() };
+            for target in [None, Some(c.as_str()), Some(b.as_str())] {
+                let outcome = plan_domain(
+                    "demo", &bases, target, one, &PlanOptions::default(), &FileMerge,
+                );
+                let _ = outcome.is_clean();
+            }
+        }
+    }
+}
+
+/// Lines that mean something, in an order that means nothing.
+fn text() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("# Domain: demo"),
+        Just("## Purpose"),
+        Just("## Requirements"),
+        Just("## ADDED Requirements"),
+        Just("## MODIFIED Requirements"),
+        Just("## REMOVED Requirements"),
+        Just("## RENAMED Requirements"),
+        Just("### Requirement: A"),
+        Just("### Requirement: B"),
+        Just("### Requirement:"),
+        Just("<!-- id: a -->"),
+        Just("After: A"),
+        Just("#### Scenario: S"),
+        Just("#### ADDED Scenario: T"),
+        Just("#### REMOVED Scenario: S"),
+        Just("#### RENAMED Scenario: S -> U"),
+        Just("#### MODIFIED Scenario: S"),
+        Just("#### Note"),
+        Just("- FROM: `### Requirement: A`"),
+        Just("- TO: B"),
+        Just("---"),
+        Just("==="),
+        Just("```"),
+        Just("<!--"),
+        Just("-->"),
+        Just("- **WHEN** x"),
+        Just("- **THEN** y"),
+        Just("The system SHALL é."),
+        Just("   "),
+        Just(""),
+        Just("<<<<<<< a"),
+        Just("\u{feff}"),
+    ];
+    let end = prop_oneof![4 => Just("\n"), 2 => Just("\r\n"), 1 => Just("\r"), 1 => Just("")];
+    proptest::collection::vec((line, end), 0..25)
+        .prop_map(|lines| lines.into_iter().map(|(l, e)| format!("{l}{e}")).collect())
+}
+
+fn plan(base: &str, target: &str, delta: &str) -> Option<String> {
+    let delta = read_delta(delta.as_bytes(), "delta");
+    let Some(one) = delta.domains.first() else {
+        return Some(target.to_owned());
+    };
+    let bases = Bases {
+        default: Some(base.to_owned()),
+        ..Bases::default()
+    };
+    let options = PlanOptions::default();
+    let outcome = plan_domain("demo", &bases, Some(target), one, &options, &FileMerge);
+    let DomainOutcome { action, .. } = &outcome;
+    match action {
+        _ if !outcome.is_clean() => None,
+        Action::Write(text) => Some(text.clone()),
+        Action::Keep => Some(target.to_owned()),
+        Action::Retire => None,
+    }
+}
+
+/// The delta that says what the edits did: renames, removals, whole blocks.
+fn delta_of(base: &[Req], edits: &[Edit], who: &str) -> String {
+    let edits: Vec<Edit> = edits
+        .iter()
+        .filter(|e| {
+            !matches!(
+                e,
+                Edit::Move(..) | Edit::RemoveScenario(..) | Edit::RenameScenario(..)
+            )
+        })
+        .cloned()
+        .collect();
+    // Numbers in the bodies tell which requirement a block was.
+    let (list, purpose) = change(base, &edits, who);
+    let origin = |one: &Req| {
+        base.iter().find(|b| {
+            one.scenarios.first().is_some_and(|s| {
+                let mark = |l: &str| l.split_whitespace().nth(2).map(str::to_owned);
+                s.1.first().and_then(|l| mark(l)) == b.scenarios[0].1.first().and_then(|l| mark(l))
+                    && s.0 != "N"
+            })
+        })
+    };
+    let mut text = String::new();
+    if purpose != "What it is for." {
+        write!(text, "## Purpose\n{purpose}\n\n").expect("a string");
+    }
+    let mut parts = [String::new(), String::new(), String::new(), String::new()];
+    for one in &list {
+        match origin(one) {
+            None => write!(parts[0], "\n{}", block(one)).expect("a string"),
+            Some(old) => {
+                if old.name != one.name {
+                    writeln!(parts[3], "- FROM: {}\n- TO: {}", old.name, one.name)
+                        .expect("a string");
+                }
+                if block(old).lines().skip(1).ne(block(one).lines().skip(1)) {
+                    write!(parts[1], "\n{}", block(one)).expect("a string");
+                }
+            }
+        }
+    }
+    for old in base {
+        let gone = !list
+            .iter()
+            .any(|one| origin(one).is_some_and(|o| o.name == old.name));
+        if gone {
+            writeln!(parts[2], "### Requirement: {}", old.name).expect("a string");
+        }
+    }
+    for (kind, part) in ["ADDED", "MODIFIED", "REMOVED", "RENAMED"]
+        .iter()
+        .zip(parts)
+    {
+        if !part.is_empty() {
+            write!(text, "## {kind} Requirements\n{part}\n").expect("a string");
+        }
+    }
+    text
+}
