@@ -112,14 +112,13 @@ fn apply(args: ApplyArgs, ui: &mut Ui) -> Result<Exit> {
         retire,
         strict,
     } = args;
-    let mut request = flow::Apply {
+    let request = flow::Apply {
         delta,
         specs,
         base,
         retire,
-        dry_run: true,
     };
-    let verdict = flow::apply(&request)?;
+    let verdict = flow::plan(&request)?;
     if let Some(failure) = verdict.refusal() {
         if verdict.conflicts().next().is_some()
             && let Some(file) = &conflicts
@@ -140,16 +139,9 @@ fn apply(args: ApplyArgs, ui: &mut Ui) -> Result<Exit> {
         )
         .blockers(blockers));
     }
-    let verdict = if dry_run {
-        verdict
-    } else {
-        request.dry_run = false;
-        let verdict = flow::apply(&request)?;
-        if let Some(failure) = verdict.refusal() {
-            return Err(failure);
-        }
-        verdict
-    };
+    if !dry_run {
+        flow::write(&request.specs, &verdict)?;
+    }
     for finding in verdict.findings() {
         if !ui.is_json() {
             ui.warn(line_of(finding));

@@ -24,7 +24,6 @@ pub struct Apply {
     /// The specs that the delta was written against; those it is applied to when absent.
     pub base: Option<PathBuf>,
     pub retire: bool,
-    pub dry_run: bool,
 }
 
 /// What became, or would become, of one domain.
@@ -125,12 +124,20 @@ pub fn blocker(finding: &Finding) -> Blocker {
 
 /// Applies a delta to a folder of specs. Writes nothing unless every domain is clean.
 pub fn apply(request: &Apply) -> Result<Verdict> {
+    let verdict = plan(request)?;
+    if verdict.refusal().is_none() {
+        write(&request.specs, &verdict)?;
+    }
+    Ok(verdict)
+}
+
+/// Says what applying would do, and writes nothing.
+pub fn plan(request: &Apply) -> Result<Verdict> {
     let Apply {
         delta,
         specs,
         base,
         retire,
-        dry_run,
     } = request;
     let pack = read_pack(delta)?;
     let mut verdict = Verdict {
@@ -178,9 +185,6 @@ pub fn apply(request: &Apply) -> Result<Verdict> {
             outcome,
             before: target,
         });
-    }
-    if !dry_run && verdict.refusal().is_none() {
-        write(specs, &verdict.domains)?;
     }
     Ok(verdict)
 }
@@ -360,8 +364,10 @@ fn read_spec_text(dir: &Path, domain: &str, findings: &mut Vec<Finding>) -> Resu
     }
 }
 
-/// Writes all files next to their places first, and moves them in when all are there.
-fn write(specs: &Path, domains: &[Applied]) -> Result<()> {
+/// Writes what a verdict without refusal decided: all files next to their places
+/// first, and moves them in when all are there.
+pub fn write(specs: &Path, verdict: &Verdict) -> Result<()> {
+    let domains = &verdict.domains;
     let mut ready = Vec::new();
     for one in domains {
         if let Action::Write(text) = &one.outcome.action {

@@ -9,7 +9,7 @@ use git_loopx::core::spec::{
     Action, Conflict, ConflictKind, Finding, MarkerNames, Severity, has_markers, merge_spec,
     read_delta, read_spec,
 };
-use git_loopx::flow::spec::{Apply, Verdict, apply};
+use git_loopx::flow::spec::{Apply, Verdict, apply, plan};
 use git_loopx::git::merge::FileMerge;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -181,7 +181,6 @@ fn run(change: &Path, specs: &Path, base: &Path) -> Verdict {
         specs: specs.to_path_buf(),
         base: Some(base.to_path_buf()),
         retire: false,
-        dry_run: false,
     })
     .expect("the files are readable")
 }
@@ -565,12 +564,11 @@ fn the_corpus_is_read_and_applied() {
         .collect();
     changes.sort();
     for change in changes.iter().filter(|c| c.join("specs").is_dir()) {
-        let verdict = apply(&Apply {
+        let verdict = plan(&Apply {
             delta: change.clone(),
             specs: dir.join("specs"),
             base: None,
             retire: false,
-            dry_run: true,
         })
         .expect("the corpus is readable");
         assert_eq!(verdict.conflicts().count(), 0, "the base is the target");

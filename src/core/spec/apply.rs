@@ -11,7 +11,6 @@ use super::findings::{self, Finding, Notes};
 use super::layout::Layout;
 use super::lines::{Eol, LineMerge};
 use super::merge::{Tree, merge_trees};
-use super::model;
 use super::operate::{self, Hand};
 use super::operation::DomainDelta;
 use super::tree::Node;
@@ -104,13 +103,10 @@ pub fn plan_domain(
     }
     let target_layout = target.map(Layout::read);
     if let Some(layout) = &target_layout {
-        let spec = model::spec_of(layout, file);
-        outcome.findings.extend(
-            spec.findings
-                .into_iter()
-                .filter(|finding| check::STRUCTURAL.contains(&finding.id)),
-        );
-        if let (Some(theirs), Some(ours)) = (spec.language, delta.language)
+        let mut found = Notes::new(file);
+        check::structure(layout, &mut found);
+        outcome.findings.extend(structural(found));
+        if let (Some(theirs), Some(ours)) = (check::language(layout), delta.language)
             && theirs != ours
         {
             notes.error(
@@ -121,8 +117,17 @@ pub fn plan_domain(
             );
         }
     }
-    let base_layout = Layout::read(bases.default.as_deref().unwrap_or_default());
-    let mut base = Tree::of(&base_layout);
+    // The usual case is that nothing came in between: then one reading serves both.
+    let same_base = bases.per_requirement.is_empty() && target == bases.default.as_deref();
+    let own_layout;
+    let base_layout = match &target_layout {
+        Some(layout) if same_base => layout,
+        _ => {
+            own_layout = Layout::read(bases.default.as_deref().unwrap_or_default());
+            &own_layout
+        }
+    };
+    let mut base = Tree::of(base_layout);
     // Many requirements come from few versions of the spec: each is read once.
     let mut layouts: BTreeMap<&str, Layout<'_>> = BTreeMap::new();
     for text in bases.per_requirement.values() {
@@ -160,7 +165,6 @@ pub fn plan_domain(
         findings::sort(&mut outcome.findings);
         return outcome;
     }
-    let same_base = layouts.is_empty() && target == bases.default.as_deref();
     let text = if same_base {
         ours.root.refresh();
         ours.write()
@@ -202,10 +206,10 @@ fn judge(
         return;
     }
     let layout = Layout::read(&text);
-    let spec = model::spec_of(&layout, file);
+    let requirements = check::named(&layout);
     let mut notes = Notes::new(&delta.file);
     let removes = delta.operations.iter().find(|o| o.kind == OpKind::Removed);
-    if spec.requirements.is_empty()
+    if requirements.is_empty()
         && let Some(op) = removes
     {
         let prose: Vec<&str> = layout
@@ -235,26 +239,32 @@ fn judge(
         outcome.findings.extend(notes.list);
         return;
     }
-    near_names(&spec, delta, &mut notes);
+    near_names(&requirements, delta, &mut notes);
     outcome.findings.extend(notes.list);
-    outcome.findings.extend(
-        spec.findings
-            .into_iter()
-            .filter(|finding| check::STRUCTURAL.contains(&finding.id)),
-    );
+    let mut found = Notes::new(file);
+    check::structure(&layout, &mut found);
+    outcome.findings.extend(structural(found));
     if !findings::has_errors(&outcome.findings) {
         outcome.action = Action::Write(text);
     }
 }
 
+/// The findings that make merging unsafe.
+fn structural(notes: Notes<'_>) -> impl Iterator<Item = Finding> {
+    notes
+        .list
+        .into_iter()
+        .filter(|finding| check::STRUCTURAL.contains(&finding.id))
+}
+
 /// A new name that differs from another in case or marks only is a mistake more often than a name.
-fn near_names(spec: &model::Spec, delta: &DomainDelta, notes: &mut Notes<'_>) {
+fn near_names(requirements: &[check::Named<'_>], delta: &DomainDelta, notes: &mut Notes<'_>) {
     let mut loose: HashMap<String, Vec<&str>> = HashMap::new();
-    for one in &spec.requirements {
+    for one in requirements {
         loose
-            .entry(words::loose(&one.name))
+            .entry(words::loose(one.name))
             .or_default()
-            .push(&one.name);
+            .push(one.name);
     }
     for op in &delta.operations {
         let new = match op.kind {

@@ -61,6 +61,48 @@ pub(crate) fn spec(layout: &Layout<'_>, spec: &Spec, notes: &mut Notes<'_>) {
             "add one as `### Requirement: NAME` below `## Requirements`",
         );
     }
+    structure(layout, notes);
+    for one in &spec.requirements {
+        requirement(one, false, notes);
+    }
+}
+
+/// A requirement of the list by what it is looked up by.
+pub(crate) struct Named<'t> {
+    pub(crate) name: &'t str,
+    pub(crate) id: Option<&'t str>,
+    pub(crate) line: usize,
+}
+
+/// The requirements of a spec, without their contents.
+pub(crate) fn named<'t>(layout: &Layout<'t>) -> Vec<Named<'t>> {
+    layout
+        .sections
+        .iter()
+        .filter(|s| s.level == 2 && matches!(s.word, Some((SectionWord::Requirements, _))))
+        .flat_map(|section| &section.items)
+        .filter_map(|item| match &item.kind {
+            ItemKind::Requirement { name } => Some(Named {
+                name: layout.slice(name),
+                id: item.id.as_ref().map(|(_, id)| layout.slice(id)),
+                line: layout.line(item.range.start),
+            }),
+            ItemKind::Note => None,
+        })
+        .collect()
+}
+
+/// The language of the headings.
+pub(crate) fn language(layout: &Layout<'_>) -> Option<words::Language> {
+    layout.sections.iter().find_map(|s| match s.word {
+        Some((SectionWord::Requirements, language)) if s.level == 2 => Some(language),
+        _ => None,
+    })
+}
+
+/// What every reader of a spec has to know: see [`STRUCTURAL`].
+pub(crate) fn structure(layout: &Layout<'_>, notes: &mut Notes<'_>) {
+    layout.problems(notes);
     for section in &layout.sections {
         let line = layout.line(section.heading.start);
         if matches!(section.word, Some((SectionWord::Delta(_), _))) {
@@ -106,19 +148,24 @@ pub(crate) fn spec(layout: &Layout<'_>, spec: &Spec, notes: &mut Notes<'_>) {
             }
         }
     }
-    names(&spec.requirements, notes);
-    for one in &spec.requirements {
-        requirement(one, false, notes);
-    }
+    names(&named(layout), notes);
 }
 
-fn names(requirements: &[Requirement], notes: &mut Notes<'_>) {
+fn names(requirements: &[Named<'_>], notes: &mut Notes<'_>) {
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let mut loose: HashMap<String, &Requirement> = HashMap::new();
+    let mut loose: HashMap<String, &Named<'_>> = HashMap::new();
     let mut ids: HashMap<&str, usize> = HashMap::new();
     for one in requirements {
-        let key = words::fold(&one.name);
-        let line = one.span.line;
+        let key = words::fold(one.name);
+        let line = one.line;
+        if key.is_empty() {
+            notes.error(
+                "empty_name",
+                line,
+                "a requirement has no name",
+                "write `### Requirement: NAME`",
+            );
+        }
         if let Some(first) = seen.get(&key) {
             notes.error(
                 "duplicate_requirement",
@@ -132,18 +179,18 @@ fn names(requirements: &[Requirement], notes: &mut Notes<'_>) {
             continue;
         }
         seen.insert(key, line);
-        if let Some(other) = loose.insert(words::loose(&one.name), one) {
+        if let Some(other) = loose.insert(words::loose(one.name), one) {
             notes.warn(
                 "similar_names",
                 line,
                 format!(
                     "`{}` and `{}` (line {}) differ in case or marks only",
-                    one.name, other.name, other.span.line
+                    one.name, other.name, other.line
                 ),
                 "give one of them a clearly different name",
             );
         }
-        if let Some(first) = one.id.as_deref().and_then(|id| ids.insert(id, line)) {
+        if let Some(first) = one.id.and_then(|id| ids.insert(id, line)) {
             notes.error(
                 "duplicate_id",
                 line,

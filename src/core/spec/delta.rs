@@ -13,7 +13,7 @@ use super::outline::Block;
 use super::renames;
 use super::tree::split_gap;
 use super::words::{self, OpKind, SectionWord};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Reads one delta file. Never fails: what cannot be read is a finding.
 pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
@@ -328,12 +328,14 @@ impl Reader<'_, '_, '_> {
         }
         // What a mark says is judged with the base at hand; a removal has no body to judge.
         let mut judged = requirement.clone();
-        judged.scenarios.retain(|scenario| {
-            scenarios.iter().any(|op| {
-                op.line == scenario.span.line
-                    && !matches!(op.op, Some(OpKind::Removed | OpKind::Renamed))
-            })
-        });
+        let kept: HashSet<usize> = scenarios
+            .iter()
+            .filter(|op| !matches!(op.op, Some(OpKind::Removed | OpKind::Renamed)))
+            .map(|op| op.line)
+            .collect();
+        judged
+            .scenarios
+            .retain(|scenario| kept.contains(&scenario.span.line));
         check::requirement(&judged, patch, &mut self.notes);
         if patch && scenarios.is_empty() && requirement.body.is_empty() {
             self.notes.error(

@@ -134,7 +134,6 @@ pub(crate) fn spec_of(layout: &Layout<'_>, file: &str) -> Spec {
             _ => {}
         }
     }
-    layout.problems(&mut notes);
     check::spec(layout, &spec, &mut notes);
     spec.findings = notes.list;
     findings::sort(&mut spec.findings);
