@@ -365,3 +365,63 @@ fn what_is_read_is_shown_and_checked() {
         4
     );
 }
+
+#[test]
+fn a_delta_takes_the_line_endings_of_the_spec() {
+    let delta = "# Domain: demo\n\n## Purpose\n\nTwo\nlines.\n\n## MODIFIED Requirements\n\n\
+                 ### Requirement: Login\nIt MUST check.\n\n#### Scenario: Good\n- **THEN** yes\n\n\
+                 #### REMOVED Scenario: Bad\n";
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    let run = |delta: &str, spec_text: &str| {
+        let dir = sandbox(delta);
+        fs::write(dir.path().join("specs/demo/spec.md"), spec_text).expect("write");
+        let args = ["spec", "apply", "delta.md", "--specs", "specs"];
+        assert_eq!(code(&loopx(dir.path(), &args)), 0);
+        spec(&dir)
+    };
+    let plain = run(delta, SPEC);
+    assert!(plain.contains("Two\nlines.") && !plain.contains('\r'));
+    assert_eq!(run(&crlf(delta), SPEC), plain);
+    assert_eq!(run(delta, &crlf(SPEC)), crlf(&plain));
+}
+
+#[test]
+fn a_chinese_spec_takes_a_chinese_delta() {
+    let text = "# d\n\n## 目的\n说明。\n\n## 需求\n\n### 需求: 登录\n系统必须登录。\n\n\
+                #### 场景: 好\n- 当 x\n- 那么 y\n";
+    let dir = sandbox(
+        "# Domain: demo\n\n## 新增需求\n\n### 需求：登出\n系统必须登出。\n\n#### 场景：出\n- 那么 z\n",
+    );
+    fs::write(dir.path().join("specs/demo/spec.md"), text).expect("write");
+    let output = loopx(
+        dir.path(),
+        &["spec", "apply", "delta.md", "--specs", "specs", "--strict"],
+    );
+    assert_eq!(
+        code(&output),
+        0,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let added = "\n### 需求：登出\n系统必须登出。\n\n#### 场景：出\n- 那么 z\n";
+    assert_eq!(spec(&dir), format!("{text}{added}"));
+    assert_eq!(
+        code(&loopx(
+            dir.path(),
+            &["spec", "validate", "--strict", "specs"]
+        )),
+        0
+    );
+}
+
+#[test]
+fn front_matter_lists_what_comes_first() {
+    let dir = sandbox("---\ndepends_on:\n  - one\n  - two\ndomain: demo\n---\n## Purpose\nX.\n");
+    let output = loopx(
+        dir.path(),
+        &["spec", "parse", "--delta", "delta.md", "--json"],
+    );
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["depends_on"], serde_json::json!(["one", "two"]));
+    assert_eq!(json["domains"][0]["domain"], "demo");
+}

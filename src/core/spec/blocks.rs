@@ -4,7 +4,7 @@
 
 use super::findings::Notes;
 use super::layout::Layout;
-use super::lines::{Eol, same_content, with_eol};
+use super::lines::{Eol, same_content, to_lf, with_eol};
 use super::operation::Operation;
 use super::tree::{Kind, Node, read_item};
 use super::words::{self, OpKind};
@@ -30,6 +30,19 @@ pub(crate) fn nodes(op: &Operation, eol: Eol) -> Vec<Node<'static>> {
             node
         })
         .collect()
+}
+
+/// Whether a new text only spaces the old one otherwise. In code every blank counts.
+fn unchanged(old: &str, new: &str) -> bool {
+    let code = |text: &str| {
+        ["```", "~~~", "    "]
+            .iter()
+            .any(|mark| text.contains(mark))
+    };
+    if code(old) || code(new) {
+        return to_lf(old).trim_end() == to_lf(new).trim_end();
+    }
+    same_content(old, new)
 }
 
 pub(crate) fn blank(eol: Eol) -> &'static str {
@@ -79,7 +92,7 @@ pub(crate) fn modify<'t>(
     made.explicit = true;
     made.refresh();
     // The same words with other blank lines are no change.
-    if same_content(&made.raw, &old.raw) {
+    if unchanged(&made.raw, &old.raw) {
         return old.clone();
     }
     made
@@ -325,7 +338,7 @@ fn patch<'t>(
         match made.children.iter_mut().find(|c| c.kind == Kind::Body) {
             Some(old) => {
                 let (gap, origin) = (old.gap.clone(), old.origin);
-                if !same_content(&old.raw, &body.raw) {
+                if !unchanged(&old.raw, &body.raw) {
                     *old = body.clone();
                     (old.gap, old.origin) = (gap, origin);
                 }
@@ -398,7 +411,7 @@ fn refit<'t>(old: &Node<'t>, new: &Node<'static>) -> Node<'t> {
         rename(&mut made, &new.name);
     }
     if new.kind == Kind::Body || old.children.is_empty() || new.children.is_empty() {
-        if !same_content(&made.raw, &new.raw) && words_are_plain(new) {
+        if !unchanged(&made.raw, &new.raw) && words_are_plain(new) {
             let gap = made.gap.clone();
             made = new.clone();
             made.gap = gap;
@@ -408,7 +421,7 @@ fn refit<'t>(old: &Node<'t>, new: &Node<'static>) -> Node<'t> {
     let body = |node: &Node<'_>| node.children.iter().position(|c| c.kind == Kind::Body);
     if let (Some(at), Some(from)) = (body(&made), body(new))
         && let (Some(target), Some(source)) = (made.children.get_mut(at), new.children.get(from))
-        && !same_content(&target.raw, &source.raw)
+        && !unchanged(&target.raw, &source.raw)
     {
         let gap = target.gap.clone();
         *target = source.clone();

@@ -84,10 +84,18 @@ impl Reader<'_, '_, '_> {
             return;
         };
         let first = self.layout.line(range.start);
+        let mut list = false;
         for (index, line) in self.layout.slice(&range).lines().enumerate() {
+            // The items of a list below its key.
+            if let (true, Some(id)) = (list, line.trim_start().strip_prefix("- ")) {
+                let id = id.trim().trim_matches(['"', '\'']);
+                self.delta.depends_on.push(id.to_owned());
+                continue;
+            }
             let Some((key, value)) = line.split_once(':') else {
                 continue;
             };
+            list = matches!(key.trim(), "depends_on" | "dependsOn") && value.trim().is_empty();
             let value = value.trim().trim_matches(['"', '\'']);
             match key.trim() {
                 "domain" => self.enter(value, first + index),

@@ -322,10 +322,11 @@ impl Merger<'_> {
 
     fn child(&mut self, three: &Three<'_, '_>, clash: Option<&Three<'_, '_>>) {
         let outside = self.place.clone();
+        // Lines are those of the target: of what it does not have, the nearest thing around it has one.
+        if let Some(node) = three.theirs {
+            self.place.line = node.line;
+        }
         if let Some(node) = three.any() {
-            if node.line > 0 {
-                self.place.line = node.line;
-            }
             match node.kind {
                 Kind::Section | Kind::Purpose | Kind::Requirements => {
                     self.place.section = node.name.to_string();
