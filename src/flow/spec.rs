@@ -372,22 +372,50 @@ pub fn write(specs: &Path, verdict: &Verdict) -> Result<()> {
     for one in domains {
         if let Action::Write(text) = &one.outcome.action {
             let path = specs.join(&one.outcome.domain).join(SPEC);
-            ready.push((prepare(&path, text.as_bytes())?, path));
+            ready.push(prepare(&path, text.as_bytes())?);
         }
     }
-    for (file, path) in ready {
-        file.persist(&path)
-            .map_err(|error| cannot("write", &path, &error.error))?;
+    let mut ready = ready.into_iter();
+    for (at, one) in domains.iter().enumerate() {
+        let path = specs.join(&one.outcome.domain).join(SPEC);
+        let done = match &one.outcome.action {
+            Action::Keep => Ok(()),
+            Action::Retire => {
+                fs::remove_file(&path).map_err(|error| cannot("delete", &path, &error))
+            }
+            Action::Write(_) => match ready.next() {
+                Some(file) => file
+                    .persist(&path)
+                    .map(drop)
+                    .map_err(|error| cannot("write", &path, &error.error)),
+                None => Ok(()),
+            },
+        };
+        if let Err(failure) = done {
+            // All or none: what was moved in goes out again.
+            for other in domains.get(..at).unwrap_or_default() {
+                restore(specs, other);
+            }
+            return Err(failure);
+        }
     }
     for one in domains {
         if one.outcome.action == Action::Retire {
-            let path = specs.join(&one.outcome.domain).join(SPEC);
-            fs::remove_file(&path).map_err(|error| cannot("delete", &path, &error))?;
             // The folder may hold other things: then it stays.
-            drop(path.parent().map(fs::remove_dir));
+            drop(fs::remove_dir(specs.join(&one.outcome.domain)));
         }
     }
     Ok(())
+}
+
+/// Puts a file back as it was, as far as that is possible: the first failure is the one to report.
+fn restore(specs: &Path, one: &Applied) {
+    let path = specs.join(&one.outcome.domain).join(SPEC);
+    match (&one.outcome.action, &one.before) {
+        (Action::Keep, _) => {}
+        (_, Some(text)) => drop(write_file(&path, text.as_bytes())),
+        (_, None) => drop(fs::remove_file(&path)),
+    }
 }
 
 fn prepare(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {

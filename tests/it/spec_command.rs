@@ -425,3 +425,17 @@ fn front_matter_lists_what_comes_first() {
     assert_eq!(json["depends_on"], serde_json::json!(["one", "two"]));
     assert_eq!(json["domains"][0]["domain"], "demo");
 }
+
+#[test]
+fn a_folder_in_the_place_of_a_spec_stops_the_whole() {
+    let new = "## Purpose\nNew.\n\n## ADDED Requirements\n\n### Requirement: N\nIt SHALL n.\n\n\
+               #### Scenario: S\n- **THEN** n\n";
+    let dir = sandbox(&format!(
+        "# Domain: demo\n## REMOVED Requirements\n### Requirement: Login\n\n# Domain: z\n{new}"
+    ));
+    // A folder stands where the second spec should go.
+    fs::create_dir_all(dir.path().join("specs/z/spec.md/x")).expect("a folder");
+    let args = ["spec", "apply", "delta.md", "--specs", "specs"];
+    assert_ne!(code(&loopx(dir.path(), &args)), 0);
+    assert_eq!(spec(&dir), SPEC);
+}
