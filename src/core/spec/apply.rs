@@ -288,3 +288,101 @@ fn near_names(requirements: &[check::Named<'_>], delta: &DomainDelta, notes: &mu
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::spec::read_delta;
+
+    struct Never;
+    impl LineMerge for Never {
+        fn merge(&self, _: &str, _: &str, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    fn spec(bodies: &[(&str, &str)]) -> String {
+        let mut text = "# d\n\n## Purpose\nP.\n\n## Requirements\n".to_owned();
+        for (name, body) in bodies {
+            text.push_str(&format!(
+                "\n### Requirement: {name}\n{body}\n\n#### Scenario: S\n- **THEN** {name}\n"
+            ));
+        }
+        text
+    }
+
+    fn plan(bases: &Bases, target: &str, delta: &str) -> DomainOutcome {
+        let delta = read_delta(delta.as_bytes(), "delta.md");
+        let options = PlanOptions::default();
+        plan_domain(
+            "d",
+            bases,
+            Some(target),
+            &delta.domains[0],
+            &options,
+            &Never,
+        )
+    }
+
+    const DELTA: &str = "## MODIFIED Requirements\n\n### Requirement: B\nIt MUST b, newly.\n\n### Requirement: C\nIt MUST c, newly.\n";
+
+    #[test]
+    fn requirements_are_merged_from_the_versions_they_were_recorded_in() {
+        let old = spec(&[("A", "It MUST a."), ("B", "It MUST b.")]);
+        let newer = spec(&[
+            ("A", "It MUST a2."),
+            ("C", "It MUST c."),
+            ("B", "It MUST b2."),
+        ]);
+        let target = spec(&[
+            ("A", "It MUST a3."),
+            ("C", "It MUST c."),
+            ("B", "It MUST b2."),
+        ]);
+        let mut bases = Bases {
+            default: Some(old),
+            ..Bases::default()
+        };
+        // From the old version alone: C is not there.
+        let outcome = plan(&bases, &target, DELTA);
+        assert_eq!(outcome.findings[0].id, "missing_requirement");
+        for name in ["B", "C"] {
+            bases.per_requirement.insert(name.into(), newer.clone());
+        }
+        let outcome = plan(&bases, &target, DELTA);
+        assert!(outcome.is_clean(), "{outcome:#?}");
+        let wanted = target
+            .replace("b2.", "b, newly.")
+            .replace("MUST c.", "MUST c, newly.");
+        assert_eq!(outcome.action, Action::Write(wanted));
+    }
+
+    #[test]
+    fn a_rename_that_the_target_is_known_to_have_made_is_followed() {
+        let old = spec(&[("B", "It MUST b."), ("C", "It MUST c.")]);
+        let target = old
+            .replace(
+                "Requirement: B\nIt MUST b.",
+                "Requirement: Beta\nAll of it is new, it MUST.",
+            )
+            .replace("- **THEN** B", "- **THEN** b");
+        let bases = Bases {
+            default: Some(old),
+            ..Bases::default()
+        };
+        let delta = "## MODIFIED Requirements\n\n### Requirement: B\n\n#### ADDED Scenario: T\n- **THEN** t\n";
+        let kind = plan(&bases, &target, delta).conflicts[0].kind;
+        assert_eq!(kind, crate::core::spec::ConflictKind::ModifyDelete);
+        let bases = Bases {
+            target_renames: vec![("B".into(), "Beta".into())],
+            ..bases
+        };
+        let outcome = plan(&bases, &target, delta);
+        assert!(outcome.is_clean(), "{outcome:#?}");
+        let added = "- **THEN** b\n\n#### Scenario: T\n- **THEN** t\n";
+        assert_eq!(
+            outcome.action,
+            Action::Write(target.replace("- **THEN** b\n", added))
+        );
+    }
+}
