@@ -4,7 +4,7 @@ use crate::cmd;
 use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -182,6 +182,11 @@ pub enum Command {
 
 /// Parses, runs and gives the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(hook) = hook_call(&args) {
+        let mut ui = Ui::new(Options::default());
+        return ended(cmd::hook::run(hook, &mut ui), &mut ui);
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -196,7 +201,23 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         quiet: cli.global.quiet,
         color: cli.global.color,
     });
-    match run(cli, &mut ui) {
+    let outcome = run(cli, &mut ui);
+    ended(outcome, &mut ui)
+}
+
+/// What git calls at every commit, read without the description of every other command: that is
+/// half of the time that such a call takes.
+fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
+    if args.get(1).is_none_or(|word| word != "hook") {
+        return None;
+    }
+    let command = cmd::hook::HookArgs::augment_args(clap::Command::new("git loopx hook"));
+    let matches = command.try_get_matches_from(&args[1..]).ok()?;
+    cmd::hook::HookArgs::from_arg_matches(&matches).ok()
+}
+
+fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
+    match outcome {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Blocked) => ExitCode::from(1),
         Ok(Exit::Code(code)) => ExitCode::from(code),

@@ -113,6 +113,22 @@ impl Repo {
         }
     }
 
+    /// Some entries of one tree, by name: it is read once.
+    pub fn entries<const N: usize>(
+        &self,
+        tree: &Oid,
+        names: [&str; N],
+    ) -> Result<[Option<Entry>; N]> {
+        let tree = self.tree(tree)?;
+        let mut found = [const { None }; N];
+        for (slot, name) in found.iter_mut().zip(names) {
+            if let Some(entry) = tree.get_name(name) {
+                *slot = Some(owned(entry.id(), entry.kind())?);
+            }
+        }
+        Ok(found)
+    }
+
     /// The bytes of the blob at a path below a tree.
     pub fn blob_at(&self, tree: &Oid, path: &str) -> Result<Option<Vec<u8>>> {
         match self.entry_at(tree, path)? {

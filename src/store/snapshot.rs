@@ -90,18 +90,20 @@ impl<'r> Snapshot<'r> {
 
     fn load_folder(&self, path: String, tree: Oid) -> Result<Session> {
         let label = format!("{path}/{}", layout::STATE);
-        let bytes = self.repo.blob_at(&tree, layout::STATE)?.ok_or_else(|| {
-            Failure::internal("record_damaged", format!("{label} is not there"))
-                .help("git loopx fsck --repair")
-        })?;
-        let state = State::parse(&bytes, &label)
-            .map_err(|failure| failure.context(format!("commit {}", self.commit.short())))?;
         let ops_name = if path.starts_with(layout::ARCHIVE) {
             layout::SEALED_OPS
         } else {
             layout::OPS
         };
-        let ops = self.repo.entry_at(&tree, ops_name)?.map(|entry| entry.id);
+        let [file, ops] = self.repo.entries(&tree, [layout::STATE, ops_name])?;
+        let file = file.ok_or_else(|| {
+            Failure::internal("record_damaged", format!("{label} is not there"))
+                .help("git loopx fsck --repair")
+        })?;
+        let ops = ops.map(|entry| entry.id);
+        let bytes = self.repo.read_blob(&file.id)?;
+        let state = State::parse(&bytes, &label)
+            .map_err(|failure| failure.context(format!("commit {}", self.commit.short())))?;
         if ops != state.ops {
             return Err(Failure::internal(
                 "record_damaged",

@@ -4,6 +4,6 @@ mod hooks_install;
 mod hooks_status;
 mod layers;
 mod spec_cases;
-mod support;
 mod spec_command;
 mod spec_props;
+mod support;
