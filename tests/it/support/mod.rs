@@ -5,6 +5,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod drive;
 pub(crate) mod hooks;
 
 use serde_json::Value;
@@ -218,6 +219,26 @@ impl Sandbox {
         out
     }
 
+    /// The repository as values, to be made again by [`Sandbox::remake`].
+    pub(crate) fn keep(&self) -> Kept {
+        Kept {
+            files: self.snapshot("."),
+            clock: self.clock.load(Ordering::Relaxed),
+        }
+    }
+
+    /// A new sandbox with a kept repository in it; the clock goes on where it was. Folders that were
+    /// empty are left out, which git does not mind.
+    pub(crate) fn remake(kept: &Kept) -> Self {
+        let s = Self::empty("repo");
+        for (path, mode, bytes) in &kept.files {
+            s.write(path, bytes);
+            s.chmod(path, *mode);
+        }
+        s.clock.store(kept.clock, Ordering::Relaxed);
+        s
+    }
+
     /// A PATH with git and a handful of tools, and no git-loopx anywhere.
     pub(crate) fn path_without_loopx(&self) -> OsString {
         let tools = self.root().join("tools");
@@ -247,6 +268,13 @@ impl Sandbox {
             ),
         );
     }
+}
+
+/// What [`Sandbox::keep`] read.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    files: Vec<(PathBuf, u32, Vec<u8>)>,
+    clock: i64,
 }
 
 /// PATH as the test run has it.
