@@ -113,6 +113,12 @@ fn arm(
     reason: Option<String>,
 ) -> Result<Act<Approved>> {
     let files = gate::covered_files(&facts.state, transition);
+    // What this command saves is only hashed so far, and a tree can name written blobs alone.
+    for artifact in &facts.saved {
+        if let Some(text) = facts.texts.get(artifact) {
+            repo.write_blob(text.as_bytes())?;
+        }
+    }
     let tree: BTreeMap<String, Option<Entry>> = files
         .iter()
         .map(|(artifact, blob)| (artifact.path().to_owned(), Some(Entry::blob(blob.clone()))))

@@ -3,6 +3,7 @@
 mod hooks_install;
 mod hooks_status;
 mod layers;
+mod scenario_clarify;
 mod spec_cases;
 mod spec_command;
 mod spec_props;
