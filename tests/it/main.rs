@@ -4,6 +4,8 @@ mod hooks_install;
 mod hooks_status;
 mod layers;
 mod scenario_clarify;
+mod scenario_naming;
+mod scenario_transitions;
 mod spec_cases;
 mod spec_command;
 mod spec_props;
