@@ -3,8 +3,10 @@
 mod hooks_install;
 mod hooks_status;
 mod layers;
+mod scenario_build;
 mod scenario_clarify;
 mod scenario_naming;
+mod scenario_plan;
 mod scenario_transitions;
 mod spec_cases;
 mod spec_command;

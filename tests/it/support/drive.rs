@@ -70,6 +70,23 @@ const PROPOSAL: &str =
 const DESIGN: &str = "# Design\n\n## Decision\n\nA file holds the time.\n";
 const TASKS: &str = "# Tasks\n\n## Tasks\n\n- [ ] 1.1 Write it\n";
 
+/// What the code branch already promises in the domain of the change.
+const ACCEPTED: &str = "# demo
+
+## Purpose
+
+Sessions of people.
+
+## Requirements
+
+### Requirement: Signing in
+The system SHALL ask for a password.
+
+#### Scenario: Known person
+- **WHEN** a known person gives the password
+- **THEN** a session begins
+";
+
 pub(crate) const DELTA: &str = "# Domain: demo
 
 ## ADDED Requirements
@@ -154,6 +171,7 @@ impl Drive {
             s.write("loopx.toml", policy);
         }
         s.write("src/demo.txt", "nothing\n");
+        s.write("specs/demo/spec.md", ACCEPTED);
         s.git(&["add", "."]).ok();
         s.git(&["commit", "--quiet", "-m", "begin"]).ok();
         s.git(&["switch", "--quiet", "--create", ID]).ok();
@@ -370,16 +388,21 @@ impl Drive {
         out.json()
     }
 
-    /// Runs a command that records what it found, and that it does not pass: exit 1 with a document,
-    /// and one commit. Gives the blockers' codes.
+    /// Runs a command that records what did not pass: exit 1 with a document, and one commit.
     #[track_caller]
-    pub(crate) fn blocked(&self, args: &[&str]) -> Vec<String> {
+    pub(crate) fn blocked_run(&self, args: &[&str]) -> Value {
         let before = self.tip();
         let mut all = vec!["--json"];
         all.extend(args);
         let out = self.loopx(&all).fails_with(1);
         assert_ne!(self.tip(), before, "nothing was recorded\n{out}");
-        codes(&out.json()["blockers"])
+        out.json()
+    }
+
+    /// The same; gives the blockers' codes.
+    #[track_caller]
+    pub(crate) fn blocked(&self, args: &[&str]) -> Vec<String> {
+        codes(&self.blocked_run(args)["blockers"])
     }
 
     /// Runs a command that is refused with exit 1.
