@@ -694,7 +694,10 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     let on_tree: Vec<_> = state
         .evidence
         .iter()
-        .filter(|e| Some(&e.value.tree) == tree && fresh(e.seq))
+        // A command that changed the code while it ran speaks of no tree: what passed was neither the
+        // one it began with nor the one it left.
+        .filter(|e| Some(&e.value.tree) == tree && (e.value.tree_kept || !e.value.passed()))
+        .filter(|e| fresh(e.seq))
         .collect();
     for slice in view.slices().unwrap_or_default() {
         let own = |argv: &[String], task: Option<&String>| {

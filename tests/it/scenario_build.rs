@@ -350,6 +350,10 @@ fn s_087_a_command_that_changes_the_code_proves_nothing_of_it() {
     let ran = d.does(&["run", "--task", "VS-1"]);
     assert_eq!(ran["evidence"]["tree_kept"], false);
     assert_eq!(proof(&d, "VS-1"), "stale");
+    // Nor of the code that it began with, once that is back: what passed was the changed one.
+    d.git(&["restore", "src/demo.txt"]).ok();
+    assert_eq!(proof(&d, "VS-1"), "stale");
+    assert_eq!(proof(&d, "verification"), "stale");
 }
 
 #[test]
