@@ -683,14 +683,8 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         },
         detail: "the plan was approved for build".into(),
     });
-    let fresh = |seq: u64| {
-        // Rework asks for proof that is younger than the verdict that sent it back.
-        !state.build.rework
-            || state
-                .verdict
-                .as_ref()
-                .is_none_or(|verdict| seq > verdict.seq)
-    };
+    // Rework asks for proof that is younger than the verdict that sent it back.
+    let fresh = |seq: u64| seq > state.build.fresh_after;
     let on_tree: Vec<_> = state
         .evidence
         .iter()
@@ -880,7 +874,7 @@ fn word(proof: Proof) -> &'static str {
     match proof {
         Proof::Passed => "passed",
         Proof::Failed => "failed",
-        Proof::Stale => "ran on other code",
+        Proof::Stale => "has to run again",
         Proof::Missing => "has not run",
         Proof::Waived => "is waived",
     }

@@ -140,6 +140,8 @@ pub struct BuildFacts {
     pub no_deslop: bool,
     /// Entered by review->build.
     pub rework: bool,
+    /// The verdict that sent the work back, by its number: what ran before it proves nothing now.
+    pub fresh_after: u64,
     pub lanes: BTreeMap<Lane, Recorded<LaneReport>>,
     pub delegations: Vec<Delegation>,
     pub waivers: BTreeMap<String, Recorded<Waiver>>,
@@ -511,6 +513,10 @@ impl State {
                 self.build = BuildFacts {
                     iteration: 1,
                     rework,
+                    fresh_after: match &self.verdict {
+                        Some(verdict) if rework => verdict.seq,
+                        _ => 0,
+                    },
                     // Open delegations and builders outlive a rework: nobody closed them.
                     delegations: earlier.delegations,
                     builders: earlier.builders,

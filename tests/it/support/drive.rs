@@ -166,7 +166,8 @@ impl Drive {
     /// A repository with one commit on `main`, initialised, with the branch `demo` checked out and no
     /// session yet. `policy` is the text of `loopx.toml` on `main`.
     pub(crate) fn repository(policy: Option<&str>) -> Self {
-        let s = Sandbox::new();
+        let s = Sandbox::empty("repo");
+        s.git(&["init", "--quiet", "--template="]).ok();
         if let Some(policy) = policy {
             s.write("loopx.toml", policy);
         }
@@ -443,9 +444,19 @@ impl Drive {
         }
     }
 
+    /// Everything in the worktree, `.loopx` included.
     fn files(&self) -> Vec<(std::path::PathBuf, u32, Vec<u8>)> {
-        let mut files = self.snapshot(".");
-        files.retain(|(path, ..)| !path.starts_with(".git"));
+        let entries = std::fs::read_dir(self.path()).expect("a folder");
+        let mut files = Vec::new();
+        for entry in entries.map(|entry| entry.expect("an entry").path()) {
+            if entry.is_dir() && !entry.ends_with(".git") {
+                files.push((entry.clone(), 0, Vec::new()));
+                files.extend(self.snapshot(&entry));
+            } else if entry.is_file() {
+                files.push((entry.clone(), 0, std::fs::read(&entry).expect("a file")));
+            }
+        }
+        files.sort();
         files
     }
 
