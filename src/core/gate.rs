@@ -17,7 +17,7 @@ use super::review::{self, Judgement};
 use super::session::{Approval, State};
 use super::stage::{ApprovalKey, Stage, Transition};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The code that the session is about, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -1190,24 +1190,22 @@ pub fn evidence_chain(view: View<'_>) -> Vec<Claim> {
 
 /// The reset of the approvals, for views.
 pub fn approval_statuses(view: View<'_>) -> BTreeMap<ApprovalKey, &'static str> {
-    let requested: BTreeSet<ApprovalKey> = gates(view)
-        .into_iter()
-        .filter(|gate| gate.approval == "requested")
-        .map(|gate| gate.transition.key())
-        .collect();
-    ApprovalKey::ALL
+    let state = view.state;
+    let mut words: BTreeMap<ApprovalKey, &'static str> = ApprovalKey::ALL
         .into_iter()
         .map(|key| {
-            let status = if view.state.approvals.contains_key(&key) {
-                "approved"
-            } else if requested.contains(&key) {
-                "requested"
-            } else {
-                "not-requested"
-            };
-            (key, status)
+            let known = state.approvals.contains_key(&key);
+            (key, if known { "approved" } else { "not-requested" })
         })
-        .collect()
+        .collect();
+    // What is asked for now, or has to be asked for again, comes before what was used up earlier:
+    // review->build shares its key with plan->build.
+    for gate in gates(view) {
+        if matches!(gate.approval, "requested" | "stale") {
+            words.insert(gate.transition.key(), gate.approval);
+        }
+    }
+    words
 }
 
 /// The command to type next. It works when typed.
