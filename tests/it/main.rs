@@ -14,3 +14,4 @@ mod spec_cases;
 mod spec_command;
 mod spec_props;
 mod support;
+mod weakness;
