@@ -10,6 +10,8 @@ use crate::core::id::{Oid, Person};
 use crate::core::op::Role;
 use std::path::Path;
 
+const INTENT_TO_ADD: u16 = git2::IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
+
 impl Repo {
     /// The code as it is in the worktree; `None` in a bare repository. Asks git, which knows filters,
     /// sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
@@ -86,15 +88,24 @@ impl Repo {
             None => None,
         };
         let mut options = git2::DiffOptions::new();
-        options
-            .skip_binary_check(true)
-            .ignore_submodules(true)
-            .include_typechange(true);
+        options.skip_binary_check(true).include_typechange(true);
         let diff = self
             .inner
             .diff_tree_to_index(tree.as_ref(), Some(&index), Some(&mut options))
             .map_err(doing)?;
-        Ok(paths(&diff))
+        let mut found = paths(&diff);
+        // `git add --intent-to-add` only announces a file: no tree gets it.
+        found.retain(|path| {
+            let announced = index
+                .get_path(Path::new(path), 0)
+                .is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0);
+            let was_there = || {
+                tree.as_ref()
+                    .is_some_and(|tree| tree.get_path(Path::new(path)).is_ok())
+            };
+            !announced || was_there()
+        });
+        Ok(found)
     }
 
     /// The paths that differ between two trees.
