@@ -4,6 +4,7 @@
 //! brings the facts.
 
 pub mod artifact;
+pub mod commit_policy;
 pub mod failure;
 pub mod front;
 pub mod gate;
@@ -13,10 +14,12 @@ pub mod markdown;
 pub mod op;
 pub mod pack;
 pub mod policy;
+pub mod range_policy;
 pub mod review;
 pub mod session;
 pub mod spec;
 pub mod stage;
+pub mod trailers;
 
 /// The candidate that looks most like `word`, if one is close enough to be what was meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -177,6 +177,25 @@ impl Policy {
         Globs::new(&self.gates.always_allow)
     }
 
+    /// The paths of results that archive writes, besides those that every stage may commit.
+    pub fn results(&self) -> Result<Globs> {
+        let mut patterns = self.gates.always_allow.clone();
+        patterns.extend([&self.paths.specs, &self.paths.adr].map(|dir| format!("{dir}/**")));
+        Globs::new(&patterns)
+    }
+
+    /// Whether a branch takes only what is done: by its exact name, or by a pattern with `*`.
+    pub fn protects(&self, branch: &str) -> bool {
+        self.gates.protected.iter().any(|pattern| {
+            pattern == branch
+                || pattern.contains('*')
+                    && globset::GlobBuilder::new(pattern)
+                        .literal_separator(true)
+                        .build()
+                        .is_ok_and(|glob| glob.compile_matcher().is_match(branch))
+        })
+    }
+
     fn denied(&self) -> Result<Globs> {
         Globs::new(&self.approve.deny)
     }
@@ -297,6 +316,23 @@ mod tests {
         assert!(!patterns("specs/**").matches("src/specs/a"));
         assert!(patterns("src").matches("src/a/b.rs"));
         assert!(!patterns("src/*.rs").matches("src/a/b.rs"));
+    }
+
+    #[test]
+    fn a_branch_is_protected_by_its_whole_name_or_a_pattern() {
+        let policy = Policy::parse(
+            "[gates]\nprotected = [\"main\", \"release/*\"]\n",
+            "loopx.toml",
+        )
+        .expect("parse");
+        for (branch, protected) in [
+            ("main", true),
+            ("feat/main", false),
+            ("release/1", true),
+            ("release/1/fix", false),
+        ] {
+            assert_eq!(policy.protects(branch), protected, "{branch}");
+        }
     }
 
     #[test]

@@ -1,0 +1,281 @@
+//! What a session lets a commit change: the stage, the declared scope and the policy in, a verdict
+//! out (design 7). The hooks ask before a commit, `verify` asks again afterwards: the same function.
+
+use super::failure::{Blocker, Failure, Result};
+use super::policy::{Globs, Policy, Strictness};
+use super::session::State;
+use super::stage::{Stage, Transition};
+
+/// How many paths a message names before it counts.
+const NAMED: usize = 3;
+/// The working copy of sessions: ignored, and committed only by force.
+const WORKING_COPY: &str = ".loopx/";
+
+/// Why a path does not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// The stage takes no code.
+    StageClosed,
+    /// Outside the scope that the plan declared.
+    OutOfScope,
+    /// The working copy of a session, which lives on the loopx branch.
+    WorkingCopy,
+}
+
+impl Rule {
+    pub fn code(self) -> &'static str {
+        match self {
+            Rule::StageClosed => "stage_refuses_code",
+            Rule::OutOfScope => "out_of_scope",
+            Rule::WorkingCopy => "working_copy_committed",
+        }
+    }
+}
+
+/// Paths that do not pass, and the rule that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offence {
+    pub rule: Rule,
+    pub stage: Stage,
+    pub paths: Vec<String>,
+    /// Otherwise it is worth a warning.
+    pub refused: bool,
+}
+
+/// The rules of one session at one moment, ready for many commits.
+#[derive(Debug)]
+pub struct Rules {
+    stage: Stage,
+    allowed: Globs,
+    /// `None` is everything.
+    scope: Option<Globs>,
+    strict: bool,
+}
+
+impl Rules {
+    pub fn new(state: &State, policy: &Policy) -> Result<Self> {
+        Ok(Rules {
+            stage: state.stage,
+            allowed: policy.allowed()?,
+            scope: match state.scope.as_slice() {
+                [] => None,
+                scope => Some(Globs::new(scope)?),
+            },
+            strict: policy.gates.out_of_scope == Strictness::Refuse,
+        })
+    }
+
+    /// The rule that a path breaks.
+    pub fn breaks(&self, path: &str) -> Option<Rule> {
+        if path.starts_with(WORKING_COPY) {
+            return Some(Rule::WorkingCopy);
+        }
+        if self.allowed.matches(path) {
+            return None;
+        }
+        match (self.stage, &self.scope) {
+            (Stage::Build, None) => None,
+            (Stage::Build, Some(scope)) => (!scope.matches(path)).then_some(Rule::OutOfScope),
+            (Stage::Clarify | Stage::Plan | Stage::Review | Stage::Done, _) => {
+                Some(Rule::StageClosed)
+            }
+        }
+    }
+
+    /// Judges the paths that a commit changes, one offence for each rule.
+    pub fn judge(&self, paths: &[String]) -> Vec<Offence> {
+        [Rule::StageClosed, Rule::OutOfScope, Rule::WorkingCopy]
+            .into_iter()
+            .filter_map(|rule| {
+                let paths: Vec<String> = paths
+                    .iter()
+                    .filter(|path| self.breaks(path) == Some(rule))
+                    .cloned()
+                    .collect();
+                (!paths.is_empty()).then(|| Offence {
+                    rule,
+                    stage: self.stage,
+                    paths,
+                    refused: self.refuses(rule),
+                })
+            })
+            .collect()
+    }
+
+    fn refuses(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::StageClosed => true,
+            Rule::OutOfScope => self.strict,
+            // Whoever takes such files out of the index has to be able to.
+            Rule::WorkingCopy => false,
+        }
+    }
+}
+
+impl Offence {
+    /// What is wrong, without the paths.
+    pub fn because(&self) -> String {
+        match self.rule {
+            Rule::StageClosed => format!("stage {} takes no code", self.stage),
+            Rule::OutOfScope => "outside the scope that the plan declares".to_owned(),
+            Rule::WorkingCopy => {
+                "the working copy of a session; what counts is on the loopx branch".to_owned()
+            }
+        }
+    }
+
+    /// `a, b, c and 4 more: stage plan takes no code`.
+    pub fn sentence(&self) -> String {
+        format!("{}: {}", some(&self.paths), self.because())
+    }
+}
+
+/// The first few of many paths.
+pub fn some(paths: &[String]) -> String {
+    let named: Vec<String> = paths.iter().take(NAMED).map(|p| format!("`{p}`")).collect();
+    match paths.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// The command that leads on from where a session refuses code.
+pub fn leads_on(state: &State) -> String {
+    let armed = |transition| state.armed(transition).is_some();
+    match state.stage {
+        Stage::Clarify if armed(Transition::ClarifyToPlan) => "git loopx plan".to_owned(),
+        Stage::Plan if armed(Transition::PlanToBuild) => "git loopx build".to_owned(),
+        Stage::Clarify | Stage::Plan | Stage::Build => "git loopx status".to_owned(),
+        Stage::Review if armed(Transition::ReviewToBuild) => {
+            "git loopx build --from-review".to_owned()
+        }
+        Stage::Review => {
+            "git loopx review --verdict request-changes --target build --reason WHY".to_owned()
+        }
+        Stage::Done => "git loopx archive".to_owned(),
+    }
+}
+
+/// The refusal of a commit. `None` where nothing that was found is refused.
+pub fn refusal(state: &State, offences: &[Offence]) -> Option<Failure> {
+    let refused: Vec<&Offence> = offences.iter().filter(|o| o.refused).collect();
+    let first = refused.first()?;
+    let blockers = refused
+        .iter()
+        .map(|offence| Blocker::new(offence.rule.code(), offence.sentence(), leads_on(state)))
+        .collect();
+    Some(
+        Failure::refused(
+            first.rule.code(),
+            format!(
+                "session {} is in stage {}: this commit is not allowed yet",
+                state.id, state.stage
+            ),
+        )
+        .blockers(blockers)
+        .help("to commit all the same: git commit --no-verify  (or LOOPX=0); `git loopx verify` will tell"),
+    )
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Rule, Rules, leads_on, refusal, some};
+    use crate::core::id::{OpId, Person, SessionId};
+    use crate::core::op::{Event, FORMAT, Operation, Profile};
+    use crate::core::policy::Policy;
+    use crate::core::session::{State, begin};
+    use crate::core::stage::Stage;
+
+    /// A session that was just started, on the branch of its own name.
+    pub(crate) fn state(id: &str) -> State {
+        let op = Operation {
+            format: FORMAT,
+            seq: 1,
+            op: OpId::parse("01hzzzzzzzzzzzzzzzzzzzzzzz").expect("an id"),
+            at: "2026-01-01T00:00:00Z".into(),
+            by: Person::parse("Ada <ada@example.org>"),
+            reason: None,
+            writes: Default::default(),
+            bases: Vec::new(),
+            event: Event::Started {
+                uid: "uid".into(),
+                title: id.into(),
+                profile: Profile::Standard,
+                branch: Some(id.into()),
+                base: None,
+            },
+        };
+        begin(&SessionId::parse(id).expect("an id"), &op).expect("a state")
+    }
+
+    fn rules(stage: Stage, scope: &[&str], policy: &str) -> Rules {
+        let mut state = state("demo");
+        state.stage = stage;
+        state.scope = scope.iter().map(|s| (*s).to_owned()).collect();
+        let policy = Policy::parse(policy, "loopx.toml").expect("a policy");
+        Rules::new(&state, &policy).expect("rules")
+    }
+
+    #[test]
+    fn each_stage_takes_what_the_table_says() {
+        for (stage, scope, path, rule) in [
+            (Stage::Clarify, &[][..], "src/a.rs", Some(Rule::StageClosed)),
+            (
+                Stage::Plan,
+                &["src/**"],
+                "src/a.rs",
+                Some(Rule::StageClosed),
+            ),
+            (Stage::Review, &[], "src/a.rs", Some(Rule::StageClosed)),
+            (Stage::Done, &[], "src/a.rs", Some(Rule::StageClosed)),
+            (Stage::Build, &[], "src/a.rs", None),
+            (Stage::Build, &["src/**"], "src/a.rs", None),
+            (
+                Stage::Build,
+                &["src/**"],
+                "lib/a.rs",
+                Some(Rule::OutOfScope),
+            ),
+            (Stage::Build, &["src/**"], "docs/a", None),
+            (
+                Stage::Build,
+                &[],
+                ".loopx/demo/spec.md",
+                Some(Rule::WorkingCopy),
+            ),
+            (Stage::Clarify, &[], "README.md", None),
+            (Stage::Done, &[], "specs/a/spec.md", None),
+        ] {
+            assert_eq!(rules(stage, scope, "").breaks(path), rule, "{stage} {path}");
+        }
+    }
+
+    #[test]
+    fn policy_decides_what_out_of_scope_means() {
+        let paths = ["lib/a.rs".to_owned()];
+        let judged = |policy: &str| rules(Stage::Build, &["src/**"], policy).judge(&paths);
+        assert!(!judged("")[0].refused);
+        assert!(judged("[gates]\nout_of_scope = \"refuse\"\n")[0].refused);
+    }
+
+    #[test]
+    fn a_refusal_names_rule_files_way_on_and_bypass() {
+        let mut state = state("demo");
+        state.stage = Stage::Done;
+        let paths: Vec<String> = (0..5).map(|n| format!("src/{n}.rs")).collect();
+        let offences = rules(Stage::Done, &[], "").judge(&paths);
+        let failure = refusal(&state, &offences).expect("a refusal");
+        assert_eq!(failure.code, "stage_refuses_code");
+        assert_eq!(
+            failure.blockers[0].message,
+            "`src/0.rs`, `src/1.rs`, `src/2.rs` and 2 more: stage done takes no code"
+        );
+        assert_eq!(failure.blockers[0].help, leads_on(&state));
+        assert!(
+            failure
+                .help
+                .is_some_and(|help| help.contains("--no-verify"))
+        );
+        assert_eq!(some(&[]), "");
+    }
+}

@@ -1,0 +1,391 @@
+//! What `verify` and pre-push find in a range of commits: facts that were read from objects in,
+//! findings out. A trailer is a claim; what it names on the loopx branch is what counts.
+
+use super::commit_policy::{Rules, some};
+use super::failure::{Blocker, Result};
+use super::id::{Oid, SessionId};
+use super::op::CodeVerdict;
+use super::policy::Policy;
+use super::session::{Ending, State};
+use super::stage::Stage;
+use serde::Serialize;
+use std::rc::Rc;
+
+/// Whether a finding makes `verify` fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// One thing that a range should not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub code: &'static str,
+    pub severity: Severity,
+    pub commit: Oid,
+    pub subject: String,
+    pub paths: Vec<String>,
+    pub message: String,
+    pub help: String,
+}
+
+impl Finding {
+    /// The same as a line of a refusal.
+    pub fn blocker(&self) -> Blocker {
+        let message = format!("{} {}: {}", self.commit.short(), self.subject, self.message);
+        Blocker::new(self.code, message, self.help.clone())
+    }
+}
+
+/// A commit that is judged: one with a single parent, or none.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub id: Oid,
+    pub subject: String,
+    /// What it changes against its parent.
+    pub paths: Vec<String>,
+    /// It was made on the branch itself, and did not come through a merge.
+    pub direct: bool,
+    pub claim: Claim,
+}
+
+/// What the trailers of a commit came to.
+#[derive(Clone, Debug)]
+pub enum Claim {
+    /// There are none.
+    Nothing,
+    /// The session as it was at each of the named states.
+    States(Vec<Rc<State>>),
+    /// A session is named, and no state of it: archive writes such a commit. With the session as it
+    /// is now.
+    Session(Rc<State>),
+    Fault(Fault),
+}
+
+/// A claim that is not true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Not one session, but these.
+    Sessions(Vec<String>),
+    UnknownSession(String),
+    /// No commit of the loopx branch.
+    ForeignState(String),
+    /// There was no such session at that commit.
+    NoSessionAt(SessionId, Oid),
+    /// The session had ended there.
+    EndedAt(SessionId, Oid),
+    Damaged(String),
+    /// Neither is the commit on that session's branch nor does the branch that is judged belong to it.
+    OtherSession(SessionId),
+}
+
+/// The newest commit of the range.
+#[derive(Clone, Debug)]
+pub struct Head {
+    pub id: Oid,
+    pub subject: String,
+    /// The session whose result it is, as it is now.
+    pub session: Rc<State>,
+    /// What differs between the reviewed tree and this one; `None` where there is no approving verdict
+    /// to compare with, or its tree is not here.
+    pub differing: Option<Vec<String>>,
+}
+
+/// Everything that is judged.
+#[derive(Debug)]
+pub struct Range<'a> {
+    pub policy: &'a Policy,
+    /// The session that the branch is bound to, as it is now.
+    pub bound: Option<&'a State>,
+    pub commits: &'a [Commit],
+    pub head: Option<&'a Head>,
+}
+
+/// Judges a range, in the order of its commits.
+pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for commit in range.commits {
+        match &commit.claim {
+            Claim::Nothing => findings.extend(unclaimed(range, commit)?),
+            Claim::States(states) => findings.extend(claimed(range.policy, commit, states)?),
+            Claim::Session(state) => findings.extend(result(range.policy, commit, state)?),
+            Claim::Fault(fault) => findings.push(forged(commit, fault)),
+        }
+    }
+    if let Some(head) = range.head {
+        findings.extend(stale(range.policy, head)?);
+    }
+    Ok(findings)
+}
+
+/// Whether a session has been allowed to touch code.
+fn has_built(state: &State) -> bool {
+    !state.build.builders.is_empty()
+        || matches!(state.stage, Stage::Build | Stage::Review | Stage::Done)
+}
+
+fn unclaimed(range: &Range<'_>, commit: &Commit) -> Result<Option<Finding>> {
+    let Some(bound) = range.bound else {
+        return Ok(None);
+    };
+    let allowed = range.policy.allowed()?;
+    let paths = without(&commit.paths, |path| allowed.matches(path));
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    // Somebody else's commit may come through a merge; and where code was allowed at some time, a
+    // commit without trailers is more likely one of another tool than one that went past the hooks.
+    let severity = if commit.direct && !has_built(bound) {
+        Severity::Error
+    } else {
+        Severity::Warning
+    };
+    let message = format!(
+        "no trailer names the state of session {} that allowed {}",
+        bound.id,
+        some(&paths)
+    );
+    let help = "git loopx hooks install, then make the commit again where the session allows it";
+    Ok(Some(finding(
+        commit,
+        "commit_without_state",
+        severity,
+        paths,
+        message,
+        help,
+    )))
+}
+
+/// A path passes when one of the states let it pass: a squashed commit names several.
+fn claimed(policy: &Policy, commit: &Commit, states: &[Rc<State>]) -> Result<Vec<Finding>> {
+    let rules = states
+        .iter()
+        .map(|state| Rules::new(state, policy))
+        .collect::<Result<Vec<_>>>()?;
+    let Some((first, others)) = rules.split_first() else {
+        return Ok(Vec::new());
+    };
+    let left = without(&commit.paths, |path| {
+        others.iter().any(|rules| rules.breaks(path).is_none())
+    });
+    let session = &states[0].id;
+    let offences = first.judge(&left).into_iter().map(|offence| {
+        let severity = if offence.refused {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        let message = format!("session {session}: {}", offence.sentence());
+        let help = format!("git loopx -s {session} log");
+        finding(
+            commit,
+            offence.rule.code(),
+            severity,
+            offence.paths,
+            message,
+            &help,
+        )
+    });
+    Ok(offences.collect())
+}
+
+fn result(policy: &Policy, commit: &Commit, state: &State) -> Result<Option<Finding>> {
+    if let Some(Ending::Archived { commit: made, .. }) = &state.ending
+        && made.as_ref() == Some(&commit.id)
+    {
+        return Ok(None);
+    }
+    let results = policy.results()?;
+    let paths = without(&commit.paths, |path| results.matches(path));
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let message = format!(
+        "names session {} and no Loopx-State that allowed {}",
+        state.id,
+        some(&paths)
+    );
+    Ok(Some(finding(
+        commit,
+        "state_missing",
+        Severity::Error,
+        paths,
+        message,
+        "git commit --amend  (the commit-msg hook adds it)",
+    )))
+}
+
+fn forged(commit: &Commit, fault: &Fault) -> Finding {
+    let again = "git commit --amend  (the commit-msg hook writes the trailers)";
+    let fetch =
+        "git fetch REMOTE loopx:loopx  (in case the branch here is older), then verify again";
+    let (code, message, help) = match fault {
+        Fault::Sessions(named) if named.is_empty() => (
+            "session_missing",
+            "Loopx-State stands there without a Loopx-Session".to_owned(),
+            again,
+        ),
+        Fault::Sessions(named) => (
+            "session_ambiguous",
+            format!("one commit names several sessions: {}", named.join(", ")),
+            again,
+        ),
+        Fault::UnknownSession(name) => (
+            "session_unknown",
+            format!("the loopx branch has no session `{name}`"),
+            fetch,
+        ),
+        Fault::ForeignState(state) => (
+            "state_not_on_branch",
+            format!("Loopx-State `{state}` is no commit of the loopx branch"),
+            fetch,
+        ),
+        Fault::NoSessionAt(session, state) => (
+            "state_of_other_session",
+            format!("at {} there was no session {session}", state.short()),
+            again,
+        ),
+        Fault::EndedAt(session, state) => (
+            "session_ended",
+            format!("session {session} had ended at {}", state.short()),
+            "git loopx start \"A FOLLOW-UP\"",
+        ),
+        Fault::Damaged(why) => ("state_damaged", why.clone(), "git loopx fsck"),
+        Fault::OtherSession(session) => (
+            "other_session",
+            format!(
+                "names session {session}, whose branch does not have this commit, and stands on another session's branch"
+            ),
+            again,
+        ),
+    };
+    // A merge may bring what was made elsewhere, by rules that can no longer be asked.
+    let severity = match fault {
+        Fault::OtherSession(_) if !commit.direct => Severity::Warning,
+        _ => Severity::Error,
+    };
+    finding(commit, code, severity, Vec::new(), message, help)
+}
+
+/// The review covers a tree. Paths that every stage may commit, and results that archive writes, do not
+/// make it stale once the session is done.
+fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
+    let state = &head.session;
+    let done = state.stage == Stage::Done;
+    let approved = state
+        .verdict
+        .as_ref()
+        .is_some_and(|verdict| verdict.value.verdict == CodeVerdict::Approve);
+    if !approved || !(done || state.stage == Stage::Review) {
+        return Ok(None);
+    }
+    let Some(differing) = &head.differing else {
+        return Ok(None);
+    };
+    let results = policy.results()?;
+    let paths = without(differing, |path| done && results.matches(path));
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Finding {
+        code: "review_stale",
+        severity: if done {
+            Severity::Error
+        } else {
+            Severity::Warning
+        },
+        commit: head.id.clone(),
+        subject: head.subject.clone(),
+        message: format!(
+            "session {}: changed since the review: {}",
+            state.id,
+            some(&paths)
+        ),
+        paths,
+        help: if done {
+            "git loopx start \"A FOLLOW-UP\"".to_owned()
+        } else {
+            "git loopx review --verdict approve".to_owned()
+        },
+    }))
+}
+
+/// What a push to a protected branch lacks: every session that it brings is done, and the review of
+/// the newest one covers the tree that is pushed. `tip` is the commit that is pushed, `named` the
+/// sessions as they are now.
+pub fn protected(
+    range: &Range<'_>,
+    branch: &str,
+    tip: &Commit,
+    named: &[Rc<State>],
+) -> Vec<Finding> {
+    let refuse = |code, message: String, help: String| {
+        finding(tip, code, Severity::Error, Vec::new(), message, &help)
+    };
+    let mut findings: Vec<Finding> = named
+        .iter()
+        .filter(|state| state.stage != Stage::Done)
+        .map(|state| {
+            refuse(
+                "protected_not_done",
+                format!(
+                    "`{branch}` takes what is done; session {} is in stage {}",
+                    state.id, state.stage
+                ),
+                format!("git loopx -s {} status", state.id),
+            )
+        })
+        .collect();
+    match range.head {
+        None => findings.push(refuse(
+            "protected_without_session",
+            format!("`{branch}` takes only the result of a session, and nothing here names one"),
+            "git loopx start \"WHAT TO CHANGE\"".to_owned(),
+        )),
+        Some(head) if findings.is_empty() && head.differing.is_none() => findings.push(refuse(
+            "protected_not_reviewed",
+            format!(
+                "`{branch}` takes what was reviewed; no verdict of session {} covers this tree",
+                head.session.id
+            ),
+            format!("git loopx -s {} status", head.session.id),
+        )),
+        // What differs from the reviewed tree is a finding of the range already.
+        Some(_) => {}
+    }
+    findings
+}
+
+fn finding(
+    commit: &Commit,
+    code: &'static str,
+    severity: Severity,
+    paths: Vec<String>,
+    message: String,
+    help: &str,
+) -> Finding {
+    Finding {
+        code,
+        severity,
+        commit: commit.id.clone(),
+        subject: commit.subject.clone(),
+        paths,
+        message,
+        help: help.to_owned(),
+    }
+}
+
+fn without(paths: &[String], passes: impl Fn(&str) -> bool) -> Vec<String> {
+    paths.iter().filter(|path| !passes(path)).cloned().collect()
+}
