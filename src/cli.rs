@@ -158,6 +158,7 @@ pub enum Command {
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
+    Verify(cmd::verify::VerifyArgs),
     /// Answer a git hook (called by git)
     #[command(hide = true)]
     Hook(cmd::hook::HookArgs),
@@ -235,6 +236,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
         Command::Hook(args) => cmd::hook::run(args, ui),
+        Command::Verify(args) => cmd::verify::verify(args, &open()?, ui),
         Command::Init => cmd::sessions::init(&open()?, ui),
         Command::Start(args) => cmd::sessions::start(args, &open()?, ui),
         Command::Use(args) => cmd::sessions::bind(args, ui),

@@ -4,7 +4,7 @@
 use crate::cli::Exit;
 use crate::core::failure::{Kind, Result};
 use crate::flow::hook::{self, Outcome, Request};
-use crate::ui::Ui;
+use crate::ui::{Ui, clean};
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -28,7 +28,13 @@ pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
     panic::set_hook(Box::new(|_| {}));
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| hook::run(&request)));
     match outcome {
-        Ok(Ok(Outcome::Passed)) => Ok(Exit::Done),
+        Ok(Ok(Outcome::Passed(warnings))) => {
+            for warning in warnings {
+                ui.warn(clean(&warning));
+            }
+            Ok(Exit::Done)
+        }
+        Ok(Ok(Outcome::Refused(failure))) => Err(failure),
         Ok(Ok(Outcome::Probed(answer))) => {
             ui.out(answer);
             Ok(Exit::Done)
@@ -37,7 +43,7 @@ pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
         Ok(Err(failure)) if failure.kind == Kind::Refused => Err(failure),
         Ok(Err(failure)) => {
             let line = failure.message.replace('\n', " ");
-            ui.warn(format!("git loopx checked nothing: {line}"));
+            ui.warn(format!("git loopx checked nothing: {}", clean(&line)));
             Ok(Exit::Done)
         }
         Err(_) => {

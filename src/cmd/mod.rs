@@ -14,6 +14,7 @@ pub mod sessions;
 pub mod spec;
 pub mod stages;
 pub mod status;
+pub mod verify;
 
 use crate::flow::Done;
 use crate::ui::Ui;

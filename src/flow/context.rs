@@ -23,6 +23,19 @@ impl Context {
         })
     }
 
+    /// The same for a hook, which asks only for the session of the branch.
+    pub fn open_in_hook() -> Result<Self> {
+        Ok(Context {
+            repo: Repo::open_in_hook()?,
+            wanted: None,
+        })
+    }
+
+    /// The session that was asked for by name.
+    pub fn wanted(&self) -> Option<&str> {
+        self.wanted.as_deref()
+    }
+
     pub fn store(&self) -> Result<Store<'_>> {
         Store::open(&self.repo)
     }

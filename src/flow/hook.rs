@@ -3,7 +3,9 @@
 //!
 //! Nothing here may stop a commit by accident: `cmd::hook` lets every failure pass that is no refusal.
 
-use crate::core::failure::{Failure, Result};
+use super::context::Context;
+use super::{hook_commit, hook_push};
+use crate::core::failure::{Failure, Kind, Result};
 use crate::core::hooks::Event;
 use crate::env;
 use crate::git::run::Run;
@@ -24,7 +26,10 @@ pub struct Request {
 /// How it ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    Passed,
+    /// With what is worth a warning.
+    Passed(Vec<String>),
+    /// The workflow does not allow it yet.
+    Refused(Failure),
     /// `hooks status` asked; this is the answer.
     Probed(String),
     /// The hook that stood there before us said no, with this exit code.
@@ -44,7 +49,7 @@ pub fn run(request: &Request) -> Result<Outcome> {
         return Ok(Outcome::Probed(probe_answer(&token, &name)));
     }
     let Some(event) = Event::from_name(&name) else {
-        return Ok(Outcome::Passed);
+        return Ok(Outcome::Passed(Vec::new()));
     };
     let stdin = if event.reads_stdin() {
         read_stdin()
@@ -59,15 +64,26 @@ pub fn run(request: &Request) -> Result<Outcome> {
     }
     // Switches us off, not the hook of somebody else.
     if env::var(env::LOOPX).as_deref() == Some("0") {
-        return Ok(Outcome::Passed);
+        return Ok(Outcome::Passed(Vec::new()));
     }
-    judge(event, &request.args, &stdin)?;
-    Ok(Outcome::Passed)
+    judge(event, &request.args, &stdin).map_err(|failure| Failure {
+        // Only a proven violation stops git; that we could not look is none.
+        kind: Kind::Internal,
+        ..failure
+    })
 }
 
-/// What the workflow says of this event. A refusal stops git; any other failure does not.
-fn judge(_event: Event, _args: &[OsString], _stdin: &[u8]) -> Result<()> {
-    Ok(())
+/// What the workflow says of this event.
+fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
+    let ctx = Context::open_in_hook()?;
+    let store = ctx.store()?;
+    match event {
+        Event::PreCommit => hook_commit::pre_commit(&ctx, &store),
+        Event::CommitMsg => hook_commit::commit_msg(&ctx, &store, args),
+        Event::PrePush => hook_push::pre_push(&ctx, &store, args, stdin),
+        // Links to sessions are trailers: they are in the rewritten message.
+        Event::PostRewrite => Ok(Outcome::Passed(Vec::new())),
+    }
 }
 
 /// Only what cannot be mistaken for anything else, since it is printed.

@@ -301,6 +301,15 @@ impl Repo {
         oid(id)
     }
 
+    /// Whether the object is here.
+    pub fn contains(&self, id: &Oid) -> Result<bool> {
+        let odb = self
+            .inner
+            .odb()
+            .map_err(|error| failed(&error, "open the object database"))?;
+        Ok(odb.exists(raw(id)?))
+    }
+
     /// Whether `ancestor` is `commit` or reachable from it.
     pub fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
         if ancestor == commit {

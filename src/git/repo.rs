@@ -35,6 +35,15 @@ pub struct Identity {
 impl Repo {
     /// Opens the repository that the environment and the current folder name.
     pub fn open() -> Result<Self> {
+        Self::open_or(refusal)
+    }
+
+    /// The same for a hook: where that fails, the git program is not asked why.
+    pub fn open_in_hook() -> Result<Self> {
+        Self::open_or(|error| failed(error, "open the repository"))
+    }
+
+    fn open_or(refusal: impl Fn(&git2::Error) -> Failure) -> Result<Self> {
         let inner = git2::Repository::open_from_env().map_err(|error| refusal(&error))?;
         let work_dir = match crate::env::var_os("GIT_WORK_TREE") {
             // libgit2 resolves a relative GIT_WORK_TREE against the git dir; git against the current folder.
@@ -66,6 +75,32 @@ impl Repo {
     pub fn config(&self, key: &str) -> Option<String> {
         let config = self.inner.config().ok()?;
         config.get_string(key).ok()
+    }
+
+    /// Whether history was cut off by a shallow clone.
+    pub fn is_shallow(&self) -> bool {
+        self.inner.is_shallow()
+    }
+
+    /// What begins a comment in a message that is being written, as git reads `core.commentString`.
+    /// With `auto` git chooses a sign that begins no line of the message: the one that begins its last.
+    pub fn comment_prefix(&self, message: &[u8]) -> Vec<u8> {
+        let wanted = self
+            .config("core.commentstring")
+            .or_else(|| self.config("core.commentchar"))
+            .filter(|prefix| !prefix.is_empty());
+        match wanted.as_deref() {
+            None => b"#".to_vec(),
+            Some("auto") => {
+                let last = message
+                    .split(|byte| *byte == b'\n')
+                    .rev()
+                    .find_map(|line| line.first())
+                    .filter(|sign| b"#;@!$%^&|:".contains(sign));
+                vec![*last.unwrap_or(&b'#')]
+            }
+            Some(prefix) => prefix.as_bytes().to_vec(),
+        }
     }
 
     /// Where HEAD points; an unborn branch and a detached HEAD are ordinary values.

@@ -1,6 +1,7 @@
 //! One test binary: every file of this folder is a module of it.
 
 mod hooks_install;
+mod hooks_policy;
 mod hooks_status;
 mod layers;
 mod scenario_build;
@@ -14,4 +15,5 @@ mod spec_cases;
 mod spec_command;
 mod spec_props;
 mod support;
+mod verify;
 mod weakness;

@@ -7,6 +7,7 @@
 
 pub(crate) mod drive;
 pub(crate) mod hooks;
+pub(crate) mod session;
 
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};

@@ -1,0 +1,67 @@
+//! `verify`: arguments, and how findings read.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::range_policy::Severity;
+use crate::flow::Context;
+use crate::flow::verify::{self, Request};
+use crate::ui::{Ui, clean, style};
+
+/// Judge every commit of a range again, from objects alone: what a hook was not asked is seen here
+#[derive(Debug, clap::Args)]
+pub struct VerifyArgs {
+    /// Like main..HEAD, or one commit (default: from where the branch's session began to HEAD)
+    pub range: Option<String>,
+    /// The commit whose loopx.toml counts (default: the first end of the range)
+    #[arg(long, value_name = "BASE")]
+    pub policy_from: Option<String>,
+    /// The branch that the commits are on, where HEAD is detached
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+}
+
+pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = Request {
+        range: args.range,
+        policy_from: args.policy_from,
+        branch: args.branch,
+    };
+    let report = verify::verify(ctx, &request)?;
+    for finding in &report.findings {
+        let role = match finding.severity {
+            Severity::Error => style::BAD,
+            Severity::Warning => style::WARN,
+        };
+        ui.out(format!(
+            "{} {} {}: {}",
+            ui.paint(style::NAME, finding.commit.short()),
+            ui.paint(role, finding.severity.as_str()),
+            finding.code,
+            clean(&finding.message).replace('\n', " ")
+        ));
+    }
+    let errors = report.errors().count();
+    let commits = match report.commits {
+        1 => "1 commit".to_owned(),
+        n => format!("{n} commits"),
+    };
+    match (&report.session, errors) {
+        (None, 0) if report.findings.is_empty() => ui.status(format!(
+            "{commits}, nothing to say; the branch is bound to no session"
+        )),
+        (_, 0) => ui.status(format!("{commits}, no error")),
+        (_, n) => ui.status(format!(
+            "{commits}, {n} error{}",
+            if n == 1 { "" } else { "s" }
+        )),
+    }
+    if let Some(finding) = report.errors().next() {
+        ui.hint(clean(&finding.help));
+    }
+    ui.json("verify", &report);
+    Ok(if errors == 0 {
+        Exit::Done
+    } else {
+        Exit::Blocked
+    })
+}

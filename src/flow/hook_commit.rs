@@ -1,0 +1,197 @@
+//! pre-commit and commit-msg: what is staged against what the session of the branch allows.
+//!
+//! commit-msg has the last word: the index that its environment names is the tree of the commit, also
+//! where a formatter staged something after pre-commit. A repository without sessions is left after
+//! one look at one ref.
+
+use super::context::Context;
+use super::hook::Outcome;
+use crate::core::commit_policy::{self, Rules};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::core::trailers;
+use crate::git::{CommitInfo, Head};
+use crate::store::{Snapshot, Store};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+/// A commit in the making, on the branch of an active session.
+struct Making {
+    state: State,
+    /// The session commit that decides.
+    tip: Oid,
+    head: Head,
+    /// What it changes against HEAD.
+    paths: Vec<String>,
+}
+
+/// What stands before a judgement.
+enum Found {
+    NotOurs,
+    /// HEAD is on the loopx branch itself.
+    LoopxBranch,
+    Making(Box<Making>),
+}
+
+/// pre-commit: refuses early, before anybody writes a message. Reads only.
+pub fn pre_commit(ctx: &Context, store: &Store<'_>) -> Result<Outcome> {
+    match find(ctx, store)? {
+        Found::NotOurs => Ok(Outcome::Passed(Vec::new())),
+        Found::LoopxBranch => Ok(Outcome::Refused(on_loopx_branch(store))),
+        Found::Making(making) => {
+            let policy = ctx.policy(&making.state)?;
+            Ok(match judge(&making, &policy)? {
+                // commit-msg comes next and says it once.
+                Outcome::Passed(_) => Outcome::Passed(Vec::new()),
+                refused => refused,
+            })
+        }
+    }
+}
+
+/// commit-msg: the same judgement of the final tree, then the trailers that link the commit to what
+/// allowed it.
+pub fn commit_msg(ctx: &Context, store: &Store<'_>, args: &[OsString]) -> Result<Outcome> {
+    let making = match find(ctx, store)? {
+        Found::NotOurs => return Ok(Outcome::Passed(Vec::new())),
+        Found::LoopxBranch => return Ok(Outcome::Refused(on_loopx_branch(store))),
+        Found::Making(making) => making,
+    };
+    let policy = ctx.policy(&making.state)?;
+    let outcome = judge(&making, &policy)?;
+    if let (Outcome::Passed(_), Some(file)) = (&outcome, args.first()) {
+        link(ctx, &making, &policy, Path::new(file))?;
+    }
+    Ok(outcome)
+}
+
+fn find(ctx: &Context, store: &Store<'_>) -> Result<Found> {
+    let repo = &ctx.repo;
+    let Some(tip) = repo.find_ref(&store.branch_ref())? else {
+        return Ok(Found::NotOurs);
+    };
+    let head = repo.head()?;
+    let Some(branch) = &head.branch else {
+        return Ok(Found::NotOurs);
+    };
+    if repo.is_sequencing() {
+        return Ok(Found::NotOurs);
+    }
+    let snapshot = match Snapshot::at(repo, tip.clone(), store.branch()) {
+        Ok(snapshot) => snapshot,
+        // A branch of that name that somebody else made: nothing of it is ours.
+        Err(failure) if failure.code == "branch_foreign" => return Ok(Found::NotOurs),
+        Err(failure) => return Err(failure),
+    };
+    if branch == store.branch() {
+        return Ok(Found::LoopxBranch);
+    }
+    let Some(id) = snapshot.bound_to(branch)? else {
+        return Ok(Found::NotOurs);
+    };
+    // An archived session binds nothing any more, so only the active ones are looked at.
+    let state = match snapshot.session(&id)? {
+        Some(session) if session.state.is_active() => session.state,
+        _ => return Ok(Found::NotOurs),
+    };
+    let tree = match &head.commit {
+        Some(commit) => Some(repo.commit_info(commit)?.tree),
+        None => None,
+    };
+    let paths = repo.staged_paths(tree.as_ref())?;
+    Ok(Found::Making(Box::new(Making {
+        state,
+        tip,
+        head,
+        paths,
+    })))
+}
+
+fn judge(making: &Making, policy: &Policy) -> Result<Outcome> {
+    if making.paths.is_empty() {
+        return Ok(Outcome::Passed(Vec::new()));
+    }
+    let offences = Rules::new(&making.state, policy)?.judge(&making.paths);
+    Ok(match commit_policy::refusal(&making.state, &offences) {
+        Some(failure) => Outcome::Refused(failure),
+        None => Outcome::Passed(
+            offences
+                .iter()
+                .map(|offence| format!("session {}: {}", making.state.id, offence.sentence()))
+                .collect(),
+        ),
+    })
+}
+
+fn on_loopx_branch(store: &Store<'_>) -> Failure {
+    Failure::refused(
+        "branch_checked_out",
+        format!(
+            "`{}` is the branch that keeps sessions: a commit by hand would revert them",
+            store.branch()
+        ),
+    )
+    .help("git switch -  (to bypass: git commit --no-verify, or LOOPX=0)")
+}
+
+/// Writes the trailers into the message that git is about to use.
+fn link(ctx: &Context, making: &Making, policy: &Policy, file: &Path) -> Result<()> {
+    let failed = |doing: &str, error: std::io::Error| {
+        Failure::internal(
+            "message_unreadable",
+            format!("{doing} the message: {error}"),
+        )
+    };
+    let message = fs::read(file).map_err(|error| failed("read", error))?;
+    let comment = ctx.repo.comment_prefix(&message);
+    let session = making.state.id.as_str();
+    let head = match &making.head.commit {
+        Some(commit) => Some(ctx.repo.commit_info(commit)?),
+        None => None,
+    };
+    // States that were named before: by the message that is written again, or by HEAD.
+    let earlier = |text: &[u8], comment: &[u8]| {
+        let links = trailers::links(text, comment);
+        let ours = links.sessions == [session];
+        links.states.into_iter().next_back().filter(|_| ours)
+    };
+    let state = match earlier(&message, &comment) {
+        Some(earlier) if !covers(ctx, making, policy, head.as_ref())? => earlier,
+        Some(_) => making.tip.to_string(),
+        None if making.paths.is_empty() => {
+            // Nothing changed: a new message for HEAD, whose link must stay, or an empty commit.
+            let state = head.and_then(|head| earlier(head.message.as_bytes(), b"#"));
+            let Some(state) = state else {
+                return Ok(());
+            };
+            state
+        }
+        None => making.tip.to_string(),
+    };
+    if let Some(text) = trailers::place(&message, &comment, session, &state) {
+        fs::write(file, text).map_err(|error| failed("write", error))?;
+    }
+    Ok(())
+}
+
+/// Whether the present state allows everything that a commit changes which may replace HEAD. git does
+/// not tell a hook that it amends, but then the message has HEAD's trailers; what was allowed in
+/// build must not be claimed of a later stage that would refuse it.
+fn covers(
+    ctx: &Context,
+    making: &Making,
+    policy: &Policy,
+    head: Option<&CommitInfo>,
+) -> Result<bool> {
+    let repo = &ctx.repo;
+    let before = match head.and_then(|head| head.parents.first()) {
+        Some(parent) => Some(repo.commit_info(parent)?.tree),
+        None => None,
+    };
+    let paths = repo.staged_paths(before.as_ref())?;
+    let offences = Rules::new(&making.state, policy)?.judge(&paths);
+    Ok(!making.paths.is_empty() && offences.iter().all(|offence| !offence.refused))
+}

@@ -1,0 +1,217 @@
+//! pre-push: every line that git writes to the hook, judged with the code of `verify`.
+//!
+//! What the remote has, or any other remote that was fetched, is not judged again. A range that cannot
+//! be seen from here (unknown objects, a shallow clone) passes with a word: the other side judges it.
+
+use super::context::Context;
+use super::hook::Outcome;
+use super::verify::{self, Judged, Sessions, Span};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use crate::core::range_policy::{self, Claim, Commit, Finding, Range, Severity};
+use crate::core::session::State;
+use crate::store::Store;
+use std::ffi::OsString;
+use std::rc::Rc;
+
+const HEADS: &str = "refs/heads/";
+/// How many findings a refusal prints.
+const SHOWN: usize = 10;
+
+/// One line: what goes where.
+struct Update {
+    local: String,
+    new: Oid,
+    /// The branch on the other side.
+    branch: String,
+    /// What is there; `None` for a new branch.
+    old: Option<Oid>,
+}
+
+pub fn pre_push(
+    ctx: &Context,
+    store: &Store<'_>,
+    args: &[OsString],
+    stdin: &[u8],
+) -> Result<Outcome> {
+    let updates: Vec<Update> = String::from_utf8_lossy(stdin)
+        .lines()
+        .filter_map(|line| update(line, store.branch()))
+        .collect();
+    if updates.is_empty() || ctx.repo.find_ref(&store.branch_ref())?.is_none() {
+        return Ok(Outcome::Passed(Vec::new()));
+    }
+    let sessions = match Sessions::read(store) {
+        Err(failure) if failure.code == "branch_foreign" => {
+            return Ok(Outcome::Passed(Vec::new()));
+        }
+        sessions => sessions?,
+    };
+    let remote = args
+        .first()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let mut findings = Vec::new();
+    let mut warnings = Vec::new();
+    for update in &updates {
+        match judge(ctx, &sessions, update, &remote) {
+            Ok(found) => findings.extend(found),
+            // One branch that cannot be judged must not hide what another one has.
+            Err(failure) => warnings.push(format!(
+                "git loopx did not check `{}`: {}",
+                update.branch, failure.message
+            )),
+        }
+    }
+    let (errors, rest): (Vec<Finding>, Vec<Finding>) = findings
+        .into_iter()
+        .partition(|finding| finding.severity == Severity::Error);
+    warnings.extend(rest.iter().map(|finding| finding.blocker().message));
+    let Some(first) = errors.first() else {
+        return Ok(Outcome::Passed(warnings));
+    };
+    let more = match errors.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" ({more} more are not shown)"),
+    };
+    let count = errors.len();
+    Ok(Outcome::Refused(
+        Failure::refused(
+            first.code,
+            format!(
+                "the workflow does not allow this push, for {count} reason{}{more}",
+                if count == 1 { "" } else { "s" }
+            ),
+        )
+        .blockers(errors.iter().take(SHOWN).map(Finding::blocker).collect())
+        .help("git loopx verify  (to push all the same: git push --no-verify, or LOOPX=0)"),
+    ))
+}
+
+/// Reads `<local ref> <local oid> <remote ref> <remote oid>`. Deletes, tags and the loopx branch are
+/// nobody's business here.
+fn update(line: &str, loopx: &str) -> Option<Update> {
+    let mut words = line.split(' ');
+    let (local, new, remote, old) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let branch = remote.strip_prefix(HEADS)?;
+    let id = |text: &str| {
+        Oid::parse(text)
+            .ok()
+            .filter(|_| text.bytes().any(|b| b != b'0'))
+    };
+    (branch != loopx).then_some(Update {
+        local: local.to_owned(),
+        new: id(new)?,
+        branch: branch.to_owned(),
+        old: id(old),
+    })
+}
+
+fn judge(
+    ctx: &Context,
+    sessions: &Sessions<'_>,
+    update: &Update,
+    remote: &str,
+) -> Result<Vec<Finding>> {
+    let repo = &ctx.repo;
+    let bound = bound(ctx, sessions, update)?;
+    let there = match &update.old {
+        Some(old) if repo.contains(old)? => Some(old.clone()),
+        _ => tracked(ctx, remote, &update.branch)?,
+    };
+    // What holds on the other side now, not what is pushed, says whether its branch is protected.
+    let base = match (&there, bound.as_ref().and_then(|state| state.base.clone())) {
+        (Some(there), _) => Some(there.clone()),
+        (None, base) => base,
+    };
+    let protects = verify::policy_at(ctx, base.as_ref())?.protects(&update.branch);
+    if bound.is_none() && !protects {
+        return Ok(Vec::new());
+    }
+    let policy = match &bound {
+        Some(state) => ctx.policy(state)?,
+        None => verify::policy_at(ctx, base.as_ref())?,
+    };
+    let mut hidden: Vec<Oid> = there.iter().cloned().collect();
+    hidden.extend(
+        repo.refs_below("refs/remotes/")?
+            .into_iter()
+            .map(|(_, tip)| tip),
+    );
+    if let Some(base) = bound.as_ref().and_then(|state| state.base.clone())
+        && repo.contains(&base)?
+    {
+        hidden.push(base);
+    }
+    let span = Span {
+        base: there,
+        hidden,
+        head: update.new.clone(),
+        branch: Some(update.branch.clone()),
+        bound,
+    };
+    let judged = verify::judge(repo, sessions, span, &policy)?;
+    let mut findings = judged.report.findings.clone();
+    if protects {
+        findings.extend(refused_by_protection(ctx, &judged, update, &policy)?);
+    }
+    Ok(findings)
+}
+
+fn refused_by_protection(
+    ctx: &Context,
+    judged: &Judged,
+    update: &Update,
+    policy: &crate::core::policy::Policy,
+) -> Result<Vec<Finding>> {
+    let info = ctx.repo.commit_info(&update.new)?;
+    let tip = Commit {
+        id: info.id.clone(),
+        subject: info.subject().to_owned(),
+        paths: Vec::new(),
+        direct: true,
+        claim: Claim::Nothing,
+    };
+    let range = Range {
+        policy,
+        bound: judged.bound.as_deref(),
+        commits: &[],
+        head: judged.head.as_ref(),
+    };
+    let mut findings = range_policy::protected(&range, &update.branch, &tip, &judged.named);
+    // Where the range did not end in a commit of the session, the tree has not been compared yet.
+    let compared = judged
+        .report
+        .findings
+        .iter()
+        .any(|f| f.code == "review_stale");
+    if findings.is_empty() && !compared {
+        findings = range_policy::judge(&range)?;
+    }
+    Ok(findings)
+}
+
+/// The session of a pushed branch: by its name here, else by its name there.
+fn bound(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Option<Rc<State>>> {
+    let head = match update.local.as_str() {
+        "HEAD" => ctx.repo.head()?.branch,
+        local => local.strip_prefix(HEADS).map(str::to_owned),
+    };
+    for branch in head.iter().chain([&update.branch]) {
+        if let Some(state) = sessions.bound_to(branch)?
+            && state.is_active()
+        {
+            return Ok(Some(state));
+        }
+    }
+    Ok(None)
+}
+
+/// What is known of a branch of a remote, as of the last fetch.
+fn tracked(ctx: &Context, remote: &str, branch: &str) -> Result<Option<Oid>> {
+    if remote.is_empty() || remote.contains([':', '*', '?', '[', ' ']) {
+        return Ok(None);
+    }
+    ctx.repo
+        .find_ref(&format!("refs/remotes/{remote}/{branch}"))
+}
