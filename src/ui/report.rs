@@ -17,13 +17,15 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
         style::paint(color, style::BAD, head),
         clean(&failure.message)
     );
-    for blocker in &failure.blockers {
+    // A refusal for one reason says it once.
+    let told = matches!(failure.blockers.as_slice(), [only] if only.message == failure.message);
+    for blocker in failure.blockers.iter().filter(|_| !told) {
         out.push_str(&format!(
             "\n  {} {}",
             style::paint(color, style::NAME, &clean(&blocker.code)),
             clean(&blocker.message)
         ));
-        if !blocker.help.is_empty() {
+        if !blocker.help.is_empty() && failure.help.as_ref() != Some(&blocker.help) {
             out.push_str(&format!("\n    {}", clean(&blocker.help)));
         }
     }

@@ -4,6 +4,7 @@ mod hooks_install;
 mod hooks_policy;
 mod hooks_status;
 mod layers;
+mod readme;
 mod scenario_build;
 mod scenario_clarify;
 mod scenario_done;

@@ -228,7 +228,7 @@ fn archive() -> Vec<Step> {
         Step::Keep(session!("conflicts/session/spec.md")),
         ada(&["loopx", "archive", "--continue"]),
         ada(&["show", "--stat", "--format=%s%n%n%(trailers)", "HEAD"]),
-        ada(&["loopx", "verify"]),
+        ada(&["loopx", "verify", "main..timeout"]),
         Step::Say("What both branches say"),
         ada(&["log", "--oneline", "timeout"]),
         ada(&["log", "--format=%h %an  %s", "loopx"]),
