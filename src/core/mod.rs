@@ -10,6 +10,8 @@ pub mod front;
 pub mod gate;
 pub mod hooks;
 pub mod id;
+#[cfg(test)]
+mod laws;
 pub mod markdown;
 pub mod op;
 pub mod pack;
