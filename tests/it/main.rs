@@ -1,5 +1,6 @@
 //! One test binary: every file of this folder is a module of it.
 
+mod golden;
 mod hooks_install;
 mod hooks_policy;
 mod hooks_status;

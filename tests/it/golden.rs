@@ -1,0 +1,261 @@
+//! The formats that others read, held by files in `tests/golden`: one operation of each kind as it
+//! lies on the branch, `state.json`, an error document, and the keys of `status --json`.
+//!
+//! Ids, object ids and times are replaced. A wanted change is written with `LOOPX_BLESS=1`.
+
+use crate::support::drive::{Drive, ID};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every kind of operation but `archived`, which tests/it/archive.rs holds.
+const KINDS: [&str; 17] = [
+    "abandoned",
+    "approved",
+    "audited",
+    "bound",
+    "clarified",
+    "delegated",
+    "drafted",
+    "entered",
+    "extended",
+    "lane_reported",
+    "plan_reviewed",
+    "ran",
+    "reviewed",
+    "saved",
+    "started",
+    "undone",
+    "waived",
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn blessing() -> bool {
+    std::env::var_os("LOOPX_BLESS").is_some_and(|value| value == "1")
+}
+
+/// Compares with the golden file, or writes it.
+#[track_caller]
+fn golden(name: &str, text: &str) {
+    let path = folder().join(name);
+    if blessing() {
+        fs::create_dir_all(folder()).expect("a folder");
+        fs::write(&path, text).expect("a golden file");
+        return;
+    }
+    let wanted = fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; LOOPX_BLESS=1 writes it", path.display()));
+    assert_eq!(
+        text,
+        wanted,
+        "{} drifted; where that is wanted, LOOPX_BLESS=1 writes it anew",
+        path.display()
+    );
+}
+
+/// Text with ids, object ids, times and durations replaced, everything else as it is.
+fn normal(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        if let Some((key, _)) = line.split_once("\"millis\":") {
+            let comma = if line.trim_end().ends_with(',') {
+                ","
+            } else {
+                ""
+            };
+            out.push_str(&format!("{key}\"millis\": 0{comma}\n"));
+            continue;
+        }
+        let mut rest = line;
+        while !rest.is_empty() {
+            let word = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || "-:+".contains(c)))
+                .unwrap_or(rest.len());
+            if word == 0 {
+                let next = rest.chars().next().expect("a character");
+                out.push(next);
+                rest = &rest[next.len_utf8()..];
+                continue;
+            }
+            out.push_str(replacement(&rest[..word]));
+            rest = &rest[word..];
+        }
+    }
+    out
+}
+
+fn replacement(word: &str) -> &str {
+    let hex = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    if word.len() == 40 && word.bytes().all(hex) {
+        "<oid>"
+    } else if word.len() == 26 && word.starts_with("01") {
+        "<op>"
+    } else if word.len() >= 20 && word.starts_with("20") && word.contains('T') {
+        "<time>"
+    } else {
+        word
+    }
+}
+
+/// A session in which everything has happened that can, short of archive.
+fn eventful() -> Drive {
+    let d = Drive::planning();
+    d.does(&["plan", "--architect", "approve", "--reason", "it holds"]);
+    d.does(&["plan", "--critic", "iterate", "--finding", "too big"]);
+    d.does(&["plan"]);
+    d.does(&["plan", "--more", "1", "--reason", "one more"]);
+    d.does(&["undo", "--reason", "not needed"]);
+    d.review_plan();
+    d.does(&["approve", "--to", "build", "--reason", "go on"]);
+    d.does(&["build"]);
+    d.commit_code("an end\n");
+    d.does(&[
+        "build",
+        "--delegate",
+        "worker-a=complete",
+        "--role",
+        "tester",
+    ]);
+    d.does(&["build", "--waive", "VS-1", "--reason", "seen by eye"]);
+    d.finish_build();
+    d.does(&["approve", "--to", "review"]);
+    d.does(&["review"]);
+    d.verdict(&["--verdict", "approve", "--finding", "low: a long name"]);
+    d.git(&["switch", "--quiet", "--create", "second"]).ok();
+    d.does(&["use", ID]);
+    d
+}
+
+/// The operation files of the session, by the kind of what happened; the first of each.
+fn operations(d: &Drive) -> BTreeMap<String, String> {
+    let list = ["ls-tree", "--name-only", "loopx", "sessions/demo/ops/"];
+    let mut found = BTreeMap::new();
+    for path in d.git(&list).ok().lines() {
+        let text = d.git(&["show", &format!("loopx:{path}")]).ok();
+        let json: Value = serde_json::from_str(&text).expect("JSON");
+        let kind = json["event"]["kind"].as_str().expect("a kind").to_owned();
+        found.entry(kind).or_insert(text);
+    }
+    found
+}
+
+#[test]
+fn operations_and_state_have_the_format_of_the_golden_files() {
+    let d = eventful();
+    let state = d.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    golden("state.json", &normal(&state));
+    d.does(&["abandon", "--reason", "enough"]);
+    let operations = operations(&d);
+    let kinds: Vec<&str> = operations.keys().map(String::as_str).collect();
+    assert_eq!(kinds, KINDS);
+    for (kind, text) in &operations {
+        golden(&format!("op-{kind}.json"), &normal(text));
+    }
+}
+
+#[test]
+fn commits_have_the_message_of_the_golden_file() {
+    let d = Drive::planned();
+    d.does(&[
+        "approve",
+        "--to",
+        "build",
+        "--reason",
+        "go on\n\nand mind the clock",
+    ]);
+    let message = d.git(&["log", "-1", "--format=%B", "loopx"]).ok();
+    golden("message-approve.txt", &normal(&message));
+}
+
+#[test]
+fn an_error_document_has_the_format_of_the_golden_file() {
+    let d = Drive::started();
+    let out = d
+        .loopx(&["--json", "approve", "--to", "plan"])
+        .fails_with(1);
+    golden("error.json", &normal(&out.stderr));
+}
+
+/// Every key with the type of its value, lists and maps of ids folded: `gates[].ready: bool`.
+fn keys(at: &str, value: &Value, found: &mut BTreeSet<String>) {
+    // Maps whose keys are data.
+    let is_map = at.ends_with("working_copy") || at.ends_with("files");
+    match value {
+        Value::Object(map) if is_map => fold_map(at, map, found),
+        Value::Object(map) => {
+            for (key, value) in map {
+                let dot = if at.is_empty() { "" } else { "." };
+                keys(&format!("{at}{dot}{key}"), value, found);
+            }
+        }
+        Value::Array(list) => {
+            found.insert(format!("{at}: list"));
+            for value in list {
+                keys(&format!("{at}[]"), value, found);
+            }
+        }
+        Value::Null => drop(found.insert(format!("{at}: null"))),
+        Value::Bool(_) => drop(found.insert(format!("{at}: bool"))),
+        Value::Number(_) => drop(found.insert(format!("{at}: number"))),
+        Value::String(_) => drop(found.insert(format!("{at}: string"))),
+    }
+}
+
+fn fold_map(at: &str, map: &Map<String, Value>, found: &mut BTreeSet<String>) {
+    for value in map.values() {
+        keys(&format!("{at}{{}}"), value, found);
+    }
+}
+
+#[test]
+fn status_has_the_keys_of_the_golden_file() {
+    let sent_back = Drive::reviewing();
+    sent_back.send_back("plan");
+    let abandoned = Drive::clarified();
+    abandoned.does(&["abandon", "--reason", "enough"]);
+    let stale = Drive::planned();
+    stale.change("change/design.md", "A file", "Two files");
+    stale.does(&["save"]);
+    let ended = abandoned.does(&["-s", ID, "status"]);
+    let mut found = BTreeSet::new();
+    keys("", &ended, &mut found);
+    for d in [
+        Drive::started(),
+        stale,
+        Drive::built(),
+        sent_back,
+        Drive::done(),
+    ] {
+        keys("", &d.status(), &mut found);
+    }
+    let lines: Vec<String> = found.into_iter().collect();
+    golden("status-keys.txt", &format!("{}\n", lines.join("\n")));
+}
+
+#[test]
+fn every_golden_file_is_compared_by_a_test() {
+    if blessing() {
+        return; // They are being written.
+    }
+    let mut known: BTreeSet<String> = KINDS.iter().map(|k| format!("op-{k}.json")).collect();
+    for name in [
+        "state.json",
+        "error.json",
+        "status-keys.txt",
+        "message-approve.txt",
+    ] {
+        known.insert(name.to_owned());
+    }
+    // Other tests hold theirs in folders below.
+    let there: BTreeSet<String> = fs::read_dir(folder())
+        .expect("tests/golden")
+        .map(|entry| entry.expect("an entry"))
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(there, known);
+}
