@@ -13,6 +13,7 @@ mod scenario_naming;
 mod scenario_plan;
 mod scenario_review;
 mod scenario_transitions;
+mod scenarios;
 mod spec_cases;
 mod spec_command;
 mod spec_props;
