@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and the one place that turns an outcome into an exit code.
 
 use crate::cmd;
-use crate::core::failure::Result;
+use crate::core::failure::{Failure, Result};
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
@@ -188,12 +188,21 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let mut ui = Ui::new(Options::default());
         return ended(cmd::hook::run(hook, &mut ui), &mut ui);
     }
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            // clap writes help to stdout and errors to stderr; a closed pipe is no error.
-            drop(error.print());
+            if error.use_stderr() && wants_json(&args) {
+                let json = true;
+                Ui::new(Options {
+                    json,
+                    ..Options::default()
+                })
+                .failure(&usage(&error));
+            } else {
+                // clap writes help to stdout and errors to stderr; a closed pipe is no error.
+                drop(error.print());
+            }
             return ExitCode::from(code);
         }
     };
@@ -228,6 +237,25 @@ fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
             ExitCode::from(failure.kind.exit_code())
         }
     }
+}
+
+/// Whether `--json` was typed, where the command line as a whole cannot be read.
+fn wants_json(args: &[OsString]) -> bool {
+    args.iter()
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg == "--json")
+}
+
+/// What clap says of a command line that it cannot read: its first paragraph, without the usage.
+fn usage(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let said = text.split("\n\n").next().unwrap_or_default();
+    let said: Vec<&str> = said.split_whitespace().collect();
+    Failure::usage(
+        "command_line_invalid",
+        said.join(" ").trim_start_matches("error: "),
+    )
+    .help("git loopx --help")
 }
 
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {

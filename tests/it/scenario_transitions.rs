@@ -20,11 +20,15 @@ fn s_031_an_unknown_transition_is_refused() {
             .is("invalid_transition", &[])
             .names(&format!("{stage}->{to}"));
     }
-    // A word that is no stage is a usage error.
+    // A word that is no stage is a usage error, and a document like every other failure.
     let d = Drive::planned();
-    let tip = d.tip();
-    d.loopx(&["approve", "--to", "shipped"]).fails_with(2);
-    assert_eq!(d.tip(), tip);
+    d.fails(2, &["approve", "--to", "shipped"])
+        .is("command_line_invalid", &[])
+        .names("'shipped'");
+    d.fails(2, &["approve"])
+        .is("command_line_invalid", &[])
+        .names("--to <STAGE>");
+    d.loopx(&["approve"]).fails_with(2).says("Usage:");
 }
 
 #[test]
