@@ -81,8 +81,6 @@ fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
         Event::PreCommit => hook_commit::pre_commit(&ctx, &store),
         Event::CommitMsg => hook_commit::commit_msg(&ctx, &store, args),
         Event::PrePush => hook_push::pre_push(&ctx, &store, args, stdin),
-        // Links to sessions are trailers: they are in the rewritten message.
-        Event::PostRewrite => Ok(Outcome::Passed(Vec::new())),
     }
 }
 

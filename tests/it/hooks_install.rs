@@ -135,13 +135,18 @@ fn a_foreign_hook_that_git_skips_is_skipped_and_one_without_an_interpreter_line_
 
 #[test]
 fn uninstall_restores_every_byte_mode_and_link() {
+    for target in ["../../tools/push", "nowhere"] {
+        uninstall_restores_everything(target);
+    }
+}
+
+fn uninstall_restores_everything(target: &str) {
     let s = shims("repo");
     foreign(&s, "pre-commit", 0);
     s.chmod(".git/hooks/pre-commit", 0o700);
     s.write(".git/hooks/commit-msg", b"#!/bin/sh\r\n\xff\x00 no newline");
     s.script("tools/push", "#!/bin/sh\n");
-    symlink("../../tools/push", s.path().join(".git/hooks/pre-push")).expect("a link");
-    symlink("nowhere", s.path().join(".git/hooks/post-rewrite")).expect("a link");
+    symlink(target, s.path().join(".git/hooks/pre-push")).expect("a link");
     foreign(&s, "post-commit", 0);
     // No newline at the end, as an editor may leave it.
     let config = s.read(".git/config");

@@ -24,22 +24,17 @@ const ID: &[u8] = b"# loopx-hook: ";
 const SHIM: &str = include_str!("../../../hooks/shim.sh");
 const COMMAND: &str = include_str!("../../../hooks/command.sh");
 
-/// A git event that we listen to.
+/// A git event that we listen to. post-rewrite is none of them: what links a commit to its session is
+/// in its message, evidence and reviews are bound to trees, and all of that outlives a rewrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     PreCommit,
     CommitMsg,
     PrePush,
-    PostRewrite,
 }
 
 impl Event {
-    pub const ALL: [Event; 4] = [
-        Event::PreCommit,
-        Event::CommitMsg,
-        Event::PrePush,
-        Event::PostRewrite,
-    ];
+    pub const ALL: [Event; 3] = [Event::PreCommit, Event::CommitMsg, Event::PrePush];
 
     /// git's name of it.
     pub fn name(self) -> &'static str {
@@ -47,7 +42,6 @@ impl Event {
             Event::PreCommit => "pre-commit",
             Event::CommitMsg => "commit-msg",
             Event::PrePush => "pre-push",
-            Event::PostRewrite => "post-rewrite",
         }
     }
 
@@ -58,7 +52,7 @@ impl Event {
     /// Whether git writes something to the hook's stdin.
     pub fn reads_stdin(self) -> bool {
         match self {
-            Event::PrePush | Event::PostRewrite => true,
+            Event::PrePush => true,
             Event::PreCommit | Event::CommitMsg => false,
         }
     }

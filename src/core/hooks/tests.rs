@@ -163,10 +163,8 @@ fn uninstall_takes_ours_and_leaves_the_rest() {
     facts.slots[1].found = Found::Ours { current: true };
     facts.slots[1].saved = Saved::Kept;
     facts.slots[2].found = Found::Foreign(None);
-    facts.slots[2].saved = Saved::Kept;
-    facts.slots[3].found = Found::Foreign(None);
-    facts.slots[3].saved = Saved::Both;
-    facts.slots[3].config = Setting::Outdated;
+    facts.slots[2].saved = Saved::Both;
+    facts.slots[2].config = Setting::Outdated;
     let plan = plan_uninstall(&facts).expect("a plan");
     assert_eq!(
         plan.steps,
@@ -174,9 +172,14 @@ fn uninstall_takes_ours_and_leaves_the_rest() {
             Step::RemoveConfig,
             Step::RemoveShim(Event::PreCommit),
             Step::Restore(Event::CommitMsg),
-            Step::DropSaved(Event::PostRewrite),
+            Step::DropSaved(Event::PrePush),
         ]
     );
+    assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+    // Two hooks that are both somebody else's stay, and that is said.
+    facts.slots[2].saved = Saved::Kept;
+    let plan = plan_uninstall(&facts).expect("a plan");
+    assert_eq!(plan.steps.len(), 3);
     assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
 }
 
@@ -216,8 +219,7 @@ fn a_refusal_gives_the_line_for_every_event() {
         [
             "add to .husky/pre-commit:",
             "add to .husky/commit-msg:",
-            "add to .husky/pre-push:",
-            "add to .husky/post-rewrite:"
+            "add to .husky/pre-push:"
         ]
     );
     facts.manager = Some(Manager::PreCommit);

@@ -3,7 +3,7 @@
 use super::{Output, Sandbox};
 use std::path::{Path, PathBuf};
 
-pub(crate) const EVENTS: [&str; 4] = ["pre-commit", "commit-msg", "pre-push", "post-rewrite"];
+pub(crate) const EVENTS: [&str; 3] = ["pre-commit", "commit-msg", "pre-push"];
 
 /// A repository for shims: its git claims to be older than config hooks.
 pub(crate) fn shims(name: &str) -> Sandbox {
