@@ -5,10 +5,11 @@ use super::commit_policy::{Rules, some};
 use super::failure::{Blocker, Result};
 use super::id::{Oid, SessionId};
 use super::op::CodeVerdict;
-use super::policy::Policy;
+use super::policy::{Globs, Policy};
 use super::session::{Ending, State};
 use super::stage::Stage;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Whether a finding makes `verify` fail.
@@ -115,10 +116,17 @@ pub struct Range<'a> {
 /// Judges a range, in the order of its commits.
 pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
+    let allowed = range.policy.allowed()?;
+    let mut known = Known::default();
     for commit in range.commits {
         match &commit.claim {
-            Claim::Nothing => findings.extend(unclaimed(range, commit)?),
-            Claim::States(states) => findings.extend(claimed(range.policy, commit, states)?),
+            Claim::Nothing => findings.extend(unclaimed(range.bound, &allowed, commit)),
+            Claim::States(states) => {
+                let rules = known.rules(states, range.policy)?;
+                if let Some(first) = states.first() {
+                    findings.extend(claimed(commit, &first.id, &rules));
+                }
+            }
             Claim::Session(state) => findings.extend(result(range.policy, commit, state)?),
             Claim::Fault(fault) => findings.push(forged(commit, fault)),
         }
@@ -135,14 +143,11 @@ fn has_built(state: &State) -> bool {
         || matches!(state.stage, Stage::Build | Stage::Review | Stage::Done)
 }
 
-fn unclaimed(range: &Range<'_>, commit: &Commit) -> Result<Option<Finding>> {
-    let Some(bound) = range.bound else {
-        return Ok(None);
-    };
-    let allowed = range.policy.allowed()?;
+fn unclaimed(bound: Option<&State>, allowed: &Globs, commit: &Commit) -> Option<Finding> {
+    let bound = bound?;
     let paths = without(&commit.paths, |path| allowed.matches(path));
     if paths.is_empty() {
-        return Ok(None);
+        return None;
     }
     // Somebody else's commit may come through a merge; and where code was allowed at some time, a
     // commit without trailers is more likely one of another tool than one that went past the hooks.
@@ -157,29 +162,43 @@ fn unclaimed(range: &Range<'_>, commit: &Commit) -> Result<Option<Finding>> {
         some(&paths)
     );
     let help = "git loopx hooks install, then make the commit again where the session allows it";
-    Ok(Some(finding(
+    Some(finding(
         commit,
         "commit_without_state",
         severity,
         paths,
         message,
         help,
-    )))
+    ))
+}
+
+/// The rules of states, made once: many commits name the same one.
+#[derive(Default)]
+struct Known(HashMap<*const State, Rc<Rules>>);
+
+impl Known {
+    fn rules(&mut self, states: &[Rc<State>], policy: &Policy) -> Result<Vec<Rc<Rules>>> {
+        let made = states.iter().map(|state| {
+            let key = Rc::as_ptr(state);
+            if let Some(rules) = self.0.get(&key) {
+                return Ok(Rc::clone(rules));
+            }
+            let rules = Rc::new(Rules::new(state, policy)?);
+            self.0.insert(key, Rc::clone(&rules));
+            Ok(rules)
+        });
+        made.collect()
+    }
 }
 
 /// A path passes when one of the states let it pass: a squashed commit names several.
-fn claimed(policy: &Policy, commit: &Commit, states: &[Rc<State>]) -> Result<Vec<Finding>> {
-    let rules = states
-        .iter()
-        .map(|state| Rules::new(state, policy))
-        .collect::<Result<Vec<_>>>()?;
+fn claimed(commit: &Commit, session: &SessionId, rules: &[Rc<Rules>]) -> Vec<Finding> {
     let Some((first, others)) = rules.split_first() else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let left = without(&commit.paths, |path| {
         others.iter().any(|rules| rules.breaks(path).is_none())
     });
-    let session = &states[0].id;
     let offences = first.judge(&left).into_iter().map(|offence| {
         let severity = if offence.refused {
             Severity::Error
@@ -197,7 +216,7 @@ fn claimed(policy: &Policy, commit: &Commit, states: &[Rc<State>]) -> Result<Vec
             &help,
         )
     });
-    Ok(offences.collect())
+    offences.collect()
 }
 
 fn result(policy: &Policy, commit: &Commit, state: &State) -> Result<Option<Finding>> {

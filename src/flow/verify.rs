@@ -17,6 +17,9 @@ use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+/// How many session commits are looked for one by one before the whole branch is read.
+const LOOKED_FOR_ALONE: usize = 16;
+
 /// What was typed.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -218,8 +221,10 @@ pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) 
         repo,
         sessions,
         bound: span.bound.as_deref(),
+        now: HashMap::new(),
         states: HashMap::new(),
         reachable: HashMap::new(),
+        branch: None,
     };
     for info in infos.iter().filter(|info| info.parents.len() < 2) {
         let (claim, session) = reading.claim(info)?;
@@ -387,6 +392,15 @@ impl<'r> Sessions<'r> {
         }
     }
 
+    /// Every commit of the branch.
+    fn history(&self) -> Result<HashSet<Oid>> {
+        let mut found = HashSet::new();
+        for tip in &self.tips {
+            found.extend(self.repo.range(tip.commit(), &[], usize::MAX)?);
+        }
+        Ok(found)
+    }
+
     fn reaches(&self, commit: &Oid) -> Result<bool> {
         // What is not here, or is no commit, is on no branch.
         if self.repo.commit_info(commit).is_err() {
@@ -406,8 +420,11 @@ struct Reading<'a, 'r> {
     repo: &'a Repo,
     sessions: &'a Sessions<'r>,
     bound: Option<&'a State>,
+    now: HashMap<SessionId, Result<Option<Rc<State>>>>,
     states: HashMap<(SessionId, Oid), Result<Rc<State>, Fault>>,
     reachable: HashMap<Oid, bool>,
+    /// Every commit of the loopx branch, once many have been asked for.
+    branch: Option<HashSet<Oid>>,
 }
 
 impl Reading<'_, '_> {
@@ -426,7 +443,12 @@ impl Reading<'_, '_> {
         let Ok(id) = SessionId::parse(name) else {
             return Ok((unknown(), None));
         };
-        let session = match self.sessions.now(&id) {
+        let sessions = self.sessions;
+        let now = self
+            .now
+            .entry(id.clone())
+            .or_insert_with(|| sessions.now(&id));
+        let session = match now.clone() {
             Ok(Some(session)) => session,
             Ok(None) => return Ok((unknown(), None)),
             Err(failure) => return Ok((Claim::Fault(Fault::Damaged(failure.message)), None)),
@@ -478,20 +500,29 @@ impl Reading<'_, '_> {
         Ok(true)
     }
 
+    /// Whether the loopx branch has a commit. A few are looked for one by one; for many its history is
+    /// walked once.
+    fn reaches(&mut self, commit: &Oid) -> Result<bool> {
+        if let Some(known) = self.reachable.get(commit) {
+            return Ok(*known);
+        }
+        if self.branch.is_none() && self.reachable.len() >= LOOKED_FOR_ALONE {
+            self.branch = Some(self.sessions.history()?);
+        }
+        let reaches = match &self.branch {
+            Some(branch) => branch.contains(commit),
+            None => self.sessions.reaches(commit)?,
+        };
+        self.reachable.insert(commit.clone(), reaches);
+        Ok(reaches)
+    }
+
     fn state(&mut self, id: &SessionId, named: &str) -> Result<Result<Rc<State>, Fault>> {
         let foreign = || Fault::ForeignState(named.to_owned());
         let Ok(commit) = Oid::parse(named) else {
             return Ok(Err(foreign()));
         };
-        let reaches = match self.reachable.get(&commit) {
-            Some(reaches) => *reaches,
-            None => {
-                let reaches = self.sessions.reaches(&commit)?;
-                self.reachable.insert(commit.clone(), reaches);
-                reaches
-            }
-        };
-        if !reaches {
+        if !self.reaches(&commit)? {
             return Ok(Err(foreign()));
         }
         let key = (id.clone(), commit);

@@ -476,6 +476,71 @@ fn trailers_join_a_block_that_stands_there() {
     );
 }
 
+/// Our trailers stand where git's own program puts them.
+#[test]
+fn trailers_stand_where_git_would_put_them() {
+    let s = at("build", "", "");
+    s.write("src/a.rs", "a");
+    s.git(&["add", "."]).ok();
+    let session = "Loopx-Session: demo".to_owned();
+    let state = format!("Loopx-State: {}", tip(&s));
+    let scissors = "# ------------------------ >8 ------------------------";
+    for message in [
+        "title",
+        "title\n",
+        "title\n\n\n",
+        "title: with colon\n",
+        "title\nsecond: line\n",
+        "title\n\nbody\n",
+        "title\n\nbody: a\nmore words\n",
+        "title\n\nA: b\n",
+        "title\n\nA: b\n c\n",
+        "title\n\n indented: x\nA: b\n",
+        "title\n\nA : b\nB-c\t: d\n",
+        "title\n\nA b: c\n",
+        "title\n\nhttp://example.org\n",
+        "title\n\na\nb\nc\nSigned-off-by: A\n",
+        "title\n\na\nb\nc\nd\nSigned-off-by: A\n",
+        "title\n\nwords\n(cherry picked from commit 12)\n",
+        "title\n\nA: b\n\nbody\n",
+        "title\n\nA: b\n\n# comment\n#\n",
+        "title\n# comment\n",
+        "# comment\ntitle\n\nA: b\n",
+        "\n\ntitle\n\nA: b\n",
+        "title\n\nA: b\n \t\n",
+        "title\n\nConflicts:\n\ta\n\tb\n",
+        "title\n\nA: b\n---\nC: d\n",
+        "title\r\n\r\nA: b\r\n",
+        "t\u{ef}tle\n\n\u{ef}: b\n",
+        &format!("title\n\nA: b\n{scissors}\ndiff\n\nC: d\n"),
+        &format!("title\n\n# note\n{scissors}\ndiff\n"),
+    ] {
+        let args = [
+            "interpret-trailers",
+            "--no-divider",
+            "--trailer",
+            &session,
+            "--trailer",
+            &state,
+        ];
+        let wanted = s.call("git").args(&args).stdin(message).run().ok();
+        s.write(".git/MESSAGE", message);
+        s.loopx(&["hook", "commit-msg", ".git/MESSAGE"]).ok();
+        let found = s.read(".git/MESSAGE");
+        // git also tidies up what others wrote; we leave it.
+        let same = |text: &str| {
+            text.replace('\r', "")
+                .replace([' ', '\t'], "")
+                .trim_end()
+                .to_owned()
+        };
+        assert_eq!(same(&found), same(&wanted), "{message:?}");
+        // And a second time nothing is left to do.
+        s.loopx(&["hook", "commit-msg", ".git/MESSAGE"]).ok();
+        assert_eq!(s.read(".git/MESSAGE"), found, "{message:?}");
+    }
+}
+
 #[test]
 fn a_hook_starts_no_process() {
     let s = started("");
