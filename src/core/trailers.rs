@@ -46,7 +46,7 @@ pub fn links(message: &[u8], comment: &[u8]) -> Links {
 pub fn place(message: &[u8], comment: &[u8], session: &str, state: &str) -> Option<Vec<u8>> {
     let block = Block::find(message, comment);
     let text = &message[..block.end];
-    if lines(text).all(|line| is_blank(line) || line.starts_with(comment)) {
+    if is_empty(text, comment) {
         return None;
     }
     let wanted = Links {
@@ -89,6 +89,25 @@ pub fn place(message: &[u8], comment: &[u8], session: &str, state: &str) -> Opti
     }
     out.extend(&message[block.end..]);
     Some(out)
+}
+
+/// Whether git takes a message for empty: a signature alone says nothing.
+fn is_empty(text: &[u8], comment: &[u8]) -> bool {
+    lines(text).all(|line| {
+        is_blank(line) || is_comment(line, comment) || line.starts_with(b"Signed-off-by: ")
+    })
+}
+
+/// Whether a message is still the template that it began as, so that git is to say so.
+pub fn is_untouched(message: &[u8], template: &[u8], comment: &[u8]) -> bool {
+    let words = |text: &[u8]| -> Vec<Vec<u8>> {
+        let end = end_of_words(text, comment);
+        lines(&text[..end])
+            .filter(|line| !is_empty(line, comment))
+            .map(|line| line.trim_ascii_end().to_vec())
+            .collect()
+    };
+    words(message) == words(template)
 }
 
 /// Where the trailers of a message stand; `start == end` where it has none, and they belong there.
@@ -295,6 +314,7 @@ mod tests {
             "",
             "\n\n",
             "# only\n\n# comments\n",
+            "\nSigned-off-by: A <a@b>\n# comment\n",
             "\n# ------------------------ >8 ------------------------\ndiff\n",
         ] {
             assert_eq!(
@@ -313,6 +333,19 @@ mod tests {
             }
         );
         assert!(links(b"Loopx-Session: title\n", b"#").is_empty());
+    }
+
+    #[test]
+    fn a_template_is_untouched_until_a_word_is_added() {
+        let template = b"Why:\n\n# because\n";
+        for (message, untouched) in [
+            (&b"Why:\n\n# because\n\n# On branch x\n"[..], true),
+            (b"Why:\nSigned-off-by: A\n", true),
+            (b"Why: so\n", false),
+            (b"title\n\nWhy:\n", false),
+        ] {
+            assert_eq!(super::is_untouched(message, template, b"#"), untouched);
+        }
     }
 
     #[test]

@@ -147,6 +147,12 @@ fn link(ctx: &Context, making: &Making, policy: &Policy, file: &Path) -> Result<
     };
     let message = fs::read(file).map_err(|error| failed("read", error))?;
     let comment = ctx.repo.comment_prefix(&message);
+    let template = ctx.repo.config_path("commit.template");
+    if let Some(template) = template.and_then(|file| fs::read(file).ok())
+        && trailers::is_untouched(&message, &template, &comment)
+    {
+        return Ok(());
+    }
     let session = making.state.id.as_str();
     let head = match &making.head.commit {
         Some(commit) => Some(ctx.repo.commit_info(commit)?),

@@ -77,6 +77,12 @@ impl Repo {
         config.get_string(key).ok()
     }
 
+    /// A path of git's configuration, `~` resolved.
+    pub fn config_path(&self, key: &str) -> Option<PathBuf> {
+        let config = self.inner.config().ok()?;
+        config.get_path(key).ok()
+    }
+
     /// Whether history was cut off by a shallow clone.
     pub fn is_shallow(&self) -> bool {
         self.inner.is_shallow()

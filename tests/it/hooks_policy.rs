@@ -457,6 +457,16 @@ fn trailers_join_a_block_that_stands_there() {
     edit(&s, &["commit"], "/^[^#]/d")
         .fails_with(1)
         .says("empty commit message");
+    edit(&s, &["commit", "--signoff"], "/^[^#S]/d")
+        .fails_with(1)
+        .says("empty commit message");
+    // So does a template that nobody edited.
+    s.write("../template", "Why:\n");
+    s.git(&["config", "commit.template", "../template"]).ok();
+    edit(&s, &["commit"], "")
+        .fails_with(1)
+        .says("did not edit the message");
+    s.git(&["config", "--unset", "commit.template"]).ok();
     // The diff of a verbose commit is no part of the message.
     edit(&s, &["commit", "--quiet", "--verbose"], "1s/^/words/").ok();
     let body = s.git(&["log", "-1", "--format=%B"]).line();
