@@ -49,12 +49,12 @@ impl Finding {
     }
 }
 
-/// A commit that is judged: one with a single parent, or none.
+/// A commit that is judged.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub id: Oid,
     pub subject: String,
-    /// What it changes against its parent.
+    /// What it changes against its parent; of a merge, what it changes against each of them.
     pub paths: Vec<String>,
     /// It was made on the branch itself, and did not come through a merge.
     pub direct: bool,
@@ -66,6 +66,8 @@ pub struct Commit {
 pub enum Claim {
     /// There are none.
     Nothing,
+    /// A merge, which claims nothing.
+    Merge,
     /// The session as it was at each of the named states.
     States(Vec<Rc<State>>),
     /// A session is named, and no state of it: archive writes such a commit. With the session as it
@@ -121,6 +123,7 @@ pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
     for commit in range.commits {
         match &commit.claim {
             Claim::Nothing => findings.extend(unclaimed(range.bound, &allowed, commit)),
+            Claim::Merge => findings.extend(merged(range.bound, &allowed, commit)),
             Claim::States(states) => {
                 let rules = known.rules(states, range.policy)?;
                 if let Some(first) = states.first() {
@@ -169,6 +172,31 @@ fn unclaimed(bound: Option<&State>, allowed: &Globs, commit: &Commit) -> Option<
         paths,
         message,
         help,
+    ))
+}
+
+/// Merges pass every hook, and resolving a conflict is no offence; but what is in neither parent is
+/// worth a look while the session may not touch code.
+fn merged(bound: Option<&State>, allowed: &Globs, commit: &Commit) -> Option<Finding> {
+    let bound = bound.filter(|bound| commit.direct && !has_built(bound))?;
+    let paths = without(&commit.paths, |path| allowed.matches(path));
+    if paths.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the merge itself changes {}, and session {} has not been in build",
+        some(&paths),
+        bound.id
+    );
+    let severity = Severity::Warning;
+    let help = format!("git show {}", commit.id.short());
+    Some(finding(
+        commit,
+        "merge_changes_code",
+        severity,
+        paths,
+        message,
+        &help,
     ))
 }
 

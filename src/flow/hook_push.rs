@@ -193,11 +193,16 @@ fn refused_by_protection(
 
 /// The session of a pushed branch: by its name here, else by its name there.
 fn bound(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Option<Rc<State>>> {
-    let head = match update.local.as_str() {
-        "HEAD" => ctx.repo.head()?.branch,
-        local => local.strip_prefix(HEADS).map(str::to_owned),
+    let here = match update.local.strip_prefix(HEADS) {
+        Some(branch) => Some(branch.to_owned()),
+        // `HEAD`, `HEAD~0`, an object id: the branch that is checked out, where it stands there.
+        None => {
+            let head = ctx.repo.head()?;
+            head.branch
+                .filter(|_| head.commit.as_ref() == Some(&update.new))
+        }
     };
-    for branch in head.iter().chain([&update.branch]) {
+    for branch in here.iter().chain([&update.branch]) {
         if let Some(state) = sessions.bound_to(branch)?
             && state.is_active()
         {

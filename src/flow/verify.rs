@@ -226,21 +226,21 @@ pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) 
         reachable: HashMap::new(),
         branch: None,
     };
-    for info in infos.iter().filter(|info| info.parents.len() < 2) {
-        let (claim, session) = reading.claim(info)?;
+    for info in &infos {
+        let (claim, session) = if info.parents.len() > 1 {
+            (Claim::Merge, None)
+        } else {
+            reading.claim(info)?
+        };
         if let Some(session) = session
             && !named.iter().any(|known| known.id == session.id)
         {
             named.push(session);
         }
-        let parent = match info.parents.first() {
-            Some(parent) => Some(repo.commit_info(parent)?.tree),
-            None => None,
-        };
         commits.push(Commit {
             id: info.id.clone(),
             subject: info.subject().to_owned(),
-            paths: repo.changed_paths(parent.as_ref(), &info.tree)?,
+            paths: own_paths(repo, info)?,
             direct: direct.contains(&info.id),
             claim,
         });
@@ -255,7 +255,7 @@ pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) 
     let own = head.as_ref().filter(|head| {
         span.bound.is_some()
             || commits.first().is_some_and(|commit| {
-                commit.id == head.id && !matches!(commit.claim, Claim::Nothing)
+                commit.id == head.id && !matches!(commit.claim, Claim::Nothing | Claim::Merge)
             })
     });
     let findings = range_policy::judge(&Range {
@@ -270,7 +270,7 @@ pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) 
             head: span.head,
             branch: span.branch,
             session: span.bound.as_ref().map(|state| state.id.clone()),
-            commits: commits.len(),
+            commits: infos.iter().filter(|info| info.parents.len() < 2).count(),
             findings,
         },
         commits,
@@ -278,6 +278,27 @@ pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) 
         named,
         bound: span.bound,
     })
+}
+
+/// What a commit changes against every parent that it has.
+fn own_paths(repo: &Repo, info: &CommitInfo) -> Result<Vec<String>> {
+    let mut own: Option<Vec<String>> = None;
+    for parent in &info.parents {
+        let before = repo.commit_info(parent)?.tree;
+        let mut paths = repo.changed_paths(Some(&before), &info.tree)?;
+        if let Some(own) = own {
+            let known: HashSet<String> = own.into_iter().collect();
+            paths.retain(|path| known.contains(path));
+        }
+        if paths.is_empty() {
+            return Ok(paths);
+        }
+        own = Some(paths);
+    }
+    match own {
+        Some(paths) => Ok(paths),
+        None => repo.changed_paths(None, &info.tree),
+    }
 }
 
 /// A commit whose parents a shallow clone left out cannot be judged: it seems to add every file.

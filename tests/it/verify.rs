@@ -312,6 +312,7 @@ fn every_line_of_a_push_is_judged() {
     refused(&["origin", "HEAD:refs/heads/renamed"]);
     refused(&["origin", "demo:renamed"]);
     refused(&["origin", "main~0:refs/heads/x", "HEAD~0:refs/heads/demo"]);
+    refused(&["origin", "HEAD~0:refs/heads/x"]);
     // What is nobody's business: tags, deletes, branches of nobody, the loopx branch, --no-verify.
     push(&s, &["origin", "free", "v1", "loopx"]).ok();
     push(&s, &["origin", ":demo", ":v1"]).ok();
@@ -348,6 +349,27 @@ fn commits_of_others_that_a_merge_brings_do_not_hold_a_push() {
         findings(&s, &[]),
         found(0, &["commit_without_state warning"])
     );
+}
+
+#[test]
+fn what_a_merge_commit_adds_itself_is_seen() {
+    let s = started("");
+    s.git(&["switch", "--quiet", "main"]).ok();
+    commit(&s, "src/upstream.rs", "upstream").ok();
+    s.git(&["switch", "--quiet", "demo"]).ok();
+    commit(&s, "docs/a", "a document").ok();
+    s.git(&["merge", "--quiet", "--no-commit", "main"]).ok();
+    s.write("src/hidden.rs", "code");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "merge"]).ok();
+    let warning = "merge_changes_code warning";
+    assert_eq!(findings(&s, &["main..HEAD"]), found(0, &[warning]));
+    s.loopx(&["verify", "main..HEAD"])
+        .says("1 commit, no error")
+        .says("`src/hidden.rs`")
+        .ok();
+    advance(&s, "clarify", "build", "");
+    assert_eq!(findings(&s, &["main..HEAD"]), found(0, &[]));
 }
 
 #[test]
