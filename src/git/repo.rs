@@ -44,16 +44,29 @@ impl Repo {
     }
 
     fn open_or(refusal: impl Fn(&git2::Error) -> Failure) -> Result<Self> {
-        let inner = git2::Repository::open_from_env().map_err(|error| refusal(&error))?;
-        let work_dir = match crate::env::var_os("GIT_WORK_TREE") {
-            // libgit2 resolves a relative GIT_WORK_TREE against the git dir; git against the current folder.
-            Some(path) => Some(
-                std::path::absolute(PathBuf::from(path))
-                    .map_err(|error| Failure::internal("worktree_unreadable", error.to_string()))?,
-            ),
-            None => inner.workdir().map(Path::to_path_buf),
+        let Some(named) = crate::env::var_os("GIT_WORK_TREE").map(PathBuf::from) else {
+            let inner = git2::Repository::open_from_env().map_err(|error| refusal(&error))?;
+            let work_dir = inner.workdir().map(Path::to_path_buf);
+            return Ok(Repo { inner, work_dir });
         };
-        Ok(Repo { inner, work_dir })
+        // libgit2 looks for a relative GIT_WORK_TREE from the git dir, git from the current folder. So
+        // libgit2 is told of no worktree at all: it never touches one.
+        let git_dir = match crate::env::var_os("GIT_DIR") {
+            Some(path) => PathBuf::from(path),
+            None => git2::Repository::discover_path(".", std::iter::empty::<PathBuf>())
+                .map_err(|error| refusal(&error))?,
+        };
+        let flags = git2::RepositoryOpenFlags::FROM_ENV
+            | git2::RepositoryOpenFlags::BARE
+            | git2::RepositoryOpenFlags::NO_SEARCH;
+        let inner = git2::Repository::open_ext(git_dir, flags, std::iter::empty::<PathBuf>())
+            .map_err(|error| refusal(&error))?;
+        let work_dir = std::path::absolute(named)
+            .map_err(|error| Failure::internal("worktree_unreadable", error.to_string()))?;
+        Ok(Repo {
+            inner,
+            work_dir: Some(work_dir),
+        })
     }
 
     /// The worktree's own git dir: `.git`, or `.git/worktrees/NAME` of a linked one.
