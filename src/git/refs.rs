@@ -11,8 +11,10 @@ use std::path::PathBuf;
 #[must_use]
 pub enum Swap {
     Moved,
-    /// Somebody else moved the ref, or holds its lock: read again, decide again.
+    /// Somebody else moved the ref: read again, decide again.
     Lost,
+    /// The ref's lock file is there: somebody is moving it, or was killed while doing so.
+    Locked,
 }
 
 impl Repo {
@@ -39,9 +41,8 @@ impl Repo {
         {
             Ok(_) => Ok(Swap::Moved),
             Err(error) => match error.code() {
-                git2::ErrorCode::Modified | git2::ErrorCode::Locked | git2::ErrorCode::Exists => {
-                    Ok(Swap::Lost)
-                }
+                git2::ErrorCode::Locked => Ok(Swap::Locked),
+                git2::ErrorCode::Modified | git2::ErrorCode::Exists => Ok(Swap::Lost),
                 // The old value was expected and the ref is gone: also a lost race.
                 git2::ErrorCode::NotFound if old.is_some() => Ok(Swap::Lost),
                 _ => Err(failed(&error, format!("move {name}"))),

@@ -121,18 +121,59 @@ impl<'r> Store<'r> {
             )
             .help("git switch -  (in that worktree), then try again"));
         }
-        lock::acquire(&self.repo.common_dir())
+        let lock = lock::acquire(&self.repo.common_dir())?;
+        lock.clear_what_a_kill_left(&self.repo.common_dir(), &self.branch_ref())?;
+        Ok(lock)
+    }
+
+    /// Moves the branch, with a note for whoever comes after us if we are killed meanwhile.
+    fn swap(&self, lock: &Lock, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+        let name = self.branch_ref();
+        lock.note(&name, new)?;
+        let swap = self.repo.swap_ref(&name, new, old, why)?;
+        lock.forget()?;
+        Ok(swap)
+    }
+
+    fn held_by_another_git(&self) -> Failure {
+        let path = lock::ref_lock(&self.repo.common_dir(), &self.branch_ref());
+        Failure::new(
+            Kind::Waiting,
+            "ref_locked",
+            format!(
+                "{} stands in the way: another git process is moving the branch, or was killed while it did",
+                path.display()
+            ),
+        )
+        .help("try again; if no git process is running, remove that file")
+    }
+
+    /// A ref that leaves no room for this one: a name cannot be both a file and a folder.
+    fn blocking_ref(&self, name: &str) -> Result<Option<String>> {
+        if let Some((below, _)) = self
+            .repo
+            .refs_below(&format!("{name}/"))?
+            .into_iter()
+            .next()
+        {
+            return Ok(Some(below));
+        }
+        for (at, _) in name.match_indices('/').skip(2) {
+            if self.repo.find_ref(&name[..at])?.is_some() {
+                return Ok(Some(name[..at].to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     /// Creates the branch, from a remote-tracking one where there is one, else from the constant root.
     /// Says whether anything was made.
-    pub fn init(&self, _lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
+    pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
         let name = self.branch_ref();
         if self.repo.find_ref(&name)?.is_some() {
             return Ok(None);
         }
-        let blocking = self.repo.refs_below(&format!("{name}/"))?;
-        if let Some((other, _)) = blocking.first() {
+        if let Some(other) = self.blocking_ref(&name)? {
             return Err(Failure::refused(
                 "branch_name_blocked",
                 format!("git cannot keep a branch `{}` beside {other}", self.branch),
@@ -146,10 +187,14 @@ impl<'r> Store<'r> {
             }
             None => (self.first_commit(identity)?, "loopx: init".to_owned()),
         };
-        match self.repo.swap_ref(&name, &tip, None, &why)? {
-            Swap::Moved => Ok(Some(tip)),
-            Swap::Lost => Ok(None),
+        for attempt in 0..TRIES {
+            match self.swap(lock, &tip, None, &why)? {
+                Swap::Moved => return Ok(Some(tip)),
+                Swap::Lost => return Ok(None),
+                Swap::Locked => std::thread::sleep(lock::pause(attempt)),
+            }
         }
+        Err(self.held_by_another_git())
     }
 
     /// The constant root, the same object in every clone, and the commit that explains the branch.
@@ -175,10 +220,11 @@ impl<'r> Store<'r> {
     /// reads and decides again. A refusal of `decide` writes nothing.
     pub fn update<T>(
         &self,
-        _lock: &Lock,
+        lock: &Lock,
         identity: &Identity,
         mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
     ) -> Result<Committed<T>> {
+        let mut last = Swap::Lost;
         for attempt in 0..TRIES {
             let snapshot = self.snapshot()?;
             let Decision {
@@ -193,13 +239,14 @@ impl<'r> Store<'r> {
                 .write_commit(&tree, &parents, &message, identity)?;
             let subject = message.lines().next().unwrap_or_default();
             let why = format!("loopx: {subject}");
-            match self
-                .repo
-                .swap_ref(&self.branch_ref(), &commit, Some(snapshot.commit()), &why)?
-            {
-                Swap::Moved => return Ok(Committed { commit, value }),
-                Swap::Lost => std::thread::sleep(lock::pause(attempt)),
+            last = self.swap(lock, &commit, Some(snapshot.commit()), &why)?;
+            if last == Swap::Moved {
+                return Ok(Committed { commit, value });
             }
+            std::thread::sleep(lock::pause(attempt));
+        }
+        if last == Swap::Locked {
+            return Err(self.held_by_another_git());
         }
         Err(Failure::new(
             Kind::Waiting,
