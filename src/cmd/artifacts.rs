@@ -6,7 +6,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::flow::{Context, sessions, view, working};
 use crate::ui::Ui;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Read;
 
 /// The largest input that is read from a file or a pipe before policy is known.
@@ -35,20 +35,14 @@ pub(super) fn read_text(file: &str) -> Result<String> {
         .map_err(|_| Failure::usage("input_not_utf8", format!("{file}: expected UTF-8")))
 }
 
-fn saved(ui: &mut Ui, command: &str, done: &crate::flow::Done<()>) {
-    report(
-        ui,
-        command,
-        done,
-        "saved",
-        Some("git loopx status"),
-        json!({}),
-    );
+fn saved(ui: &mut Ui, command: &str, done: &crate::flow::Done<()>, extra: Value) {
+    let next = Some("git loopx status");
+    report(ui, command, done, "saved", next, extra);
 }
 
 pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::save(ctx, reason)?;
-    saved(ui, "save", &done);
+    saved(ui, "save", &done, json!({}));
     Ok(Exit::Done)
 }
 
@@ -56,7 +50,7 @@ pub fn edit(artifact: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let artifact = Artifact::parse(artifact)?;
     if working::edit(ctx, artifact)? {
         let done = sessions::save(ctx, None)?;
-        saved(ui, "edit", &done);
+        saved(ui, "edit", &done, json!({}));
     } else {
         ui.status(format!("{artifact} is unchanged"));
         ui.json("edit", &json!({ "artifact": artifact, "changed": false }));
@@ -73,8 +67,13 @@ pub fn put(
 ) -> Result<Exit> {
     let artifact = Artifact::parse(artifact)?;
     let bytes = read_bytes(file)?;
-    let done = working::put(ctx, artifact, &bytes, reason)?;
-    saved(ui, "put", &done);
+    let put = working::put(ctx, artifact, &bytes, reason)?;
+    if let Some(blob) = &put.kept {
+        ui.status(format!(
+            "{artifact} had unsaved edits; they are kept: git cat-file blob {blob}"
+        ));
+    }
+    saved(ui, "put", &put.done, json!({ "kept": put.kept }));
     Ok(Exit::Done)
 }
 

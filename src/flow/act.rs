@@ -126,14 +126,26 @@ pub enum Needs {
 pub fn act<T>(
     ctx: &Context,
     needs: Needs,
+    decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
+) -> Result<Done<T>> {
+    act_after(ctx, needs, |_, _| Ok(()), decide)
+}
+
+/// Changes one session, after something was done to its working copy under the same lock.
+pub fn act_after<T>(
+    ctx: &Context,
+    needs: Needs,
+    prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
     mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<Done<T>> {
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
     let lock = store.lock()?;
     super::archive::finish_pending(ctx, &store, &lock, &identity)?;
-    let id = ctx.session_id(&store.snapshot()?)?;
+    let snapshot = store.snapshot()?;
+    let id = ctx.session_id(&snapshot)?;
     let mut copy = WorkCopy::open(&ctx.repo, &id)?;
+    prepare(&load_active(&snapshot, &id)?.state, copy.as_mut())?;
     let committed = store.update(&lock, &identity, |snapshot| {
         let session = load_active(snapshot, &id)?;
         let facts = gather(

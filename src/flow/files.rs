@@ -13,6 +13,9 @@ fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
     )
 }
 
+/// How the names of temporary files begin.
+const TEMPORARY: &str = ".loopx-";
+
 /// `top/relative`, refusing a path on which anything below `top` is a symbolic link.
 pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
     let mut path = top.to_path_buf();
@@ -61,7 +64,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
     let mut temporary = tempfile::Builder::new()
-        .prefix(".loopx-")
+        .prefix(TEMPORARY)
         .tempfile_in(parent)
         .map_err(|error| failed(parent, "write in", &error))?;
     temporary
@@ -85,6 +88,24 @@ fn set_mode(file: &fs::File, target: &Path) -> std::io::Result<()> {
     #[cfg(not(unix))]
     let _ = (file, target);
     Ok(())
+}
+
+/// Removes the temporary files that a kill left in a folder. The caller holds the store's lock, under
+/// which all files of a working copy are written, so that none of them is in use.
+pub fn sweep(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with(TEMPORARY))
+        {
+            // What cannot be removed is in nobody's way.
+            drop(fs::remove_file(entry.path()));
+        }
+    }
 }
 
 /// Removes a file; one that is not there is as good.

@@ -1,6 +1,6 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
-use super::act::{Act, Done, Needs, act, differences, new_op_id};
+use super::act::{Act, Done, Needs, act, act_after, differences, new_op_id};
 use super::context::Context;
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
@@ -227,7 +227,16 @@ pub fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
 
 /// Commits the edits of the working copy, and nothing else.
 pub fn save(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    act(ctx, Needs::Stage, |facts| {
+    save_after(ctx, reason, |_, _| Ok(()))
+}
+
+/// Commits the edits of the working copy, after something was done to it under the same lock.
+pub fn save_after(
+    ctx: &Context,
+    reason: Option<String>,
+    prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
+) -> Result<Done<()>> {
+    act_after(ctx, Needs::Stage, prepare, |facts| {
         if facts.saved.is_empty() {
             return Err(super::act::nothing_to_save());
         }

@@ -37,6 +37,8 @@ pub struct WorkCopy<'r> {
     top: PathBuf,
     bases_file: PathBuf,
     bases: Bases,
+    /// What stood in the edited files when they were collected.
+    collected: BTreeMap<Artifact, Oid>,
 }
 
 /// What is in the working copy and not on the branch.
@@ -84,6 +86,7 @@ impl<'r> WorkCopy<'r> {
             top: top.to_path_buf(),
             bases_file,
             bases,
+            collected: BTreeMap::new(),
         }))
     }
 
@@ -180,6 +183,7 @@ impl<'r> WorkCopy<'r> {
                 continue;
             }
             let text = self.check(artifact, bytes, state)?;
+            self.collected.insert(artifact, file.clone());
             if base == tip || tip.is_none() {
                 edits.writes.insert(
                     artifact,
@@ -194,15 +198,21 @@ impl<'r> WorkCopy<'r> {
             match self.merge(artifact, base.as_ref(), &text, tip.as_ref())? {
                 Ok(merged) => {
                     let to = Repo::hash_blob(merged.as_bytes())?;
-                    if Some(&to) != tip.as_ref() {
-                        edits.writes.insert(
-                            artifact,
-                            Write {
-                                from: tip,
-                                to: Some(to),
-                            },
-                        );
+                    if Some(&to) == tip.as_ref() {
+                        // The branch has all that stands here: the file only has to follow, as it
+                        // does after a kill between the commit and the working copy.
+                        files::write(&self.path(artifact)?, merged.as_bytes())?;
+                        self.bases.bases.insert(artifact, to);
+                        self.write_bases()?;
+                        continue;
                     }
+                    edits.writes.insert(
+                        artifact,
+                        Write {
+                            from: tip,
+                            to: Some(to),
+                        },
+                    );
                     edits.texts.insert(artifact, merged);
                 }
                 Err(marked) => conflicts.push((artifact, marked, tip)),
@@ -268,9 +278,11 @@ impl<'r> WorkCopy<'r> {
             )
             .help(format!("git loopx edit {artifact}"))
         })?;
-        if self.bases.conflicts.contains(&artifact)
-            && let Some(line) = marker_line(&text)
-        {
+        let line = match self.bases.conflicts.contains(&artifact) {
+            true => marker_line(&text),
+            false => our_marker_line(&text),
+        };
+        if let Some(line) = line {
             return Err(Failure::conflict(
                 "artifact_conflict",
                 format!("{path}:{line}: conflict markers are still there"),
@@ -302,8 +314,8 @@ impl<'r> WorkCopy<'r> {
             |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| self.repo.read_blob(id));
         let labels = Labels {
             base: "as it was",
-            ours: "here",
-            theirs: "on the branch",
+            ours: OURS,
+            theirs: THEIRS,
         };
         let merged = merge_file(&read(base)?, ours.as_bytes(), &read(theirs)?, labels)?;
         let text = String::from_utf8_lossy(&merged.text).into_owned();
@@ -317,6 +329,9 @@ impl<'r> WorkCopy<'r> {
     /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
     /// stays. `saved` are the edits that the commit took in.
     pub fn publish(&mut self, state: &State, saved: &BTreeMap<Artifact, String>) -> Result<()> {
+        for folder in [self.folder(), format!("{}/change", self.folder())] {
+            files::sweep(&files::inside(&self.top, &folder)?);
+        }
         for artifact in Artifact::ALL {
             let tip = state.artifacts.get(&artifact);
             let base = self.bases.bases.get(&artifact).cloned();
@@ -324,7 +339,10 @@ impl<'r> WorkCopy<'r> {
             let file = files::read(&path, u64::MAX)?;
             let hash = file.as_deref().map(Repo::hash_blob).transpose()?;
             if hash.as_ref() != tip {
-                let unedited = hash == base || saved.contains_key(&artifact);
+                // An edit made since the files were collected is one that the commit does not have.
+                let taken_in =
+                    saved.contains_key(&artifact) && hash.as_ref() == self.collected.get(&artifact);
+                let unedited = hash == base || taken_in;
                 match (unedited, tip) {
                     (true, Some(tip)) => files::write(&path, &self.repo.read_blob(tip)?)?,
                     (true, None) => files::remove(&path)?,
@@ -371,9 +389,20 @@ impl<'r> WorkCopy<'r> {
         Ok(kept)
     }
 
-    /// Writes an artifact's file, as an editor would.
-    pub fn put(&self, artifact: Artifact, bytes: &[u8]) -> Result<()> {
-        files::write(&self.path(artifact)?, bytes)
+    /// Keeps what stands in a file and nowhere else as a blob, whose id is returned.
+    pub fn keep_unsaved(&self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
+        let Some(bytes) = self.read(artifact, u64::MAX)? else {
+            return Ok(None);
+        };
+        let hash = Repo::hash_blob(&bytes)?;
+        let known = [
+            state.artifacts.get(&artifact),
+            self.bases.bases.get(&artifact),
+        ];
+        if known.contains(&Some(&hash)) {
+            return Ok(None);
+        }
+        self.repo.write_blob(&bytes).map(Some)
     }
 
     /// Removes the working copy of a session that ended, except files with edits.
@@ -399,6 +428,18 @@ impl<'r> WorkCopy<'r> {
         self.bases.format = 1;
         files::write(&self.bases_file, &crate::core::op::to_json(&self.bases)?)
     }
+}
+
+/// The names that stand at the markers of a conflict of ours.
+const OURS: &str = "here";
+const THEIRS: &str = "on the branch";
+
+/// The line of the first marker in a text that carries those of a merge of ours, all of them: a
+/// document may well show somebody else's.
+pub fn our_marker_line(text: &str) -> Option<usize> {
+    let at = |marker: String| text.lines().position(|line| line.trim_end() == marker);
+    at(format!(">>>>>>> {THEIRS}"))?;
+    Some(at(format!("<<<<<<< {OURS}"))? + 1)
 }
 
 /// The line of the first conflict marker, if there is one.

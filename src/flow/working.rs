@@ -7,8 +7,9 @@ use super::sessions;
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{Done, act::nothing_to_save};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
+use crate::core::session::State;
 use crate::git::run::Run;
 use std::collections::BTreeMap;
 
@@ -82,12 +83,13 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
         workcopy::exclude(&ctx.repo)?;
         copy.publish(&state, &BTreeMap::new())?;
-        copy.path(artifact)?
+        let path = copy.path(artifact)?;
+        if !path.exists() {
+            // A first version, or one that was removed: the editor makes the file.
+            files::write(&path, b"")?;
+        }
+        path
     };
-    if !path.exists() {
-        // A first version, or one that was removed: the editor makes the file.
-        files::write(&path, b"")?;
-    }
     let before = files::read(&path, u64::MAX)?;
     // git resolves GIT_EDITOR, core.editor, VISUAL and EDITOR, and runs it through the shell as documented
     // in git-var(1); the path is an argument, never part of the command text.
@@ -111,71 +113,104 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
     Ok(files::read(&path, u64::MAX)? != before)
 }
 
-/// Replaces an artifact by these bytes and saves it, merging as `save` does.
-pub fn put(
-    ctx: &Context,
-    artifact: Artifact,
-    bytes: &[u8],
-    reason: Option<String>,
-) -> Result<Done<()>> {
-    {
-        let store = ctx.store()?;
-        let _lock = store.lock()?;
-        let snapshot = store.snapshot()?;
-        let session = load_active(&snapshot, &ctx.session_id(&snapshot)?)?;
-        let state = &session.state;
-        if !artifact.is_open_at(state.stage) {
-            return Err(Failure::refused(
-                "artifact_locked",
-                format!("{artifact} is closed in stage {}", state.stage),
-            )
-            .help("git loopx status"));
-        }
-        let policy = ctx.policy(state)?;
-        if bytes.len() as u64 > policy.artifacts.max_bytes {
-            return Err(Failure::refused(
-                "artifact_too_large",
-                format!(
-                    "{artifact}: {} bytes, at most {} are taken",
-                    bytes.len(),
-                    policy.artifacts.max_bytes
-                ),
-            )
-            .help("shorten it, or raise artifacts.max_bytes in loopx.toml"));
-        }
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let line = bytes[..error.valid_up_to()]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count()
-                + 1;
-            Failure::refused(
-                "artifact_not_utf8",
-                format!("{artifact}:{line}: expected UTF-8, found other bytes"),
-            )
-        })?;
-        let faults = crate::core::gate::faults(artifact, text);
-        if let Some(first) = faults.first() {
-            return Err(Failure::refused("artifact_invalid", first.message.clone())
-                .help(format!(
-                    "mend the input, then run: git loopx put {artifact} FILE"
-                ))
-                .blockers(faults));
-        }
-        let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
+/// What `put` did.
+#[derive(Debug)]
+pub struct Put {
+    pub done: Done<()>,
+    /// The blob that keeps what stood in the file and had not been saved.
+    pub kept: Option<Oid>,
+}
+
+/// Replaces an artifact by these bytes and saves it, merging as `save` does. Writing the file and
+/// saving it happen under one lock, so that of two who put at once neither loses.
+pub fn put(ctx: &Context, artifact: Artifact, bytes: &[u8], reason: Option<String>) -> Result<Put> {
+    let mut kept = None;
+    // What stood in the file, to be put back where nothing came of it.
+    let mut before = None;
+    let saved = sessions::save_after(ctx, reason, |state, copy| {
+        let copy = copy.ok_or_else(no_worktree)?;
+        check_input(ctx, artifact, bytes, state)?;
         workcopy::exclude(&ctx.repo)?;
         if !copy.exists() {
             copy.publish(state, &BTreeMap::new())?;
         }
-        copy.put(artifact, bytes)?;
-    }
-    match sessions::save(ctx, reason) {
+        let path = copy.path(artifact)?;
+        let stood = files::read(&path, u64::MAX)?;
+        if stood.as_deref() != Some(bytes) {
+            kept = copy.keep_unsaved(state, artifact)?;
+        }
+        files::write(&path, bytes)?;
+        before = Some((path, stood));
+        Ok(())
+    });
+    match (saved, before) {
+        (Ok(done), _) => Ok(Put { done, kept }),
         // What was put is what is there.
-        Err(failure) if failure.code == nothing_to_save().code => Err(Failure::nothing(
+        (Err(failure), _) if failure.code == nothing_to_save().code => Err(Failure::nothing(
             "nothing_to_save",
             format!("{artifact} has this content already"),
         )
         .help("git loopx status")),
-        other => other,
+        // A conflict stands in the file, for a person to resolve.
+        (Err(failure), Some((path, stood))) if failure.kind != Kind::Conflict => {
+            if files::read(&path, u64::MAX)?.as_deref() == Some(bytes) {
+                match stood {
+                    Some(stood) => files::write(&path, &stood)?,
+                    None => files::remove(&path)?,
+                }
+            }
+            Err(failure)
+        }
+        (Err(failure), _) => Err(failure),
+    }
+}
+
+/// Refuses, before a file is touched, what `save` would refuse.
+fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -> Result<()> {
+    if !artifact.is_open_at(state.stage) {
+        return Err(Failure::refused(
+            "artifact_locked",
+            format!("{artifact} is closed in stage {}", state.stage),
+        )
+        .help("git loopx status"));
+    }
+    let again = format!("mend the input, then run: git loopx put {artifact} FILE");
+    let policy = ctx.policy(state)?;
+    if bytes.len() as u64 > policy.artifacts.max_bytes {
+        return Err(Failure::refused(
+            "artifact_too_large",
+            format!(
+                "{artifact}: {} bytes, at most {} are taken",
+                bytes.len(),
+                policy.artifacts.max_bytes
+            ),
+        )
+        .help("shorten it, or raise artifacts.max_bytes in loopx.toml"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count()
+            + 1;
+        Failure::refused(
+            "artifact_not_utf8",
+            format!("{artifact}:{line}: expected UTF-8, found other bytes"),
+        )
+        .help(again.clone())
+    })?;
+    if let Some(line) = workcopy::our_marker_line(text) {
+        return Err(Failure::conflict(
+            "artifact_conflict",
+            format!("{artifact}:{line}: conflict markers are still there"),
+        )
+        .help(again));
+    }
+    let faults = crate::core::gate::faults(artifact, text);
+    match faults.first() {
+        Some(first) => Err(Failure::refused("artifact_invalid", first.message.clone())
+            .help(again)
+            .blockers(faults)),
+        None => Ok(()),
     }
 }
