@@ -9,11 +9,19 @@ use serde_json::json;
 pub fn fsck(repair: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let checked = flow::fsck(ctx, repair)?;
     for damage in &checked.damages {
-        ui.out(format!("{}: {}", damage.session, clean(&damage.what)));
+        let since = match &damage.since {
+            Some(commit) => format!(", since commit {}", commit.short()),
+            None => String::new(),
+        };
+        ui.out(format!(
+            "{}: {}{since}",
+            clean(&damage.session),
+            clean(&damage.what)
+        ));
     }
     match (&checked.repaired, checked.damages.len()) {
         (Some(commit), n) => ui.status(format!(
-            "repaired {n} session{} in {}",
+            "repaired {n} record{} in {}",
             if n == 1 { "" } else { "s" },
             commit.short()
         )),

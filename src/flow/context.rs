@@ -52,6 +52,13 @@ impl Context {
         if let Some(branch) = self.repo.head()?.branch
             && let Some(id) = snapshot.bound_to(&branch)?
         {
+            if !snapshot.has(&id)? {
+                return Err(Failure::not_found(
+                    "session_unknown",
+                    format!("the branch {branch} is bound to session `{id}`, which is not there"),
+                )
+                .help("git loopx use ID  (`git loopx list` shows the ids)"));
+            }
             return Ok(id);
         }
         let active = snapshot.active_ids()?;

@@ -8,14 +8,17 @@ use crate::core::op::Operation;
 use crate::core::session::{State, fold};
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong with one session, and how it can be mended.
+/// What is wrong, and how it can be mended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
+    /// What is damaged: a session's id, or a path of the branch.
     pub session: String,
     pub what: String,
     pub mend: Mend,
+    /// The first commit with the damage, where history says so.
+    pub since: Option<Oid>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,32 +28,112 @@ pub enum Mend {
     Recompute,
     /// Take the folder from the last commit in which it was whole.
     Restore,
+    /// Take the record away: it says nothing that is true.
+    Remove,
 }
 
-/// Checks every active session of a snapshot.
+/// Checks every active session of a snapshot, that none has gone, and what the branches are bound to.
 pub fn check(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     let mut found = Vec::new();
-    for (id, folder) in folders(repo, snapshot)? {
-        if let Some((what, mend)) = check_folder(repo, &id, &folder)? {
-            found.push(Damage {
-                session: id.to_string(),
-                what,
-                mend,
-            });
+    let sessions = repo.entry_at(snapshot.tree(), layout::SESSIONS)?;
+    if let Some(entry) = sessions.filter(|entry| entry.kind != EntryKind::Tree) {
+        let what = format!(
+            "{} is not a folder ({})",
+            layout::SESSIONS,
+            entry.id.short()
+        );
+        return Ok(vec![damage(layout::SESSIONS, what, Mend::Restore)]);
+    }
+    for (id, entry) in folders(repo, snapshot)? {
+        if let Some((what, mend)) = check_entry(repo, &id, &entry)? {
+            let mut damage = damage(id.as_str(), what, mend);
+            damage.since = history(repo, snapshot, &id)?.since;
+            found.push(damage);
         }
     }
+    found.extend(gone(repo, snapshot)?);
+    found.extend(bindings(repo, snapshot)?);
     Ok(found)
 }
 
-fn folders(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<(SessionId, Oid)>> {
+fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
+    Damage {
+        session: session.to_owned(),
+        what: what.into(),
+        mend,
+        since: None,
+    }
+}
+
+fn folders(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<(SessionId, Entry)>> {
     let Some(entry) = repo.entry_at(snapshot.tree(), layout::SESSIONS)? else {
         return Ok(Vec::new());
     };
     Ok(repo
         .list_tree(&entry.id)?
         .into_iter()
-        .filter_map(|(name, entry)| Some((SessionId::parse(&name).ok()?, entry.id)))
+        .filter_map(|(name, entry)| Some((SessionId::parse(&name).ok()?, entry)))
         .collect())
+}
+
+/// Sessions that the history has started, and that are nowhere any more: none is ever removed.
+fn gone(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
+        let info = repo.commit_info(&commit)?;
+        for name in info.trailer("Loopx-Session") {
+            if let Ok(id) = SessionId::parse(name)
+                && seen.insert(id.clone())
+                && !snapshot.has(&id)?
+                && history(repo, snapshot, &id)?.whole.is_some()
+            {
+                let mut damage = damage(id.as_str(), "the session has gone", Mend::Restore);
+                damage.since = history(repo, snapshot, &id)?.since;
+                found.push(damage);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Records of bound branches that name no session.
+fn bindings(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
+    let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)? else {
+        return Ok(Vec::new());
+    };
+    if entry.kind != EntryKind::Tree {
+        let what = format!("{} is not a folder", layout::BRANCHES);
+        return Ok(vec![damage(layout::BRANCHES, what, Mend::Remove)]);
+    }
+    let mut found = Vec::new();
+    for (name, entry) in repo.list_tree(&entry.id)? {
+        let id = match entry.kind {
+            EntryKind::Blob => repo.read_blob(&entry.id)?,
+            _ => Vec::new(),
+        };
+        let id = String::from_utf8_lossy(&id).trim().to_owned();
+        let known = match SessionId::parse(&id) {
+            Ok(id) => snapshot.has(&id)?,
+            Err(_) => false,
+        };
+        if !known {
+            let path = format!("{}/{name}", layout::BRANCHES);
+            let what = format!("names the session `{id}`, which is not there");
+            found.push(damage(&path, what, Mend::Remove));
+        }
+    }
+    Ok(found)
+}
+
+fn check_entry(repo: &Repo, id: &SessionId, entry: &Entry) -> Result<Option<(String, Mend)>> {
+    match entry.kind {
+        EntryKind::Tree => check_folder(repo, id, &entry.id),
+        _ => Ok(Some((
+            format!("{} is not a folder", layout::session(id)),
+            Mend::Restore,
+        ))),
+    }
 }
 
 fn read_operations(repo: &Repo, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
@@ -97,6 +180,15 @@ fn check_folder(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<(Str
             )));
         }
         Some(Err(failure)) => return Ok(Some((failure.message, Mend::Recompute))),
+        Some(Ok(state)) if lost_operations(repo, &state, &replayed) => {
+            return Ok(Some((
+                format!(
+                    "operations that {} was computed from are gone",
+                    layout::STATE
+                ),
+                Mend::Restore,
+            )));
+        }
         Some(Ok(state)) if state != replayed => {
             return Ok(Some((
                 format!("{} differs from what its operations give", layout::STATE),
@@ -126,18 +218,40 @@ fn check_folder(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<(Str
     Ok(None)
 }
 
+/// Whether a state was computed from operations that are not there any more. They are never removed.
+fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
+    let names = |tree: Option<&Oid>| -> BTreeSet<String> {
+        tree.and_then(|tree| repo.list_tree(tree).ok())
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect()
+    };
+    !names(state.ops.as_ref()).is_subset(&names(replayed.ops.as_ref()))
+}
+
 /// The edits that mend what was found.
 pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> Result<Edits> {
     let repo = store.repo();
     let mut edits = Edits::default();
     for damage in damages {
+        if damage.mend == Mend::Remove {
+            edits.remove(damage.session.clone());
+            continue;
+        }
+        if damage.session == layout::SESSIONS {
+            match last_folder(repo, snapshot, layout::SESSIONS)? {
+                Some(tree) => edits.set(layout::SESSIONS, Entry::tree(tree)),
+                None => edits.remove(layout::SESSIONS),
+            }
+            continue;
+        }
         let id = SessionId::parse(&damage.session)?;
-        match damage.mend {
-            Mend::Recompute => {
-                let folder = repo
-                    .entry_at(snapshot.tree(), &layout::session(&id))?
-                    .map(|entry| entry.id);
-                let Some(folder) = folder else { continue };
+        let folder = repo
+            .entry_at(snapshot.tree(), &layout::session(&id))?
+            .map(|entry| entry.id);
+        match (&damage.mend, folder) {
+            (Mend::Recompute, Some(folder)) => {
                 let state = replay(repo, &id, &folder)?;
                 let mut inner = BTreeMap::new();
                 inner.insert(
@@ -150,27 +264,50 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 let tree = repo.edit_tree(Some(&folder), &inner)?;
                 edits.replace_session(&id, Some(tree));
             }
-            Mend::Restore => edits.replace_session(&id, last_whole(repo, snapshot, &id)?),
+            _ => edits.replace_session(&id, history(repo, snapshot, &id)?.whole),
         }
     }
     Ok(edits)
 }
 
-/// The newest folder of a session that is whole, from history.
-fn last_whole(repo: &Repo, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Option<Oid>> {
-    let mut seen = None;
+/// What history says of a damaged session.
+struct History {
+    /// Its newest folder that is whole.
+    whole: Option<Oid>,
+    /// The first commit after that one.
+    since: Option<Oid>,
+}
+
+fn history(repo: &Repo, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<History> {
+    let mut since = None;
+    let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
         let tree = repo.commit_info(&commit)?.tree;
-        let Some(entry) = repo.entry_at(&tree, &layout::session(id))? else {
-            continue;
-        };
-        if seen.as_ref() == Some(&entry.id) {
-            continue;
+        if let Some(entry) = repo.entry_at(&tree, &layout::session(id))?
+            && bad.as_ref() != Some(&entry.id)
+        {
+            if check_entry(repo, id, &entry)?.is_none() {
+                return Ok(History {
+                    whole: Some(entry.id),
+                    since,
+                });
+            }
+            bad = Some(entry.id);
         }
-        if check_folder(repo, id, &entry.id)?.is_none() {
+        since = Some(commit);
+    }
+    Ok(History { whole: None, since })
+}
+
+/// The newest folder at a path, from history.
+fn last_folder(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<Option<Oid>> {
+    for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
+        let tree = repo.commit_info(&commit)?.tree;
+        if let Some(entry) = repo.entry_at(&tree, path)?
+            && entry.kind == EntryKind::Tree
+        {
             return Ok(Some(entry.id));
         }
-        seen = Some(entry.id);
     }
     Ok(None)
 }

@@ -6,7 +6,7 @@ use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
-use crate::git::{CommitInfo, EntryKind, Repo};
+use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 
 /// The branch as it was at one commit.
 pub struct Snapshot<'r> {
@@ -81,14 +81,29 @@ impl<'r> Snapshot<'r> {
         Ok(None)
     }
 
+    /// Whether there is a session of this name, active or archived, whole or not.
+    pub fn has(&self, id: &SessionId) -> Result<bool> {
+        let there = |path: String| Ok(self.repo.entry_at(&self.tree, &path)?.is_some());
+        if there(layout::session(id))? {
+            return Ok(true);
+        }
+        for month in self.months()? {
+            if there(layout::archived(&month, id))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn load(&self, path: String) -> Result<Option<Session>> {
         let Some(entry) = self.repo.entry_at(&self.tree, &path)? else {
             return Ok(None);
         };
-        self.load_folder(path, entry.id).map(Some)
+        self.load_folder(path, &entry).map(Some)
     }
 
-    fn load_folder(&self, path: String, tree: Oid) -> Result<Session> {
+    fn load_folder(&self, path: String, entry: &Entry) -> Result<Session> {
+        let tree = self.folder(&path, entry)?.clone();
         let label = format!("{path}/{}", layout::STATE);
         let ops_name = if path.starts_with(layout::ARCHIVE) {
             layout::SEALED_OPS
@@ -97,8 +112,11 @@ impl<'r> Snapshot<'r> {
         };
         let [file, ops] = self.repo.entries(&tree, [layout::STATE, ops_name])?;
         let file = file.ok_or_else(|| {
-            Failure::internal("record_damaged", format!("{label} is not there"))
-                .help("git loopx fsck --repair")
+            Failure::internal(
+                "record_damaged",
+                format!("commit {}: {label} is not there", self.commit.short()),
+            )
+            .help("git loopx fsck --repair")
         })?;
         let ops = ops.map(|entry| entry.id);
         let bytes = self.repo.read_blob(&file.id)?;
@@ -115,6 +133,15 @@ impl<'r> Snapshot<'r> {
             .help("git loopx fsck --repair"));
         }
         Ok(Session { state, tree, path })
+    }
+
+    /// The tree of an entry that has to be a folder.
+    fn folder<'e>(&self, path: &str, entry: &'e Entry) -> Result<&'e Oid> {
+        if entry.kind == EntryKind::Tree {
+            return Ok(&entry.id);
+        }
+        let message = format!("commit {}: {path} is not a folder", self.commit.short());
+        Err(Failure::internal("record_damaged", message).help("git loopx fsck --repair"))
     }
 
     /// The ids of the active sessions, sorted.
@@ -142,11 +169,11 @@ impl<'r> Snapshot<'r> {
         };
         Ok(self
             .repo
-            .list_tree(&entry.id)?
+            .list_tree(self.folder(path, &entry)?)?
             .into_iter()
             .filter_map(|(name, entry)| Some((SessionId::parse(&name).ok()?, entry)))
             .map(|(id, entry)| {
-                let session = self.load_folder(format!("{path}/{id}"), entry.id);
+                let session = self.load_folder(format!("{path}/{id}"), &entry);
                 (id, session)
             })
             .collect())
@@ -158,7 +185,7 @@ impl<'r> Snapshot<'r> {
         };
         Ok(self
             .repo
-            .list_tree(&entry.id)?
+            .list_tree(self.folder(path, &entry)?)?
             .into_iter()
             .filter_map(|(name, _)| SessionId::parse(&name).ok())
             .collect())
