@@ -583,8 +583,12 @@ fn land(
     let why = format!("loopx: archive {}", state.id);
     match repo.swap_ref(&plan.target_ref, &new, plan.tip.as_ref(), &why) {
         Ok(Swap::Moved) => {}
-        Ok(Swap::Lost) => {
+        Ok(lost @ (Swap::Lost | Swap::Locked)) => {
             files::remove(&note)?;
+            if lost == Swap::Locked {
+                // git itself waits as long in all for a ref that somebody else is moving.
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
             return Ok(None);
         }
         Err(failure) => {

@@ -8,6 +8,7 @@
 pub(crate) mod drive;
 pub(crate) mod hooks;
 pub(crate) mod session;
+pub(crate) mod store;
 
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};

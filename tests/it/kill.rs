@@ -1,0 +1,181 @@
+//! kill -9 at any moment leaves the old state or the new one, and the next command works without help
+//! (reference git-stores, section 6, 4). LOOPX_STRESS=1 makes the run long.
+
+use crate::support::store::{
+    ID, READY, assert_nothing_lost, assert_whole, count, linked, operations, put, put_in, started,
+    tip,
+};
+use crate::support::{LOOPX, Sandbox};
+use std::time::Duration;
+
+/// xorshift64: the moments of a run are the same each time.
+struct Moments(u64);
+
+impl Moments {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+const LOCK: &str = ".git/refs/heads/loopx.lock";
+
+#[test]
+fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
+    let s = started();
+    let mut moments = Moments(0x2545_f491_4f6c_dd1d);
+    for round in 0..count(60, 500) {
+        let before = tip(&s);
+        let known = operations(&s, ID).len();
+        let text = READY.replace("An idle", &format!("In round {round} an idle"));
+        let branch = format!("branch-{round}");
+        let args: &[&str] = match round % 4 {
+            0 => &["put", "spec.md"],
+            1 => &["clarify"],
+            2 => &["run", "--", "true"],
+            _ => &["use", ID, "--branch", &branch],
+        };
+        let call = s.call(LOOPX).args(&["-s", ID, "--json"]).args(args);
+        let mut child = call.command().spawn().expect("a process");
+        {
+            use std::io::Write;
+            let mut stdin = child.stdin.take().expect("a pipe");
+            // The process may have ended before it read.
+            drop(stdin.write_all(text.as_bytes()));
+        }
+        // The one wait that is no synchronisation: it chooses the moment of the kill.
+        std::thread::sleep(Duration::from_micros(moments.below(16_000)));
+        child.kill().expect("a kill");
+        child.wait().expect("an end");
+        let after = tip(&s);
+        let made = operations(&s, ID).len() - known;
+        if after == before {
+            assert_eq!(made, 0, "round {round}");
+        } else {
+            assert_eq!(
+                s.git(&["rev-parse", "loopx^"]).line(),
+                before,
+                "round {round}"
+            );
+            assert_eq!(made, 1, "round {round}");
+        }
+        let next = s.loopx(&["--json", "-s", ID, "clarify"]);
+        assert!(matches!(next.code, Some(0 | 1)), "round {round}\n{next}");
+        assert!(next.stderr.is_empty(), "round {round}\n{next}");
+        assert!(!s.exists(LOCK), "round {round}");
+        if round % 20 == 0 {
+            assert_whole(&s);
+        }
+    }
+    assert_whole(&s);
+    assert_nothing_lost(&s, ID, operations(&s, ID).len());
+    let left = s.snapshot(format!(".loopx/{ID}"));
+    assert_eq!(left.len(), 2, "temporary files were left: {left:?}");
+}
+
+/// The note of a command that was killed while it moved the branch.
+fn killed_while_moving(s: &Sandbox, commit: &str) {
+    s.write(".git/loopx/lock", format!("refs/heads/loopx {commit}\n"));
+}
+
+#[test]
+fn a_ref_lock_that_our_own_kill_left_is_taken_away() {
+    let s = started();
+    let commit = tip(&s);
+    for content in [String::new(), commit.clone(), format!("{commit}\n")] {
+        killed_while_moving(&s, &commit);
+        s.write(LOCK, &content);
+        s.loopx(&["run", "--", "true"]).ok();
+        assert!(!s.exists(LOCK), "{content:?}");
+        assert_eq!(s.read(".git/loopx/lock"), "");
+    }
+    assert_nothing_lost(&s, ID, 4);
+}
+
+#[test]
+fn a_ref_lock_of_another_git_stays_and_the_error_names_it_and_the_way_on() {
+    let s = started();
+    let commit = tip(&s);
+    let others = s.git(&["rev-parse", "HEAD"]).line();
+    for noted in [false, true] {
+        // What stands in it is not what we were about to write: it is somebody else's.
+        s.write(LOCK, if noted { others.as_str() } else { "" });
+        if noted {
+            killed_while_moving(&s, &commit);
+        }
+        let out = s.loopx(&["run", "--", "true"]).fails_with(6);
+        let out = out.says("refs/heads/loopx.lock").says("remove that file");
+        assert!(out.stdout.is_empty(), "{out}");
+        assert!(s.exists(LOCK));
+        assert_eq!(tip(&s), commit);
+    }
+    std::fs::remove_file(s.path().join(LOCK)).expect("a lock");
+    s.loopx(&["run", "--", "true"]).ok();
+    assert_nothing_lost(&s, ID, 2);
+}
+
+/// How an artifact of the working copy stands.
+fn standing(s: &Sandbox, artifact: &str) -> String {
+    let status = s.loopx(&["-s", ID, "--json", "status"]).json();
+    let word = status["working_copy"][artifact].as_str();
+    word.unwrap_or("nothing").to_owned()
+}
+
+const BASES: &str = ".git/loopx/auth-timeout.json";
+
+#[test]
+fn a_kill_between_the_commit_and_the_working_copy_is_mended_by_the_next_command() {
+    let s = started();
+    let before = s.bytes(BASES);
+    put(&s, "spec.md", READY).ok();
+    // Killed before the bases were written.
+    s.write(BASES, &before);
+    assert_eq!(standing(&s, "spec.md"), "clean");
+    s.loopx(&["save"]).fails_with(5).says("no edits");
+    s.loopx(&["clarify"]).ok();
+    assert_ne!(s.bytes(BASES), before);
+    assert_nothing_lost(&s, ID, 3);
+    // Torn bases cost nothing: what stands there is compared with the branch.
+    s.write(BASES, "{\"format\": 1, \"ba");
+    assert_eq!(standing(&s, "spec.md"), "clean");
+    s.loopx(&["clarify"]).ok();
+    assert_nothing_lost(&s, ID, 4);
+}
+
+#[test]
+fn a_kill_after_a_merge_leaves_a_file_that_follows_by_itself() {
+    let s = started();
+    put(&s, "spec.md", READY).ok();
+    let other = linked(&s, "other");
+    s.loopx_in(&other, &["-s", ID, "checkout"]).ok();
+    let theirs = READY.replace("A test shows it.", "Two tests show it.");
+    put_in(&s, &other, "spec.md", &theirs).ok();
+    // Here an edit elsewhere in the text, saved and merged; then the files as they were before that.
+    let ours = READY.replace("An idle", "Every idle");
+    let before = s.bytes(BASES);
+    put(&s, "spec.md", &ours).ok();
+    s.write(BASES, &before);
+    s.write(format!(".loopx/{ID}/spec.md"), &ours);
+    let tip_before = tip(&s);
+    s.loopx(&["save"]).fails_with(5);
+    assert_eq!(tip(&s), tip_before);
+    let merged = theirs.replace("An idle", "Every idle");
+    assert_eq!(s.read(format!(".loopx/{ID}/spec.md")), merged);
+    assert_eq!(standing(&s, "spec.md"), "clean");
+}
+
+#[test]
+fn a_kill_before_the_first_working_copy_is_mended_by_the_next_command() {
+    let s = started();
+    std::fs::remove_dir_all(s.path().join(".loopx")).expect("a folder");
+    std::fs::remove_file(s.path().join(BASES)).expect("a file");
+    s.loopx(&["status"]).ok();
+    s.loopx(&["clarify"]).fails_with(1);
+    assert_eq!(standing(&s, "spec.md"), "clean");
+    // A kill in the middle of a write leaves a temporary file: it goes.
+    s.write(format!(".loopx/{ID}/.loopx-x1y2z3"), "half a fi");
+    s.loopx(&["clarify"]).fails_with(1);
+    assert!(!s.exists(format!(".loopx/{ID}/.loopx-x1y2z3")));
+}
