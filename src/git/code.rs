@@ -80,9 +80,7 @@ impl Repo {
     /// a commit would change.
     pub fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>> {
         let doing = |error: git2::Error| failed(&error, "compare HEAD and the index");
-        let mut index = self.inner.index().map_err(doing)?;
-        // What the environment names is read anew: git writes it while we are loaded.
-        index.read(true).map_err(doing)?;
+        let index = self.inner.index().map_err(doing)?;
         let tree = match tree {
             Some(id) => Some(self.inner.find_tree(raw(id)?).map_err(doing)?),
             None => None,
