@@ -6,7 +6,7 @@
 //! (stage-runtime, sections 4 to 11).
 
 use super::artifact::Artifact;
-use super::failure::Blocker;
+use super::failure::{Blocker, Failure};
 use super::front::{Fault, FrontMatter};
 use super::id::{Oid, Person};
 use super::markdown;
@@ -1053,7 +1053,70 @@ pub fn consumable<'a>(
             approve,
         )]);
     }
-    Ok(approval)
+    // Not all that a gate looks at is content: a delegation may have been opened since, a critic may
+    // have changed their mind, a run may have failed.
+    let unmet = blockers(view, transition);
+    if unmet.is_empty() {
+        Ok(approval)
+    } else {
+        Err(unmet)
+    }
+}
+
+/// The refusal of a gate that is not ready, under the code that belongs to its transition.
+pub fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
+    let has = |prefix: &str| blockers.iter().any(|b| b.code.starts_with(prefix));
+    let code = match transition {
+        Transition::ClarifyToPlan => "clarify_readiness_blocked",
+        Transition::PlanToBuild if has("missing_plan_artifact") => "plan_package_incomplete",
+        Transition::PlanToBuild => "plan_review_gate_blocked",
+        Transition::BuildToReview if has("execution_record_") => "review_gate_blocked",
+        Transition::BuildToReview => "build_review_gate_blocked",
+        Transition::ReviewToDone
+            if has("partial_scope") || has("completion_claim") || has("implemented_scope") =>
+        {
+            "review_done_scope_blocked"
+        }
+        Transition::ReviewToDone => "review_not_approved",
+        Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
+            blockers
+                .first()
+                .map_or("rollback_blocked", |b| match b.code.as_str() {
+                    "rollback_rationale_required" => "rollback_rationale_required",
+                    "review_build_fix_not_requested" => "review_build_fix_not_requested",
+                    "review_plan_fix_not_requested" => "review_plan_fix_not_requested",
+                    "review_clarify_fix_not_requested" => "review_clarify_fix_not_requested",
+                    _ => "rollback_blocked",
+                })
+        }
+    };
+    let count = blockers.len();
+    let help = blockers.first().map(|b| b.help.clone()).unwrap_or_default();
+    Failure::refused(
+        code,
+        format!(
+            "{transition} is not ready: {count} rule{} not met",
+            if count == 1 { " is" } else { "s are" }
+        ),
+    )
+    .blockers(blockers)
+    .help(help)
+}
+
+/// The refusal of a command whose approval cannot be consumed; `unmet` is what [`consumable`] said.
+pub fn not_consumable(view: View<'_>, transition: Transition, unmet: Vec<Blocker>) -> Failure {
+    let code = unmet.first().map_or("", |b| b.code.as_str()).to_owned();
+    let message = unmet.first().map_or(String::new(), |b| b.message.clone());
+    match code.as_str() {
+        "approved_transition_required" | "approval_stale" | "approvals_missing" => {
+            let own = unmet.first().map_or(String::new(), |b| b.help.clone());
+            let help = blockers(view, transition)
+                .first()
+                .map_or(own, |b| b.help.clone());
+            Failure::refused(code, message).blockers(unmet).help(help)
+        }
+        _ => not_ready(transition, unmet),
+    }
 }
 
 fn distinct<'a>(people: impl Iterator<Item = &'a Person>) -> usize {

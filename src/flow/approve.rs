@@ -2,7 +2,7 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Failure, Result};
 use crate::core::gate;
 use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
@@ -70,7 +70,7 @@ fn decide(
     })?;
     let blockers = gate::blockers(view, transition);
     if !blockers.is_empty() {
-        return Err(not_ready(transition, blockers));
+        return Err(gate::not_ready(transition, blockers));
     }
     let who = repo.canonical(facts.actor()?)?;
     if facts.policy.denies(&who) || facts.policy.denies(facts.actor()?) {
@@ -143,44 +143,4 @@ fn arm(
     };
     let what = format!("approve {} -> {}", transition.from(), transition.to());
     Ok(Act::new(event, what, value).reason(reason))
-}
-
-/// A gate that is not ready, under the code that belongs to its transition.
-fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
-    let has = |prefix: &str| blockers.iter().any(|b| b.code.starts_with(prefix));
-    let code = match transition {
-        Transition::ClarifyToPlan => "clarify_readiness_blocked",
-        Transition::PlanToBuild if has("missing_plan_artifact") => "plan_package_incomplete",
-        Transition::PlanToBuild => "plan_review_gate_blocked",
-        Transition::BuildToReview if has("execution_record_") => "review_gate_blocked",
-        Transition::BuildToReview => "build_review_gate_blocked",
-        Transition::ReviewToDone
-            if has("partial_scope") || has("completion_claim") || has("implemented_scope") =>
-        {
-            "review_done_scope_blocked"
-        }
-        Transition::ReviewToDone => "review_not_approved",
-        Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
-            blockers
-                .first()
-                .map_or("rollback_blocked", |b| match b.code.as_str() {
-                    "rollback_rationale_required" => "rollback_rationale_required",
-                    "review_build_fix_not_requested" => "review_build_fix_not_requested",
-                    "review_plan_fix_not_requested" => "review_plan_fix_not_requested",
-                    "review_clarify_fix_not_requested" => "review_clarify_fix_not_requested",
-                    _ => "rollback_blocked",
-                })
-        }
-    };
-    let count = blockers.len();
-    let help = blockers.first().map(|b| b.help.clone()).unwrap_or_default();
-    Failure::refused(
-        code,
-        format!(
-            "{transition} is not ready: {count} rule{} not met",
-            if count == 1 { " is" } else { "s are" }
-        ),
-    )
-    .blockers(blockers)
-    .help(help)
 }

@@ -3,7 +3,7 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
-use super::stages::code_tree;
+use super::stages::{code_tree, require};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Failure, Result};
 use crate::core::gate;
@@ -125,16 +125,7 @@ fn require_branch(repo: &Repo, facts: &Facts<'_>) -> Result<()> {
 
 fn enter(repo: &Repo, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<Reviewed>> {
     let state = &facts.state;
-    let consumable = gate::consumable(facts.view(), Transition::BuildToReview);
-    if let Err(blockers) = consumable {
-        let first = blockers[0].clone();
-        let help = gate::blockers(facts.view(), Transition::BuildToReview)
-            .first()
-            .map_or(first.help.clone(), |unmet| unmet.help.clone());
-        return Err(Failure::refused(first.code, first.message)
-            .blockers(blockers)
-            .help(help));
-    }
+    require(facts, Transition::BuildToReview)?;
     // In review the hooks refuse commits, so what is uncommitted now could not be committed later.
     require_branch(repo, facts)?;
     if !request.allow_uncommitted {

@@ -60,23 +60,10 @@ impl Outcome {
 }
 
 /// The approval of a transition was given and still holds; otherwise the refusal that says why not.
-fn require(facts: &Facts<'_>, transition: Transition) -> Result<()> {
+pub(super) fn require(facts: &Facts<'_>, transition: Transition) -> Result<()> {
     match gate::consumable(facts.view(), transition) {
         Ok(_) => Ok(()),
-        Err(blockers) => {
-            let first = &blockers[0];
-            let code = first.code.clone();
-            let message = match code.as_str() {
-                "approved_transition_required" => format!("{transition} has not been approved"),
-                _ => first.message.clone(),
-            };
-            let help = gate::blockers(facts.view(), transition)
-                .first()
-                .map_or(first.help.clone(), |unmet| unmet.help.clone());
-            Err(Failure::refused(code, message)
-                .blockers(blockers)
-                .help(help))
-        }
+        Err(unmet) => Err(gate::not_consumable(facts.view(), transition, unmet)),
     }
 }
 

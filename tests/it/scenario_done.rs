@@ -228,3 +228,41 @@ fn s_165_writers_at_the_same_time_lose_nothing() {
     assert_eq!(codes(&state["conflicts"]), Vec::<String>::new());
     assert_eq!(d.does(&["fsck"])["damages"], json!([]));
 }
+
+#[test]
+fn everything_can_be_taken_back_one_event_at_a_time() {
+    let bare = |d: &Drive| {
+        let mut state = d.state();
+        // Who touched it last, and how often, differs.
+        for key in ["seq", "last", "touched", "ops"] {
+            state[key].take();
+        }
+        state
+    };
+    let d = Drive::done();
+    let steps = d.events().len() - 1;
+    for point in [
+        Drive::reviewed(),
+        Drive::reviewing(),
+        Drive::built(),
+        Drive::building(),
+        Drive::planned(),
+        Drive::planning(),
+        Drive::clarified(),
+        Drive::started(),
+    ] {
+        let wanted = bare(&point);
+        let events = point.events().len();
+        while d.events().iter().filter(|kind| *kind != "undone").count()
+            - d.events().iter().filter(|kind| *kind == "undone").count()
+            > events
+        {
+            d.does(&["undo"]);
+        }
+        assert_eq!(bare(&d), wanted);
+        assert_eq!(d.artifact("spec.md"), point.artifact("spec.md"));
+    }
+    assert_eq!(d.events().len(), 1 + 2 * steps);
+    d.fails(5, &["undo"]).is("nothing_to_undo", &[]);
+    assert_eq!(d.does(&["fsck"])["damages"], json!([]));
+}

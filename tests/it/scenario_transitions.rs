@@ -178,3 +178,42 @@ fn s_038_policy_may_ask_for_two_people() {
     d.does(&["plan"]);
     assert_eq!(d.stage(), "plan");
 }
+
+#[test]
+fn an_approval_opens_no_gate_that_closed_since() {
+    // What the approval is about has not changed; what the gate looks at besides has.
+    let d = Drive::built();
+    d.does(&["approve", "--to", "review"]);
+    d.does(&["build", "--delegate", "worker-a=active"]);
+    let blockers = ["delegation_active_worker-a", "completion_audit_blocked"];
+    d.refuses(&["review"])
+        .is("build_review_gate_blocked", &blockers);
+    assert_eq!(
+        d.status()["next_action"],
+        "git loopx build --delegate worker-a=complete"
+    );
+    d.does(&["build", "--delegate", "worker-a=complete"]);
+    d.does(&["review"]);
+
+    let d = Drive::planned();
+    d.does(&["approve", "--to", "build"]);
+    d.does(&[
+        "plan",
+        "--critic",
+        "reject",
+        "--finding",
+        "on second thought",
+    ]);
+    d.refuses(&["build"])
+        .is("plan_review_gate_blocked", &["critic_verdict_reject"]);
+
+    let d = Drive::started();
+    let spec = crate::support::drive::SPEC.replace("score: 0.1", "score: 0.2");
+    d.edit("spec.md", &spec);
+    d.does(&["approve", "--to", "plan"]);
+    assert_eq!(d.blocked(&["clarify", "--deep"]).len(), 1);
+    d.refuses(&["plan"]).is(
+        "clarify_readiness_blocked",
+        &["clarify_ambiguity_score_above_threshold"],
+    );
+}
