@@ -241,6 +241,7 @@ fn everything_can_be_taken_back_one_event_at_a_time() {
     };
     let d = Drive::done();
     let steps = d.events().len() - 1;
+    let mut left = steps + 1;
     for point in [
         Drive::reviewed(),
         Drive::reviewing(),
@@ -253,11 +254,9 @@ fn everything_can_be_taken_back_one_event_at_a_time() {
     ] {
         let wanted = bare(&point);
         let events = point.events().len();
-        while d.events().iter().filter(|kind| *kind != "undone").count()
-            - d.events().iter().filter(|kind| *kind == "undone").count()
-            > events
-        {
+        while left > events {
             d.does(&["undo"]);
+            left -= 1;
         }
         assert_eq!(bare(&d), wanted);
         assert_eq!(d.artifact("spec.md"), point.artifact("spec.md"));
