@@ -80,6 +80,12 @@ impl<'r> WorkCopy<'r> {
             Some(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
             None => Bases::default(),
         };
+        // Without its folder nothing was removed by hand: it was cleaned away (git clean -x), or this is
+        // another worktree of the same git dir (GIT_WORK_TREE).
+        let bases = match top.join(FOLDER).join(id.as_str()).is_dir() {
+            true => bases,
+            false => Bases::default(),
+        };
         Ok(Some(WorkCopy {
             repo,
             id: id.clone(),
