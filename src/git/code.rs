@@ -24,17 +24,20 @@ impl Repo {
             Some(commit) => Some(self.commit_info(commit)?.tree),
             None => None,
         };
-        let status = Run::git([
-            "status",
-            "--porcelain",
-            "-z",
-            "--untracked-files=normal",
-            "--no-renames",
-        ])
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .cwd(top)
-        .capture()?
-        .ok()?;
+        let status = self
+            .git_at(
+                top,
+                [
+                    "status",
+                    "--porcelain",
+                    "-z",
+                    "--untracked-files=normal",
+                    "--no-renames",
+                ],
+            )
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .capture()?
+            .ok()?;
         let is_dirty = !status.is_empty();
         let tree = match head_tree {
             Some(tree) if !is_dirty => tree,
@@ -46,6 +49,18 @@ impl Repo {
             tree,
             is_dirty,
         }))
+    }
+
+    /// git at the top of the worktree. Where the environment names the repository, it may do so from the
+    /// folder that we were started in: git is told the whole names.
+    fn git_at<const N: usize>(&self, top: &Path, args: [&str; N]) -> Run {
+        let run = Run::git(args).cwd(top);
+        let named = |name: &str| crate::env::var_os(name).is_some();
+        if named("GIT_DIR") || named("GIT_WORK_TREE") {
+            run.env("GIT_DIR", self.git_dir()).env("GIT_WORK_TREE", top)
+        } else {
+            run
+        }
     }
 
     /// The worktree's content as a tree, through a copy of the index: the index itself stays as it is.
@@ -63,14 +78,14 @@ impl Repo {
             // git refuses an empty file as an index, but makes one that is not there.
             std::fs::remove_file(copy.path()).map_err(failed)?;
         }
-        let add = Run::git(["add", "--all", "--", "."])
+        let add = self
+            .git_at(top, ["add", "--all", "--", "."])
             .env("GIT_INDEX_FILE", copy.path())
-            .cwd(top)
             .capture()?;
         add.ok()?;
-        let tree = Run::git(["write-tree"])
+        let tree = self
+            .git_at(top, ["write-tree"])
             .env("GIT_INDEX_FILE", copy.path())
-            .cwd(top)
             .capture()?
             .line()?;
         Oid::parse(String::from_utf8_lossy(&tree).trim())
