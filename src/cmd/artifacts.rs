@@ -15,8 +15,10 @@ const MAX_INPUT: u64 = 64 * 1024 * 1024;
 /// A file's bytes, or stdin's for `-`.
 pub(super) fn read_bytes(file: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let failed =
-        |error: std::io::Error| Failure::not_found("file_unreadable", format!("{file}: {error}"));
+    let failed = |error: std::io::Error| {
+        Failure::not_found("file_unreadable", format!("{file}: {error}"))
+            .help("name a file that can be read, or `-` for stdin")
+    };
     if file == "-" {
         std::io::stdin()
             .take(MAX_INPUT)

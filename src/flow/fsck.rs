@@ -19,8 +19,13 @@ pub struct Checked {
 pub fn fsck(ctx: &Context, repair: bool) -> Result<Checked> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let sessions = snapshot.active_ids()?.len();
     let damages = check::check(&ctx.repo, &snapshot)?;
+    let sessions = match snapshot.active_ids() {
+        Ok(ids) => ids.len(),
+        // `sessions/` itself is damaged, and was found so.
+        Err(_) if !damages.is_empty() => 0,
+        Err(failure) => return Err(failure),
+    };
     if damages.is_empty() || !repair {
         return Ok(Checked {
             sessions,

@@ -52,7 +52,9 @@ pub fn check(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
         }
     }
     found.extend(gone(repo, snapshot)?);
-    found.extend(bindings(repo, snapshot)?);
+    // A session that is going to be restored is one that a branch may be bound to.
+    let known: BTreeSet<String> = found.iter().map(|damage| damage.session.clone()).collect();
+    found.extend(bindings(repo, snapshot, &known)?);
     Ok(found)
 }
 
@@ -98,7 +100,11 @@ fn gone(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
 }
 
 /// Records of bound branches that name no session.
-fn bindings(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
+fn bindings(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    restored: &BTreeSet<String>,
+) -> Result<Vec<Damage>> {
     let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)? else {
         return Ok(Vec::new());
     };
@@ -114,7 +120,7 @@ fn bindings(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
         };
         let id = String::from_utf8_lossy(&id).trim().to_owned();
         let known = match SessionId::parse(&id) {
-            Ok(id) => snapshot.has(&id)?,
+            Ok(id) => restored.contains(id.as_str()) || snapshot.has(&id)?,
             Err(_) => false,
         };
         if !known {
@@ -180,7 +186,7 @@ fn check_folder(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<(Str
             )));
         }
         Some(Err(failure)) => return Ok(Some((failure.message, Mend::Recompute))),
-        Some(Ok(state)) if lost_operations(repo, &state, &replayed) => {
+        Some(Ok(state)) if state.id == *id && lost_operations(repo, &state, &replayed) => {
             return Ok(Some((
                 format!(
                     "operations that {} was computed from are gone",
