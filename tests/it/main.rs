@@ -1,5 +1,6 @@
 //! One test binary: every file of this folder is a module of it.
 
+mod bad_input;
 mod golden;
 mod hooks_install;
 mod hooks_policy;
@@ -22,3 +23,5 @@ mod spec_props;
 mod support;
 mod verify;
 mod weakness;
+mod workcopy;
+mod zoo;
