@@ -293,3 +293,34 @@ fn of_two_that_consume_one_approval_at_once_one_enters() {
         assert_whole(&s);
     }
 }
+
+#[test]
+fn of_two_that_put_at_once_in_one_worktree_neither_is_lost() {
+    let s = started();
+    let here = s.path();
+    for round in 0..count(6, 100) {
+        let texts = ["a", "b"].map(|side| format!("# Round {round}, side {side}\n"));
+        s.write("../a.md", &texts[0]);
+        s.write("../b.md", &texts[1]);
+        let outs = both(
+            &s,
+            [
+                (here, &["put", "spec.md", "../a.md"]),
+                (here, &["put", "spec.md", "../b.md"]),
+            ],
+        );
+        let mut written = BTreeSet::new();
+        for out in outs {
+            let commit = out.json()["commit"].clone();
+            let path = format!(
+                "{}:sessions/{ID}/spec.md",
+                commit.as_str().expect("a commit")
+            );
+            written.insert(s.git(&["show", &path]).ok());
+            out.ok();
+        }
+        // Each success recorded its own text.
+        assert_eq!(written, BTreeSet::from(texts));
+    }
+    assert_whole(&s);
+}
