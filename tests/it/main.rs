@@ -1,5 +1,6 @@
 //! One test binary: every file of this folder is a module of it.
 
+mod archive;
 mod bad_input;
 mod golden;
 mod hooks_install;

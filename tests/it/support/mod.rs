@@ -5,6 +5,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod archive;
 pub(crate) mod drive;
 pub(crate) mod hooks;
 pub(crate) mod session;

@@ -1,0 +1,146 @@
+//! `archive` on its own road: one commit on the target branch, then the session; nothing else moves.
+
+use crate::support::archive::{DEMO, DEMO_PATH, ID, SHORTEN, Yard, shortened};
+
+#[test]
+fn one_commit_lands_on_the_bound_branch_and_closes_the_session() {
+    let y = Yard::ready();
+    let (before, session) = (y.rev(ID), y.rev("loopx"));
+    let out = y.archive(ID, &[]);
+    let said = out.json();
+    out.ok();
+    assert_eq!(said["target"], ID);
+    assert_eq!(said["commit"], y.rev(ID));
+    assert_eq!(
+        y.rev(&format!("{ID}^")),
+        before,
+        "one commit on what was there"
+    );
+    assert_eq!(
+        y.git(&["diff", "--name-status", &before, ID]).ok(),
+        format!("M\t{DEMO_PATH}\n")
+    );
+    assert_eq!(y.at(ID, DEMO_PATH), shortened());
+    let body = y.git(&["log", "-1", "--format=%B", ID]).ok();
+    assert_eq!(
+        body.trim_end(),
+        format!(
+            "Archive {ID}: {ID}\n\nLoopx-Session: {ID}\nLoopx-Event: archive\nLoopx-State: {session}"
+        )
+    );
+    let trailers = y
+        .git(&["log", "-1", "--format=%(trailers:only)", "loopx"])
+        .ok();
+    assert!(
+        trailers.contains(&format!("Loopx-Commit: {}", y.rev(ID))),
+        "{trailers}"
+    );
+    assert_eq!(y.rev("loopx^"), session, "one commit on the loopx branch");
+    y.archived_once(ID, ID);
+    y.clean();
+}
+
+#[test]
+fn the_archived_session_keeps_its_documents_its_bases_and_a_decision_candidate() {
+    let y = Yard::ready();
+    let base = y.rev(&format!("main:{DEMO_PATH}"));
+    y.archive(ID, &[]).ok();
+    let folder = format!("archive/{}", y.archived()[0]);
+    let tree = y
+        .git(&[
+            "ls-tree",
+            "-r",
+            "--name-only",
+            "loopx",
+            &format!("{folder}/"),
+        ])
+        .ok();
+    let has = |name: &str| tree.lines().any(|l| l == format!("{folder}/{name}"));
+    for name in ["intent.md", "spec.md", "change/spec-delta.md", "ops.jsonl"] {
+        assert!(has(name), "{name} is missing in\n{tree}");
+    }
+    assert!(!tree.contains("/ops/"), "operations are sealed\n{tree}");
+    assert!(
+        has(&format!("change/bases/{base}.md")),
+        "what the delta was written against stays reachable\n{tree}"
+    );
+    let sealed = y.at("loopx", &format!("{folder}/ops.jsonl"));
+    let kinds: Vec<String> = sealed
+        .lines()
+        .map(|line| {
+            let op: serde_json::Value = serde_json::from_str(line).expect("an operation a line");
+            op["event"]["kind"].as_str().expect("a kind").to_owned()
+        })
+        .collect();
+    assert_eq!(kinds.first().map(String::as_str), Some("started"));
+    assert_eq!(kinds.last().map(String::as_str), Some("archived"));
+    let adr = y.at("loopx", &format!("{folder}/change/adr-candidate.md"));
+    assert!(
+        adr.contains("status: proposed") && adr.contains("A file holds the time."),
+        "{adr}"
+    );
+    assert!(!y.exists("docs/adr"), "promotion is a step of its own");
+}
+
+#[test]
+fn binding_and_working_copy_go_with_the_session_and_the_list_remembers_it() {
+    let y = Yard::ready();
+    assert!(y.exists(format!(".loopx/{ID}/spec.md")));
+    y.archive(ID, &[]).ok();
+    assert!(!y.exists(".loopx"), "the working copy is retired");
+    let tree = y.git(&["ls-tree", "-r", "--name-only", "loopx"]).ok();
+    assert!(!tree.contains("branches/"), "the branch is free\n{tree}");
+    let listed = |args: &[&str]| y.does(args)["sessions"].to_string();
+    assert!(!listed(&["list"]).contains(ID));
+    assert!(listed(&["list", "--all"]).contains(ID));
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_prints_what_the_real_one_does() {
+    let y = Yard::ready();
+    let before = y.world();
+    let notes = y.snapshot(".git/loopx");
+    let dry = y.archive(ID, &["--dry-run"]);
+    let dry = (dry.json(), dry.ok()).0;
+    let shown = y.loopx(&["--session", ID, "archive", "--dry-run"]).ok();
+    assert!(y.world() == before, "a dry run wrote");
+    assert_eq!(y.snapshot(".git/loopx"), notes, "a dry run left a note");
+    assert!(dry["commit"].is_null() && dry["dry_run"] == true, "{dry}");
+    let real = y.archive(ID, &[]);
+    let real = (real.json(), real.ok()).0;
+    assert_eq!(dry["files"], real["files"]);
+    let made = y.git(&["diff", "-U3", "--no-prefix", "HEAD^", "HEAD"]).ok();
+    for line in made
+        .lines()
+        .filter(|l| l.starts_with(['+', '-']) && !l.starts_with("+++") && !l.starts_with("---"))
+    {
+        assert!(shown.lines().any(|s| s == line), "`{line}` not in\n{shown}");
+    }
+}
+
+#[test]
+fn archiving_twice_changes_nothing_s_125() {
+    let y = Yard::ready();
+    y.archive(ID, &[]).ok();
+    for args in [
+        &[][..],
+        &["--continue"],
+        &["--abort"],
+        &["--dry-run"],
+        &["--onto", "main"],
+    ] {
+        y.refused(ID, args, 5, "archived_already");
+    }
+    y.archived_once(ID, ID);
+}
+
+#[test]
+fn a_session_that_is_not_done_is_not_archived_s_122() {
+    let y = Yard::new();
+    y.git(&["switch", "--quiet", "--create", ID]).ok();
+    y.does(&["start", ID]);
+    y.refused(ID, &[], 1, "archive_requires_done_session");
+    y.planned(ID, SHORTEN);
+    y.refused(ID, &[], 1, "archive_requires_done_session");
+    assert_eq!(y.at(ID, DEMO_PATH), DEMO);
+}
