@@ -1,6 +1,7 @@
 //! One test binary: every file of this folder is a module of it.
 
 mod archive;
+mod archive_merge;
 mod bad_input;
 mod golden;
 mod hooks_install;
