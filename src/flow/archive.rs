@@ -91,6 +91,16 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
     if mode == Mode::Abort {
         return abort(ctx, &session, onto);
     }
+    let contest = match mode {
+        Mode::Continue => Some(read_contest(ctx, &id)?.ok_or_else(no_conflict)?),
+        Mode::Merge => {
+            refuse_begun(ctx, &id)?;
+            None
+        }
+        Mode::DryRun | Mode::Abort => None,
+    };
+    // A conflict is continued where it was met.
+    let onto = onto.or(contest.as_ref().map(|contest| contest.target.as_str()));
     for _ in 0..TRIES {
         let facts = gather(
             ctx,
@@ -108,13 +118,15 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
                 }
                 return Ok(plan.archived(&id, None, plan.changes(&BTreeMap::new())));
             }
-            Mode::Continue => plan.changes(&resolved(ctx, &id, &plan)?),
-            Mode::Merge | Mode::Abort => {
-                if let Some(failure) = plan.refusal() {
-                    return Err(write_conflicts(ctx, &id, &plan, failure)?);
+            Mode::Merge | Mode::Continue | Mode::Abort => match &contest {
+                Some(contest) => plan.changes(&resolved(ctx, &facts.state, &plan, contest)?),
+                None => {
+                    if let Some(failure) = plan.refusal() {
+                        return Err(write_conflicts(ctx, &facts.state, &plan, failure)?);
+                    }
+                    plan.changes(&BTreeMap::new())
                 }
-                plan.changes(&BTreeMap::new())
-            }
+            },
         };
         if let Some(commit) = land(
             ctx, &store, &lock, &identity, &session, &facts, &plan, &changes,
@@ -290,34 +302,46 @@ impl Plan {
         }
     }
 
-    /// The blobs that the conflicting domains had, so that a resolution is not put onto something else.
-    fn contested(&self, ctx: &Context) -> Result<BTreeMap<String, Option<Oid>>> {
-        let mut found = BTreeMap::new();
-        for one in self
-            .verdict
+    /// The domains in conflict.
+    fn contested(&self) -> impl Iterator<Item = &str> {
+        self.verdict
             .domains
             .iter()
             .filter(|one| !one.outcome.conflicts.is_empty())
-        {
-            let path = self.path(&one.outcome.domain);
-            let blob = match &self.tree {
-                Some(tree) => ctx.repo.entry_at(tree, &path)?.map(|entry| entry.id),
-                None => None,
-            };
-            found.insert(one.outcome.domain.clone(), blob);
+            .map(|one| one.outcome.domain.as_str())
+    }
+
+    /// The blob of a domain's spec on the target branch.
+    fn blob(&self, ctx: &Context, domain: &str) -> Result<Option<Oid>> {
+        match &self.tree {
+            Some(tree) => Ok(ctx
+                .repo
+                .entry_at(tree, &self.path(domain))?
+                .map(|entry| entry.id)),
+            None => Ok(None),
         }
-        Ok(found)
     }
 }
 
 // Conflicts for a person.
 
-/// Which conflicts were written out, against which specs.
+/// Which conflicts were written out, against what, so that a resolution is not put onto something else.
 #[derive(Debug, Serialize, Deserialize)]
 struct Contest {
     format: u32,
     target: String,
-    domains: BTreeMap<String, Option<Oid>>,
+    /// The delta that met the specs.
+    delta: Option<Oid>,
+    domains: BTreeMap<String, Sides>,
+}
+
+/// One domain in conflict.
+#[derive(Debug, Serialize, Deserialize)]
+struct Sides {
+    /// The spec on the target branch.
+    spec: Option<Oid>,
+    /// The file with the marked sides, as it was written out.
+    written: Oid,
 }
 
 fn contest_file(ctx: &Context, id: &SessionId) -> PathBuf {
@@ -331,13 +355,52 @@ fn conflict_path(id: &SessionId, domain: &str) -> String {
     format!("{FOLDER}/{id}/conflicts/{domain}/spec.md")
 }
 
+fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Contest>> {
+    let path = contest_file(ctx, id);
+    match files::read(&path, u64::MAX)? {
+        Some(bytes) => crate::core::op::parse_json(&bytes, &path.display().to_string())
+            .map(Some)
+            .map_err(|failure| failure.help("git loopx archive --abort, then: git loopx archive")),
+        None => Ok(None),
+    }
+}
+
+fn no_conflict() -> Failure {
+    Failure::nothing("no_conflict", "no archive waits to be continued here")
+        .help("git loopx archive")
+}
+
+/// A resolution that somebody has begun is not written over, and not thrown away unasked.
+fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
+    let (Some(contest), Some(top)) = (read_contest(ctx, id)?, ctx.repo.work_dir()) else {
+        return Ok(());
+    };
+    let mut begun = Vec::new();
+    for (domain, sides) in &contest.domains {
+        let relative = conflict_path(id, domain);
+        if let Some(bytes) = files::read(&files::inside(top, &relative)?, u64::MAX)?
+            && Repo::hash_blob(&bytes)? != sides.written
+        {
+            begun.push(relative);
+        }
+    }
+    if begun.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::conflict(
+        "archive_conflict",
+        format!(
+            "a conflict with {} is being resolved in {}",
+            contest.target,
+            begun.join(", ")
+        ),
+    )
+    .help("git loopx archive --continue, or give the resolution up: git loopx archive --abort"))
+}
+
 /// Writes the three sides where a person can edit them; nothing else changes.
-fn write_conflicts(
-    ctx: &Context,
-    id: &SessionId,
-    plan: &Plan,
-    failure: Failure,
-) -> Result<Failure> {
+fn write_conflicts(ctx: &Context, state: &State, plan: &Plan, failure: Failure) -> Result<Failure> {
+    let id = &state.id;
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(failure
             .help("archive in a worktree, where the conflict can be edited: git worktree add"));
@@ -345,19 +408,28 @@ fn write_conflicts(
     if failure.kind != Kind::Conflict {
         return Ok(failure);
     }
+    forget_conflicts(ctx, id)?;
     let mut names = Vec::new();
+    let mut domains = BTreeMap::new();
     for one in &plan.verdict.domains {
         if let Some(text) = &one.outcome.rendered_conflict {
-            let relative = conflict_path(id, &one.outcome.domain);
+            let domain = &one.outcome.domain;
+            let relative = conflict_path(id, domain);
             files::write(&files::inside(top, &relative)?, text.as_bytes())?;
             names.push(relative);
+            let sides = Sides {
+                spec: plan.blob(ctx, domain)?,
+                written: Repo::hash_blob(text.as_bytes())?,
+            };
+            domains.insert(domain.clone(), sides);
         }
     }
     super::workcopy::exclude(&ctx.repo)?;
     let contest = Contest {
         format: 1,
         target: plan.target.clone(),
-        domains: plan.contested(ctx)?,
+        delta: state.artifacts.get(&Artifact::SpecDelta).cloned(),
+        domains,
     };
     files::write(&contest_file(ctx, id), &crate::core::op::to_json(&contest)?)?;
     let mut failure = failure.help(format!(
@@ -372,27 +444,37 @@ fn write_conflicts(
 }
 
 /// The domains as they were resolved.
-fn resolved(ctx: &Context, id: &SessionId, plan: &Plan) -> Result<BTreeMap<String, String>> {
-    let path = contest_file(ctx, id);
-    let Some(bytes) = files::read(&path, u64::MAX)? else {
-        return Err(
-            Failure::nothing("no_conflict", "no archive waits to be continued here")
-                .help("git loopx archive"),
-        );
-    };
-    let contest: Contest = crate::core::op::parse_json(&bytes, &path.display().to_string())
-        .map_err(|failure| failure.help("git loopx archive --abort, then: git loopx archive"))?;
-    let now = plan.contested(ctx)?;
-    if contest.target != plan.target
-        || now
-            .iter()
-            .any(|(domain, blob)| contest.domains.get(domain) != Some(blob))
-    {
-        return Err(Failure::refused(
-            "target_moved",
-            format!("the specs on {} changed since the conflict was written out", plan.target),
-        )
-        .help("git loopx archive --abort  (your text is kept in .loopx until then), then: git loopx archive"));
+fn resolved(
+    ctx: &Context,
+    state: &State,
+    plan: &Plan,
+    contest: &Contest,
+) -> Result<BTreeMap<String, String>> {
+    let id = &state.id;
+    let again =
+        "git loopx archive --abort  (copy your text first if you want it), then: git loopx archive";
+    let moved = |what: String| Failure::refused("target_moved", what).help(again);
+    if contest.target != plan.target {
+        return Err(moved(format!(
+            "the conflict that was written out is one with {}, not with {}",
+            contest.target, plan.target
+        )));
+    }
+    if contest.delta.as_ref() != state.artifacts.get(&Artifact::SpecDelta) {
+        return Err(moved(
+            "the session's delta changed since the conflict was written out".into(),
+        ));
+    }
+    let known: BTreeSet<&str> = contest.domains.keys().map(String::as_str).collect();
+    let mut same = plan.contested().collect::<BTreeSet<_>>() == known;
+    for (domain, sides) in &contest.domains {
+        same &= plan.blob(ctx, domain)? == sides.spec;
+    }
+    if !same {
+        return Err(moved(format!(
+            "the specs on {} changed since the conflict was written out",
+            plan.target
+        )));
     }
     let errors: Vec<_> = plan
         .verdict
@@ -409,7 +491,7 @@ fn resolved(ctx: &Context, id: &SessionId, plan: &Plan) -> Result<BTreeMap<Strin
         .work_dir()
         .ok_or_else(|| Failure::usage("worktree_required", "this needs a worktree"))?;
     let mut texts = BTreeMap::new();
-    for domain in now.keys() {
+    for domain in contest.domains.keys() {
         let relative = conflict_path(id, domain);
         let bytes = files::read(&files::inside(top, &relative)?, u64::MAX)?.ok_or_else(|| {
             Failure::conflict("conflict_file_missing", format!("{relative} is not there"))
@@ -474,10 +556,7 @@ fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
 fn abort(ctx: &Context, session: &Session, onto: Option<&str>) -> Result<Archived> {
     let id = &session.state.id;
     if !contest_file(ctx, id).exists() {
-        return Err(
-            Failure::nothing("no_conflict", "no archive waits to be continued here")
-                .help("git loopx archive"),
-        );
+        return Err(no_conflict());
     }
     forget_conflicts(ctx, id)?;
     Ok(Archived {

@@ -223,7 +223,8 @@ fn settled() -> String {
 fn a_resolution_is_taken_as_it_is_written_and_finishes_the_archive() {
     let y = stopped();
     y.resolve("b", "demo", &settled());
-    y.archive("b", &["--onto", "main", "--continue"]).ok();
+    // It goes where the conflict was met, without being told again.
+    y.archive("b", &["--continue"]).ok();
     assert_eq!(y.at("main", DEMO_PATH), settled());
     assert!(!y.exists(".loopx/b"), "conflict and working copy are gone");
     y.archived_once("main", "b");
@@ -275,6 +276,20 @@ fn a_resolution_that_is_no_spec_is_refused() {
 }
 
 #[test]
+fn archiving_again_keeps_a_resolution_that_was_begun() {
+    let y = stopped();
+    y.resolve("b", "demo", &settled());
+    let error = y.refused("b", ONTO, 3, "archive_conflict");
+    let help = error["error"]["help"].as_str().expect("a help");
+    assert!(
+        help.contains("--continue") && help.contains("--abort"),
+        "{help}"
+    );
+    assert_eq!(y.sides("b", "demo"), settled());
+    y.archive("b", &["--onto", "main", "--continue"]).ok();
+}
+
+#[test]
 fn a_spec_that_moved_since_the_conflict_refuses_the_resolution_with_a_way_on() {
     let y = stopped();
     y.resolve("b", "demo", &settled());
@@ -288,6 +303,21 @@ fn a_spec_that_moved_since_the_conflict_refuses_the_resolution_with_a_way_on() {
     y.resolve("b", "demo", &both);
     y.archive("b", &["--onto", "main", "--continue"]).ok();
     assert_eq!(y.at("main", DEMO_PATH), both);
+}
+
+#[test]
+fn a_resolution_is_not_dropped_where_the_conflict_went_away() {
+    let y = stopped();
+    y.resolve("b", "demo", &settled());
+    // Somebody takes the first change back: the second one would now merge by itself.
+    y.commit_file(DEMO_PATH, DEMO, "Back").ok();
+    y.refused("b", &["--onto", "main", "--continue"], 1, "target_moved");
+    y.archive("b", &["--onto", "main", "--abort"]).ok();
+    y.archive("b", ONTO).ok();
+    assert!(
+        y.read(DEMO_PATH)
+            .contains("after 30 minutes and SHALL write")
+    );
 }
 
 #[test]
@@ -326,4 +356,29 @@ fn a_dry_run_of_a_conflict_says_so_and_writes_nothing() {
     let y = Yard::pair(("a", SHORTEN), ("b", REWORD));
     y.archive("a", ONTO).ok();
     y.refused("b", &["--onto", "main", "--dry-run"], 3, "archive_conflict");
+}
+
+#[test]
+fn conflicts_of_several_domains_are_resolved_together() {
+    let two = |delta: &str| {
+        format!(
+            "{}\n{delta}",
+            delta.replace("# Domain: demo", "# Domain: zeta")
+        )
+    };
+    let y = Yard::with(&[(DEMO_PATH, DEMO), ("specs/zeta/spec.md", DEMO)]);
+    for (id, delta) in [("a", SHORTEN), ("b", REWORD)] {
+        y.done(id, &two(delta));
+        y.git(&["switch", "--quiet", "main"]).ok();
+    }
+    y.archive("a", ONTO).ok();
+    y.conflict("b", ONTO);
+    y.resolve("b", "zeta", &settled());
+    y.refused("b", &["--continue"], 3, "conflict_unresolved");
+    y.resolve("b", "demo", &settled());
+    y.archive("b", &["--continue"]).ok();
+    for path in [DEMO_PATH, "specs/zeta/spec.md"] {
+        assert_eq!(y.at("main", path), settled());
+    }
+    y.clean();
 }
