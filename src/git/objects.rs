@@ -70,6 +70,7 @@ impl CommitInfo {
 }
 
 const EDITS_BLOB: i32 = 0o100_644;
+const EXECUTABLE: i32 = 0o100_755;
 const EDITS_TREE: i32 = 0o040_000;
 
 impl Repo {
@@ -339,7 +340,11 @@ fn set_entry(builder: &mut git2::TreeBuilder<'_>, name: &str, entry: Option<&Ent
     match entry {
         Some(entry) => {
             let mode = match entry.kind {
-                EntryKind::Blob => EDITS_BLOB,
+                // A file that could be executed still can.
+                EntryKind::Blob => match builder.get(name).map_err(doing)? {
+                    Some(known) if known.filemode() == EXECUTABLE => EXECUTABLE,
+                    _ => EDITS_BLOB,
+                },
                 EntryKind::Tree => EDITS_TREE,
                 EntryKind::Other => {
                     return Err(Failure::internal(
