@@ -141,9 +141,10 @@ pub fn act_after<T>(
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
     let lock = store.lock()?;
-    super::archive::finish_pending(ctx, &store, &lock, &identity)?;
+    let earlier = super::archive::finish(ctx, &store, &lock, &identity)?;
     let snapshot = store.snapshot()?;
     let id = ctx.session_id(&snapshot)?;
+    earlier.check(&id)?;
     let mut copy = WorkCopy::open(&ctx.repo, &id)?;
     prepare(&load_active(&snapshot, &id)?.state, copy.as_mut())?;
     let committed = store.update(&lock, &identity, |snapshot| {

@@ -8,6 +8,7 @@ use super::act::{Facts, Needs, gather, load_active, new_op_id};
 use super::context::Context;
 use super::delta;
 use super::files;
+use super::seat;
 use super::spec::Verdict;
 use super::workcopy::{FOLDER, WorkCopy, marker_line};
 use crate::core::artifact::Artifact;
@@ -18,12 +19,12 @@ use crate::core::markdown::section_text;
 use crate::core::op::{Event, FORMAT, Operation};
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Action, Severity, read_spec};
-use crate::git::run::Run;
-use crate::git::{Entry, Identity, Repo, Swap};
-use crate::store::{self, Decision, Lock, Session, Store};
+use crate::core::stage::Stage;
+use crate::git::{Entry, EntryKind, Identity, Repo, Swap};
+use crate::store::{self, Decision, Lock, Session, Snapshot, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What `archive` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,25 +67,37 @@ const TRIES: u32 = 10;
 /// Archives the session that is meant.
 pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived> {
     let store = ctx.store()?;
+    if mode == Mode::DryRun {
+        return preview(ctx, &store, onto);
+    }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
-    let finished = finish(ctx, &store, &lock, &identity)?;
+    let earlier = finish(ctx, &store, &lock, &identity)?;
     let snapshot = store.snapshot()?;
     let id = ctx
         .session_id(&snapshot)
-        .or_else(|failure| match finished.as_slice() {
+        .or_else(|failure| match earlier.finished.as_slice() {
             // What was bound here has just been archived.
             [only] => Ok(only.clone()),
             _ => Err(failure),
         })?;
-    if finished.contains(&id) {
-        return already(ctx, &store, &id, true);
-    }
+    let finished = earlier.finished.contains(&id);
+    earlier.check(&id)?;
     let session = snapshot
         .find(&id)?
         .ok_or_else(|| super::context::unknown(&snapshot, &id))?;
-    if let Some(Ending::Archived { .. }) = session.state.ending {
-        return already(ctx, &store, &id, false);
+    if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
+        if !finished {
+            return Err(already(&id, commit, &target));
+        }
+        return Ok(Archived {
+            id,
+            target,
+            commit,
+            changes: Vec::new(),
+            warnings: Vec::new(),
+            finished,
+        });
     }
     let session = load_active(&snapshot, &id)?;
     let mut copy = WorkCopy::open(&ctx.repo, &id)?;
@@ -97,7 +110,7 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
             refuse_begun(ctx, &id)?;
             None
         }
-        Mode::DryRun | Mode::Abort => None,
+        _ => None,
     };
     // A conflict is continued where it was met.
     let onto = onto.or(contest.as_ref().map(|contest| contest.target.as_str()));
@@ -111,30 +124,24 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
             Some(&identity),
         )?;
         let plan = plan(ctx, &facts, onto)?;
-        let changes = match mode {
-            Mode::DryRun => {
+        if let Some(commit) = landed_before(ctx, &session, &plan)? {
+            // An earlier run got that far, and its note is lost.
+            let pending = plan.pending(ctx, &facts, commit, &identity.at)?;
+            complete(ctx, &store, &lock, &identity, &pending)?;
+            let mut archived = plan.archived(&id, Some(pending.new), Vec::new());
+            archived.finished = true;
+            return Ok(archived);
+        }
+        let changes = match &contest {
+            Some(contest) => plan.changes(&resolved(ctx, &facts.state, &plan, contest)?),
+            None => {
                 if let Some(failure) = plan.refusal() {
-                    return Err(failure);
+                    return Err(write_conflicts(ctx, &facts.state, &plan, failure)?);
                 }
-                return Ok(plan.archived(&id, None, plan.changes(&BTreeMap::new())));
+                plan.changes(&BTreeMap::new())
             }
-            Mode::Merge | Mode::Continue | Mode::Abort => match &contest {
-                Some(contest) => plan.changes(&resolved(ctx, &facts.state, &plan, contest)?),
-                None => {
-                    if let Some(failure) = plan.refusal() {
-                        return Err(write_conflicts(ctx, &facts.state, &plan, failure)?);
-                    }
-                    plan.changes(&BTreeMap::new())
-                }
-            },
         };
-        if let Some(commit) = land(
-            ctx, &store, &lock, &identity, &session, &facts, &plan, &changes,
-        )? {
-            forget_conflicts(ctx, &id)?;
-            if let Some(copy) = &mut copy {
-                copy.retire()?;
-            }
+        if let Some(commit) = land(ctx, &store, &lock, &identity, &facts, &plan, &changes)? {
             return Ok(plan.archived(&id, commit, changes));
         }
     }
@@ -146,36 +153,36 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
     .help("git loopx archive"))
 }
 
-fn already(ctx: &Context, store: &Store<'_>, id: &SessionId, finished: bool) -> Result<Archived> {
+/// What archiving would do. Nothing is written, so nothing is locked, and what an earlier run left is
+/// for the next command that writes.
+fn preview(ctx: &Context, store: &Store<'_>, onto: Option<&str>) -> Result<Archived> {
     let snapshot = store.snapshot()?;
-    let session = snapshot
-        .find(id)?
-        .ok_or_else(|| super::context::unknown(&snapshot, id))?;
-    match session.state.ending {
-        Some(Ending::Archived { commit, target, .. }) if finished => {
-            forget_conflicts(ctx, id)?;
-            Ok(Archived {
-                id: id.clone(),
-                target,
-                commit,
-                changes: Vec::new(),
-                warnings: Vec::new(),
-                finished,
-            })
-        }
-        Some(Ending::Archived { commit, target, .. }) => Err(Failure::nothing(
-            "archived_already",
-            format!(
-                "session {id} is archived on {target}{}",
-                commit.map_or(String::new(), |commit| format!(" as {}", commit.short()))
-            ),
-        )
-        .help("git loopx list --all")),
-        _ => Err(Failure::internal(
-            "archive_unfinished",
-            format!("session {id} was to be archived and is not"),
-        )),
+    let session = ctx.session(&snapshot)?;
+    let id = session.state.id.clone();
+    if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
+        return Err(already(&id, commit, &target));
     }
+    let session = load_active(&snapshot, &id)?;
+    // In any other stage an edit could be merged into the working copy; there the gate refuses anyway.
+    let mut copy = match session.state.stage {
+        Stage::Done => WorkCopy::open(&ctx.repo, &id)?,
+        _ => None,
+    };
+    let facts = gather(ctx, &snapshot, &session, copy.as_mut(), Needs::Stage, None)?;
+    let plan = plan(ctx, &facts, onto)?;
+    match plan.refusal() {
+        Some(failure) => Err(failure),
+        None => Ok(plan.archived(&id, None, plan.changes(&BTreeMap::new()))),
+    }
+}
+
+fn already(id: &SessionId, commit: Option<Oid>, target: &str) -> Failure {
+    let at = commit.map_or(String::new(), |commit| format!(" as {}", commit.short()));
+    Failure::nothing(
+        "archived_already",
+        format!("session {id} is archived on {target}{at}"),
+    )
+    .help("git loopx list --all")
 }
 
 /// The verdict of the merge, and where it goes.
@@ -220,7 +227,21 @@ fn plan(ctx: &Context, facts: &Facts<'_>, onto: Option<&str>) -> Result<Plan> {
             .help("git loopx archive --onto BRANCH")
         })?,
     };
+    if target == ctx.store()?.branch() {
+        return Err(Failure::usage(
+            "target_invalid",
+            format!("`{target}` keeps the sessions; specs belong on a code branch"),
+        )
+        .help("git loopx archive --onto BRANCH"));
+    }
     let target_ref = format!("refs/heads/{target}");
+    if ctx.repo.is_being_rebased(&target_ref) {
+        return Err(Failure::refused(
+            "target_busy",
+            format!("`{target}` is being rebased; it would be moved under the rebase"),
+        )
+        .help("git rebase --continue  (or --abort), then: git loopx archive"));
+    }
     let tip = ctx.repo.find_ref(&target_ref)?;
     let unborn_here = ctx.repo.head()?.branch.as_ref() == Some(&target);
     if tip.is_none() && !unborn_here {
@@ -300,6 +321,40 @@ impl Plan {
             warnings,
             finished: false,
         }
+    }
+
+    /// The note of an archive that landed, made from its commit.
+    fn pending(&self, ctx: &Context, facts: &Facts<'_>, new: Oid, at: &str) -> Result<Pending> {
+        let info = ctx.repo.commit_info(&new)?;
+        let old = info.parents.first().cloned();
+        let before = match &old {
+            Some(old) => Some(ctx.repo.commit_info(old)?.tree),
+            None => None,
+        };
+        let blob = |tree: Option<&Oid>, path: &str| -> Result<Option<Oid>> {
+            let Some(tree) = tree else { return Ok(None) };
+            Ok(ctx.repo.entry_at(tree, path)?.map(|entry| entry.id))
+        };
+        let mut paths = seat::Changes::new();
+        for one in &self.verdict.domains {
+            let path = self.path(&one.outcome.domain);
+            let sides = (
+                blob(before.as_ref(), &path)?,
+                blob(Some(&info.tree), &path)?,
+            );
+            if sides.0 != sides.1 {
+                paths.insert(path, sides);
+            }
+        }
+        Ok(Pending {
+            format: 1,
+            id: facts.state.id.clone(),
+            target: self.target.clone(),
+            old,
+            new,
+            paths,
+            candidate: adr_candidate(&facts.state, &facts.texts, at),
+        })
     }
 
     /// The domains in conflict.
@@ -584,7 +639,7 @@ struct Pending {
     /// The commit on the target branch.
     new: Oid,
     /// Paths with the blobs that they had and have.
-    paths: BTreeMap<String, (Option<Oid>, Option<Oid>)>,
+    paths: seat::Changes,
     candidate: String,
 }
 
@@ -593,16 +648,11 @@ fn pending_dir(ctx: &Context) -> PathBuf {
 }
 
 /// Makes the commit and moves both refs. `None`: the target branch moved, plan again.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "everything that one landing rests on, gathered by one caller"
-)]
 fn land(
     ctx: &Context,
     store: &Store<'_>,
     lock: &Lock,
     identity: &Identity,
-    session: &Session,
     facts: &Facts<'_>,
     plan: &Plan,
     changes: &[SpecChange],
@@ -611,7 +661,7 @@ fn land(
     let state = &facts.state;
     let candidate = adr_candidate(state, &facts.texts, &identity.at);
     let mut edits = BTreeMap::new();
-    let mut paths = BTreeMap::new();
+    let mut paths = seat::Changes::new();
     for change in changes {
         let blob = change
             .after
@@ -625,25 +675,27 @@ fn land(
         edits.insert(change.path.clone(), blob.clone().map(Entry::blob));
         paths.insert(change.path.clone(), (old, blob));
     }
+    for path in paths.keys() {
+        require_folders(ctx, plan, path)?;
+    }
     let tree = repo.edit_tree(plan.tree.as_ref(), &edits)?;
     if Some(&tree) == plan.tree.as_ref() {
-        // The specs say so already: an earlier run got that far, or somebody wrote it by hand.
-        let commit = landed_before(ctx, state, plan)?.or_else(|| plan.tip.clone());
-        close(
-            ctx,
-            store,
-            lock,
-            identity,
-            &session.state.id,
-            &plan.target,
-            commit.clone(),
-            &candidate,
-        )?;
-        return Ok(Some(commit));
+        // Somebody wrote it by hand: there is nothing to commit.
+        let closing = Closing {
+            id: &state.id,
+            target: &plan.target,
+            commit: None,
+            candidate: &candidate,
+        };
+        close(ctx, store, lock, identity, &closing)?;
+        return Ok(Some(None));
     }
-    let worktree = repo.checked_out_in(&plan.target_ref)?;
-    if let Some(worktree) = &worktree {
-        require_untouched(worktree, paths.keys())?;
+    if let Some(worktree) = seat::of(ctx, &plan.target_ref)? {
+        let old = match &plan.tree {
+            Some(tree) => tree.clone(),
+            None => repo.empty_tree()?,
+        };
+        seat::require_free(&worktree, &paths, &old, &tree)?;
     }
     let message = commit_message(state, &store.snapshot()?.commit().clone());
     let parents: Vec<Oid> = plan.tip.iter().cloned().collect();
@@ -680,18 +732,54 @@ fn land(
     Ok(Some(Some(new)))
 }
 
-/// The archive commit of this session on the target branch, if an earlier run made it.
-fn landed_before(ctx: &Context, state: &State, plan: &Plan) -> Result<Option<Oid>> {
+/// A spec cannot lie below something that is a file on the branch; it would have to go.
+fn require_folders(ctx: &Context, plan: &Plan, path: &str) -> Result<()> {
+    let Some(tree) = &plan.tree else {
+        return Ok(());
+    };
+    for (end, _) in path.match_indices('/') {
+        match ctx.repo.entry_at(tree, &path[..end])? {
+            Some(entry) if entry.kind != EntryKind::Tree => {
+                return Err(Failure::refused(
+                    "spec_path_blocked",
+                    format!(
+                        "{} is a file or a link on {}; {path} needs a folder there",
+                        &path[..end],
+                        plan.target
+                    ),
+                )
+                .help(format!("git mv {} ELSEWHERE", &path[..end])));
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+/// The archive commit on the target branch, if an earlier run made it: it names the session, and the
+/// session is still as it was then.
+fn landed_before(ctx: &Context, session: &Session, plan: &Plan) -> Result<Option<Oid>> {
     let Some(tip) = &plan.tip else {
         return Ok(None);
     };
-    let hidden: Vec<Oid> = state.base.iter().cloned().collect();
-    for id in ctx.repo.range(tip, &hidden, 10_000)? {
-        let commit = ctx.repo.commit_info(&id)?;
-        if commit.trailer("Loopx-Event").contains(&"archive")
-            && commit.trailer("Loopx-Session").contains(&state.id.as_str())
+    let id = &session.state.id;
+    let hidden: Vec<Oid> = session.state.base.iter().cloned().collect();
+    for commit in ctx.repo.range(tip, &hidden, 10_000)? {
+        let info = ctx.repo.commit_info(&commit)?;
+        if !info.trailer("Loopx-Event").contains(&"archive")
+            || !info.trailer("Loopx-Session").contains(&id.as_str())
         {
-            return Ok(Some(id));
+            continue;
+        }
+        let same = info.trailer("Loopx-State").iter().any(|state| {
+            Oid::parse(state)
+                .and_then(|state| Snapshot::at(&ctx.repo, state, "Loopx-State"))
+                .and_then(|snapshot| snapshot.session(id))
+                .is_ok_and(|then| then.is_some_and(|then| then.tree == session.tree))
+        });
+        if same {
+            return Ok(Some(commit));
         }
     }
     Ok(None)
@@ -706,52 +794,75 @@ fn commit_message(state: &State, session_commit: &Oid) -> String {
     )
 }
 
-/// Finishes what an earlier run left between its two refs. Says which sessions were closed by it.
-fn finish(
+/// What came of the archives that were under way.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    finished: Vec<SessionId>,
+    failed: Vec<(SessionId, Failure)>,
+}
+
+impl Earlier {
+    /// Whether this session's could be finished. That of another is no reason to stop.
+    pub fn check(self, id: &SessionId) -> Result<()> {
+        match self.failed.into_iter().find(|(failed, _)| failed == id) {
+            Some((_, failure)) => Err(failure),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Finishes what earlier runs left between their two refs, before another command writes.
+pub fn finish(
     ctx: &Context,
     store: &Store<'_>,
     lock: &Lock,
     identity: &Identity,
-) -> Result<Vec<SessionId>> {
-    let mut finished = Vec::new();
+) -> Result<Earlier> {
+    let mut earlier = Earlier::default();
     let Ok(entries) = std::fs::read_dir(pending_dir(ctx)) else {
-        return Ok(finished);
+        return Ok(earlier);
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        let Some(bytes) = files::read(&path, u64::MAX)? else {
-            continue;
-        };
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
+        let Some(bytes) = files::read(&path, u64::MAX)? else {
+            continue;
+        };
         // A note that cannot be read was being written when its process died: nothing had happened yet.
         if let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) {
-            let tip = ctx
-                .repo
-                .find_ref(&format!("refs/heads/{}", pending.target))?;
-            let landed = match &tip {
-                Some(tip) => ctx.repo.is_ancestor(&pending.new, tip)?,
-                None => false,
-            };
-            if landed {
-                complete(ctx, store, lock, identity, &pending)?;
-                finished.push(pending.id);
+            match finish_one(ctx, store, lock, identity, &pending) {
+                Ok(true) => earlier.finished.push(pending.id),
+                Ok(false) => {}
+                Err(failure) => {
+                    earlier.failed.push((pending.id, failure));
+                    continue;
+                }
             }
         }
         files::remove(&path)?;
     }
-    Ok(finished)
+    Ok(earlier)
 }
 
-/// Finishes pending archives before another command writes.
-pub fn finish_pending(
+/// Says whether the target branch had moved, so that there was something to finish.
+fn finish_one(
     ctx: &Context,
     store: &Store<'_>,
     lock: &Lock,
     identity: &Identity,
-) -> Result<()> {
-    finish(ctx, store, lock, identity).map(drop)
+    pending: &Pending,
+) -> Result<bool> {
+    let target_ref = format!("refs/heads/{}", pending.target);
+    let landed = match ctx.repo.find_ref(&target_ref)? {
+        Some(tip) => ctx.repo.is_ancestor(&pending.new, &tip)?,
+        None => false,
+    };
+    if landed {
+        complete(ctx, store, lock, identity, pending)?;
+    }
+    Ok(landed)
 }
 
 /// After the target branch moved: its worktree, then the session.
@@ -763,40 +874,56 @@ fn complete(
     pending: &Pending,
 ) -> Result<()> {
     let target_ref = format!("refs/heads/{}", pending.target);
-    if let Some(worktree) = ctx.repo.checked_out_in(&target_ref)? {
-        follow(&worktree, &pending.paths)?;
+    if let Some(worktree) = seat::of(ctx, &target_ref)?
+        && let Some(tip) = ctx.repo.find_ref(&target_ref)?
+    {
+        seat::follow(ctx, &worktree, &tip, &pending.paths)?;
     }
-    let commit = Some(pending.new.clone());
-    close(
-        ctx,
-        store,
-        lock,
-        identity,
-        &pending.id,
-        &pending.target,
-        commit,
-        &pending.candidate,
-    )
+    let closing = Closing {
+        id: &pending.id,
+        target: &pending.target,
+        commit: Some(&pending.new),
+        candidate: &pending.candidate,
+    };
+    close(ctx, store, lock, identity, &closing)
 }
 
-/// Moves the session to the archive. Done before is done.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the facts of one closing, from two callers"
-)]
+/// What the record of an archive says.
+struct Closing<'c> {
+    id: &'c SessionId,
+    target: &'c str,
+    commit: Option<&'c Oid>,
+    candidate: &'c str,
+}
+
+/// Moves the session to the archive, and takes its working copy away. Done before is done.
 fn close(
     ctx: &Context,
     store: &Store<'_>,
     lock: &Lock,
     identity: &Identity,
-    id: &SessionId,
-    target: &str,
-    commit: Option<Oid>,
-    candidate: &str,
+    closing: &Closing<'_>,
 ) -> Result<()> {
-    if store.snapshot()?.session(id)?.is_none() {
-        return Ok(());
+    let id = closing.id;
+    let open = store.snapshot()?.session(id)?;
+    if open.is_some_and(|session| session.state.is_active()) {
+        record(ctx, store, lock, identity, closing)?;
     }
+    forget_conflicts(ctx, id)?;
+    match WorkCopy::open(&ctx.repo, id)? {
+        Some(mut copy) => copy.retire(),
+        None => Ok(()),
+    }
+}
+
+fn record(
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
+    closing: &Closing<'_>,
+) -> Result<()> {
+    let id = closing.id;
     store.update(lock, identity, |snapshot| {
         let session = load_active(snapshot, id)?;
         let month: String = identity.at.chars().take(7).collect();
@@ -810,8 +937,8 @@ fn close(
             writes: BTreeMap::new(),
             bases: Vec::new(),
             event: Event::Archived {
-                commit: commit.clone(),
-                target: target.to_owned(),
+                commit: closing.commit.cloned(),
+                target: closing.target.to_owned(),
                 month: month.clone(),
             },
         };
@@ -819,7 +946,7 @@ fn close(
         ops.push(op.clone());
         let mut state = session.state.clone();
         state.apply(&op);
-        let adr = ctx.repo.write_blob(candidate.as_bytes())?;
+        let adr = ctx.repo.write_blob(closing.candidate.as_bytes())?;
         let mut edits = store::Edits::default();
         edits.archive(
             &ctx.repo,
@@ -834,7 +961,7 @@ fn close(
         {
             edits.unbind(branch);
         }
-        let message = store::message(id, &format!("archive on {target}"), &op, &state);
+        let message = store::message(id, &format!("archive on {}", closing.target), &op, &state);
         Ok(Decision {
             edits,
             message,
@@ -873,87 +1000,4 @@ fn adr_candidate(state: &State, texts: &BTreeMap<Artifact, String>, at: &str) ->
         text.push_str(&format!("\n### Consequences\n\n{consequences}\n"));
     }
     text
-}
-
-// The worktree that has the target branch checked out.
-
-fn git_in(worktree: &Path, args: &[&str]) -> Run {
-    // No hook of the user's may see a half-finished archive.
-    Run::git(["-c", "core.hooksPath=/dev/null", "--literal-pathspecs"])
-        .args(args)
-        .cwd(worktree)
-        .scrubbed()
-}
-
-/// Only the files that the archive touches change; if one of them has edits, it is refused.
-fn require_untouched<'p>(worktree: &Path, paths: impl Iterator<Item = &'p String>) -> Result<()> {
-    let mut args = vec!["status", "--porcelain", "-z", "--untracked-files=all", "--"];
-    args.extend(paths.map(String::as_str));
-    let status = git_in(worktree, &args).capture()?.ok()?;
-    let dirty: Vec<String> = status
-        .split(|byte| *byte == 0)
-        .filter(|entry| entry.len() > 3)
-        .map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned())
-        .collect();
-    match dirty.first() {
-        None => Ok(()),
-        Some(first) => Err(Failure::refused(
-            "spec_dirty",
-            format!(
-                "{} has changes that are not committed; archive would have to overwrite them",
-                dirty.join(", ")
-            ),
-        )
-        .help(format!("git commit {first}, or: git stash push {first}"))),
-    }
-}
-
-/// Brings index and files of the touched paths in step with the branch. A path that somebody changed
-/// meanwhile is left alone.
-fn follow(worktree: &Path, paths: &BTreeMap<String, (Option<Oid>, Option<Oid>)>) -> Result<()> {
-    let names: Vec<&str> = paths.keys().map(String::as_str).collect();
-    let mut list = vec!["ls-files", "-s", "-z", "--"];
-    list.extend(&names);
-    let mut staged = BTreeMap::new();
-    for entry in git_in(worktree, &list)
-        .capture()?
-        .ok()?
-        .split(|byte| *byte == 0)
-    {
-        let entry = String::from_utf8_lossy(entry).into_owned();
-        if let Some((meta, path)) = entry.split_once('\t') {
-            staged.insert(
-                path.to_owned(),
-                meta.split(' ').nth(1).unwrap_or_default().to_owned(),
-            );
-        }
-    }
-    let mut modified = vec!["diff-files", "--name-only", "-z", "--"];
-    modified.extend(&names);
-    // A stale stat would make an untouched file look modified.
-    drop(git_in(worktree, &["update-index", "-q", "--refresh"]).capture()?);
-    let modified = git_in(worktree, &modified).capture()?.ok()?;
-    let modified: BTreeSet<String> = modified
-        .split(|byte| *byte == 0)
-        .map(|path| String::from_utf8_lossy(path).into_owned())
-        .collect();
-    let mut write = vec!["checkout", "-q", "HEAD", "--"];
-    let mut remove = vec!["rm", "-q", "-f", "--"];
-    for (path, (old, new)) in paths {
-        let in_step = staged.get(path).map(String::as_str) == old.as_ref().map(Oid::as_str);
-        let free = old.is_some() || !worktree.join(path).exists();
-        if !in_step || modified.contains(path) || !free {
-            continue;
-        }
-        match new {
-            Some(_) => write.push(path),
-            None => remove.push(path),
-        }
-    }
-    for args in [write, remove] {
-        if args.len() > 4 {
-            git_in(worktree, &args).capture()?.ok()?;
-        }
-    }
-    Ok(())
 }

@@ -16,6 +16,7 @@ pub mod hook_commit;
 pub mod hook_push;
 pub mod hooks;
 pub mod review;
+pub mod seat;
 pub mod sessions;
 pub mod spec;
 pub mod stages;

@@ -74,6 +74,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
     };
     let store = ctx.store()?;
     let lock = store.lock()?;
+    super::archive::finish(ctx, &store, &lock, &identity)?.check(&id)?;
     let title = request.name.trim().to_owned();
     let committed = store.update(&lock, &identity, |snapshot| {
         if let Some(known) = snapshot.find(&id)? {

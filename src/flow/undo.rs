@@ -27,8 +27,9 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
     let lock = store.lock()?;
-    super::archive::finish_pending(ctx, &store, &lock, &identity)?;
+    let earlier = super::archive::finish(ctx, &store, &lock, &identity)?;
     let id = ctx.session_id(&store.snapshot()?)?;
+    earlier.check(&id)?;
     let mut copy = WorkCopy::open(&ctx.repo, &id)?;
     let committed = store.update(&lock, &identity, |snapshot| {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;

@@ -83,6 +83,26 @@ impl Repo {
         Ok(None)
     }
 
+    /// Whether a rebase in any worktree will move this branch when it ends.
+    pub fn is_being_rebased(&self, branch_ref: &str) -> bool {
+        let common = self.common_dir();
+        let mut git_dirs = vec![common.clone()];
+        if let Ok(entries) = std::fs::read_dir(common.join("worktrees")) {
+            git_dirs.extend(entries.flatten().map(|entry| entry.path()));
+        }
+        let names = [
+            "rebase-merge/head-name",
+            "rebase-apply/head-name",
+            "rebase-merge/update-refs",
+        ];
+        git_dirs.iter().any(|dir| {
+            names.iter().any(|name| {
+                std::fs::read_to_string(dir.join(name))
+                    .is_ok_and(|text| text.lines().any(|line| line == branch_ref))
+            })
+        })
+    }
+
     fn common_is_bare(&self) -> bool {
         self.config("core.bare")
             .is_some_and(|value| value == "true")

@@ -1,7 +1,9 @@
 //! One test binary: every file of this folder is a module of it.
 
 mod archive;
+mod archive_crash;
 mod archive_merge;
+mod archive_worktree;
 mod bad_input;
 mod golden;
 mod hooks_install;

@@ -113,6 +113,10 @@ impl Yard {
         Yard(s)
     }
 
+    pub(crate) fn remake(kept: &Kept) -> Self {
+        Yard(Sandbox::remake(kept))
+    }
+
     /// With the session `shorten` done, its branch checked out, nothing archived.
     pub(crate) fn ready() -> Self {
         static KEPT: OnceLock<Kept> = OnceLock::new();
@@ -162,19 +166,34 @@ impl Yard {
     /// reason.
     #[track_caller]
     pub(crate) fn planned_blocked(&self, id: &str, delta: &str, code: &str) {
-        self.edit(id, "spec.md", SPEC);
-        self.does(&["clarify"]);
-        self.does(&["approve", "--to", "plan"]);
-        self.does(&["plan"]);
-        self.fill(id, delta);
-        drop(self.loopx(&["save"]).ok());
-        let out = self.loopx(&["--json", "plan", "--architect", "approve"]);
-        let out = format!(
-            "{out}{}",
-            self.loopx(&["--json", "approve", "--to", "build"])
-                .fails_with(1)
+        let said = self.plan_refused(id, delta, "demo");
+        assert!(said.contains(&format!("\"{code}\"")), "no {code} in {said}");
+    }
+
+    /// Asserts that a started session with this delta, whose spec names this domain, cannot be approved
+    /// for build; gives all that was said on the way. Called again, it goes on from there.
+    #[track_caller]
+    pub(crate) fn plan_refused(&self, id: &str, delta: &str, domain: &str) -> String {
+        self.edit(
+            id,
+            "spec.md",
+            &SPEC.replace("[demo]", &format!("[{domain:?}]")),
         );
-        assert!(out.contains(&format!("\"{code}\"")), "no {code} in {out}");
+        let mut said = String::new();
+        for args in [&["clarify"][..], &["approve", "--to", "plan"], &["plan"]] {
+            said.push_str(&self.loopx(&[&["--json"], args].concat()).to_string());
+        }
+        self.fill(id, delta);
+        for args in [
+            &["save"][..],
+            &["plan", "--architect", "approve"],
+            &["plan", "--critic", "approve"],
+        ] {
+            said.push_str(&self.loopx(&[&["--json"], args].concat()).to_string());
+        }
+        let out = self.loopx(&["--json", "approve", "--to", "build"]);
+        assert_eq!(out.code, Some(1), "{out}");
+        said + &out.to_string()
     }
 
     /// Writes every document of the plan.
