@@ -1,6 +1,7 @@
 //! One test binary: every file of this folder is a module of it.
 
 mod archive;
+mod archive_corpus;
 mod archive_crash;
 mod archive_merge;
 mod archive_worktree;
