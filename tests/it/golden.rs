@@ -49,12 +49,19 @@ fn golden(name: &str, text: &str) {
     }
     let wanted = fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; LOOPX_BLESS=1 writes it", path.display()));
-    assert_eq!(
-        text,
-        wanted,
-        "{} drifted; where that is wanted, LOOPX_BLESS=1 writes it anew",
-        path.display()
-    );
+    if text != wanted {
+        let mut lines = text.lines().zip(wanted.lines());
+        let at = lines.position(|(now, then)| now != then);
+        let at = at.unwrap_or_else(|| text.lines().count().min(wanted.lines().count()));
+        let line = |text: &str| text.lines().nth(at).unwrap_or("(no line)").to_owned();
+        panic!(
+            "{}:{}: drifted; where that is wanted, LOOPX_BLESS=1 writes it anew\n- {}\n+ {}",
+            path.display(),
+            at + 1,
+            line(&wanted),
+            line(text)
+        );
+    }
 }
 
 /// Text with ids, object ids, times and durations replaced, everything else as it is.

@@ -222,7 +222,6 @@ fn s_050_without_a_language_policy_any_language_passes() {
 }
 
 #[test]
-#[ignore = "flow::delta::facts reads no delta yet: it comes with archive"]
 fn s_053_a_delta_without_requirements_is_refused() {
     for delta in [
         "# Domain: demo\n\nnone\n",
@@ -245,7 +244,6 @@ fn s_054_a_delta_that_only_removes_or_renames_passes() {
 }
 
 #[test]
-#[ignore = "flow::delta::facts reads no delta yet: it comes with archive"]
 fn s_056_a_requirement_without_a_scenario_is_refused() {
     let delta = DELTA.split("#### Scenario").next().expect("a beginning");
     let d = planned_with("change/spec-delta.md", DELTA, delta);

@@ -18,15 +18,13 @@ enum Held {
     Unit(&'static str, &'static str),
     /// By the tests of these scenarios.
     With(&'static [&'static str]),
-    /// The tests are written and wait, ignored, for something that lands elsewhere.
-    Waits(&'static str),
     /// By another file of tests, which comes with what it tests.
     Elsewhere(&'static str),
     /// Not yet, and why.
     Not(&'static str),
 }
 
-use Held::{Elsewhere, Here, Not, Unit, Waits, With};
+use Held::{Elsewhere, Here, Not, Unit, With};
 
 const AGENT: &str = "drives an agent: no agent is driven in issue 2";
 const STOP_GATE: &str = "stop gates: issue 4";
@@ -99,12 +97,9 @@ const SCENARIOS: [(&str, Held); 92] = [
             "the_language_rule_has_the_thresholds_of_the_reference",
         ),
     ),
-    ("S-053", Waits("flow::delta::facts")),
+    ("S-053", Here("")),
     ("S-054", Here("")),
-    (
-        "S-056",
-        Waits("flow::delta::facts; the blocker is the spec engine's"),
-    ),
+    ("S-056", Here("the blocker is the spec engine's")),
     (
         "S-057",
         Here("unreadable slices are not saved: artifact_invalid with vertical_slices_invalid"),
@@ -311,10 +306,6 @@ fn unclaimed(rows: &[(&str, Held)], tests: &BTreeMap<String, bool>) -> BTreeSet<
             Here(words) => assert!(
                 own.iter().any(|(_, ignored)| !**ignored),
                 "{id}: no test runs ({words})"
-            ),
-            Waits(what) => assert!(
-                !own.is_empty() && own.iter().all(|(_, ignored)| **ignored),
-                "{id}: expected ignored tests that wait for {what}"
             ),
             Unit(file, test) => {
                 let text = fs::read_to_string(crate_root().join(file)).expect("a source file");

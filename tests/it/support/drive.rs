@@ -85,6 +85,13 @@ The system SHALL ask for a password.
 #### Scenario: Known person
 - **WHEN** a known person gives the password
 - **THEN** a session begins
+
+### Requirement: Signing out
+The system SHALL end a session that its person ends.
+
+#### Scenario: Sign out
+- **WHEN** the person signs out
+- **THEN** the session ends
 ";
 
 pub(crate) const DELTA: &str = "# Domain: demo
