@@ -27,7 +27,7 @@ fn half(y: Yard, id: &str, args: &[&str]) -> Half {
     let lock = y.path().join(".git/refs/heads/loopx.lock");
     std::fs::write(&lock, "").expect("a lock");
     let out = y.archive(id, args).fails_with(6);
-    assert_eq!(out.error_json()["error"]["code"], "branch_busy", "{out}");
+    assert_eq!(out.error_json()["error"]["code"], "ref_locked", "{out}");
     std::fs::remove_file(lock).expect("the lock");
     assert_eq!(y.rev("loopx"), session);
     assert_eq!(y.rev(&format!("{target}^")), before);
