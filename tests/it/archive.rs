@@ -144,3 +144,21 @@ fn a_session_that_is_not_done_is_not_archived_s_122() {
     y.refused(ID, &[], 1, "archive_requires_done_session");
     assert_eq!(y.at(ID, DEMO_PATH), DEMO);
 }
+
+#[test]
+fn remaining_scope_declared_after_done_stops_the_archive_s_124() {
+    let y = Yard::ready();
+    let record = y.read(format!(".loopx/{ID}/execution-record.md"));
+    let open = record.replace("remaining_scope: []", "remaining_scope: [the rest]");
+    assert_ne!(open, record);
+    y.edit(ID, "execution-record.md", &open);
+    // The record was approved as it stood: another one is not taken in by the way.
+    for args in [&[][..], &["--dry-run"]] {
+        let error = y.refused(ID, args, 1, "artifact_locked");
+        let message = error["error"]["message"].as_str().expect("a message");
+        assert!(message.contains("execution-record.md"), "{message}");
+    }
+    y.edit(ID, "execution-record.md", &record);
+    y.archive(ID, &[]).ok();
+    y.archived_once(ID, ID);
+}
