@@ -825,6 +825,8 @@ pub fn finish(
     for entry in entries.flatten() {
         let path = entry.path();
         if path.extension().is_none_or(|extension| extension != "json") {
+            // A note that never got its name: only a holder of the lock writes here.
+            drop(files::remove(&path));
             continue;
         }
         let Some(bytes) = files::read(&path, u64::MAX)? else {

@@ -110,6 +110,7 @@ fn a_torn_note_is_forgotten_and_archive_works() {
     for torn in ["", "{\"format\":1,\"id\":\"shor", "[]"] {
         let y = Yard::ready();
         y.write(note_path(&y, ID), torn);
+        y.write(".git/loopx/pending/.loopx-a1B2c3", torn);
         y.archive(ID, &[]).ok();
         y.archived_once(ID, ID);
     }
