@@ -115,16 +115,9 @@ impl<'r> WorkCopy<'r> {
         files::read(&self.path(artifact)?, max)
     }
 
-    /// Whether the folder is there at all: one that was removed whole is not checked out, which is no
-    /// edit of anything in it.
-    fn is_checked_out(&self) -> Result<bool> {
-        Ok(files::inside(&self.top, &self.folder())?.is_dir())
-    }
-
     /// How every artifact stands here, without changing anything.
     pub fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
         let mut found = BTreeMap::new();
-        let checked_out = self.is_checked_out()?;
         for artifact in Artifact::ALL {
             let file = self
                 .read(artifact, u64::MAX)?
@@ -139,7 +132,7 @@ impl<'r> WorkCopy<'r> {
                 FileStatus::Conflicted
             } else if file.as_ref() == tip {
                 FileStatus::Clean
-            } else if file.is_none() && (base.is_none() || !checked_out) {
+            } else if file.is_none() && base.is_none() {
                 FileStatus::Absent
             } else if file.as_ref() == base {
                 FileStatus::Behind
@@ -161,10 +154,6 @@ impl<'r> WorkCopy<'r> {
     pub fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
         let mut edits = Edits::default();
         let mut conflicts = Vec::new();
-        if !self.is_checked_out()? {
-            self.bases = Bases::default();
-            return Ok(edits);
-        }
         for artifact in Artifact::ALL {
             if matches!(artifact, Artifact::ArtifactGraph | Artifact::AdrCandidate) {
                 continue;

@@ -1,0 +1,208 @@
+//! What an approval covers, whether it still holds, and whether it can be used.
+
+use super::super::artifact::Artifact;
+use super::super::failure::{Blocker, Failure};
+use super::super::id::{Oid, Person};
+use super::super::session::{Approval, State};
+use super::super::stage::Transition;
+use super::{View, blockers};
+use std::collections::BTreeMap;
+
+/// The artifacts that the gate of a transition judges, and that its approval therefore covers.
+pub fn covered(transition: Transition) -> &'static [Artifact] {
+    use Artifact as A;
+    match transition {
+        Transition::ClarifyToPlan => &[A::Intent, A::Spec],
+        Transition::PlanToBuild => &[
+            A::Intent,
+            A::Spec,
+            A::Plan,
+            A::Architecture,
+            A::DevelopmentPlan,
+            A::TestPlan,
+            A::Proposal,
+            A::SpecDelta,
+            A::Design,
+            A::Tasks,
+            A::Slices,
+        ],
+        Transition::BuildToReview => &[
+            A::Intent,
+            A::Spec,
+            A::Plan,
+            A::Architecture,
+            A::DevelopmentPlan,
+            A::TestPlan,
+            A::Proposal,
+            A::SpecDelta,
+            A::Design,
+            A::Tasks,
+            A::Slices,
+            A::ExecutionRecord,
+        ],
+        Transition::ReviewToDone => &[
+            A::Intent,
+            A::Spec,
+            A::Plan,
+            A::Architecture,
+            A::DevelopmentPlan,
+            A::TestPlan,
+            A::Proposal,
+            A::SpecDelta,
+            A::Design,
+            A::Tasks,
+            A::Slices,
+            A::ExecutionRecord,
+            A::ReviewReport,
+        ],
+        Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
+            &[A::ReviewReport]
+        }
+    }
+}
+
+/// Whether the gate of a transition also judges the code tree.
+pub fn covers_code(transition: Transition) -> bool {
+    matches!(
+        transition,
+        Transition::BuildToReview | Transition::ReviewToDone
+    )
+}
+
+/// The blobs of the covered artifacts as they are now.
+pub fn covered_files(state: &State, transition: Transition) -> BTreeMap<Artifact, Oid> {
+    covered(transition)
+        .iter()
+        .filter_map(|a| Some((*a, state.artifacts.get(a)?.clone())))
+        .collect()
+}
+
+/// What changed since an approval was given: artifact paths, and `the code` for the tree.
+pub fn changed_since(approval: &Approval, view: View<'_>) -> Vec<String> {
+    let now = covered_files(view.state, approval.transition);
+    let mut changed: Vec<String> = covered(approval.transition)
+        .iter()
+        .filter(|a| approval.files.get(a) != now.get(a))
+        .map(|a| a.path().to_owned())
+        .collect();
+    if covers_code(approval.transition)
+        && let Some(code) = view.code
+        && approval.code.as_ref() != Some(&code.tree)
+    {
+        changed.push("the code".into());
+    }
+    changed
+}
+
+/// An armed approval that can be consumed, or why not.
+pub fn consumable<'a>(
+    view: View<'a>,
+    transition: Transition,
+) -> Result<&'a Approval, Vec<Blocker>> {
+    let approve = format!("git loopx approve --to {}", transition.to());
+    let Some(approval) = view.state.armed(transition) else {
+        return Err(vec![Blocker::new(
+            "approved_transition_required",
+            format!("{transition} has not been approved"),
+            approve,
+        )]);
+    };
+    let changed = changed_since(approval, view);
+    if !changed.is_empty() {
+        let who = approval
+            .by
+            .first()
+            .map_or("somebody", |by| by.signed.by.name.as_str());
+        return Err(vec![Blocker::new(
+            "approval_stale",
+            format!(
+                "changed since {who} approved {transition}: {}",
+                changed.join(", ")
+            ),
+            approve,
+        )]);
+    }
+    let people = distinct(approval.by.iter().map(|by| &by.signed.by));
+    let required = view.policy.required(transition);
+    if people < required {
+        return Err(vec![Blocker::new(
+            "approvals_missing",
+            format!("{people} of {required} people approved {transition}"),
+            approve,
+        )]);
+    }
+    // Not all that a gate looks at is content: a delegation may have been opened since, a critic may
+    // have changed their mind, a run may have failed.
+    let unmet = blockers(view, transition);
+    if unmet.is_empty() {
+        Ok(approval)
+    } else {
+        Err(unmet)
+    }
+}
+
+/// The refusal of a gate that is not ready, under the code that belongs to its transition.
+pub fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
+    let has = |prefix: &str| blockers.iter().any(|b| b.code.starts_with(prefix));
+    let code = match transition {
+        Transition::ClarifyToPlan => "clarify_readiness_blocked",
+        Transition::PlanToBuild if has("missing_plan_artifact") => "plan_package_incomplete",
+        Transition::PlanToBuild => "plan_review_gate_blocked",
+        Transition::BuildToReview if has("execution_record_") => "review_gate_blocked",
+        Transition::BuildToReview => "build_review_gate_blocked",
+        Transition::ReviewToDone
+            if has("partial_scope") || has("completion_claim") || has("implemented_scope") =>
+        {
+            "review_done_scope_blocked"
+        }
+        Transition::ReviewToDone => "review_not_approved",
+        Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
+            blockers
+                .first()
+                .map_or("rollback_blocked", |b| match b.code.as_str() {
+                    "rollback_rationale_required" => "rollback_rationale_required",
+                    "review_build_fix_not_requested" => "review_build_fix_not_requested",
+                    "review_plan_fix_not_requested" => "review_plan_fix_not_requested",
+                    "review_clarify_fix_not_requested" => "review_clarify_fix_not_requested",
+                    _ => "rollback_blocked",
+                })
+        }
+    };
+    let count = blockers.len();
+    let help = blockers.first().map(|b| b.help.clone()).unwrap_or_default();
+    Failure::refused(
+        code,
+        format!(
+            "{transition} is not ready: {count} rule{} not met",
+            if count == 1 { " is" } else { "s are" }
+        ),
+    )
+    .blockers(blockers)
+    .help(help)
+}
+
+/// The refusal of a command whose approval cannot be consumed; `unmet` is what [`consumable`] said.
+pub fn not_consumable(view: View<'_>, transition: Transition, unmet: Vec<Blocker>) -> Failure {
+    let code = unmet.first().map_or("", |b| b.code.as_str()).to_owned();
+    let message = unmet.first().map_or(String::new(), |b| b.message.clone());
+    match code.as_str() {
+        "approved_transition_required" | "approval_stale" | "approvals_missing" => {
+            let own = unmet.first().map_or(String::new(), |b| b.help.clone());
+            let help = blockers(view, transition)
+                .first()
+                .map_or(own, |b| b.help.clone());
+            Failure::refused(code, message).blockers(unmet).help(help)
+        }
+        _ => not_ready(transition, unmet),
+    }
+}
+
+fn distinct<'a>(people: impl Iterator<Item = &'a Person>) -> usize {
+    let mut known: Vec<&Person> = Vec::new();
+    for person in people {
+        if !known.iter().any(|k| k.is_same(person)) {
+            known.push(person);
+        }
+    }
+    known.len()
+}

@@ -1,0 +1,271 @@
+//! The gate of build->review: lanes, delegations, and the completion audit.
+
+use super::super::artifact::Artifact;
+use super::super::failure::Blocker;
+use super::super::op::{Lane, LaneStatus};
+use super::super::stage::{ApprovalKey, Transition};
+use super::{View, covered, covered_files};
+use serde::Serialize;
+
+/// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
+pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
+    let Some(approval) = view
+        .state
+        .approvals
+        .get(&ApprovalKey::Build)
+        .filter(|a| a.transition == Transition::PlanToBuild)
+    else {
+        return Vec::new();
+    };
+    let now = covered_files(view.state, Transition::PlanToBuild);
+    let changed: Vec<&str> = covered(Transition::PlanToBuild)
+        .iter()
+        .filter(|a| **a != Artifact::Tasks && approval.files.get(a) != now.get(a))
+        .map(|a| a.path())
+        .collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    vec![Blocker::new(
+        "plan_approval_stale",
+        format!(
+            "changed since the plan was approved: {}",
+            changed.join(", ")
+        ),
+        "git loopx undo",
+    )]
+}
+
+/// How a slice's own verification stands on the present tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Proof {
+    Passed,
+    Failed,
+    /// It ran, but on another tree.
+    Stale,
+    Missing,
+    /// A named person waived it.
+    Waived,
+}
+
+/// One line of the completion audit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuditItem {
+    pub id: String,
+    pub proof: Proof,
+    pub detail: String,
+}
+
+/// The completion audit: the approved plan, the rework where there is one, every slice by its own
+/// verification, and at least one passing run on the present tree.
+pub fn audit(view: View<'_>) -> Vec<AuditItem> {
+    let state = view.state;
+    let tree = view.code.map(|code| &code.tree);
+    let mut items = Vec::new();
+    let approved = state.approvals.contains_key(&ApprovalKey::Build);
+    items.push(AuditItem {
+        id: "approved-plan".into(),
+        proof: if approved {
+            Proof::Passed
+        } else {
+            Proof::Missing
+        },
+        detail: "the plan was approved for build".into(),
+    });
+    // Rework asks for proof that is younger than the verdict that sent it back.
+    let fresh = |seq: u64| seq > state.build.fresh_after;
+    let on_tree: Vec<_> = state
+        .evidence
+        .iter()
+        // A command that changed the code while it ran speaks of no tree: what passed was neither the
+        // one it began with nor the one it left.
+        .filter(|e| Some(&e.value.tree) == tree && (e.value.tree_kept || !e.value.passed()))
+        .filter(|e| fresh(e.seq))
+        .collect();
+    for slice in view.slices().unwrap_or_default() {
+        let own = |argv: &[String], task: Option<&String>| {
+            task == Some(&slice.id) && argv == slice.verification
+        };
+        let ran = on_tree
+            .iter()
+            .find(|e| own(&e.value.argv, e.value.task.as_ref()));
+        let proof = if state.build.waivers.contains_key(&slice.id) {
+            Proof::Waived
+        } else if let Some(evidence) = ran {
+            if evidence.value.passed() {
+                Proof::Passed
+            } else {
+                Proof::Failed
+            }
+        } else if state
+            .evidence
+            .iter()
+            .any(|e| own(&e.value.argv, e.value.task.as_ref()))
+        {
+            Proof::Stale
+        } else {
+            Proof::Missing
+        };
+        items.push(AuditItem {
+            id: slice.id.clone(),
+            proof,
+            detail: slice.verification.join(" "),
+        });
+    }
+    let all_waived = items.len() > 1 && items[1..].iter().all(|item| item.proof == Proof::Waived);
+    if !on_tree.iter().any(|e| e.value.passed()) && !all_waived {
+        items.push(AuditItem {
+            id: "verification".into(),
+            proof: if state.evidence.is_empty() {
+                Proof::Missing
+            } else {
+                Proof::Stale
+            },
+            detail: "a command that passed on the present code".into(),
+        });
+    }
+    items
+}
+
+/// Reference stage-runtime, section 7: lanes, verification, architect, deslop, regression,
+/// delegations, audit.
+pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
+    let state = view.state;
+    let facts = &state.build;
+    let tree = view.code.map(|code| &code.tree);
+    let mut found = Vec::new();
+    let required = |lane: Lane| view.policy.build.lanes.contains(&lane);
+    let report =
+        |lane: Lane, word: &str| format!("git loopx build --report {lane}={word} --reason SUMMARY");
+
+    let execution = facts.lanes.get(&Lane::Execution).map(|r| r.value.status);
+    match execution {
+        Some(LaneStatus::Complete) => {}
+        None if !required(Lane::Execution) => {}
+        status => found.push(Blocker::new(
+            "lane_incomplete_execution",
+            match status {
+                Some(status) => format!("the execution lane was reported `{status}`"),
+                None => "the execution lane has not been reported".to_owned(),
+            },
+            report(Lane::Execution, "complete"),
+        )),
+    }
+    let failing: Vec<String> = state
+        .evidence
+        .iter()
+        .filter(|e| {
+            Some(&e.value.tree) == tree && !e.value.passed() && e.value.what != "regression"
+        })
+        .map(|e| e.value.argv.join(" "))
+        .collect();
+    if let Some(first) = failing.first() {
+        found.push(Blocker::new(
+            "verification_failed",
+            format!("`{first}` failed on the present code"),
+            "git loopx run -- COMMAND",
+        ));
+    }
+    for lane in [Lane::Architect, Lane::Deslop] {
+        let reported = facts
+            .lanes
+            .get(&lane)
+            .map(|r| (r.value.status, Some(&r.value.tree) == tree));
+        let word = match (lane, reported) {
+            (Lane::Deslop, _) if facts.no_deslop => continue,
+            (_, Some((LaneStatus::Skipped, _))) if !required(lane) => continue,
+            (Lane::Architect, Some((LaneStatus::Complete, true)))
+            | (Lane::Deslop, Some((LaneStatus::Complete, _))) => {
+                continue;
+            }
+            (_, None) if !required(lane) => continue,
+            (_, None) | (_, Some((LaneStatus::Complete, false))) => "pending",
+            (Lane::Architect, Some((LaneStatus::Incomplete, _))) => "iterate",
+            (Lane::Architect, Some(_)) => "reject",
+            (_, Some((status, _))) => status.as_str(),
+        };
+        found.push(Blocker::new(
+            format!("{lane}_{word}"),
+            match reported {
+                None => format!("the {lane} lane has not been reported"),
+                Some((LaneStatus::Complete, _)) => {
+                    format!("the code changed since the {lane} lane was reported")
+                }
+                Some((status, _)) => format!("the {lane} lane was reported `{status}`"),
+            },
+            report(lane, "complete"),
+        ));
+    }
+    let regression = state
+        .evidence
+        .iter()
+        .rev()
+        .find(|e| e.value.what == "regression" && Some(&e.value.tree) == tree);
+    match regression {
+        _ if facts.no_deslop => {}
+        Some(evidence) if !evidence.value.passed() => found.push(Blocker::new(
+            "regression_failed",
+            format!(
+                "`{}` failed on the present code",
+                evidence.value.argv.join(" ")
+            ),
+            "git loopx run --kind regression -- COMMAND",
+        )),
+        None if view.policy.build.regression => found.push(Blocker::new(
+            "regression_pending",
+            "no regression run on the present code",
+            "git loopx run --kind regression -- COMMAND",
+        )),
+        _ => {}
+    }
+    let base_is_clear = found.is_empty();
+    let open: Vec<_> = facts.delegations.iter().filter(|d| d.is_open()).collect();
+    for delegation in &open {
+        found.push(Blocker::new(
+            format!("delegation_active_{}", delegation.id),
+            format!(
+                "{} ({}) is {}",
+                delegation.id, delegation.role, delegation.status
+            ),
+            format!("git loopx build --delegate {}=complete", delegation.id),
+        ));
+    }
+    let items = audit(view);
+    let missing: Vec<&AuditItem> = items
+        .iter()
+        .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived))
+        .collect();
+    if base_is_clear && (!missing.is_empty() || !open.is_empty()) {
+        let words: Vec<String> = missing
+            .iter()
+            .map(|item| format!("{} {}", item.id, word(item.proof)))
+            .collect();
+        let help = missing
+            .iter()
+            .find(|item| item.id != "verification" && item.id != "approved-plan")
+            .map_or("git loopx run -- COMMAND".to_owned(), |item| {
+                format!("git loopx run --task {}", item.id)
+            });
+        found.push(Blocker::new(
+            "completion_audit_blocked",
+            if words.is_empty() {
+                "delegated work is still open".to_owned()
+            } else {
+                format!("completion_audit_missing_evidence: {}", words.join(", "))
+            },
+            help,
+        ));
+    }
+    found
+}
+
+pub(super) fn word(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Passed => "passed",
+        Proof::Failed => "failed",
+        Proof::Stale => "has to run again",
+        Proof::Missing => "has not run",
+        Proof::Waived => "is waived",
+    }
+}

@@ -1,0 +1,103 @@
+//! The gate of clarify->plan.
+
+use super::super::artifact::Artifact;
+use super::super::failure::Blocker;
+use super::super::front::FrontMatter;
+use super::{View, field_fault};
+
+/// Reference stage-runtime, section 5: seven blockers in a fixed order, then empty sections.
+pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
+    let edit = "git loopx edit spec.md";
+    let path = Artifact::Spec.path();
+    let Some(text) = view.text(Artifact::Spec) else {
+        return vec![Blocker::new(
+            "unresolved_ambiguity",
+            "spec.md is not there, so nothing is resolved",
+            "git loopx put spec.md FILE",
+        )];
+    };
+    let front = match FrontMatter::parse(text) {
+        Ok(front) => front,
+        Err(fault) => return vec![field_fault("unresolved_ambiguity", Artifact::Spec, &fault)],
+    };
+    let mut found = Vec::new();
+    match front.count("unresolved_ambiguity_count") {
+        Ok(0) => {}
+        Ok(n) => found.push(Blocker::new(
+            "unresolved_ambiguity",
+            format!("{path}: {n} open question{}", if n == 1 { "" } else { "s" }),
+            edit,
+        )),
+        Err(fault) => found.push(field_fault("unresolved_ambiguity", Artifact::Spec, &fault)),
+    }
+    let max = view.state.max_rounds();
+    match front.count("current_round") {
+        Ok(0) => found.push(Blocker::new(
+            "clarify_current_round_required",
+            format!("{path}: current_round is 0: no round of questions has been held"),
+            edit,
+        )),
+        Ok(round) if round > max => found.push(Blocker::new(
+            "clarify_max_rounds_exceeded",
+            format!("{path}: round {round} of at most {max}"),
+            "git loopx clarify --more 5 --reason WHY",
+        )),
+        Ok(_) => {}
+        Err(fault) => found.push(field_fault(
+            "clarify_current_round_required",
+            Artifact::Spec,
+            &fault,
+        )),
+    }
+    let threshold = view.state.profile.threshold();
+    let above = "clarify_ambiguity_score_above_threshold";
+    match front.ratio("ambiguity_score") {
+        Ok(score) if score > threshold => found.push(Blocker::new(
+            above,
+            format!("{path}: ambiguity {score}, at most {threshold} passes"),
+            edit,
+        )),
+        Ok(_) => {}
+        Err(fault) => found.push(field_fault(above, Artifact::Spec, &fault)),
+    }
+    for (field, code, what) in [
+        (
+            "non_goals_resolved",
+            "clarify_non_goals_unresolved",
+            "the non-goals",
+        ),
+        (
+            "decision_boundaries_resolved",
+            "clarify_decision_boundaries_unresolved",
+            "the decision boundaries",
+        ),
+        (
+            "pressure_pass_complete",
+            "clarify_pressure_pass_incomplete",
+            "the pressure pass",
+        ),
+    ] {
+        match front.boolean(field) {
+            Ok(true) => {}
+            Ok(false) => found.push(Blocker::new(
+                code,
+                format!("{path}: {what} are not settled ({field}: false)")
+                    .replace("pass are", "pass is"),
+                edit,
+            )),
+            Err(fault) => found.push(field_fault(code, Artifact::Spec, &fault)),
+        }
+    }
+    let empty = view.empty_sections(Artifact::Spec);
+    if !empty.is_empty() {
+        found.push(Blocker::new(
+            "clarify_section_empty",
+            format!(
+                "{path}: nothing stands under `## {}`",
+                empty.join("`, `## ")
+            ),
+            edit,
+        ));
+    }
+    found
+}

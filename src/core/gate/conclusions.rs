@@ -1,0 +1,204 @@
+//! What follows from the facts: gates for a view, the evidence chain, the next command.
+
+use super::super::failure::Blocker;
+use super::super::op::{PlanLane, PlanVerdict, Target};
+use super::super::stage::{ApprovalKey, Stage, Transition};
+use super::{View, blockers, changed_since, consumable, judgement};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Whether a transition is ready, and whether somebody authorized it: shown apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GateView {
+    pub gate: &'static str,
+    pub transition: Transition,
+    pub ready: bool,
+    pub blockers: Vec<Blocker>,
+    pub authorized: bool,
+    /// `not-requested`, `requested`, `approved`, `stale`.
+    pub approval: &'static str,
+    pub approved_by: Vec<String>,
+}
+
+/// The gates of a session that matter now: the way forward, and in review the way back.
+pub fn gates(view: View<'_>) -> Vec<GateView> {
+    let target = judgement(view).and_then(|j| j.target);
+    let mut gates: Vec<(&'static str, Transition)> = vec![
+        ("plan", Transition::ClarifyToPlan),
+        ("build", Transition::PlanToBuild),
+        ("review", Transition::BuildToReview),
+        ("done", Transition::ReviewToDone),
+    ];
+    if view.state.stage == Stage::Review
+        && let Some(target) = target
+    {
+        gates.push(("rollback", target.transition()));
+    }
+    let order = |stage: Stage| Stage::ALL.iter().position(|s| *s == stage);
+    gates
+        .into_iter()
+        .map(|(gate, transition)| {
+            let state = view.state;
+            // A gate that was passed stays passed until a rollback; one that lies ahead is judged when it comes.
+            let passed = order(transition.to()) <= order(state.stage) && !transition.is_rollback();
+            let blockers = if passed {
+                Vec::new()
+            } else if transition.from() == state.stage {
+                blockers(view, transition)
+            } else {
+                vec![Blocker::new(
+                    "stage_not_reached",
+                    format!("the session is in stage {}", state.stage),
+                    String::new(),
+                )]
+            };
+            let approval = state
+                .approvals
+                .get(&transition.key())
+                .filter(|a| a.transition == transition || passed);
+            let stale = approval.is_some_and(|a| a.armed && !changed_since(a, view).is_empty());
+            let requested = transition.from() == state.stage
+                && (target.map(Target::transition) == Some(transition)
+                    || (transition == Transition::ReviewToDone && blockers.is_empty()));
+            GateView {
+                gate,
+                transition,
+                ready: blockers.is_empty(),
+                authorized: approval.is_some() && !stale,
+                approval: match approval {
+                    Some(_) if stale => "stale",
+                    Some(_) => "approved",
+                    None if requested => "requested",
+                    None => "not-requested",
+                },
+                approved_by: approval.map_or_else(Vec::new, |a| {
+                    a.by.iter().map(|by| by.signed.by.to_string()).collect()
+                }),
+                blockers,
+            }
+        })
+        .collect()
+}
+
+/// One claim of the evidence chain, and what it rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    pub claim: &'static str,
+    pub basis: String,
+}
+
+/// What can be said of the session, in order.
+pub fn evidence_chain(view: View<'_>) -> Vec<Claim> {
+    let mut chain = Vec::new();
+    for gate in gates(view) {
+        let (ready, authorized) = match gate.gate {
+            "plan" => ("clarify_ready_for_plan", "plan_authorized"),
+            "build" => ("plan_ready_for_build", "build_authorized"),
+            "review" => ("build_ready_for_review", "review_authorized"),
+            "done" => ("review_approved", "done_authorized"),
+            _ => continue,
+        };
+        if gate.ready {
+            chain.push(Claim {
+                claim: ready,
+                basis: match gate.gate {
+                    "done" => view.state.verdict.as_ref().map_or_else(String::new, |v| {
+                        format!(
+                            "verdict of {} on tree {}",
+                            v.signed.by,
+                            v.value.tree.short()
+                        )
+                    }),
+                    _ => format!("every rule of {} holds", gate.transition),
+                },
+            });
+        }
+        if gate.authorized
+            && let Some(approval) = view.state.approvals.get(&gate.transition.key())
+        {
+            chain.push(Claim {
+                claim: authorized,
+                basis: format!(
+                    "{} approved content {}",
+                    gate.approved_by.join(", "),
+                    approval.content.short()
+                ),
+            });
+        }
+    }
+    chain
+}
+
+/// The reset of the approvals, for views.
+pub fn approval_statuses(view: View<'_>) -> BTreeMap<ApprovalKey, &'static str> {
+    let state = view.state;
+    let mut words: BTreeMap<ApprovalKey, &'static str> = ApprovalKey::ALL
+        .into_iter()
+        .map(|key| {
+            let known = state.approvals.contains_key(&key);
+            (key, if known { "approved" } else { "not-requested" })
+        })
+        .collect();
+    // What is asked for now, or has to be asked for again, comes before what was used up earlier:
+    // review->build shares its key with plan->build.
+    for gate in gates(view) {
+        if matches!(gate.approval, "requested" | "stale") {
+            words.insert(gate.transition.key(), gate.approval);
+        }
+    }
+    words
+}
+
+/// The command to type next. It works when typed.
+pub fn next_action(view: View<'_>) -> String {
+    let state = view.state;
+    if !state.is_active() {
+        return "git loopx list".into();
+    }
+    let forward = match state.stage {
+        Stage::Clarify => Transition::ClarifyToPlan,
+        Stage::Plan => Transition::PlanToBuild,
+        Stage::Build => Transition::BuildToReview,
+        Stage::Review => match judgement(view).and_then(|j| j.target) {
+            Some(target) => target.transition(),
+            None => Transition::ReviewToDone,
+        },
+        Stage::Done => return "git loopx archive".into(),
+    };
+    if consumable(view, forward).is_ok() {
+        return match forward {
+            Transition::ReviewToBuild => "git loopx build --from-review".into(),
+            other => format!("git loopx {}", other.to()),
+        };
+    }
+    let blockers = blockers(view, forward);
+    let Some(first) = blockers.first() else {
+        return format!("git loopx approve --to {}", forward.to());
+    };
+    if forward == Transition::PlanToBuild {
+        return next_in_plan(view, &blockers);
+    }
+    first.help.clone()
+}
+
+/// In plan, documents come before reviews: a review of an empty plan helps nobody.
+fn next_in_plan(view: View<'_>, blockers: &[Blocker]) -> String {
+    let is_review =
+        |b: &&Blocker| b.code.starts_with("architect_") || b.code.starts_with("critic_");
+    let state = view.state;
+    let iterate = state
+        .plan_review(PlanLane::Critic)
+        .is_some_and(|r| r.value.verdict != PlanVerdict::Approve);
+    if iterate {
+        return if state.plan.iteration >= state.max_plan_iterations() {
+            "git loopx plan --more 5 --reason WHY".into()
+        } else {
+            "git loopx plan".into()
+        };
+    }
+    blockers
+        .iter()
+        .find(|b| !is_review(b))
+        .or(blockers.first())
+        .map_or_else(String::new, |b| b.help.clone())
+}

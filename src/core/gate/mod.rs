@@ -1,0 +1,208 @@
+//! Readiness, authorization, the evidence chain and the next command: conclusions, computed from facts
+//! on every reading and never stored.
+//!
+//! Readiness says that every rule of a transition holds; authorization that a named person approved
+//! exactly this content. One is never the other. The order of blockers is the reference's
+//! (stage-runtime, sections 4 to 11). One file per stage; `approval` judges what was approved,
+//! `conclusions` says what follows.
+
+mod approval;
+mod build;
+mod clarify;
+mod conclusions;
+mod plan;
+mod review;
+
+pub use approval::{
+    changed_since, consumable, covered, covered_files, covers_code, not_consumable, not_ready,
+};
+pub use build::{AuditItem, Proof, audit};
+pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};
+pub use plan::scope_patterns;
+pub use review::{archive, judgement};
+
+use super::artifact::Artifact;
+use super::failure::Blocker;
+use super::front::{Fault, FrontMatter};
+use super::id::Oid;
+use super::markdown;
+use super::pack::{self, Slice};
+use super::policy::Policy;
+use super::review as verdicts;
+use super::session::State;
+use super::stage::Transition;
+use std::collections::BTreeMap;
+
+/// The code that the session is about, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    pub head: Option<Oid>,
+    /// The content of the worktree as a tree; equal to HEAD's tree when nothing is uncommitted.
+    pub tree: Oid,
+    pub is_dirty: bool,
+}
+
+/// What the spec engine said of the delta.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeltaFacts {
+    /// Domains that the delta names.
+    pub domains: usize,
+    /// Operations on requirements: added, modified, removed, renamed.
+    pub operations: usize,
+    /// What is wrong with it, each with a line.
+    pub blockers: Vec<Blocker>,
+}
+
+/// Everything that a gate may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub state: &'a State,
+    pub texts: &'a BTreeMap<Artifact, String>,
+    pub policy: &'a Policy,
+    /// `None` where there is no worktree to look at.
+    pub code: Option<&'a Code>,
+    pub delta: &'a DeltaFacts,
+}
+
+impl View<'_> {
+    fn text(&self, artifact: Artifact) -> Option<&str> {
+        self.texts.get(&artifact).map(String::as_str)
+    }
+
+    /// Sections that must hold something and do not.
+    fn empty_sections(&self, artifact: Artifact) -> Vec<&'static str> {
+        let sections = markdown::sections(self.text(artifact).unwrap_or_default());
+        artifact
+            .required_sections()
+            .iter()
+            .copied()
+            .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
+            .collect()
+    }
+
+    /// Whether an artifact holds more than its template.
+    pub fn is_filled(&self, artifact: Artifact) -> bool {
+        self.text(artifact)
+            .is_some_and(|text| !text.trim().is_empty())
+            && self.empty_sections(artifact).is_empty()
+    }
+
+    fn slices(&self) -> Result<Vec<Slice>, Blocker> {
+        pack::slices(self.text(Artifact::Slices))
+    }
+}
+
+/// The rules of a transition that do not hold, in the reference's order. Empty is ready.
+pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let mut blockers = conflicts(view);
+    blockers.extend(match transition {
+        Transition::ClarifyToPlan => clarify::clarify(view),
+        Transition::PlanToBuild => plan::plan(view),
+        Transition::BuildToReview => {
+            let mut found = verdicts::record_blockers(view.text(Artifact::ExecutionRecord));
+            found.extend(build::frozen(view));
+            found.extend(build::build(view));
+            found
+        }
+        Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
+            review::rollback(view, transition)
+        }
+        Transition::ReviewToDone => review::done(view),
+    });
+    blockers
+}
+
+/// A conflict of the session holds every gate of it, and nothing else.
+pub(super) fn conflicts(view: View<'_>) -> Vec<Blocker> {
+    view.state
+        .conflicts
+        .iter()
+        .map(|conflict| {
+            Blocker::new(
+                "session_conflict",
+                format!("operation {} did not fit: {}", conflict.op, conflict.why),
+                "git loopx log",
+            )
+        })
+        .collect()
+}
+
+pub(super) fn field_fault(code: &str, artifact: Artifact, fault: &Fault) -> Blocker {
+    Blocker::new(
+        code,
+        format!("{}:{}: {}", artifact.path(), fault.line, fault.message),
+        format!("git loopx edit {}", artifact.path()),
+    )
+}
+
+/// What is written wrongly in an artifact, each under the code of the gate that reads it. An artifact
+/// with such a fault is not saved: a gate must never have to guess. Missing fields are no fault here;
+/// the gates ask for them.
+pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
+    let mut found = Vec::new();
+    let mut check = |code: &str, read: Result<(), Fault>| {
+        if let Err(fault) = read
+            && !fault.missing
+        {
+            found.push(field_fault(code, artifact, &fault));
+        }
+    };
+    if artifact == Artifact::Slices {
+        return match pack::slices(Some(text)) {
+            Err(blocker) if blocker.code != "vertical_slices_missing" => vec![blocker],
+            _ => Vec::new(),
+        };
+    }
+    if !artifact.path().ends_with(".md") {
+        return found;
+    }
+    let front = match FrontMatter::parse(text) {
+        Ok(front) => front,
+        Err(fault) => {
+            check("front_matter_invalid", Err(fault));
+            return found;
+        }
+    };
+    match artifact {
+        Artifact::Spec => {
+            check(
+                "unresolved_ambiguity",
+                front.count("unresolved_ambiguity_count").map(drop),
+            );
+            check(
+                "clarify_current_round_required",
+                front.count("current_round").map(drop),
+            );
+            check(
+                "clarify_ambiguity_score_above_threshold",
+                front.ratio("ambiguity_score").map(drop),
+            );
+            for (field, code) in [
+                ("non_goals_resolved", "clarify_non_goals_unresolved"),
+                (
+                    "decision_boundaries_resolved",
+                    "clarify_decision_boundaries_unresolved",
+                ),
+                ("pressure_pass_complete", "clarify_pressure_pass_incomplete"),
+            ] {
+                check(code, front.boolean(field).map(drop));
+            }
+        }
+        Artifact::Plan => {
+            check(
+                "acceptance_criteria_unresolved",
+                front.boolean("acceptance_criteria_testable").map(drop),
+            );
+            check(
+                "verification_steps_unresolved",
+                front.boolean("verification_steps_resolved").map(drop),
+            );
+            check("plan_scope_invalid", scope_patterns(text).map(drop));
+        }
+        Artifact::ExecutionRecord => {
+            check("execution_record_invalid", verdicts::scope(text).map(drop))
+        }
+        _ => {}
+    }
+    found
+}

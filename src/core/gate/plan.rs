@@ -1,0 +1,251 @@
+//! The gate of plan->build: documents, reviews, change pack.
+
+use super::super::artifact::Artifact;
+use super::super::failure::Blocker;
+use super::super::front::{Fault, FrontMatter};
+use super::super::markdown;
+use super::super::op::{PlanLane, PlanVerdict};
+use super::super::policy::Language;
+use super::super::stage::Transition;
+use super::{View, covered_files, field_fault};
+
+/// Words that say an input is not known yet.
+const UNDECIDED: [&str; 5] = ["tbd", "unknown", "later", "to be decided", "待定"];
+
+/// Reference stage-runtime, section 6, "Completion blockers" and "Change blockers".
+pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
+    let state = view.state;
+    let mut found = Vec::new();
+    let current = |lane: PlanLane| {
+        let review = state.plan_review(lane)?;
+        let fresh = review.value.files == covered_files(state, Transition::PlanToBuild);
+        Some((review.value.verdict, fresh))
+    };
+    match current(PlanLane::Architect) {
+        Some((PlanVerdict::Approve, true)) => {}
+        other => found.push(Blocker::new(
+            "architect_review_incomplete",
+            match other {
+                None => "no architect has reviewed this draft".to_owned(),
+                Some((PlanVerdict::Approve, false)) => {
+                    "the plan changed since the architect's review".to_owned()
+                }
+                Some((verdict, _)) => format!("the architect answered `{verdict}`"),
+            },
+            match other {
+                Some((PlanVerdict::Iterate | PlanVerdict::Reject, true)) => {
+                    "git loopx edit plan.md"
+                }
+                _ => "git loopx plan --architect approve",
+            },
+        )),
+    }
+    match current(PlanLane::Critic) {
+        Some((PlanVerdict::Approve, true)) => {}
+        Some((PlanVerdict::Approve, false)) => found.push(Blocker::new(
+            "critic_verdict_pending",
+            "the plan changed since the critic's verdict",
+            "git loopx plan --critic approve",
+        )),
+        Some((verdict, _)) => found.push(Blocker::new(
+            format!("critic_verdict_{verdict}"),
+            format!(
+                "the critic answered `{verdict}` to draft {}",
+                state.plan.iteration
+            ),
+            "git loopx plan",
+        )),
+        None => found.push(Blocker::new(
+            "critic_verdict_none",
+            "no critic has judged this draft",
+            "git loopx plan --critic approve",
+        )),
+    }
+    let documents = Artifact::PLAN_DOCUMENTS;
+    let there = documents
+        .iter()
+        .filter(|a| view.text(**a).is_some())
+        .count();
+    if there < documents.len() {
+        found.push(Blocker::new(
+            if there == 0 {
+                "plan_package_missing"
+            } else {
+                "plan_package_partial"
+            },
+            format!("{there} of {} plan documents are there", documents.len()),
+            "git loopx checkout",
+        ));
+    }
+    found.extend(plan_fields(view));
+    for artifact in documents {
+        let key = artifact.key();
+        let edit = format!("git loopx edit {}", artifact.path());
+        let Some(text) = view.text(artifact) else {
+            found.push(Blocker::new(
+                format!("missing_plan_artifact_{key}"),
+                format!("{} is not there", artifact.path()),
+                format!("git loopx put {} FILE", artifact.path()),
+            ));
+            continue;
+        };
+        let empty = view.empty_sections(artifact);
+        if !empty.is_empty() {
+            found.push(Blocker::new(
+                format!("plan_artifact_empty_{key}"),
+                format!(
+                    "{}: nothing stands under `## {}`",
+                    artifact.path(),
+                    empty.join("`, `## ")
+                ),
+                edit.clone(),
+            ));
+        }
+        if view.policy.artifacts.language == Language::Zh {
+            let (cjk, latin) = markdown::letters(text);
+            if !markdown::is_chinese(cjk, latin) {
+                found.push(Blocker::new(
+                    format!("plan_artifact_not_chinese_{key}"),
+                    format!("{}: policy asks for Chinese, found {cjk} ideographs and {latin} Latin letters", artifact.path()),
+                    edit,
+                ));
+            }
+        }
+    }
+    found.extend(change_pack(view));
+    found
+}
+
+fn plan_fields(view: View<'_>) -> Vec<Blocker> {
+    let mut found = Vec::new();
+    if let Some(text) = view.text(Artifact::Plan) {
+        let fields = [
+            (
+                "acceptance_criteria_testable",
+                "acceptance_criteria_unresolved",
+                "the acceptance criteria are not said to be testable",
+            ),
+            (
+                "verification_steps_resolved",
+                "verification_steps_unresolved",
+                "the verification steps are not settled",
+            ),
+        ];
+        for (field, code, what) in fields {
+            match FrontMatter::parse(text).and_then(|front| front.boolean(field)) {
+                Ok(true) => {}
+                Ok(false) => found.push(Blocker::new(
+                    code,
+                    format!("plan.md: {what} ({field}: false)"),
+                    "git loopx edit plan.md",
+                )),
+                Err(fault) => found.push(field_fault(code, Artifact::Plan, &fault)),
+            }
+        }
+        if let Err(fault) = scope_patterns(text) {
+            found.push(field_fault("plan_scope_invalid", Artifact::Plan, &fault));
+        }
+    }
+    let sections = markdown::sections(view.text(Artifact::Spec).unwrap_or_default());
+    let inputs = markdown::section(&sections, "Execution inputs")
+        .map(|s| s.items.as_slice())
+        .unwrap_or_default();
+    let undecided = inputs.iter().find(|item| {
+        let lower = item.to_lowercase();
+        let words: Vec<&str> = lower
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|w| !w.is_empty())
+            .collect();
+        let spaced = format!(" {} ", words.join(" "));
+        UNDECIDED.iter().any(|word| {
+            if word.is_ascii() {
+                spaced.contains(&format!(" {word} "))
+            } else {
+                lower.contains(word)
+            }
+        })
+    });
+    if inputs.is_empty() || undecided.is_some() {
+        found.push(Blocker::new(
+            "execution_inputs_unresolved",
+            match undecided {
+                Some(item) => format!("spec.md: the execution input `{item}` is not decided"),
+                None => "spec.md: no bullet stands under `## Execution inputs`".to_owned(),
+            },
+            "git loopx edit spec.md",
+        ));
+    }
+    found
+}
+
+/// The declared scope of a plan: path patterns, empty for everything.
+pub fn scope_patterns(plan: &str) -> Result<Vec<String>, Fault> {
+    let front = FrontMatter::parse(plan)?;
+    let scope = front.list("scope")?;
+    super::super::policy::Globs::new(&scope).map_err(|failure| Fault {
+        line: 1,
+        field: Some("scope"),
+        message: format!("scope: {}", failure.message),
+        missing: false,
+    })?;
+    Ok(scope)
+}
+
+fn change_pack(view: View<'_>) -> Vec<Blocker> {
+    let mut found = Vec::new();
+    for artifact in Artifact::CHANGE_PACK {
+        if view.text(artifact).is_none() {
+            found.push(Blocker::new(
+                format!("missing_change_artifact_{}", artifact.key()),
+                format!("{} is not there", artifact.path()),
+                format!("git loopx put {} FILE", artifact.path()),
+            ));
+        } else {
+            let empty = view.empty_sections(artifact);
+            if !empty.is_empty() {
+                found.push(Blocker::new(
+                    format!("change_artifact_empty_{}", artifact.key()),
+                    format!(
+                        "{}: nothing stands under `## {}`",
+                        artifact.path(),
+                        empty.join("`, `## ")
+                    ),
+                    format!("git loopx edit {}", artifact.path()),
+                ));
+            }
+        }
+    }
+    found.extend(delta(view));
+    if view.text(Artifact::Slices).is_some()
+        && let Err(blocker) = view.slices()
+    {
+        found.push(blocker);
+    }
+    found
+}
+
+pub(super) fn delta(view: View<'_>) -> Vec<Blocker> {
+    let Some(text) = view.text(Artifact::SpecDelta) else {
+        return Vec::new();
+    };
+    let edit = "git loopx edit change/spec-delta.md";
+    let path = Artifact::SpecDelta.path();
+    if text.trim().is_empty() {
+        return vec![Blocker::new(
+            "spec_delta_empty",
+            format!("{path} is empty"),
+            edit,
+        )];
+    }
+    if !view.delta.blockers.is_empty() {
+        return view.delta.blockers.clone();
+    }
+    if view.delta.operations == 0 {
+        return vec![Blocker::new(
+            "spec_delta_missing_requirements",
+            format!("{path} adds, modifies, removes or renames no requirement"),
+            edit,
+        )];
+    }
+    Vec::new()
+}

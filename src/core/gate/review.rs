@@ -1,0 +1,147 @@
+//! The gates that lead out of review, and the one of archive.
+
+use super::super::artifact::Artifact;
+use super::super::failure::Blocker;
+use super::super::op::{CodeVerdict, Target};
+use super::super::policy::Independence;
+use super::super::review::{self, Judgement};
+use super::super::stage::{Stage, Transition};
+use super::build::word;
+use super::plan::delta;
+use super::{Proof, View, audit, conflicts, next_action};
+
+/// What the recorded verdict comes to now.
+pub fn judgement(view: View<'_>) -> Option<Judgement> {
+    let verdict = view.state.verdict.as_ref()?;
+    let record = view.text(Artifact::ExecutionRecord);
+    let mut evidence = review::record_blockers(record);
+    evidence.extend(
+        audit(view)
+            .into_iter()
+            .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived))
+            .map(|item| {
+                Blocker::new(
+                    "completion_audit_missing_evidence",
+                    format!("{} {}", item.id, word(item.proof)),
+                    format!("git loopx run --task {}", item.id),
+                )
+            }),
+    );
+    // A tree that moved on makes the verdict stale, which is a blocker of its own: it does not turn an
+    // approval into a request for changes.
+    let moved = view.code.is_none_or(|code| code.tree != verdict.value.tree);
+    let evidence = if moved { Vec::new() } else { evidence };
+    Some(review::judge(
+        &verdict.value,
+        &evidence,
+        &review::scope_blockers(record),
+    ))
+}
+
+pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let to = transition.to();
+    let code = match transition {
+        Transition::ReviewToBuild => "review_build_fix_not_requested",
+        Transition::ReviewToPlan => "review_plan_fix_not_requested",
+        _ => "review_clarify_fix_not_requested",
+    };
+    let judgement = judgement(view);
+    let target = judgement.as_ref().and_then(|j| j.target);
+    if target.map(Target::transition) != Some(transition) {
+        return vec![Blocker::new(
+            code,
+            match target {
+                Some(target) => format!("the review asks for changes in {target}, not in {to}"),
+                None if judgement.is_some() => {
+                    format!("the review does not ask for changes in {to}")
+                }
+                None => "no verdict has been recorded".to_owned(),
+            },
+            match target {
+                Some(target) => format!("git loopx approve --to {target}"),
+                None => {
+                    format!("git loopx review --verdict request-changes --target {to} --reason WHY")
+                }
+            },
+        )];
+    }
+    let verdict = view.state.verdict.as_ref();
+    if transition != Transition::ReviewToBuild && verdict.is_none_or(|v| v.reason.is_none()) {
+        return vec![Blocker::new(
+            "rollback_rationale_required",
+            format!("going back to {to} needs a reason in the verdict"),
+            format!("git loopx review --verdict request-changes --target {to} --reason WHY"),
+        )];
+    }
+    Vec::new()
+}
+
+pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
+    let state = view.state;
+    let Some(verdict) = &state.verdict else {
+        return vec![Blocker::new(
+            "review_verdict_none",
+            "no verdict has been recorded",
+            "git loopx review --verdict approve",
+        )];
+    };
+    let mut found = Vec::new();
+    found.extend(review::scope_blockers(view.text(Artifact::ExecutionRecord)));
+    let judgement = judgement(view);
+    if let Some(judgement) = judgement.filter(|j| j.outcome != CodeVerdict::Approve) {
+        let target = judgement.target.unwrap_or(Target::Build);
+        let because = if judgement.because.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", judgement.because.join("; "))
+        };
+        found.push(Blocker::new(
+            "review_verdict_request-changes",
+            format!("the review asks for changes in {target}{because}"),
+            format!("git loopx approve --to {target}"),
+        ));
+    }
+    if let Some(code) = view.code
+        && code.tree != verdict.value.tree
+    {
+        found.push(Blocker::new(
+            "review_stale",
+            format!(
+                "the code changed since {} reviewed it: tree {} then, {} now",
+                verdict.signed.by.name,
+                verdict.value.tree.short(),
+                code.tree.short()
+            ),
+            "git loopx review --verdict approve",
+        ));
+    }
+    if view.policy.review.independence == Independence::Require
+        && !verdict.value.dependence.is_empty()
+    {
+        found.push(Blocker::new(
+            "reviewer_not_independent",
+            format!("{} took part in what was reviewed", verdict.signed.by),
+            "ask somebody else to run: git loopx review --verdict approve",
+        ));
+    }
+    found
+}
+
+/// What archive asks for besides the merge itself.
+pub fn archive(view: View<'_>) -> Vec<Blocker> {
+    let mut found = conflicts(view);
+    if view.state.stage != Stage::Done {
+        found.push(Blocker::new(
+            "archive_requires_done_session",
+            format!(
+                "the session is in stage {}, expected done",
+                view.state.stage
+            ),
+            next_action(view),
+        ));
+        return found;
+    }
+    found.extend(review::scope_blockers(view.text(Artifact::ExecutionRecord)));
+    found.extend(delta(view));
+    found
+}
