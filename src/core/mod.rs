@@ -14,6 +14,7 @@ pub mod id;
 mod laws;
 pub mod markdown;
 pub mod op;
+pub mod openspec;
 pub mod pack;
 pub mod policy;
 pub mod range_policy;

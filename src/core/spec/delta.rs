@@ -481,7 +481,7 @@ impl Reader<'_, '_, '_> {
 }
 
 /// `Domain: PATH`.
-fn domain_heading(title: &str) -> Option<&str> {
+pub(super) fn domain_heading(title: &str) -> Option<&str> {
     let (word, rest) = title.split_once([':', '：'])?;
     let word = word.trim();
     (word.eq_ignore_ascii_case("domain") || word == "领域").then(|| rest.trim())

@@ -6,6 +6,7 @@
 //!
 //! * [`read_spec`]: bytes to a [`Spec`] with its findings and the place of every part.
 //! * [`read_delta`]: bytes to a [`Delta`]; [`DomainDelta::touched`] tells what to record bases for.
+//! * [`join_deltas`]: one delta file for each domain to the one file of a session.
 //! * [`plan_domain`]: base, target and delta of one domain to a [`DomainOutcome`]: the one verdict behind
 //!   archive, validate, diff and overlap.
 //! * [`merge_spec`]: three texts to one, or to conflicts; the merge driver's call.
@@ -81,6 +82,7 @@ mod conflict;
 mod delta;
 mod domain;
 mod findings;
+mod join;
 mod layout;
 mod lines;
 mod matching;
@@ -99,6 +101,7 @@ pub use conflict::{Conflict, ConflictKind, MarkerNames, Merged};
 pub use delta::read_delta;
 pub use domain::check_domain;
 pub use findings::{Finding, Severity, has_errors};
+pub use join::{DeltaPart, JoinedDelta, join_deltas};
 pub use layout::has_markers;
 pub use lines::LineMerge;
 pub use merge::merge_spec;
