@@ -155,6 +155,9 @@ pub enum Command {
     /// Read, merge and apply specs (plumbing: needs no session and no repository)
     #[command(subcommand)]
     Spec(cmd::spec::SpecCommand),
+    /// Take over the specs and changes of another tool
+    #[command(subcommand)]
+    Import(cmd::import::ImportCommand),
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
@@ -299,6 +302,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, ui),
+        Command::Import(command) => cmd::import::run(command, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_deref(), ui),
         Command::Completions { shell } => cmd::manual::completions(shell, ui),

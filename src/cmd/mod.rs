@@ -7,6 +7,7 @@ pub mod fsck;
 pub mod history;
 pub mod hook;
 pub mod hooks;
+pub mod import;
 pub mod manual;
 pub mod review;
 pub mod run;

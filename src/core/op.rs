@@ -134,6 +134,18 @@ pub enum Event {
     Reviewed {
         verdict: Verdict,
     },
+    /// The session came from another tool; the artifacts are those that it had there.
+    Imported {
+        /// The tool.
+        from: String,
+        /// Where it was in that tool's tree.
+        folder: String,
+        /// Its files as they were, by path below the folder; kept in `imported/` of the session.
+        files: BTreeMap<String, Oid>,
+        /// It had ended there: the session is archived from the beginning.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended: Option<ImportedEnd>,
+    },
     Abandoned,
     /// The state before `undone` was restored.
     Undone {
@@ -167,6 +179,7 @@ impl Event {
             Event::Waived { .. } => "waive",
             Event::Audited { .. } => "audit",
             Event::Reviewed { .. } => "verdict",
+            Event::Imported { .. } => "import",
             Event::Abandoned => "abandon",
             Event::Undone { .. } => "undo",
             Event::Archived { .. } => "archive",
@@ -340,6 +353,15 @@ impl Evidence {
     pub fn is_rerun_of(&self, other: &Evidence) -> bool {
         self.what == other.what && self.task == other.task && self.argv == other.argv
     }
+}
+
+/// Where and when an imported change ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedEnd {
+    /// The code branch that its specs came to.
+    pub target: String,
+    /// `yyyy-mm`.
+    pub month: String,
 }
 
 /// Why a reviewer is not independent of what was reviewed.

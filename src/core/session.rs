@@ -404,6 +404,18 @@ impl State {
                 }
                 self.verdict = Some(recorded(op, verdict.clone()));
             }
+            Event::Imported { ended, .. } => {
+                at_stage(self, Stage::Clarify)?;
+                // No gate opens by an import: what is not at its end begins at the first stage.
+                if let Some(end) = ended {
+                    self.stage = Stage::Done;
+                    self.ending = Some(Ending::Archived {
+                        commit: None,
+                        target: end.target.clone(),
+                        month: end.month.clone(),
+                    });
+                }
+            }
             Event::Abandoned => {
                 self.ending = Some(Ending::Abandoned {
                     reason: op.reason.clone(),

@@ -175,6 +175,24 @@ fn missing_bases(
 ) -> Result<Vec<RequirementBase>> {
     let tip = target_tip(ctx, state)?;
     let tree = target_tree(ctx, state)?;
+    bases_of(&state.bases, delta, |domain| {
+        let blob = match &tree {
+            Some(tree) => ctx
+                .repo
+                .entry_at(tree, &spec_path(policy, domain))?
+                .map(|entry| entry.id),
+            None => None,
+        };
+        Ok((tip.clone(), blob))
+    })
+}
+
+/// Bases for what a delta touches beyond the `known` ones; `stands` says from which commit and blob.
+pub fn bases_of(
+    known: &[RequirementBase],
+    delta: &Delta,
+    mut stands: impl FnMut(&str) -> Result<(Option<Oid>, Option<Oid>)>,
+) -> Result<Vec<RequirementBase>> {
     let mut found: Vec<RequirementBase> = Vec::new();
     for domain in &delta.domains {
         let Some(name) = domain.domain.as_deref() else {
@@ -182,24 +200,21 @@ fn missing_bases(
         };
         let mut keys = vec![WHOLE.to_owned()];
         keys.extend(domain.touched().iter().map(|touched| fold(&touched.name)));
-        let mut blob = None;
+        let mut place = None;
         for requirement in keys {
             let is =
                 |base: &RequirementBase| base.domain == name && base.requirement == requirement;
-            if state.bases.iter().any(is) || found.iter().any(is) {
+            if known.iter().any(is) || found.iter().any(is) {
                 continue;
             }
-            let blob = blob.get_or_insert(match &tree {
-                Some(tree) => ctx
-                    .repo
-                    .entry_at(tree, &spec_path(policy, name))?
-                    .map(|entry| entry.id),
-                None => None,
-            });
+            let (commit, blob) = match &place {
+                Some(place) => place,
+                None => place.insert(stands(name)?),
+            };
             found.push(RequirementBase {
                 domain: name.to_owned(),
                 requirement,
-                commit: tip.clone(),
+                commit: commit.clone(),
                 blob: blob.clone(),
             });
         }

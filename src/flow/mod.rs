@@ -15,6 +15,7 @@ pub mod hook;
 pub mod hook_commit;
 pub mod hook_push;
 pub mod hooks;
+pub mod import;
 pub mod review;
 pub mod seat;
 pub mod sessions;

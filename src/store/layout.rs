@@ -15,6 +15,8 @@ pub(crate) const STATE: &str = "state.json";
 pub(crate) const LOGS: &str = "logs";
 /// Spec files that requirements were written against, by blob id: they must stay reachable.
 pub(crate) const BASES: &str = "change/bases";
+/// The files of an imported change, as they were.
+pub(crate) const IMPORTED: &str = "imported";
 
 /// What somebody reads who finds the branch on a forge.
 pub(crate) const README: &str = "\

@@ -5,10 +5,12 @@
 //! closure decides on a [`Snapshot`], and decides again when the branch moved meanwhile.
 
 pub mod check;
+mod import;
 mod layout;
 mod lock;
 pub mod snapshot;
 
+pub use import::Placed;
 pub use lock::Lock;
 pub use snapshot::{Session, Snapshot};
 
@@ -248,16 +250,18 @@ impl<'r> Store<'r> {
         if last == Swap::Locked {
             return Err(self.held_by_another_git());
         }
-        Err(Failure::new(
-            Kind::Waiting,
-            "branch_busy",
-            format!(
-                "the branch `{}` moved {TRIES} times while this was being written",
-                self.branch
-            ),
-        )
-        .help("try again"))
+        Err(busy(&self.branch))
     }
+}
+
+/// Other writers were faster each time.
+fn busy(branch: &str) -> Failure {
+    Failure::new(
+        Kind::Waiting,
+        "branch_busy",
+        format!("the branch `{branch}` moved {TRIES} times while this was being written"),
+    )
+    .help("try again")
 }
 
 impl Edits {

@@ -10,6 +10,7 @@ mod golden;
 mod hooks_install;
 mod hooks_policy;
 mod hooks_status;
+mod import;
 mod kill;
 mod layers;
 mod race;

@@ -26,8 +26,6 @@ pub struct Judgement {
     pub domains: Vec<String>,
     pub operations: usize,
     pub remarks: Vec<Remark>,
-    /// The specs that it would leave, where it applies.
-    pub after: BTreeMap<String, String>,
 }
 
 impl Judgement {
@@ -43,7 +41,8 @@ pub struct Overlap {
     pub domain: String,
     pub requirement: String,
     pub changes: [String; 2],
-    /// Whether both can be archived, in either order. Unknown where one of them does not apply alone.
+    /// Whether both can be archived, in either order. Unknown where one of them does not apply
+    /// to the domain alone.
     pub merges: Option<bool>,
 }
 
@@ -71,9 +70,6 @@ pub fn judge(
         let outcome = plan(change, delta, spec, spec, lines);
         for finding in outcome.findings {
             findings.push((domain.clone(), finding));
-        }
-        if let Action::Write(text) = outcome.action {
-            judged.after.insert(domain.clone(), text);
         }
     }
     for (domain, finding) in findings {
@@ -145,12 +141,12 @@ fn openspec(id: &str) -> Option<&'static str> {
 
 /// Every pair of changes that touch one requirement, by domain and requirement.
 pub fn overlaps(
-    changes: &[(String, &Change, &Judgement)],
+    changes: &[(String, &Change)],
     specs: &BTreeMap<String, String>,
     lines: &dyn LineMerge,
 ) -> Vec<Overlap> {
     let mut touched: BTreeMap<(String, String), Vec<(usize, String)>> = BTreeMap::new();
-    for (at, (_, change, _)) in changes.iter().enumerate() {
+    for (at, (_, change)) in changes.iter().enumerate() {
         for delta in &change.delta.domains {
             let domain = delta.domain.clone().unwrap_or_default();
             let mut names: Vec<String> = delta.touched().into_iter().map(|t| t.name).collect();
@@ -179,7 +175,7 @@ pub fn overlaps(
                     domain: domain.clone(),
                     requirement: name.clone(),
                     changes: [one.0.clone(), two.0.clone()],
-                    merges: merges(domain, one, two, specs, lines),
+                    merges: merges(domain, one.1, two.1, specs, lines),
                 });
             }
         }
@@ -190,17 +186,25 @@ pub fn overlaps(
 /// Whether the second change still applies after the first one, in this domain.
 fn merges(
     domain: &str,
-    one: &(String, &Change, &Judgement),
-    two: &(String, &Change, &Judgement),
+    one: &Change,
+    two: &Change,
     specs: &BTreeMap<String, String>,
     lines: &dyn LineMerge,
 ) -> Option<bool> {
-    if !one.2.applies() || !two.2.applies() {
+    let of = |change: &'_ Change| -> Option<DomainDelta> {
+        let is = |d: &&DomainDelta| d.domain.as_deref() == Some(domain);
+        change.delta.domains.iter().find(is).cloned()
+    };
+    let (first, second) = (of(one)?, of(two)?);
+    let base = specs.get(domain).map(String::as_str);
+    let alone = plan(one, &first, base, base, lines);
+    if !alone.is_clean() || !plan(two, &second, base, base, lines).is_clean() {
         return None;
     }
-    let base = specs.get(domain).map(String::as_str);
-    let target = one.2.after.get(domain).map(String::as_str).or(base);
-    let of = |d: &&DomainDelta| d.domain.as_deref() == Some(domain);
-    let delta = two.1.delta.domains.iter().find(of)?;
-    Some(plan(two.1, delta, base, target, lines).is_clean())
+    let target = match &alone.action {
+        Action::Write(text) => Some(text.as_str()),
+        Action::Retire => None,
+        Action::Keep => base,
+    };
+    Some(plan(two, &second, base, target, lines).is_clean())
 }

@@ -55,9 +55,14 @@ impl Folder {
         }
     }
 
+    /// The session id of its name.
+    pub fn id(&self) -> Result<SessionId> {
+        SessionId::fold(self.name())
+    }
+
     /// The session ids that fit, the best first: two archived changes may have had one name.
     pub fn ids(&self) -> Result<Vec<SessionId>> {
-        let mut ids = vec![SessionId::fold(self.name())?];
+        let mut ids = vec![self.id()?];
         if let Some(day) = self.archived_on() {
             ids.push(SessionId::fold(&format!("{}-{day}", self.name()))?);
         }
@@ -200,6 +205,8 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
     let mut intent = Intent::new(&settings, proposal, &title, folder);
     intent.file(SETTINGS, texts.get(SETTINGS).copied());
     for (file, block) in &joined.front {
+        // The label may be a path of this machine: none is stored.
+        let file = file.strip_prefix(&format!("{here}/")).unwrap_or(file);
         intent.file(&format!("front matter of {file}"), Some(block));
     }
     for path in &unplaced {

@@ -1,0 +1,196 @@
+//! `import`: arguments, and how the report reads.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::spec::Severity;
+use crate::flow::Context;
+use crate::flow::import::{self, ChangeReport, ChangeStatus, Report, Request, SpecStatus};
+use crate::ui::{Ui, clean, style};
+use std::path::PathBuf;
+
+/// Notes that hold for nearly every change.
+const COMMON: [&str; 2] = ["sections_missing", "ticks"];
+
+#[derive(Debug, clap::Subcommand)]
+pub enum ImportCommand {
+    Openspec(OpenspecArgs),
+}
+
+/// Take over an OpenSpec tree: specs, open changes as sessions, archived changes as archived ones
+#[derive(Debug, clap::Args)]
+pub struct OpenspecArgs {
+    /// The tree (default: openspec/ at the top of the worktree)
+    pub path: Option<PathBuf>,
+    /// Say what would happen; write nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Copy the specs, start no session
+    #[arg(long, conflicts_with = "no_specs")]
+    pub specs_only: bool,
+    /// Start the sessions, leave the specs of the worktree alone
+    #[arg(long)]
+    pub no_specs: bool,
+}
+
+pub fn run(command: ImportCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let ImportCommand::Openspec(OpenspecArgs {
+        path,
+        dry_run,
+        specs_only,
+        no_specs,
+    }) = command;
+    let request = Request {
+        path,
+        no_specs,
+        specs_only,
+        dry_run,
+    };
+    let report = import::openspec(ctx, &request)?;
+    text(&report, ui);
+    ui.json("import openspec", &report);
+    let taken = |change: &ChangeReport| change.status == ChangeStatus::Taken;
+    Ok(if report.changes.iter().any(taken) {
+        Exit::Blocked
+    } else {
+        Exit::Done
+    })
+}
+
+fn text(report: &Report, ui: &mut Ui) {
+    let would = if report.dry_run { "would be " } else { "" };
+    let count = |status| report.specs.iter().filter(|s| s.status == status).count();
+    let (new, same) = (count(SpecStatus::New), count(SpecStatus::Same));
+    if new + same > 0 {
+        ui.out(format!(
+            "specs: {new} {would}copied to {}/, {same} there already",
+            clean(&report.specs_path)
+        ));
+    }
+    for spec in &report.specs {
+        for finding in &spec.findings {
+            if finding.severity == Severity::Error {
+                let line = format!("{}:{}: {}", finding.file, finding.line, finding.message);
+                ui.out(format!(
+                    "  {} {}",
+                    ui.paint(style::BAD, "error"),
+                    clean(&line)
+                ));
+            }
+        }
+    }
+    for change in &report.changes {
+        change_lines(change, would, ui);
+    }
+    if !report.overlaps.is_empty() {
+        ui.out("changes that touch one requirement:");
+    }
+    for overlap in &report.overlaps {
+        let how = match overlap.merges {
+            Some(true) => "both can be archived",
+            Some(false) => "a conflict for whoever comes second",
+            None => "not known: one of them does not apply",
+        };
+        let [a, b] = &overlap.changes;
+        ui.out(clean(&format!(
+            "  {}: {}\n      {a}, {b}: {how}",
+            overlap.domain, overlap.requirement
+        )));
+    }
+    if !report.strays.is_empty() {
+        ui.out("neither spec nor change, left where it is:");
+    }
+    for stray in &report.strays {
+        ui.out(format!("  {}/{}", clean(&report.tree), clean(stray)));
+    }
+    if !report.differs.is_empty() {
+        ui.out("not as in OpenSpec:");
+    }
+    for one in &report.differs {
+        ui.out(format!("  {}", one.message));
+    }
+    common_lines(report, ui);
+    if report.dry_run {
+        ui.hint("the same without --dry-run");
+    } else if new > 0 {
+        let path = clean(&report.specs_path);
+        ui.hint(format!(
+            "git add {path} && git commit -m \"Import specs\" -- {path}   (then: git loopx list)"
+        ));
+    } else {
+        ui.hint("git loopx list --all");
+    }
+}
+
+fn change_lines(change: &ChangeReport, would: &str, ui: &mut Ui) {
+    let status = match change.status {
+        ChangeStatus::Imported => format!("{would}imported"),
+        ChangeStatus::Already => "imported before".to_owned(),
+        ChangeStatus::Taken => "NOT imported".to_owned(),
+        ChangeStatus::Left => "left".to_owned(),
+    };
+    let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+    let mut said = vec![
+        status,
+        plural(change.domains.len(), "domain"),
+        plural(change.operations, "operation"),
+    ];
+    let errors = change
+        .findings
+        .iter()
+        .filter(|r| r.finding.severity == Severity::Error)
+        .count();
+    said.push(match (&change.archived, change.applies) {
+        (Some(day), _) => format!("archived {day}"),
+        (None, Some(true)) => "applies".to_owned(),
+        (None, Some(false)) if errors > 0 => plural(errors, "error"),
+        (None, _) => "no delta".to_owned(),
+    });
+    let name = ui.paint(style::NAME, change.session.as_str());
+    ui.out(format!("{name}: {}", said.join(", ")));
+    let mut last = None;
+    let mut elsewhere: Vec<&str> = Vec::new();
+    for remark in &change.findings {
+        let finding = &remark.finding;
+        if finding.severity != Severity::Error {
+            continue;
+        }
+        let about = match &remark.requirement {
+            Some(requirement) => format!("{}: {requirement}", remark.domain),
+            None => remark.domain.clone(),
+        };
+        if last.as_ref() != Some(&(finding.id, about.clone())) {
+            let error = ui.paint(style::BAD, finding.id);
+            ui.out(format!("  {error} {}", clean(&about)));
+            last = Some((finding.id, about));
+        }
+        let line = format!("{}:{}: {}", finding.file, finding.line, finding.message);
+        ui.out(format!("      {}", clean(&line)));
+        elsewhere.extend(remark.openspec.filter(|text| !elsewhere.contains(text)));
+    }
+    for text in elsewhere {
+        ui.out(format!("  OpenSpec: {text}"));
+    }
+    if !change.unplaced.is_empty() {
+        let files = clean(&change.unplaced.join(", "));
+        ui.out(format!("  kept in intent.md and imported/: {files}"));
+    }
+    for note in &change.notes {
+        // What nearly every change lacks is said once, below.
+        if !COMMON.contains(&note.code.as_str()) {
+            ui.out(format!("  {}: {}", note.code, clean(&note.message)));
+        }
+    }
+}
+
+fn common_lines(report: &Report, ui: &mut Ui) {
+    for (code, what) in COMMON.iter().zip([
+        "lack sections that stage plan asks for",
+        "have ticked tasks: ticks are kept, and prove nothing here",
+    ]) {
+        let has = |change: &&ChangeReport| change.notes.iter().any(|note| note.code == *code);
+        let count = report.changes.iter().filter(has).count();
+        if count > 0 {
+            ui.out(format!("  {count} changes {what} (--json names them)"));
+        }
+    }
+}

@@ -1,0 +1,585 @@
+//! `import openspec`: reads an OpenSpec tree, decides on everything, then lands it: the sessions by one
+//! move of the loopx branch, after it the spec files of the worktree.
+//!
+//! Nothing is written before the whole tree has been read and found sound. A second run finds what the
+//! first one made, by the folder that each session came from, and adds what is new.
+
+mod tree;
+
+use super::act::{differences, new_op_id};
+use super::context::Context;
+use super::{delta, files};
+use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{Event, FORMAT, ImportedEnd, Operation, Profile};
+use crate::core::openspec::{
+    Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
+};
+use crate::core::policy::Policy;
+use crate::core::session::fold;
+use crate::core::spec::{Finding, Severity, read_spec};
+use crate::git::merge::FileMerge;
+use crate::git::{Head, Identity};
+use crate::store::{self, Edits, Placed, Snapshot};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use tree::{read_tree, spec_texts};
+
+/// The other tool's name in records.
+const FROM: &str = "openspec";
+
+/// What `import openspec` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// `openspec/` at the top of the worktree where nothing is said.
+    pub path: Option<PathBuf>,
+    /// Leave the specs of the worktree alone.
+    pub no_specs: bool,
+    /// Start no session.
+    pub specs_only: bool,
+    pub dry_run: bool,
+}
+
+/// What became, or would become, of a tree.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub tree: String,
+    pub dry_run: bool,
+    /// Where specs lie in the worktree.
+    pub specs_path: String,
+    pub specs: Vec<SpecReport>,
+    pub changes: Vec<ChangeReport>,
+    /// Open changes that touch one requirement.
+    pub overlaps: Vec<Overlap>,
+    /// Files of the tree that are neither spec nor change; they stay where they are.
+    pub strays: Vec<String>,
+    /// What is not as it is in OpenSpec, and why.
+    pub differs: Vec<Blocker>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpecStatus {
+    New,
+    Same,
+    /// Not asked for.
+    Left,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SpecReport {
+    pub domain: String,
+    pub path: String,
+    pub status: SpecStatus,
+    pub findings: Vec<Finding>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeStatus {
+    Imported,
+    /// By an earlier run.
+    Already,
+    /// Another session has the id.
+    Taken,
+    /// Not asked for.
+    Left,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ChangeReport {
+    pub folder: String,
+    pub session: SessionId,
+    pub status: ChangeStatus,
+    pub title: String,
+    /// The day, for an archived one.
+    pub archived: Option<String>,
+    pub commit: Option<Oid>,
+    pub domains: Vec<String>,
+    pub operations: usize,
+    /// Whether its delta applies to the specs of the tree. Not asked of an archived one.
+    pub applies: Option<bool>,
+    pub findings: Vec<Remark>,
+    /// Files without a place: their text is in `intent.md`, their bytes in `imported/`.
+    pub unplaced: Vec<String>,
+    pub notes: Vec<Blocker>,
+}
+
+/// A change of the tree, read and judged.
+struct Item {
+    folder: Folder,
+    change: Change,
+    judged: Judgement,
+}
+
+/// Imports an OpenSpec tree.
+pub fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
+    let (root, label) = locate(ctx, request)?;
+    let identity = ctx.repo.identity()?;
+    let store = ctx.store()?;
+    store.snapshot()?;
+    let head = ctx.repo.head()?;
+    let tree = match &head.commit {
+        Some(commit) => Some(ctx.repo.commit_info(commit)?.tree),
+        None => None,
+    };
+    let policy = match &tree {
+        Some(tree) => ctx.policy_at(tree, crate::core::policy::FILE)?,
+        None => Policy::default(),
+    };
+    let found = read_tree(&root, &label)?;
+    let texts = spec_texts(&found, &label)?;
+    let items = found
+        .changes
+        .iter()
+        .map(|folder| {
+            let change = read_change(folder, &folder.id()?, &label)?;
+            let judged = judge(&change, &texts, &FileMerge);
+            Ok(Item {
+                folder: folder.clone(),
+                change,
+                judged,
+            })
+        })
+        .collect::<Result<Vec<Item>>>()?;
+    let specs = plan_specs(ctx, request, &policy, &texts)?;
+    let bases = Bases {
+        policy: &policy,
+        head: &head,
+        tree: tree.as_ref(),
+        specs: &texts,
+    };
+    let wanted: &[Item] = if request.specs_only { &[] } else { &items };
+    let (mut changes, commits) = if request.dry_run {
+        let snapshot = store.snapshot()?;
+        let changes = seats(&snapshot, wanted)?
+            .into_iter()
+            .zip(wanted)
+            .map(|(seat, item)| seat.report(item))
+            .collect();
+        (changes, Vec::new())
+    } else {
+        let lock = store.lock()?;
+        // What could not be finished is about other sessions: their own commands say so.
+        drop(super::archive::finish(ctx, &store, &lock, &identity)?);
+        let (commits, changes) = store.land(&lock, &identity, "loopx: import", |snapshot| {
+            place(ctx, snapshot, wanted, &bases, &identity)
+        })?;
+        write_specs(ctx, &specs, &texts)?;
+        (changes, commits)
+    };
+    let new = changes
+        .iter_mut()
+        .filter(|change| change.status == ChangeStatus::Imported);
+    for (change, commit) in new.zip(commits) {
+        change.commit = Some(commit);
+    }
+    if request.specs_only {
+        for item in &items {
+            changes.push(item.report(item.folder.id()?, ChangeStatus::Left));
+        }
+    }
+    let open: Vec<(String, &Change)> = items
+        .iter()
+        .filter(|item| !item.folder.is_archived())
+        .map(|item| (item.folder.name().to_owned(), &item.change))
+        .collect();
+    Ok(Report {
+        tree: label,
+        dry_run: request.dry_run,
+        specs_path: policy.paths.specs.clone(),
+        differs: differs(&items),
+        overlaps: overlaps(&open, &texts, &FileMerge),
+        specs,
+        changes,
+        strays: found.strays,
+    })
+}
+
+/// The folder to read, and how it is called in messages.
+fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
+    let (root, label) = match (&request.path, ctx.repo.work_dir()) {
+        (Some(path), _) => (path.clone(), path.display().to_string()),
+        (None, Some(top)) => (top.join(FROM), FROM.to_owned()),
+        (None, None) => {
+            return Err(Failure::usage(
+                "worktree_required",
+                "a bare repository has no openspec/ to import",
+            )
+            .help("git loopx import openspec --no-specs PATH"));
+        }
+    };
+    let label = label.trim_end_matches('/').to_owned();
+    if root.is_dir() {
+        return Ok((root, label));
+    }
+    Err(
+        Failure::not_found("import_missing", format!("there is no folder `{label}`"))
+            .help("git loopx import openspec PATH"),
+    )
+}
+
+// Specs of the worktree.
+
+/// Which specs are to be written. One that is there with other bytes is never overwritten.
+fn plan_specs(
+    ctx: &Context,
+    request: &Request,
+    policy: &Policy,
+    texts: &BTreeMap<String, String>,
+) -> Result<Vec<SpecReport>> {
+    let mut reports = Vec::new();
+    let mut others = Vec::new();
+    for (domain, text) in texts {
+        let path = delta::spec_path(policy, domain);
+        let status = if request.no_specs {
+            SpecStatus::Left
+        } else {
+            let top = ctx.repo.work_dir().ok_or_else(|| {
+                Failure::usage("worktree_required", "specs are written to a worktree")
+                    .help("git loopx import openspec --no-specs PATH")
+            })?;
+            match files::read(&files::inside(top, &path)?, u64::MAX)? {
+                None => SpecStatus::New,
+                Some(bytes) if bytes == text.as_bytes() => SpecStatus::Same,
+                Some(_) => {
+                    others.push(Blocker::new(
+                        "spec_differs",
+                        format!("{path} is there with other bytes"),
+                        "git loopx import openspec --no-specs  (keeps it)",
+                    ));
+                    continue;
+                }
+            }
+        };
+        let findings = match read_spec(text.as_bytes(), &path) {
+            Ok(spec) => spec.findings,
+            Err(finding) => vec![finding],
+        };
+        reports.push(SpecReport {
+            domain: domain.clone(),
+            path,
+            status,
+            findings: findings
+                .into_iter()
+                .filter(|finding| finding.severity != Severity::Info)
+                .collect(),
+        });
+    }
+    if others.is_empty() {
+        return Ok(reports);
+    }
+    let names: Vec<&str> = others.iter().map(|b| b.message.as_str()).take(3).collect();
+    Err(Failure::new(
+        Kind::Refused,
+        "spec_differs",
+        format!("nothing was imported: {}", names.join("; ")),
+    )
+    .blockers(others)
+    .help("git loopx import openspec --no-specs"))
+}
+
+fn write_specs(
+    ctx: &Context,
+    specs: &[SpecReport],
+    texts: &BTreeMap<String, String>,
+) -> Result<()> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(());
+    };
+    for spec in specs.iter().filter(|spec| spec.status == SpecStatus::New) {
+        if let Some(text) = texts.get(&spec.domain) {
+            files::write(&files::inside(top, &spec.path)?, text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+// Sessions.
+
+/// Against what deltas are recorded: the specs of the tree, and where they are committed already.
+struct Bases<'a> {
+    policy: &'a Policy,
+    head: &'a Head,
+    tree: Option<&'a Oid>,
+    specs: &'a BTreeMap<String, String>,
+}
+
+impl Bases<'_> {
+    /// The base of a domain: the commit of the branch if it has the same spec, and the blob.
+    fn of(&self, ctx: &Context, domain: &str) -> Result<(Option<Oid>, Option<Oid>)> {
+        let blob = match self.specs.get(domain) {
+            Some(text) => Some(ctx.repo.write_blob(text.as_bytes())?),
+            None => None,
+        };
+        let path = delta::spec_path(self.policy, domain);
+        let there = match self.tree {
+            Some(tree) => ctx.repo.entry_at(tree, &path)?.map(|entry| entry.id),
+            None => None,
+        };
+        let commit = self.head.commit.clone().filter(|_| there == blob);
+        Ok((commit, blob))
+    }
+}
+
+/// Where a change can go.
+enum Seat {
+    Free(SessionId),
+    /// An earlier run gave it this session.
+    Already(SessionId),
+    /// The change came from this open folder before it was archived: it is one change, not two.
+    Since(SessionId, String),
+    Taken(SessionId),
+}
+
+impl Seat {
+    fn report(self, item: &Item) -> ChangeReport {
+        match self {
+            Seat::Free(id) => item.report(id, ChangeStatus::Imported),
+            Seat::Already(id) => item.report(id, ChangeStatus::Already),
+            Seat::Since(id, open) => {
+                let note = Blocker::new(
+                    "archived_since",
+                    format!("session {id} came from {open}, which OpenSpec archived since"),
+                    format!("git loopx -s {id} status"),
+                );
+                item.report(id, ChangeStatus::Already).note(note)
+            }
+            Seat::Taken(id) => {
+                let note = Blocker::new(
+                    "session_exists",
+                    format!("another session is named {id}: the change was not imported"),
+                    format!(
+                        "rename the folder {}, then: git loopx import openspec",
+                        item.folder.path
+                    ),
+                );
+                item.report(id, ChangeStatus::Taken).note(note)
+            }
+        }
+    }
+}
+
+/// Gives every change its session: those to land, and a report on each.
+fn place(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    items: &[Item],
+    bases: &Bases<'_>,
+    identity: &Identity,
+) -> Result<(Vec<Placed>, Vec<ChangeReport>)> {
+    let mut placed = Vec::new();
+    let mut reports = Vec::new();
+    for (seat, item) in seats(snapshot, items)?.into_iter().zip(items) {
+        if let Seat::Free(id) = &seat {
+            placed.push(begin(ctx, item, id, bases, identity)?);
+        }
+        reports.push(seat.report(item));
+    }
+    Ok((placed, reports))
+}
+
+fn seats(snapshot: &Snapshot<'_>, items: &[Item]) -> Result<Vec<Seat>> {
+    let mut claimed = BTreeSet::new();
+    let mut seats = Vec::new();
+    for item in items {
+        let seat = seat(snapshot, item, items, &claimed)?;
+        if let Seat::Free(id) = &seat {
+            claimed.insert(id.clone());
+        }
+        seats.push(seat);
+    }
+    Ok(seats)
+}
+
+fn seat(
+    snapshot: &Snapshot<'_>,
+    item: &Item,
+    items: &[Item],
+    claimed: &BTreeSet<SessionId>,
+) -> Result<Seat> {
+    let ids = item.folder.ids()?;
+    let mut free = None;
+    for id in &ids {
+        match origin(snapshot, id)? {
+            Some(Some(folder)) if folder == item.folder.path => {
+                return Ok(Seat::Already(id.clone()));
+            }
+            Some(Some(folder)) if is_open_twin(&folder, item, items) => {
+                return Ok(Seat::Since(id.clone(), folder));
+            }
+            None if free.is_none() && !claimed.contains(id) => free = Some(id.clone()),
+            _ => {}
+        }
+    }
+    Ok(match free {
+        Some(id) => Seat::Free(id),
+        None => Seat::Taken(item.folder.id()?),
+    })
+}
+
+/// Whether an archived change is the one that came from the open folder `other`, which is gone.
+fn is_open_twin(other: &str, item: &Item, items: &[Item]) -> bool {
+    item.folder.is_archived()
+        && other == format!("changes/{}", item.folder.name())
+        && !items.iter().any(|one| one.folder.path == other)
+}
+
+/// The folder that a session was imported from. `None`: no such session. `Some(None)`: from nowhere.
+fn origin(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Option<Option<String>>> {
+    let Some(session) = snapshot.find(id)? else {
+        return Ok(None);
+    };
+    let ops = snapshot.operations(&session)?;
+    Ok(Some(ops.into_iter().find_map(|op| match op.event {
+        Event::Imported { from, folder, .. } if from == FROM => Some(folder),
+        _ => None,
+    })))
+}
+
+impl ChangeReport {
+    fn note(mut self, note: Blocker) -> Self {
+        self.notes.push(note);
+        self
+    }
+}
+
+impl Item {
+    fn report(&self, session: SessionId, status: ChangeStatus) -> ChangeReport {
+        let archived = self.folder.is_archived();
+        ChangeReport {
+            folder: self.folder.path.clone(),
+            session,
+            status,
+            title: self.change.title.clone(),
+            archived: self.folder.archived_on().map(str::to_owned),
+            commit: None,
+            domains: self.judged.domains.clone(),
+            operations: self.judged.operations,
+            applies: (!archived).then(|| self.judged.applies()),
+            // Its effect is in the specs already: it would be judged against itself.
+            findings: if archived {
+                Vec::new()
+            } else {
+                self.judged.remarks.clone()
+            },
+            unplaced: self.change.unplaced.clone(),
+            notes: self.change.notes.clone(),
+        }
+    }
+}
+
+/// The operations that a change begins with.
+fn begin(
+    ctx: &Context,
+    item: &Item,
+    id: &SessionId,
+    bases: &Bases<'_>,
+    identity: &Identity,
+) -> Result<Placed> {
+    let Item { folder, change, .. } = item;
+    let midnight = |day: &str| format!("{day}T00:00:00Z");
+    let now = match folder.archived_on() {
+        Some(day) => midnight(day),
+        None => identity.at.clone(),
+    };
+    let started = change
+        .created
+        .as_deref()
+        .map(midnight)
+        // A change cannot be archived, or imported, before it began.
+        .filter(|day| day.get(..10) <= now.get(..10))
+        .unwrap_or_else(|| now.clone());
+    let mut artifacts = BTreeMap::new();
+    for (artifact, text) in &change.artifacts {
+        artifacts.insert(*artifact, ctx.repo.write_blob(text.as_bytes())?);
+    }
+    let mut originals = BTreeMap::new();
+    for (path, bytes) in &folder.files {
+        originals.insert(path.clone(), ctx.repo.write_blob(bytes)?);
+    }
+    let ended = folder.is_archived().then(|| ImportedEnd {
+        target: bases
+            .head
+            .branch
+            .clone()
+            .unwrap_or_else(|| "HEAD".to_owned()),
+        month: now.chars().take(7).collect(),
+    });
+    let month = ended.as_ref().map(|end| end.month.clone());
+    let recorded = match ended {
+        None => delta::bases_of(&[], &change.delta, |domain| bases.of(ctx, domain))?,
+        Some(_) => Vec::new(),
+    };
+    let op = |seq: u64, at: &str, event: Event| -> Result<Operation> {
+        Ok(Operation {
+            format: FORMAT,
+            seq,
+            op: new_op_id()?,
+            at: at.to_owned(),
+            by: identity.author.clone(),
+            reason: None,
+            writes: BTreeMap::new(),
+            bases: Vec::new(),
+            event,
+        })
+    };
+    let start = op(
+        1,
+        &started,
+        Event::Started {
+            uid: new_op_id()?.to_string(),
+            title: change.title.clone(),
+            profile: Profile::Standard,
+            branch: None,
+            base: bases.head.commit.clone(),
+        },
+    )?;
+    let mut import = op(
+        2,
+        &now,
+        Event::Imported {
+            from: FROM.to_owned(),
+            folder: folder.path.clone(),
+            files: originals,
+            ended,
+        },
+    )?;
+    import.writes = differences(&BTreeMap::new(), &artifacts);
+    import.bases = recorded;
+    let ops = [start, import];
+    let state = fold(id, &ops)?;
+    let what = format!("import {}", folder.path);
+    Ok(Placed {
+        edits: Edits::place(&ctx.repo, &ops, &state, month.as_deref())?,
+        message: store::message(id, &what, &ops[1], &state),
+    })
+}
+
+/// What holds for the whole tree.
+fn differs(items: &[Item]) -> Vec<Blocker> {
+    let mut found = Vec::new();
+    let (archived, open): (Vec<&Item>, Vec<&Item>) =
+        items.iter().partition(|item| item.folder.is_archived());
+    if !open.is_empty() {
+        found.push(Blocker::new(
+            "base_recorded",
+            "OpenSpec keeps no base: each requirement is recorded as it stands in the specs of the tree now, so that archive merges three ways",
+            "",
+        ));
+        found.push(Blocker::new(
+            "stage_clarify",
+            "open changes begin in stage clarify, whatever their tasks say: only gates move a session",
+            "git loopx -s ID status",
+        ));
+    }
+    if !archived.is_empty() {
+        found.push(Blocker::new(
+            "archive_dates",
+            "archived changes have their days, and no commit: OpenSpec does not say which one carried them",
+            "git loopx list --all",
+        ));
+    }
+    found
+}

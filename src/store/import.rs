@@ -1,0 +1,122 @@
+//! Sessions that are whole when they come: their folders are built from nothing, and all of them land
+//! by one move of the branch, a commit for each. A kill leaves none of them or all.
+
+use super::{Edits, Store, TRIES, busy, layout, lock};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use crate::core::op::{Event, Operation};
+use crate::core::session::State;
+use crate::git::{Entry, Identity, Repo, Swap};
+use crate::store::{Lock, Snapshot};
+use std::collections::BTreeMap;
+
+/// One session to land: its folder, and the message of its commit.
+#[derive(Debug)]
+pub struct Placed {
+    pub edits: Edits,
+    pub message: String,
+}
+
+impl Store<'_> {
+    /// Reads, decides, makes one commit for each session, and moves the branch once. Where nothing is
+    /// to land the branch stays. Gives the commits in their order.
+    pub fn land<T>(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        why: &str,
+        mut decide: impl FnMut(&Snapshot<'_>) -> Result<(Vec<Placed>, T)>,
+    ) -> Result<(Vec<Oid>, T)> {
+        let mut last = Swap::Lost;
+        for attempt in 0..TRIES {
+            let snapshot = self.snapshot()?;
+            let (placed, value) = decide(&snapshot)?;
+            let mut tree = snapshot.tree().clone();
+            let mut parent = snapshot.commit().clone();
+            let mut commits = Vec::new();
+            for one in &placed {
+                tree = self.repo.edit_tree(Some(&tree), &one.edits.entries)?;
+                parent = self
+                    .repo
+                    .write_commit(&tree, &[parent], &one.message, identity)?;
+                commits.push(parent.clone());
+            }
+            if commits.is_empty() {
+                return Ok((commits, value));
+            }
+            last = self.swap(lock, &parent, Some(snapshot.commit()), why)?;
+            if last == Swap::Moved {
+                return Ok((commits, value));
+            }
+            std::thread::sleep(lock::pause(attempt));
+        }
+        if last == Swap::Locked {
+            return Err(self.held_by_another_git());
+        }
+        Err(busy(&self.branch))
+    }
+}
+
+impl Edits {
+    /// The folder of a session from its first operations: among the active ones, or sealed in the
+    /// archive where the state has ended.
+    pub fn place(
+        repo: &Repo,
+        ops: &[Operation],
+        state: &State,
+        month: Option<&str>,
+    ) -> Result<Self> {
+        let mut inner: BTreeMap<String, Option<Entry>> = BTreeMap::new();
+        let mut put = |path: String, entry: Entry| drop(inner.insert(path, Some(entry)));
+        let mut state = state.clone();
+        let ops_id = if month.is_some() {
+            let mut sealed = Vec::new();
+            for op in ops {
+                let line = serde_json::to_vec(op)
+                    .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
+                sealed.extend(line);
+                sealed.push(b'\n');
+            }
+            let blob = repo.write_blob(&sealed)?;
+            put(layout::SEALED_OPS.to_owned(), Entry::blob(blob.clone()));
+            blob
+        } else {
+            let mut files = BTreeMap::new();
+            for op in ops {
+                let blob = repo.write_blob(&op.to_bytes()?)?;
+                files.insert(op.file_name(), Some(Entry::blob(blob)));
+            }
+            let tree = repo.edit_tree(None, &files)?;
+            put(layout::OPS.to_owned(), Entry::tree(tree.clone()));
+            tree
+        };
+        state.ops = Some(ops_id);
+        let blob = repo.write_blob(&state.to_bytes()?)?;
+        put(layout::STATE.to_owned(), Entry::blob(blob));
+        for artifact in Artifact::ALL {
+            if let Some(blob) = state.artifacts.get(&artifact) {
+                put(artifact.path().to_owned(), Entry::blob(blob.clone()));
+            }
+        }
+        for op in ops {
+            for blob in op.bases.iter().filter_map(|base| base.blob.as_ref()) {
+                let path = format!("{}/{blob}.md", layout::BASES);
+                put(path, Entry::blob(blob.clone()));
+            }
+            if let Event::Imported { files, .. } = &op.event {
+                for (path, blob) in files {
+                    let path = format!("{}/{path}", layout::IMPORTED);
+                    put(path, Entry::blob(blob.clone()));
+                }
+            }
+        }
+        let folder = match month {
+            Some(month) => layout::archived(month, &state.id),
+            None => layout::session(&state.id),
+        };
+        let mut edits = Edits::default();
+        edits.set(folder, Entry::tree(repo.edit_tree(None, &inner)?));
+        Ok(edits)
+    }
+}
