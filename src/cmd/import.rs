@@ -107,6 +107,9 @@ fn text(report: &Report, ui: &mut Ui) {
     }
     for one in &report.differs {
         ui.out(format!("  {}", one.message));
+        if one.code == "specs_not_committed" {
+            ui.out(format!("      {}", one.help));
+        }
     }
     common_lines(report, ui);
     if report.dry_run {

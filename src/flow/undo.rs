@@ -50,7 +50,8 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
         }
         let mut operations = snapshot.operations(&session)?;
         let last = last_undoable(&operations)
-            .filter(|op| !matches!(op.event, Event::Started { .. }))
+            // An import is how a session started.
+            .filter(|op| !matches!(op.event, Event::Started { .. } | Event::Imported { .. }))
             .cloned()
             .ok_or_else(|| {
                 Failure::nothing(

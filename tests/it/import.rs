@@ -7,6 +7,7 @@ use git_loopx::flow::spec::{Apply, apply};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 const SPEC: &str = "# auth Specification\r\n\r\n## Purpose\r\nWho may come in, and for how long.\r\n\r\n## Requirements\r\n\r\n### Requirement: Timeout\r\nThe system SHALL end an idle session.\r\n\r\n#### Scenario: Idle\r\n- **WHEN** it is idle\r\n- **THEN** it ends\r\n\r\n### Requirement: Logout\r\nThe system SHALL offer to log out.\r\n\r\n#### Scenario: Logout\r\n- **WHEN** a person logs out\r\n- **THEN** the session ends\r\n";
@@ -129,6 +130,7 @@ fn a_tree_becomes_specs_and_sessions() {
         serde_json::json!(["changes/ORDER.md", "config.yaml"])
     );
     s.loopx(&["-s", id, "status"]).ok();
+    s.loopx(&["-s", id, "undo"]).fails_with(5);
 }
 
 #[test]
@@ -224,6 +226,20 @@ fn nothing_is_written_where_something_stands_in_the_way() {
     s.loopx(&["import", "openspec", "--specs-only"]).ok();
     assert_eq!(s.git(&["rev-parse", "loopx"]).line(), tip);
     assert_eq!(s.read("specs/auth/spec.md"), SPEC);
+}
+
+#[test]
+fn links_are_not_followed() {
+    let s = tree();
+    let changes = s.path().join("openspec/changes");
+    fs::rename(changes.join("archive"), s.root().join("elsewhere")).expect("moved");
+    symlink(s.root().join("elsewhere"), changes.join("archive")).expect("a link");
+    symlink("/etc/passwd", changes.join("chore/design.md")).expect("a link");
+    let report = s.loopx(&["import", "openspec", "--json"]).json();
+    let strays = report["strays"].to_string();
+    assert!(strays.contains("changes/archive\""), "{strays}");
+    assert!(strays.contains("changes/chore/design.md"), "{strays}");
+    assert_eq!(report["changes"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

@@ -57,7 +57,11 @@ impl Folder {
 
     /// The session id of its name.
     pub fn id(&self) -> Result<SessionId> {
-        SessionId::fold(self.name())
+        SessionId::fold(self.name()).map_err(|failure| {
+            failure
+                .context(&self.path)
+                .help(format!("rename the folder {}", self.path))
+        })
     }
 
     /// The session ids that fit, the best first: two archived changes may have had one name.

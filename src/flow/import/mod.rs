@@ -189,7 +189,7 @@ pub fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
         tree: label,
         dry_run: request.dry_run,
         specs_path: policy.paths.specs.clone(),
-        differs: differs(&items),
+        differs: differs(&items, &specs),
         overlaps: overlaps(&open, &texts, &FileMerge),
         specs,
         changes,
@@ -558,7 +558,7 @@ fn begin(
 }
 
 /// What holds for the whole tree.
-fn differs(items: &[Item]) -> Vec<Blocker> {
+fn differs(items: &[Item], specs: &[SpecReport]) -> Vec<Blocker> {
     let mut found = Vec::new();
     let (archived, open): (Vec<&Item>, Vec<&Item>) =
         items.iter().partition(|item| item.folder.is_archived());
@@ -572,6 +572,13 @@ fn differs(items: &[Item]) -> Vec<Blocker> {
             "stage_clarify",
             "open changes begin in stage clarify, whatever their tasks say: only gates move a session",
             "git loopx -s ID status",
+        ));
+    }
+    if !open.is_empty() && specs.iter().any(|spec| spec.status == SpecStatus::New) {
+        found.push(Blocker::new(
+            "specs_not_committed",
+            "the sessions begin at HEAD, which lacks the specs: their reviews will cover the commit that adds them",
+            "git loopx import openspec --specs-only, commit, then: git loopx import openspec",
         ));
     }
     if !archived.is_empty() {

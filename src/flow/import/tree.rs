@@ -58,6 +58,11 @@ fn entries(dir: &Path) -> Result<Vec<(String, PathBuf, fs::FileType)>> {
     Ok(found)
 }
 
+/// A folder itself, not a link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
 /// Everything below the tree, sorted into specs, changes and strays.
 pub(super) fn read_tree(root: &Path, label: &str) -> Result<Tree> {
     let mut tree = Tree::default();
@@ -73,7 +78,7 @@ pub(super) fn read_tree(root: &Path, label: &str) -> Result<Tree> {
             _ => tree.strays.push(name),
         }
     }
-    if specs.is_dir() {
+    if is_folder(&specs) {
         let mut inside = BTreeMap::new();
         walk(&specs, "", &mut inside, &mut tree.strays)?;
         for (path, bytes) in inside {
@@ -89,7 +94,7 @@ pub(super) fn read_tree(root: &Path, label: &str) -> Result<Tree> {
         } else {
             changes.clone()
         };
-        if !dir.is_dir() {
+        if !is_folder(&dir) {
             continue;
         }
         for (name, path, kind) in entries(&dir)? {
