@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SPEC: &str = "# auth Specification\r\n\r\n## Purpose\r\nWho may come in, and for how long.\r\n\r\n## Requirements\r\n\r\n### Requirement: Timeout\r\nThe system SHALL end an idle session.\r\n\r\n#### Scenario: Idle\r\n- **WHEN** it is idle\r\n- **THEN** it ends\r\n\r\n### Requirement: Logout\r\nThe system SHALL offer to log out.\r\n\r\n#### Scenario: Logout\r\n- **WHEN** a person logs out\r\n- **THEN** the session ends\r\n";
 const MODIFY: &str = "# Domain: not an address\n\n## MODIFIED Requirements\n\n### Requirement: Timeout\nThe system SHALL end an idle session after 10 minutes.\n\n#### Scenario: Idle\n- **WHEN** it is idle for 10 minutes\n- **THEN** it ends";
@@ -322,7 +322,7 @@ fn the_corpus_comes_over_whole() {
     for (path, _, bytes) in s.snapshot("openspec/specs") {
         assert_eq!(s.bytes(Path::new("specs").join(&path)), bytes);
     }
-    let mut applied = 0;
+    let mut applied: Vec<PathBuf> = Vec::new();
     for one in changes {
         let id = one["session"].as_str().expect("an id");
         let folder = s
@@ -363,7 +363,7 @@ fn the_corpus_comes_over_whole() {
         if one["applies"] != true {
             continue;
         }
-        applied += 1;
+        applied.push(pack);
         let read = read_delta(&delta, "");
         let before = s.snapshot(corpus.join("specs"));
         for (path, _, bytes) in &results[0] {
@@ -394,5 +394,24 @@ fn the_corpus_comes_over_whole() {
             }
         }
     }
-    assert_eq!(applied, 16);
+    assert_eq!(applied.len(), 16);
+    // One after the other, each from the base that it was written against: the order does not matter.
+    let mut ends = Vec::new();
+    for name in ["forward", "backward"] {
+        let scratch = s.root().join(name);
+        copy(&corpus.join("specs"), &scratch);
+        for delta in &applied {
+            let verdict = apply(&Apply {
+                delta: delta.clone(),
+                specs: scratch.clone(),
+                base: Some(corpus.join("specs")),
+                retire: false,
+            })
+            .expect("a verdict");
+            assert_eq!(verdict.refusal(), None, "{name}: {}", delta.display());
+        }
+        ends.push(s.snapshot(&scratch));
+        applied.reverse();
+    }
+    assert_eq!(ends[0], ends[1]);
 }
