@@ -158,6 +158,9 @@ pub enum Command {
     /// Take over the specs and changes of another tool
     #[command(subcommand)]
     Import(cmd::import::ImportCommand),
+    /// Check, show and renew the session's delta against the specs
+    #[command(subcommand)]
+    Change(cmd::change::ChangeCommand),
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
@@ -301,6 +304,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Review(args) => cmd::review::review(args, &open()?, ui),
         Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
+        Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, ui),
         Command::Import(command) => cmd::import::run(command, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod artifacts;
+pub mod change;
 pub mod demo;
 pub mod fsck;
 pub mod history;

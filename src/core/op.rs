@@ -146,6 +146,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended: Option<ImportedEnd>,
     },
+    /// What the delta was written against was recorded anew, from the target branch.
+    Refreshed,
     Abandoned,
     /// The state before `undone` was restored.
     Undone {
@@ -180,6 +182,7 @@ impl Event {
             Event::Audited { .. } => "audit",
             Event::Reviewed { .. } => "verdict",
             Event::Imported { .. } => "import",
+            Event::Refreshed => "refresh",
             Event::Abandoned => "abandon",
             Event::Undone { .. } => "undo",
             Event::Archived { .. } => "archive",

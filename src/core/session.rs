@@ -287,7 +287,7 @@ impl State {
         };
         match &op.event {
             Event::Started { .. } => return Err("the session had been started".into()),
-            Event::Undone { .. } | Event::Saved => {}
+            Event::Undone { .. } | Event::Saved | Event::Refreshed => {}
             Event::Bound { branch } => self.branch = Some(branch.clone()),
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;

@@ -10,7 +10,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate::{Code, DeltaFacts, View};
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Event, FORMAT, Operation, Write};
+use crate::core::op::{Event, FORMAT, Operation, RequirementBase, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::session::{Ending, State};
@@ -71,6 +71,8 @@ pub struct Act<T> {
     pub bind: Option<String>,
     /// The log of a recorded command.
     pub log: Option<Oid>,
+    /// Bases to record, instead of those of what is new in the delta.
+    pub bases: Option<Vec<RequirementBase>>,
     pub value: T,
 }
 
@@ -83,6 +85,7 @@ impl<T> Act<T> {
             writes: BTreeMap::new(),
             bind: None,
             log: None,
+            bases: None,
             value,
         }
     }
@@ -273,6 +276,7 @@ fn build<T>(
         writes,
         bind,
         log,
+        bases,
         value,
     } = act;
     let mut texts = facts.texts;
@@ -298,7 +302,9 @@ fn build<T>(
         bases: Vec::new(),
         event,
     };
-    if op.writes.contains_key(&Artifact::SpecDelta) {
+    if let Some(bases) = bases {
+        op.bases = bases;
+    } else if op.writes.contains_key(&Artifact::SpecDelta) {
         op.bases = delta::new_bases(ctx, &session.state, &facts.policy, &texts)?;
     }
     let mut state = session.state.clone();

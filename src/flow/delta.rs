@@ -8,23 +8,24 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate::DeltaFacts;
-use crate::core::id::Oid;
+use crate::core::id::{Oid, SessionId};
 use crate::core::markdown;
 use crate::core::op::RequirementBase;
 use crate::core::policy::Policy;
-use crate::core::session::State;
+use crate::core::session::{Ending, State};
 use crate::core::spec::{
     Bases, Delta, MarkerNames, PlanOptions, Severity, fold, plan_domain, purpose_of_proposal,
     read_delta,
 };
 use crate::git::merge::FileMerge;
+use crate::store::Snapshot;
 use std::collections::BTreeMap;
 
 /// The key under which a domain's spec as a whole is recorded: purpose, text between requirements.
-const WHOLE: &str = "";
+pub(super) const WHOLE: &str = "";
 
 /// The delta of a session, every domain named.
-fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blocker>)> {
+pub(super) fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blocker>)> {
     let text = texts.get(&Artifact::SpecDelta)?;
     let mut delta = read_delta(text.as_bytes(), Artifact::SpecDelta.path());
     let mut blockers = Vec::new();
@@ -61,8 +62,29 @@ pub fn facts(
     policy: &Policy,
     texts: &BTreeMap<Artifact, String>,
 ) -> Result<DeltaFacts> {
+    let target = Target::of_branch(ctx, state)?;
+    Ok(judge(ctx, state, policy, &target, texts)?.facts)
+}
+
+/// A delta, read and tried on a target.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    pub facts: DeltaFacts,
+    pub delta: Delta,
+    /// Empty where the delta by itself is refused already.
+    pub verdict: Verdict,
+}
+
+/// Reads the session's delta and tries it on `target`: what the gates refuse, and what archive would make.
+pub fn judge(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    target: &Target,
+    texts: &BTreeMap<Artifact, String>,
+) -> Result<Judgement> {
     let Some((delta, mut blockers)) = read(texts) else {
-        return Ok(DeltaFacts::default());
+        return Ok(Judgement::default());
     };
     let operations = operations(&delta);
     let empty = |id: &str| operations == 0 && matches!(id, "no_delta" | "no_operations");
@@ -80,11 +102,10 @@ pub fn facts(
             None => blocker(finding),
         });
     }
+    let mut verdict = Verdict::default();
     if blockers.is_empty() && operations > 0 {
-        let mut bases = state.bases.clone();
-        bases.extend(missing_bases(ctx, state, policy, &delta)?);
-        let target = target_tree(ctx, state)?;
-        let verdict = plan(ctx, &bases, policy, target.as_ref(), texts, &delta)?;
+        let bases = all_bases(ctx, state, policy, &delta)?;
+        verdict = plan(ctx, &bases, policy, target, texts, &delta)?;
         blockers.extend(
             verdict
                 .findings()
@@ -92,14 +113,61 @@ pub fn facts(
                 .map(blocker),
         );
     }
-    Ok(DeltaFacts {
-        domains: delta.domains.len(),
-        operations,
-        blockers,
+    Ok(Judgement {
+        facts: DeltaFacts {
+            domains: delta.domains.len(),
+            operations,
+            blockers,
+        },
+        delta,
+        verdict,
     })
 }
 
-fn operations(delta: &Delta) -> usize {
+/// The specs that a delta meets: those of a tree, with what other deltas have made of them.
+#[derive(Clone, Debug, Default)]
+pub struct Target {
+    pub tree: Option<Oid>,
+    /// Texts by path that stand in for the tree's; `None` where a file went.
+    pub over: BTreeMap<String, Option<String>>,
+}
+
+impl Target {
+    pub fn of_tree(tree: Option<Oid>) -> Self {
+        Target {
+            tree,
+            over: BTreeMap::new(),
+        }
+    }
+
+    /// The specs of the branch that archive goes to.
+    pub fn of_branch(ctx: &Context, state: &State) -> Result<Self> {
+        Ok(Self::of_tree(target_tree(ctx, state)?))
+    }
+
+    /// The bytes at a path, if there are any.
+    pub fn bytes(&self, ctx: &Context, path: &str) -> Result<Option<Vec<u8>>> {
+        match (self.over.get(path), &self.tree) {
+            (Some(text), _) => Ok(text.clone().map(String::into_bytes)),
+            (None, Some(tree)) => ctx.repo.blob_at(tree, path),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// The recorded bases, and those that saving the delta would record.
+pub(super) fn all_bases(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    delta: &Delta,
+) -> Result<Vec<RequirementBase>> {
+    let mut bases = state.bases.clone();
+    bases.extend(missing_bases(ctx, state, policy, delta)?);
+    Ok(bases)
+}
+
+pub(super) fn operations(delta: &Delta) -> usize {
     delta
         .domains
         .iter()
@@ -134,7 +202,7 @@ pub fn target_branch(ctx: &Context, state: &State) -> Result<Option<String>> {
     }
 }
 
-fn target_tip(ctx: &Context, state: &State) -> Result<Option<Oid>> {
+pub(super) fn target_tip(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     match target_branch(ctx, state)? {
         Some(branch) => ctx.repo.find_ref(&format!("refs/heads/{branch}")),
         None => Ok(ctx.repo.head()?.commit),
@@ -146,6 +214,42 @@ fn target_tree(ctx: &Context, state: &State) -> Result<Option<Oid>> {
         Some(tip) => Ok(Some(ctx.repo.commit_info(&tip)?.tree)),
         None => Ok(None),
     }
+}
+
+/// The sessions named in `depends_on` that are not archived, and not archived `together` with this one.
+pub fn waits_for(
+    snapshot: &Snapshot<'_>,
+    delta: &Delta,
+    together: &[SessionId],
+) -> Result<Vec<Blocker>> {
+    let mut found = Vec::new();
+    for name in &delta.depends_on {
+        let id = SessionId::fold(name)?;
+        if together.contains(&id) {
+            continue;
+        }
+        let file = Artifact::SpecDelta;
+        let (code, why, help) = match snapshot.find(&id)?.map(|session| session.state.ending) {
+            Some(Some(Ending::Archived { .. })) => continue,
+            Some(None) => (
+                "dependency_open",
+                format!("the delta depends on session {id}, which is not archived yet"),
+                format!("git loopx -s {id} status"),
+            ),
+            Some(Some(Ending::Abandoned { .. })) => (
+                "dependency_abandoned",
+                format!("the delta depends on session {id}, which was abandoned"),
+                format!("take {id} out of `depends_on`: git loopx edit {file}"),
+            ),
+            None => (
+                "dependency_unknown",
+                format!("the delta depends on `{id}`; there is no such session"),
+                "git loopx list --all".to_owned(),
+            ),
+        };
+        found.push(Blocker::new(code, format!("{file}:1: {why}"), help));
+    }
+    Ok(found)
 }
 
 /// Where the spec of a domain lies on the code branch.
@@ -167,7 +271,7 @@ pub fn new_bases(
     }
 }
 
-fn missing_bases(
+pub(super) fn missing_bases(
     ctx: &Context,
     state: &State,
     policy: &Policy,
@@ -227,13 +331,10 @@ fn plan(
     ctx: &Context,
     bases: &[RequirementBase],
     policy: &Policy,
-    tree: Option<&Oid>,
+    onto: &Target,
     texts: &BTreeMap<Artifact, String>,
     delta: &Delta,
 ) -> Result<Verdict> {
-    let text = |id: &Oid| -> Result<String> {
-        Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned())
-    };
     let purpose = texts
         .get(&Artifact::Proposal)
         .and_then(|text| purpose_of_proposal(text));
@@ -246,11 +347,7 @@ fn plan(
             continue;
         };
         let path = spec_path(policy, domain);
-        let target = match tree {
-            Some(tree) => ctx.repo.blob_at(tree, &path)?,
-            None => None,
-        };
-        let target = match target.map(String::from_utf8).transpose() {
+        let target = match onto.bytes(ctx, &path)?.map(String::from_utf8).transpose() {
             Ok(target) => target,
             Err(error) => {
                 let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
@@ -267,33 +364,7 @@ fn plan(
                 continue;
             }
         };
-        let recorded = |requirement: &str| {
-            bases
-                .iter()
-                .find(|base| base.domain == domain && base.requirement == requirement)
-                .map(|base| base.blob.clone())
-        };
-        let whole = recorded(WHOLE).flatten();
-        let mut per_requirement = BTreeMap::new();
-        for base in bases
-            .iter()
-            .filter(|base| base.domain == domain && base.requirement != WHOLE)
-        {
-            if base.blob != whole {
-                let was = base
-                    .blob
-                    .as_ref()
-                    .map(text)
-                    .transpose()?
-                    .unwrap_or_default();
-                per_requirement.insert(base.requirement.clone(), was);
-            }
-        }
-        let written_against = Bases {
-            default: whole.as_ref().map(text).transpose()?,
-            per_requirement,
-            target_renames: Vec::new(),
-        };
+        let written_against = self::written_against(ctx, bases, domain)?;
         let options = PlanOptions {
             purpose: purpose.as_deref(),
             retire: delta.retire,
@@ -316,18 +387,35 @@ fn plan(
     Ok(verdict)
 }
 
-/// What archiving would make of the specs below `tree`.
-pub fn verdict(
+/// The texts that the delta of one domain was written against.
+pub(super) fn written_against(
     ctx: &Context,
-    state: &State,
-    policy: &Policy,
-    tree: Option<&Oid>,
-    texts: &BTreeMap<Artifact, String>,
-) -> Result<Verdict> {
-    match read(texts) {
-        Some((delta, _)) => plan(ctx, &state.bases, policy, tree, texts, &delta),
-        None => Ok(Verdict::default()),
+    bases: &[RequirementBase],
+    domain: &str,
+) -> Result<Bases> {
+    let text = |id: &Oid| -> Result<String> {
+        Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned())
+    };
+    let whole = bases
+        .iter()
+        .find(|base| base.domain == domain && base.requirement == WHOLE)
+        .and_then(|base| base.blob.clone());
+    let mut per_requirement = BTreeMap::new();
+    for base in bases
+        .iter()
+        .filter(|base| base.domain == domain && base.requirement != WHOLE && base.blob != whole)
+    {
+        let was = match &base.blob {
+            Some(blob) => text(blob)?,
+            None => String::new(),
+        };
+        per_requirement.insert(base.requirement.clone(), was);
     }
+    Ok(Bases {
+        default: whole.as_ref().map(text).transpose()?,
+        per_requirement,
+        target_renames: Vec::new(),
+    })
 }
 
 /// Whether an artifact holds more than its template.

@@ -6,6 +6,7 @@
 pub mod act;
 pub mod approve;
 pub mod archive;
+pub mod change;
 pub mod context;
 pub mod delta;
 pub mod evidence;

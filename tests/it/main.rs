@@ -6,6 +6,7 @@ mod archive_crash;
 mod archive_merge;
 mod archive_worktree;
 mod bad_input;
+mod change;
 mod golden;
 mod hooks_install;
 mod hooks_policy;

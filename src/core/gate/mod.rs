@@ -18,7 +18,7 @@ pub use approval::{
 };
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};
-pub use plan::scope_patterns;
+pub use plan::{delta, scope_patterns};
 pub use review::{archive, judgement};
 
 use super::artifact::Artifact;

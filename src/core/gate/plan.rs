@@ -224,7 +224,8 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
     found
 }
 
-pub(super) fn delta(view: View<'_>) -> Vec<Blocker> {
+/// What is wrong with the spec delta.
+pub fn delta(view: View<'_>) -> Vec<Blocker> {
     let Some(text) = view.text(Artifact::SpecDelta) else {
         return Vec::new();
     };

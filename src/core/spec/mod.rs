@@ -106,7 +106,8 @@ pub use layout::has_markers;
 pub use lines::LineMerge;
 pub use merge::merge_spec;
 pub use model::{
-    Passage, Requirement, Scenario, Span, Spec, Step, purpose_of_proposal, read_spec, utf8,
+    Passage, Requirement, Scenario, Span, Spec, Step, block_of, purpose_of_proposal, read_spec,
+    utf8,
 };
 pub use operation::{Delta, DomainDelta, Operation, ScenarioOperation, Touched};
 pub use words::{Language, Level, OpKind, StepWord, fold};

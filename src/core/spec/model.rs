@@ -240,6 +240,31 @@ fn ears(prose: &str) -> Option<&'static str> {
     })
 }
 
+/// The block of a requirement as written, looked up folded; of the empty name the purpose.
+pub fn block_of(text: &str, name: &str) -> Option<String> {
+    let layout = Layout::read(text);
+    let key = words::fold(name);
+    for section in &layout.sections {
+        match section.word {
+            Some((SectionWord::Purpose, _)) if key.is_empty() => {
+                return Some(passage(&layout, section).text);
+            }
+            Some((SectionWord::Requirements, _)) if section.level == 2 && !key.is_empty() => {
+                let found = section.items.iter().find(|item| {
+                    matches!(&item.kind, ItemKind::Requirement { name }
+                        if words::fold(layout.slice(name)) == key)
+                });
+                if let Some(item) = found {
+                    let (content, _) = split_gap(layout.slice(&item.range));
+                    return Some(content.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// What a proposal says that a new domain is for: its `## Purpose`, else its `## Why`.
 pub fn purpose_of_proposal(text: &str) -> Option<String> {
     let layout = Layout::read(text);

@@ -2,7 +2,7 @@
 
 use super::super::act::Facts;
 use super::super::context::Context;
-use super::super::delta;
+use super::super::delta::{self, Target};
 use super::super::seat;
 use super::super::spec::Verdict;
 use super::landing::{Pending, adr_candidate};
@@ -83,7 +83,8 @@ pub(super) fn plan(ctx: &Context, facts: &Facts<'_>, onto: Option<&str>) -> Resu
         Some(tip) => Some(ctx.repo.commit_info(tip)?.tree),
         None => None,
     };
-    let verdict = delta::verdict(ctx, state, &facts.policy, tree.as_ref(), &facts.texts)?;
+    let onto = Target::of_tree(tree.clone());
+    let verdict = delta::judge(ctx, state, &facts.policy, &onto, &facts.texts)?.verdict;
     Ok(Plan {
         target,
         target_ref,

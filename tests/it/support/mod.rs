@@ -6,6 +6,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod archive;
+pub(crate) mod changes;
 pub(crate) mod drive;
 pub(crate) mod hooks;
 pub(crate) mod session;

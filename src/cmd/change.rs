@@ -1,0 +1,247 @@
+//! `git loopx change`: arguments, and how verdicts, overlaps and differences read.
+
+use crate::cli::Exit;
+use crate::core::failure::{Blocker, Result};
+use crate::core::spec::Conflict;
+use crate::flow::Context;
+use crate::flow::change::{self, Judged, Overlap, RequirementDiff, Word};
+use crate::ui::{Ui, clean, diff, style};
+use serde_json::json;
+
+#[derive(Debug, clap::Subcommand)]
+pub enum ChangeCommand {
+    /// Say what archive would say of the delta; write nothing
+    Validate(ValidateArgs),
+    /// Show what the delta does to each requirement, and what archive would write
+    Diff,
+    /// List the pairs of open sessions that touch one requirement; exit 1 when a pair cannot be merged
+    Overlap,
+    /// Record the specs of the target branch as what the delta is written against
+    Refresh,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ValidateArgs {
+    /// Every active session, and the pairs of them that touch one requirement
+    #[arg(short, long)]
+    all: bool,
+    /// Refuse warnings, and sessions to wait for, too
+    #[arg(long)]
+    strict: bool,
+}
+
+pub fn run(command: ChangeCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    match command {
+        ChangeCommand::Validate(args) => validate(&args, ctx, ui),
+        ChangeCommand::Diff => show_diff(ctx, ui),
+        ChangeCommand::Overlap => overlap(ctx, ui),
+        ChangeCommand::Refresh => refresh(ctx, ui),
+    }
+}
+
+/// The exit code of the worst word: a conflict is for a person only where nothing else is wrong.
+fn exit(words: impl Iterator<Item = Word>) -> Exit {
+    let (mut refused, mut conflict) = (false, false);
+    for word in words {
+        refused |= word == Word::Refused;
+        conflict |= word == Word::Conflict;
+    }
+    match (refused, conflict) {
+        (true, _) => Exit::Blocked,
+        (false, true) => Exit::Conflict,
+        (false, false) => Exit::Done,
+    }
+}
+
+fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (judged, overlaps) = change::validate(ctx, args.all)?;
+    let held = |one: &Judged| {
+        one.verdict == Word::Clean
+            && args.strict
+            && !(one.warnings.is_empty() && one.waits_for.is_empty())
+    };
+    for one in &judged {
+        let target = one.target.as_deref().unwrap_or("no branch");
+        let said = match one.verdict {
+            Word::Clean if held(one) => ui.paint(style::WARN, "clean, but not strictly"),
+            Word::Clean => ui.paint(style::GOOD, "clean"),
+            Word::Refused => ui.paint(style::BAD, "refused"),
+            Word::Conflict => ui.paint(style::BAD, "conflict"),
+        };
+        ui.out(format!("{} on {}: {said}", one.session, clean(target)));
+        blocker_lines(ui, &one.blockers);
+        conflict_lines(ui, &one.conflicts);
+        for finding in &one.warnings {
+            let id = ui.paint(style::WARN, finding.id);
+            ui.out(format!(
+                "  {id}  {}:{}: {}\n      {}",
+                clean(&finding.file),
+                finding.line,
+                clean(&finding.message),
+                clean(&finding.fix)
+            ));
+        }
+        blocker_lines(ui, &one.waits_for);
+    }
+    if args.all && judged.is_empty() {
+        ui.status("no active session has a delta");
+    }
+    overlap_lines(ui, &overlaps);
+    let words = judged.iter().map(|one| {
+        if held(one) {
+            Word::Refused
+        } else {
+            one.verdict
+        }
+    });
+    let end = exit(words);
+    ui.json(
+        "change validate",
+        &json!({
+            "valid": end == Exit::Done,
+            "strict": args.strict,
+            "sessions": judged,
+            "overlaps": overlaps,
+        }),
+    );
+    Ok(end)
+}
+
+fn blocker_lines(ui: &mut Ui, blockers: &[Blocker]) {
+    super::blocker_lines(ui, blockers);
+}
+
+fn conflict_lines(ui: &mut Ui, conflicts: &[Conflict]) {
+    for conflict in conflicts {
+        let what = match (&conflict.requirement, &conflict.scenario) {
+            (Some(requirement), Some(scenario)) => {
+                format!("requirement `{requirement}`, scenario `{scenario}`")
+            }
+            (Some(requirement), None) => format!("requirement `{requirement}`"),
+            _ => format!("section `{}`", conflict.section),
+        };
+        let kind = ui.paint(style::BAD, conflict.kind.name());
+        let (domain, line) = (clean(&conflict.domain), conflict.line);
+        ui.out(format!("  {kind}  {domain}:{line}: {}", clean(&what)));
+    }
+}
+
+fn overlap_lines(ui: &mut Ui, overlaps: &[Overlap]) {
+    for pair in overlaps {
+        let said = match pair.verdict {
+            Word::Clean => ui.paint(style::GOOD, "merge cleanly, in either order"),
+            Word::Refused => ui.paint(style::BAD, "the second does not fit once the first is in"),
+            Word::Conflict => ui.paint(style::BAD, "conflict"),
+        };
+        let [first, second] = &pair.sessions;
+        ui.out(format!("{first} and {second}: {said}"));
+        for shared in &pair.shared {
+            let what = match &shared.requirement {
+                Some(name) => format!("requirement `{name}`"),
+                None => "its purpose".to_owned(),
+            };
+            ui.out(format!("  {}: {}", clean(&shared.domain), clean(&what)));
+        }
+        conflict_lines(ui, &pair.conflicts);
+        blocker_lines(ui, &pair.blockers);
+    }
+}
+
+fn overlap(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let overlaps = change::overlap(ctx)?;
+    if overlaps.is_empty() {
+        ui.status("no two open sessions touch one requirement");
+    }
+    overlap_lines(ui, &overlaps);
+    let clash = overlaps.iter().any(|pair| pair.verdict != Word::Clean);
+    ui.json(
+        "change overlap",
+        &json!({ "clean": !clash, "overlaps": overlaps }),
+    );
+    Ok(if clash { Exit::Blocked } else { Exit::Done })
+}
+
+fn show_diff(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (id, diffs) = change::diff(ctx)?;
+    let color = ui.color();
+    for one in &diffs {
+        one_diff(one, color, ui);
+    }
+    ui.json(
+        "change diff",
+        &json!({ "session": id, "requirements": diffs }),
+    );
+    Ok(Exit::Done)
+}
+
+fn one_diff(one: &RequirementDiff, color: bool, ui: &mut Ui) {
+    let name = match (&one.requirement, &one.renamed_to) {
+        (Some(name), Some(to)) => format!("{}: {name} -> {to}", one.domain),
+        (Some(name), None) => format!("{}: {name}", one.domain),
+        (None, _) => format!("{}: purpose", one.domain),
+    };
+    let mut text = |what: &str, old: &Option<String>, new: &Option<String>| {
+        let side = |text: &Option<String>| match text {
+            Some(text) => clean(text) + "\n",
+            None => String::new(),
+        };
+        let label = format!("{} ({what})", one.path);
+        ui.raw_text(&diff::unified(&label, &side(old), &side(new), color));
+    };
+    let moved = one.moved || !one.conflicts.is_empty();
+    text("base -> delta", &one.base, &one.delta);
+    if moved && one.conflicts.is_empty() {
+        text("target -> merged", &one.target, &one.merged);
+    }
+    for conflict in &one.conflicts {
+        let (ours, theirs) = (Some(conflict.ours.clone()), Some(conflict.theirs.clone()));
+        text("CONFLICT: target -> delta", &theirs, &ours);
+    }
+    let note = match (one.moved, one.conflicts.is_empty()) {
+        (_, false) => "conflict: archive will ask a person",
+        (true, true) => "the target changed it since the base; both changes merge",
+        (false, true) => "the target has not changed it",
+    };
+    ui.status(format!("# {}: {note}\n", clean(&name)));
+}
+
+fn refresh(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = change::refresh(ctx)?;
+    let color = ui.color();
+    for moved in &done.value.moved {
+        let name = moved.requirement.as_deref().unwrap_or("purpose");
+        let label = format!("{}: {name}", moved.domain);
+        let side = |text: &Option<String>| match text {
+            Some(text) => clean(text) + "\n",
+            None => String::new(),
+        };
+        let (old, new) = (side(&moved.old), side(&moved.new));
+        ui.raw_text(&diff::unified(&clean(&label), &old, &new, color));
+        if moved.replaced {
+            ui.warn(format!(
+                "the delta replaces `{}` as a whole: take the change above over, or archive undoes it",
+                clean(name)
+            ));
+        }
+    }
+    let n = done.value.moved.len();
+    let said = format!(
+        "{n} base{} recorded anew from {}",
+        if n == 1 { "" } else { "s" },
+        clean(&done.value.target)
+    );
+    let extra = json!({
+        "target": done.value.target,
+        "target_commit": done.value.commit,
+        "moved": done.value.moved,
+    });
+    super::report(
+        ui,
+        "change refresh",
+        &done,
+        &said,
+        Some("git loopx change validate"),
+        extra,
+    );
+    Ok(Exit::Done)
+}

@@ -1,0 +1,120 @@
+//! `change validate|diff|overlap|refresh`: the verdict of archive, without archiving.
+
+use crate::support::Sandbox;
+use crate::support::changes::{adding, signing_in};
+
+const KEY: &str = "The system SHALL ask for a key.";
+
+#[test]
+fn a_clean_delta_is_clean_and_unsaved_edits_count() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in(KEY));
+    let tip = s.git(&["rev-parse", "loopx"]).line();
+    let found = s.document(0, &["change", "validate", "--strict"]);
+    assert_eq!(found["valid"], true);
+    assert_eq!(found["sessions"][0]["verdict"], "clean");
+    assert_eq!(found["sessions"][0]["target"], "one");
+    s.edit(
+        "one",
+        "change/spec-delta.md",
+        &signing_in(KEY).replace("Known person", "Other person"),
+    );
+    let found = s.document(1, &["change", "validate"]);
+    let id = found["sessions"][0]["blockers"][0]["code"].clone();
+    assert_eq!(found["sessions"][0]["verdict"], "refused");
+    assert_eq!(s.git(&["rev-parse", "loopx"]).line(), tip, "it wrote");
+    // The gate says it with the same id.
+    let gate = s.error(1, &["approve", "--to", "build"]);
+    let codes: Vec<_> = gate["blockers"]
+        .as_array()
+        .expect("blockers")
+        .iter()
+        .map(|b| &b["code"])
+        .collect();
+    assert!(codes.contains(&&id), "{id} is not in {codes:?}");
+}
+
+#[test]
+fn a_conflict_is_shown_and_a_refresh_records_the_new_base() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in(KEY));
+    assert_eq!(s.error(5, &["change", "refresh"])["code"], "nothing_moved");
+    s.spec_says("ask for a password.", "ask for a secret.");
+    let found = s.document(3, &["change", "validate"]);
+    assert_eq!(found["sessions"][0]["verdict"], "conflict");
+    let conflict = &found["sessions"][0]["conflicts"][0];
+    assert_eq!(conflict["requirement"], "Signing in");
+    assert_eq!(conflict["kind"], "modify/modify");
+    let shown = s.loopx(&["change", "diff"]).ok();
+    for line in [
+        "-The system SHALL ask for a password.",
+        "+The system SHALL ask for a key.",
+        "-The system SHALL ask for a secret.",
+        "--- a/specs/demo/spec.md (CONFLICT: target -> delta)",
+    ] {
+        assert!(shown.contains(line), "no `{line}` in\n{shown}");
+    }
+    let done = s.document(0, &["change", "refresh"]);
+    assert_eq!(done["moved"][0]["requirement"], "Signing in");
+    assert_eq!(done["moved"][0]["replaced"], true);
+    s.document(0, &["change", "validate"]);
+    assert_eq!(s.error(5, &["change", "refresh"])["code"], "nothing_moved");
+    let trailers = s
+        .git(&["log", "-1", "--format=%(trailers:key=Loopx-Event)", "loopx"])
+        .line();
+    assert_eq!(trailers, "Loopx-Event: refresh");
+    s.loopx(&["fsck"]).ok();
+}
+
+#[test]
+fn a_diff_shows_both_changes_where_they_merge() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in(KEY));
+    s.spec_says(
+        "- **THEN** a session begins",
+        "- **THEN** a session begins\n- **AND** it is logged",
+    );
+    let found = s.document(0, &["change", "diff"]);
+    let one = &found["requirements"][0];
+    assert_eq!(one["moved"], true);
+    let merged = one["merged"].as_str().expect("a text");
+    assert!(
+        merged.contains(KEY) && merged.contains("it is logged"),
+        "{merged}"
+    );
+    let shown = s.loopx(&["change", "diff"]).ok();
+    assert!(shown.contains("(target -> merged)"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "colour in a pipe");
+}
+
+#[test]
+fn open_sessions_that_touch_one_requirement_are_paired() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in(KEY));
+    s.plan("two", &adding("Tokens"));
+    let found = s.document(0, &["change", "overlap"]);
+    assert_eq!(found["overlaps"], serde_json::json!([]));
+    s.plan("three", &signing_in("The system SHALL ask for a token."));
+    let found = s.document(1, &["change", "overlap"]);
+    let pair = &found["overlaps"][0];
+    assert_eq!(pair["sessions"], serde_json::json!(["one", "three"]));
+    assert_eq!(pair["shared"][0]["requirement"], "Signing in");
+    assert_eq!(pair["verdict"], "conflict");
+    let all = s.document(0, &["change", "validate", "--all"]);
+    assert_eq!(all["sessions"].as_array().map(Vec::len), Some(3));
+    assert_eq!(all["overlaps"].as_array().map(Vec::len), Some(1));
+    // One scenario more beside a new text: both stand.
+    s.plan(
+        "four",
+        "# Domain: demo\n\n## MODIFIED Requirements\n\n### Requirement: Signing in\n\n\
+         #### ADDED Scenario: Unknown person\n- **WHEN** an unknown person asks\n- **THEN** nothing begins\n",
+    );
+    let found = s.document(1, &["change", "overlap"]);
+    let clean: Vec<_> = found["overlaps"]
+        .as_array()
+        .expect("pairs")
+        .iter()
+        .map(|p| p["verdict"].clone())
+        .collect();
+    assert_eq!(clean, ["clean", "clean", "conflict"]);
+}
