@@ -152,7 +152,7 @@ pub enum Command {
         #[arg(long)]
         repair: bool,
     },
-    /// Read, merge and apply specs (plumbing: needs no session and no repository)
+    /// Read, list, check, merge and apply specs (most needs no session, some no repository)
     #[command(subcommand)]
     Spec(cmd::spec::SpecCommand),
     /// Take over the specs and changes of another tool
@@ -305,7 +305,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
-        Command::Spec(command) => cmd::spec::run(command, ui),
+        Command::Spec(command) => cmd::spec::run(command, open, ui),
         Command::Import(command) => cmd::import::run(command, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_deref(), ui),

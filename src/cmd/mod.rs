@@ -14,6 +14,7 @@ pub mod review;
 pub mod run;
 pub mod sessions;
 pub mod spec;
+pub mod specs;
 pub mod stages;
 pub mod status;
 pub mod verify;

@@ -1,11 +1,12 @@
 //! `git loopx spec`: the plumbing of the spec engine.
 
+use super::specs;
 use crate::cli::Exit;
 use crate::core::failure::{Failure, Result};
 use crate::core::spec::{
     Action, Conflict, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta, read_spec, utf8,
 };
-use crate::flow::spec as flow;
+use crate::flow::{Context, spec as flow};
 use crate::git::merge::FileMerge;
 use crate::ui::{Ui, diff};
 use serde::Serialize;
@@ -21,6 +22,14 @@ pub enum SpecCommand {
     Parse(ParseArgs),
     /// Check specs by themselves
     Validate(ValidateArgs),
+    /// List the specs of this repository
+    List,
+    /// Show a spec, or one requirement of it
+    Show(specs::ShowArgs),
+    /// Merge three versions into OURS (called by git: see install-driver)
+    MergeDriver(specs::DriverArgs),
+    /// Make git merge specs by requirement and scenario
+    InstallDriver(specs::InstallDriverArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -80,12 +89,16 @@ pub struct ValidateArgs {
     strict: bool,
 }
 
-pub fn run(command: SpecCommand, ui: &mut Ui) -> Result<Exit> {
+pub fn run(command: SpecCommand, open: impl Fn() -> Result<Context>, ui: &mut Ui) -> Result<Exit> {
     match command {
         SpecCommand::Apply(args) => apply(args, ui),
         SpecCommand::MergeFile(args) => merge_file(args, ui),
         SpecCommand::Parse(args) => parse(args, ui),
         SpecCommand::Validate(args) => validate(args, ui),
+        SpecCommand::List => specs::list(&open()?, ui),
+        SpecCommand::Show(args) => specs::show(args, &open()?, ui),
+        SpecCommand::MergeDriver(args) => specs::merge_driver(args, ui),
+        SpecCommand::InstallDriver(args) => specs::install_driver(args, &open()?, ui),
     }
 }
 

@@ -25,6 +25,9 @@ pub fn merge_file(base: &[u8], ours: &[u8], theirs: &[u8], labels: Labels<'_>) -
         input.content(bytes);
         input
     }
+    // Of all calls this one does not start libgit2 itself: without a repository it would always fail,
+    // and every merge of lines would look like a conflict. An empty buffer starts it.
+    drop(git2::Buf::new());
     let mut options = git2::MergeFileOptions::new();
     options
         .style_diff3(true)

@@ -1,0 +1,190 @@
+//! `git loopx spec list|show|merge-driver|install-driver`: the specs of a repository.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::{Context, driver, specs};
+use crate::ui::{Ui, clean, style};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// The domain: the folder of the spec below the folder of specs
+    #[arg(value_name = "DOMAIN")]
+    domain: String,
+    /// One requirement, by name
+    #[arg(value_name = "REQUIREMENT")]
+    requirement: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct DriverArgs {
+    /// The ancestor (%O)
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    /// Our version, replaced by the merge (%A)
+    #[arg(value_name = "OURS")]
+    ours: PathBuf,
+    /// The other version (%B)
+    #[arg(value_name = "THEIRS")]
+    theirs: PathBuf,
+    /// The path in the repository, for messages (%P)
+    #[arg(value_name = "PATH")]
+    path: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct InstallDriverArgs {
+    /// Show what would be written
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Take the attribute and the configuration away
+    #[arg(long)]
+    uninstall: bool,
+}
+
+pub fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let all = specs::list(ctx)?;
+    if all.is_empty() {
+        ui.status("no spec yet");
+        ui.hint("git loopx start \"WHAT TO CHANGE\"   (archive writes the first one)");
+    }
+    let width = all.iter().map(|one| one.domain.len()).max().unwrap_or(0);
+    let mut documents = Vec::new();
+    for one in &all {
+        let (requirements, scenarios, purpose) = match &one.spec {
+            Ok(spec) => (
+                spec.requirements.len(),
+                spec.requirements.iter().map(|r| r.scenarios.len()).sum(),
+                spec.purpose.as_ref().map_or("", |p| p.text.as_str()),
+            ),
+            Err(_) => (0, 0, ""),
+        };
+        let errors = one.errors();
+        let name = ui.paint(style::NAME, &format!("{:width$}", clean(&one.domain)));
+        let wrong = match errors {
+            0 => String::new(),
+            1 => ui.paint(style::BAD, "  1 error"),
+            n => ui.paint(style::BAD, &format!("  {n} errors")),
+        };
+        let said = clean(purpose.lines().next().unwrap_or_default());
+        ui.out(format!(
+            "{name}  {requirements:3} requirements  {scenarios:3} scenarios{wrong}  {said}"
+        ));
+        documents.push(json!({
+            "domain": one.domain,
+            "path": one.path,
+            "purpose": purpose,
+            "requirements": requirements,
+            "scenarios": scenarios,
+            "errors": errors,
+        }));
+    }
+    ui.json("spec list", &json!({ "specs": documents }));
+    Ok(Exit::Done)
+}
+
+pub fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let ShowArgs {
+        domain,
+        requirement,
+    } = args;
+    let (one, text) = specs::show(ctx, &domain, requirement.as_deref())?;
+    if !ui.is_json() {
+        ui.raw(text.as_bytes());
+        if !text.ends_with('\n') {
+            ui.raw(b"\n");
+        }
+    }
+    let model = match (&one.spec, &requirement) {
+        (Ok(spec), Some(name)) => json!(spec.requirement(name)),
+        (Ok(spec), None) => json!(spec),
+        (Err(_), _) => Value::Null,
+    };
+    ui.json(
+        "spec show",
+        &json!({ "domain": one.domain, "path": one.path, "text": text, "model": model }),
+    );
+    Ok(Exit::Done)
+}
+
+/// What git takes as "stop", not as "conflict".
+const STOP: u8 = 129;
+
+pub fn merge_driver(args: DriverArgs, ui: &mut Ui) -> Result<Exit> {
+    let DriverArgs {
+        base,
+        ours,
+        theirs,
+        path,
+    } = args;
+    let driven = match driver::merge(&base, &ours, &theirs) {
+        Ok(driven) => driven,
+        Err(failure) => {
+            ui.failure(&failure);
+            return Ok(Exit::Code(STOP));
+        }
+    };
+    if driven.by_lines {
+        ui.warn(format!("{}: not UTF-8, merged line by line", clean(&path)));
+    }
+    if !ui.is_json() {
+        for conflict in &driven.conflicts {
+            let name = conflict.requirement.as_ref().unwrap_or(&conflict.section);
+            ui.warn(format!(
+                "{}: {} on `{}`",
+                clean(&path),
+                conflict.kind.name(),
+                clean(name)
+            ));
+        }
+    }
+    ui.json(
+        "spec merge-driver",
+        &json!({ "path": path, "merge": driven }),
+    );
+    Ok(if driven.clean {
+        Exit::Done
+    } else {
+        Exit::Blocked
+    })
+}
+
+pub fn install_driver(args: InstallDriverArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let InstallDriverArgs { dry_run, uninstall } = args;
+    let wiring = driver::wire(ctx, uninstall, dry_run)?;
+    let sign = if uninstall { "-" } else { "+" };
+    if dry_run {
+        if wiring.attributes_change {
+            ui.out(format!(
+                "{}: {sign}{}",
+                wiring.attributes.display(),
+                wiring.line
+            ));
+        }
+        if wiring.config_change {
+            for (key, value) in &wiring.config {
+                ui.out(format!("git config: {sign}{key} = {value}"));
+            }
+        }
+    }
+    let changed = wiring.attributes_change || wiring.config_change;
+    let said = match (dry_run, uninstall, changed) {
+        (_, _, false) => "the merge driver is installed already",
+        (true, ..) => "nothing was written",
+        (false, true, _) => "git merges specs line by line from now on",
+        (false, false, _) => "git merges specs by requirement from now on",
+    };
+    ui.status(said);
+    if wiring.attributes_change && !dry_run {
+        ui.hint(format!(
+            "git add {0} && git commit {0}",
+            wiring.attributes.display()
+        ));
+    }
+    ui.json(
+        "spec install-driver",
+        &json!({ "dry_run": dry_run, "uninstall": uninstall, "changed": changed, "wiring": wiring }),
+    );
+    Ok(Exit::Done)
+}

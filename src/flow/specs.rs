@@ -1,0 +1,115 @@
+//! The specs of this repository: which there are, and what they say.
+//!
+//! Reads the worktree, because that is what people edit; a bare repository's HEAD otherwise.
+
+use super::context::Context;
+use super::spec as files;
+use crate::core::failure::{Failure, Result};
+use crate::core::policy::Policy;
+use crate::core::spec::{Finding, Severity, Spec, block_of, read_spec};
+
+/// One spec file, read.
+#[derive(Debug)]
+pub struct Listed {
+    pub domain: String,
+    pub path: String,
+    pub text: String,
+    /// What is wrong with the file where it is no spec at all.
+    pub spec: Result<Spec, Finding>,
+}
+
+impl Listed {
+    pub fn errors(&self) -> usize {
+        match &self.spec {
+            Ok(spec) => {
+                let is_error = |finding: &&Finding| finding.severity == Severity::Error;
+                spec.findings.iter().filter(is_error).count()
+            }
+            Err(_) => 1,
+        }
+    }
+}
+
+/// The policy of HEAD: it says where the specs are.
+pub fn policy(ctx: &Context) -> Result<Policy> {
+    match ctx.repo.head()?.commit {
+        Some(commit) => {
+            let label = format!("{} at HEAD", crate::core::policy::FILE);
+            ctx.policy_at(&ctx.repo.commit_info(&commit)?.tree, &label)
+        }
+        None => Ok(Policy::default()),
+    }
+}
+
+/// Every spec, by domain.
+pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+    let folder = policy(ctx)?.paths.specs;
+    let mut found = Vec::new();
+    if let Some(top) = ctx.repo.work_dir() {
+        let dir = top.join(&folder);
+        if dir.is_dir() {
+            for domain in files::walk(&dir)?.0 {
+                let path = format!("{folder}/{domain}/spec.md");
+                found.push(listed(domain, &files::read(&top.join(&path))?, path));
+            }
+        }
+    } else if let Some(commit) = ctx.repo.head()?.commit {
+        let tree = ctx.repo.commit_info(&commit)?.tree;
+        if let Some(entry) = ctx.repo.entry_at(&tree, &folder)? {
+            for (path, blob) in ctx.repo.walk_blobs(&entry.id)? {
+                if let Some(domain) = path.strip_suffix("/spec.md") {
+                    let bytes = ctx.repo.read_blob(&blob)?;
+                    let path = format!("{folder}/{path}");
+                    found.push(listed(domain.to_owned(), &bytes, path));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn listed(domain: String, bytes: &[u8], path: String) -> Listed {
+    Listed {
+        spec: read_spec(bytes, &path),
+        text: String::from_utf8_lossy(bytes).into_owned(),
+        domain,
+        path,
+    }
+}
+
+/// One spec, or one requirement of it, as written.
+pub fn show(ctx: &Context, domain: &str, requirement: Option<&str>) -> Result<(Listed, String)> {
+    let mut all = list(ctx)?;
+    let wanted = domain.trim_matches('/');
+    let Some(at) = all.iter().position(|one| one.domain == wanted) else {
+        let near = crate::core::nearest(wanted, all.iter().map(|one| one.domain.as_str()));
+        let failure =
+            Failure::not_found("spec_unknown", format!("no spec has the domain `{wanted}`"));
+        return Err(match near {
+            Some(near) => failure.help(format!("git loopx spec show {near}")),
+            None => failure.help("git loopx spec list"),
+        });
+    };
+    let one = all.swap_remove(at);
+    let Some(name) = requirement else {
+        let text = one.text.clone();
+        return Ok((one, text));
+    };
+    match block_of(&one.text, name) {
+        Some(block) if !name.is_empty() => Ok((one, block)),
+        _ => {
+            let names: Vec<&str> = match &one.spec {
+                Ok(spec) => spec.requirements.iter().map(|r| r.name.as_str()).collect(),
+                Err(_) => Vec::new(),
+            };
+            let failure = Failure::not_found(
+                "requirement_unknown",
+                format!("{}: no requirement is named `{name}`", one.path),
+            );
+            Err(match crate::core::nearest(name, names.iter().copied()) {
+                Some(near) => failure.help(format!("git loopx spec show {wanted} '{near}'")),
+                None => failure.help(format!("git loopx spec show {wanted}")),
+            })
+        }
+    }
+}
