@@ -26,7 +26,7 @@ const LOCK: &str = ".git/refs/heads/loopx.lock";
 fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
     let s = started();
     let mut moments = Moments(0x2545_f491_4f6c_dd1d);
-    for round in 0..count(60, 500) {
+    for round in 0..count(200, 500) {
         let before = tip(&s);
         let known = operations(&s, ID).len();
         let text = READY.replace("An idle", &format!("In round {round} an idle"));
