@@ -183,7 +183,8 @@ pub(crate) mod tests {
     use crate::core::id::{OpId, Person, SessionId};
     use crate::core::op::{Event, FORMAT, Operation, Profile};
     use crate::core::policy::Policy;
-    use crate::core::session::{State, begin};
+    use crate::core::replay::begin;
+    use crate::core::session::State;
     use crate::core::stage::Stage;
 
     /// A session that was just started, on the branch of its own name.

@@ -8,7 +8,8 @@ use super::op::{
     CodeVerdict, Delegation, DelegationStatus, Event, Evidence, FORMAT, Lane, LaneStatus,
     Operation, PlanLane, PlanVerdict, Profile, Smell, Target, Verdict, Write,
 };
-use super::session::{State, begin, fold, last_undoable};
+use super::replay::{begin, fold, last_undoable};
+use super::session::State;
 use super::stage::{Stage, Transition};
 use super::{markdown, pack, policy, review};
 use proptest::collection::vec;

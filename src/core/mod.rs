@@ -18,6 +18,7 @@ pub mod openspec;
 pub mod pack;
 pub mod policy;
 pub mod range_policy;
+pub mod replay;
 pub mod review;
 pub mod session;
 pub mod spec;

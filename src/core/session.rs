@@ -1,6 +1,6 @@
 //! A session's state: facts only, folded from its operations.
 //!
-//! [`fold`] is total and deterministic: the same set of operations gives the same state on every
+//! [`super::replay::fold`] is total and deterministic: the same set of operations gives the same state on every
 //! machine, whatever the order in which they arrived. An operation that does not fit is kept and listed
 //! as a conflict. Conclusions (readiness, blockers, next command) are computed in `gate`, never stored.
 
@@ -13,7 +13,7 @@ use super::op::{
 };
 use super::stage::{ApprovalKey, Stage, Transition};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Iterations of a plan before somebody raises the cap.
 pub const MAX_PLAN_ITERATIONS: u32 = 5;
@@ -569,7 +569,7 @@ impl State {
     }
 }
 
-fn signed(op: &Operation) -> Signed {
+pub(super) fn signed(op: &Operation) -> Signed {
     Signed {
         by: op.by.clone(),
         at: op.at.clone(),
@@ -584,110 +584,4 @@ fn recorded<T>(op: &Operation, value: T) -> Recorded<T> {
         reason: op.reason.clone(),
         value,
     }
-}
-
-/// The state that the first operation of a session makes.
-pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
-    let Event::Started {
-        uid,
-        title,
-        profile,
-        branch,
-        base,
-    } = &op.event
-    else {
-        return Err(Failure::internal(
-            "operations_incomplete",
-            format!(
-                "session {id}: the first operation is `{}`, expected `start`",
-                op.event.word()
-            ),
-        )
-        .help("git loopx fsck --repair"));
-    };
-    let artifacts = op
-        .writes
-        .iter()
-        .filter_map(|(artifact, write)| Some((*artifact, write.to.clone()?)))
-        .collect();
-    Ok(State {
-        format: FORMAT,
-        id: id.clone(),
-        uid: uid.clone(),
-        title: title.clone(),
-        ops: None,
-        seq: op.seq,
-        last: op.op.clone(),
-        started: signed(op),
-        touched: signed(op),
-        stage: Stage::Clarify,
-        ending: None,
-        profile: *profile,
-        branch: branch.clone(),
-        base: base.clone(),
-        artifacts,
-        approvals: BTreeMap::new(),
-        last_transition: None,
-        scope: Vec::new(),
-        clarify: ClarifyFacts::default(),
-        plan: PlanFacts::default(),
-        build: BuildFacts::default(),
-        verdict: None,
-        evidence: Vec::new(),
-        bases: Vec::new(),
-        conflicts: Vec::new(),
-    })
-}
-
-/// Replays operations in (seq, op) order. Undone ones are left out, unless their undo was undone too.
-pub fn fold(id: &SessionId, ops: &[Operation]) -> Result<State> {
-    let mut ops: Vec<&Operation> = ops.iter().collect();
-    ops.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
-    ops.dedup_by(|a, b| a.op == b.op);
-    let undone = undone(&ops);
-    let first = ops.first().ok_or_else(|| {
-        Failure::internal(
-            "operations_missing",
-            format!("session {id} has no operation"),
-        )
-        .help("git loopx fsck --repair")
-    })?;
-    let mut state = begin(id, first)?;
-    for op in &ops[1..] {
-        if undone.contains(&op.op) {
-            continue;
-        }
-        state.apply(op);
-    }
-    // What was undone still happened last.
-    if let Some(last) = ops.last() {
-        state.seq = last.seq;
-        state.last = last.op.clone();
-        state.touched = signed(last);
-    }
-    Ok(state)
-}
-
-/// The operations that no longer count. Walked from the newest: an undo that was itself undone is void.
-fn undone(ops: &[&Operation]) -> BTreeSet<OpId> {
-    let mut void = BTreeSet::new();
-    for op in ops.iter().rev() {
-        if let Event::Undone { undone } = &op.event
-            && !void.contains(&op.op)
-        {
-            void.insert(undone.clone());
-        }
-    }
-    void
-}
-
-/// The operation that `undo` would take back: the newest that still counts and is no undo.
-pub fn last_undoable(ops: &[Operation]) -> Option<&Operation> {
-    let mut sorted: Vec<&Operation> = ops.iter().collect();
-    sorted.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
-    let void = undone(&sorted);
-    sorted
-        .into_iter()
-        .rev()
-        .find(|op| !void.contains(&op.op) && !matches!(op.event, Event::Undone { .. }))
 }

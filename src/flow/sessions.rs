@@ -7,7 +7,8 @@ use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, FORMAT, Operation, Profile};
-use crate::core::session::{Ending, State, begin};
+use crate::core::replay::begin;
+use crate::core::session::{Ending, State};
 use crate::store::{self, Decision};
 use std::collections::BTreeMap;
 

@@ -6,7 +6,8 @@ use super::workcopy::WorkCopy;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, FORMAT, Operation};
-use crate::core::session::{Ending, State, fold, last_undoable};
+use crate::core::replay::{fold, last_undoable};
+use crate::core::session::{Ending, State};
 use crate::store::{self, Decision};
 use std::collections::BTreeMap;
 

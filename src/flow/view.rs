@@ -7,10 +7,11 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::gate::{self, AuditItem, Claim, GateView};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, Operation, Profile};
+use crate::core::op::{Operation, Profile};
 use crate::core::pack::{Graph, NodeStatus};
+use crate::core::replay::{fold, undone};
 use crate::core::review::Judgement;
-use crate::core::session::{Ending, Recorded, State, fold};
+use crate::core::session::{Ending, Recorded, State};
 use crate::core::stage::{ApprovalKey, Stage};
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
@@ -254,14 +255,7 @@ pub fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
     let operations = snapshot.operations(&session)?;
-    let mut undone = std::collections::BTreeSet::new();
-    for op in operations.iter().rev() {
-        if let Event::Undone { undone: target } = &op.event
-            && !undone.contains(&op.op)
-        {
-            undone.insert(target.clone());
-        }
-    }
+    let undone = undone(&operations);
     let logged = operations
         .into_iter()
         .map(|operation| Logged {

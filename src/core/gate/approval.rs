@@ -8,55 +8,32 @@ use super::super::stage::Transition;
 use super::{View, blockers};
 use std::collections::BTreeMap;
 
+/// Every artifact that a gate judges, in the order in which the stages add them.
+const JUDGED: [Artifact; 13] = [
+    Artifact::Intent,
+    Artifact::Spec,
+    Artifact::Plan,
+    Artifact::Architecture,
+    Artifact::DevelopmentPlan,
+    Artifact::TestPlan,
+    Artifact::Proposal,
+    Artifact::SpecDelta,
+    Artifact::Design,
+    Artifact::Tasks,
+    Artifact::Slices,
+    Artifact::ExecutionRecord,
+    Artifact::ReviewReport,
+];
+
 /// The artifacts that the gate of a transition judges, and that its approval therefore covers.
 pub fn covered(transition: Transition) -> &'static [Artifact] {
-    use Artifact as A;
     match transition {
-        Transition::ClarifyToPlan => &[A::Intent, A::Spec],
-        Transition::PlanToBuild => &[
-            A::Intent,
-            A::Spec,
-            A::Plan,
-            A::Architecture,
-            A::DevelopmentPlan,
-            A::TestPlan,
-            A::Proposal,
-            A::SpecDelta,
-            A::Design,
-            A::Tasks,
-            A::Slices,
-        ],
-        Transition::BuildToReview => &[
-            A::Intent,
-            A::Spec,
-            A::Plan,
-            A::Architecture,
-            A::DevelopmentPlan,
-            A::TestPlan,
-            A::Proposal,
-            A::SpecDelta,
-            A::Design,
-            A::Tasks,
-            A::Slices,
-            A::ExecutionRecord,
-        ],
-        Transition::ReviewToDone => &[
-            A::Intent,
-            A::Spec,
-            A::Plan,
-            A::Architecture,
-            A::DevelopmentPlan,
-            A::TestPlan,
-            A::Proposal,
-            A::SpecDelta,
-            A::Design,
-            A::Tasks,
-            A::Slices,
-            A::ExecutionRecord,
-            A::ReviewReport,
-        ],
+        Transition::ClarifyToPlan => &JUDGED[..2],
+        Transition::PlanToBuild => &JUDGED[..11],
+        Transition::BuildToReview => &JUDGED[..12],
+        Transition::ReviewToDone => &JUDGED,
         Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
-            &[A::ReviewReport]
+            &JUDGED[12..]
         }
     }
 }

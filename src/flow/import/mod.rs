@@ -16,7 +16,7 @@ use crate::core::openspec::{
     Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
 };
 use crate::core::policy::Policy;
-use crate::core::session::fold;
+use crate::core::replay::fold;
 use crate::core::spec::{Finding, Severity, read_spec};
 use crate::git::merge::FileMerge;
 use crate::git::{Head, Identity};
