@@ -29,10 +29,10 @@ fn pages() -> Result<Vec<(String, Vec<u8>)>> {
         .filter(|c| !c.is_hide_set() && c.get_name() != "help")
     {
         let name = format!("git-loopx-{}", command.get_name());
-        // clap keeps the name as 'static; each page is made once.
         let page = command
             .clone()
-            .bin_name(format!("git loopx {}", command.get_name()));
+            .bin_name(format!("git loopx {}", command.get_name()))
+            .display_name(&name);
         pages.push((format!("{name}.1"), render(page, &name)?));
     }
     Ok(pages)
@@ -68,9 +68,13 @@ pub fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "git-loopx", &mut script);
     if shell == clap_complete::Shell::Bash {
+        // clap_complete 4.6 names the parts of a program whose shown name has a blank in two ways.
+        script = String::from_utf8_lossy(&script)
+            .replace("git__subcmd__loopx", "git__loopx")
+            .into_bytes();
         script.extend_from_slice(
             b"\n_git_loopx() {\n    COMP_WORDS=(git-loopx \"${COMP_WORDS[@]:2}\")\n    COMP_CWORD=$((COMP_CWORD - 1))\n    \
-              _git-loopx git-loopx \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n}\n",
+              _git__loopx git-loopx \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n}\n",
         );
     }
     ui.json(

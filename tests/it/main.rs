@@ -15,6 +15,7 @@ mod hooks_status;
 mod import;
 mod kill;
 mod layers;
+mod manual;
 mod race;
 mod readme;
 mod scenario_build;
