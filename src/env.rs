@@ -14,7 +14,7 @@ pub const LOOPX_HOOK_PROBE: &str = "LOOPX_HOOK_PROBE";
 pub const LOOPX_CHAINED: &str = "LOOPX_CHAINED";
 /// git's: how many settings the environment holds.
 pub const GIT_CONFIG_COUNT: &str = "GIT_CONFIG_COUNT";
-/// Not empty: no colour (https://no-color.org).
+/// Not empty: no colour (<https://no-color.org>).
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// The value of a variable, if it is set and not empty.

@@ -34,10 +34,10 @@ pub enum SpecCommand {
 
 #[derive(clap::Args, Debug)]
 pub struct ApplyArgs {
-    /// A spec-delta.md, or a folder with specs/<domain>/spec.md in it
+    /// A spec-delta.md, or a folder with specs/DOMAIN/spec.md in it
     #[arg(value_name = "DELTA")]
     delta: PathBuf,
-    /// The folder of <domain>/spec.md that changes
+    /// The folder of DOMAIN/spec.md that changes
     #[arg(long, value_name = "DIR")]
     specs: PathBuf,
     /// The specs that the delta was written against; else those of --specs
@@ -81,7 +81,7 @@ pub struct ParseArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct ValidateArgs {
-    /// Spec files, or folders of <domain>/spec.md
+    /// Spec files, or folders of DOMAIN/spec.md
     #[arg(value_name = "FILE|DIR", required = true)]
     paths: Vec<PathBuf>,
     /// Refuse warnings too
