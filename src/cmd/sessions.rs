@@ -199,6 +199,19 @@ pub fn undo(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         done.at,
         done.state.stage
     ));
+    let back: Vec<_> = done
+        .artifacts
+        .iter()
+        .filter(|a| a.path() != "change/artifact-graph.json")
+        .collect();
+    if let Some(first) = back.first() {
+        let names: Vec<&str> = back.iter().map(|a| a.path()).collect();
+        ui.status(format!(
+            "their text went back too: {}; as it was: git loopx cat {first} --at {}",
+            names.join(", "),
+            done.seq
+        ));
+    }
     ui.hint("git loopx status");
     ui.json(
         "undo",
@@ -206,7 +219,7 @@ pub fn undo(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             "session": done.id,
             "commit": done.commit,
             "stage": done.state.stage,
-            "undone": { "event": done.event, "by": done.by, "at": done.at },
+            "undone": { "event": done.event, "by": done.by, "at": done.at, "seq": done.seq, "artifacts": done.artifacts },
         }),
     );
     Ok(Exit::Done)

@@ -21,7 +21,7 @@ pub struct ClarifyArgs {
     #[arg(long)]
     pub standard: bool,
     /// Allow this many more rounds (needs --reason)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub more: Option<u32>,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
@@ -55,7 +55,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "TEXT")]
     pub finding: Vec<String>,
     /// Allow this many more drafts (needs --reason)
-    #[arg(long, value_name = "N", conflicts_with_all = ["architect", "critic"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), conflicts_with_all = ["architect", "critic"])]
     pub more: Option<u32>,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
@@ -87,7 +87,7 @@ pub struct BuildArgs {
     #[arg(long, value_name = "SLICE", group = "record")]
     pub waive: Option<String>,
     /// Allow this many more iterations (needs --reason)
-    #[arg(long, value_name = "N", group = "record")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), group = "record")]
     pub more: Option<u32>,
     /// Why, or what was done, for the record
     #[arg(long, value_name = "TEXT")]

@@ -402,7 +402,9 @@ pub struct Verdict {
 impl Operation {
     /// Reads an operation file.
     pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
-        parse_json(bytes, path)
+        let op: Operation = parse_json(bytes, path)?;
+        check_seq(op.seq, path)?;
+        Ok(op)
     }
 
     /// The file's bytes: indented, one final newline.
@@ -417,6 +419,20 @@ impl Operation {
 }
 
 /// Parses one of our own files, naming the line where it is broken.
+/// The largest Lamport number that is believed: beyond it somebody jumps, and adding would overflow.
+const MAX_SEQ: u64 = 1 << 53;
+
+pub(super) fn check_seq(seq: u64, path: &str) -> Result<()> {
+    if seq <= MAX_SEQ {
+        return Ok(());
+    }
+    Err(Failure::internal(
+        "record_damaged",
+        format!("{path}: expected an operation number of at most {MAX_SEQ}, found {seq}"),
+    )
+    .help("git loopx fsck --repair"))
+}
+
 pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
         Failure::internal(

@@ -65,9 +65,16 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let mut ids = BTreeSet::new();
     for slice in &slices {
         let id = &slice.id;
-        if id.trim().is_empty() || !ids.insert(id.as_str()) {
+        // Ids stand in commands that people and agents type: nothing that a shell could read.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if id.is_empty() || id.len() > 63 || id.starts_with('-') || !id.chars().all(plain) {
             return Err(invalid(format!(
-                "{path}: the slice id `{id}` is empty or stands there twice"
+                "{path}: expected a slice id of letters, digits, `-`, `_`, `.`, found {id:?}"
+            )));
+        }
+        if !ids.insert(id.as_str()) {
+            return Err(invalid(format!(
+                "{path}: the slice id `{id}` stands there twice"
             )));
         }
         if slice.behaviour.trim().is_empty() {

@@ -188,6 +188,7 @@ impl State {
             )
             .help("update git loopx"));
         }
+        super::op::check_seq(state.seq, path)?;
         Ok(state)
     }
 

@@ -5,14 +5,15 @@ use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::stages::{code_tree, require};
 use crate::core::artifact::{Artifact, TemplateInput};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::gate;
 use crate::core::id::Person;
 use crate::core::op::{
     CodeVerdict, Dependence, Event, ReviewFinding, Role, Severity, Smell, Target, Verdict,
 };
-use crate::core::policy::Independence;
+use crate::core::policy::{Independence, Policy};
 use crate::core::review::Judgement;
+use crate::core::session::State;
 use crate::core::stage::{Stage, Transition};
 use crate::git::{CommitInfo, Repo};
 
@@ -93,6 +94,40 @@ fn files(repo: &Repo, facts: &Facts<'_>) -> Result<Vec<String>> {
         None => None,
     };
     repo.changed_paths(base.as_ref(), &code_tree(facts)?)
+}
+
+/// Code on the session's own branch that came after the reviewed tree. What archive writes, and what
+/// every stage may commit, does not count.
+pub fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<String>> {
+    let Some(verdict) = &state.verdict else {
+        return Ok(Vec::new());
+    };
+    let head = match &state.branch {
+        Some(branch) => ctx.repo.find_ref(&format!("refs/heads/{branch}"))?,
+        None => None,
+    };
+    let Some(head) = head else {
+        return Ok(Vec::new());
+    };
+    let tree = ctx.repo.commit_info(&head)?.tree;
+    let allowed = policy.results()?;
+    let mut changed = ctx.repo.changed_paths(Some(&verdict.value.tree), &tree)?;
+    changed.retain(|path| !allowed.matches(path));
+    Ok(changed)
+}
+
+/// The blocker for code that came after the review, with the way back to it.
+pub fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
+    let first = changed.first()?;
+    let more = match changed.len() {
+        1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    Some(Blocker::new(
+        "review_stale",
+        format!("changed since the review: {first}{more}"),
+        "git loopx undo  (back to review), then: git loopx review --verdict approve",
+    ))
 }
 
 /// Uncommitted work is not what the next person gets: refused unless asked for.

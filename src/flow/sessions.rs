@@ -73,6 +73,11 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
         }
         Binding::Unbound => None,
     };
+    // A session that pins a broken policy could go nowhere.
+    if let Some(base) = &base {
+        let label = format!("{} at {}", crate::core::policy::FILE, base.short());
+        ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?;
+    }
     let store = ctx.store()?;
     let lock = store.lock()?;
     super::archive::finish(ctx, &store, &lock, &identity)?.check(&id)?;

@@ -3,6 +3,7 @@
 use super::act::load_active;
 use super::context::{Context, unknown};
 use super::workcopy::WorkCopy;
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, FORMAT, Operation};
@@ -21,6 +22,9 @@ pub struct Undone {
     pub event: String,
     pub by: String,
     pub at: String,
+    /// The event's number, and the artifacts that went back with it.
+    pub seq: u64,
+    pub artifacts: Vec<Artifact>,
 }
 
 /// Restores the state before the last event of the session.
@@ -119,5 +123,7 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
         event: last.event.word().to_owned(),
         by: last.by.to_string(),
         at: last.at.clone(),
+        seq: last.seq,
+        artifacts: last.writes.keys().copied().collect(),
     })
 }

@@ -6,9 +6,10 @@
 use super::context::Context;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::CodeVerdict;
+use crate::core::op::{CodeVerdict, Event, Operation};
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
 use crate::core::range_policy::{self, Claim, Commit, Fault, Finding, Head, Range, Severity};
+use crate::core::replay::fold;
 use crate::core::session::State;
 use crate::core::trailers;
 use crate::git::{CommitInfo, Repo};
@@ -401,6 +402,18 @@ impl<'r> Sessions<'r> {
         Ok(None)
     }
 
+    /// What was taken back in a session by now: a state that rests on it lets nothing in any more.
+    fn undos(&self, id: &SessionId) -> Result<Vec<Operation>> {
+        for tip in &self.tips {
+            if let Some(session) = tip.find(id)? {
+                let mut operations = tip.operations(&session)?;
+                operations.retain(|op| matches!(op.event, Event::Undone { .. }));
+                return Ok(operations);
+            }
+        }
+        Ok(Vec::new())
+    }
+
     /// The session that a code branch is bound to. A binding is taken away when a session ends, so only
     /// the first tip counts: another one may be older.
     pub fn bound_to(&self, branch: &str) -> Result<Option<Rc<State>>> {
@@ -550,7 +563,18 @@ impl Reading<'_, '_> {
         if let Some(known) = self.states.get(&key) {
             return Ok(known.clone());
         }
-        let found = Snapshot::at(self.repo, key.1.clone(), "loopx").and_then(|at| at.find(id));
+        let found = Snapshot::at(self.repo, key.1.clone(), "loopx").and_then(|at| {
+            let Some(mut session) = at.find(id)? else {
+                return Ok(None);
+            };
+            if session.state.is_active() {
+                at.require_whole(&session)?;
+                let mut operations = at.operations(&session)?;
+                operations.extend(self.sessions.undos(id)?);
+                session.state = fold(id, &operations)?;
+            }
+            Ok(Some(session))
+        });
         let found = match found {
             Ok(Some(session)) if session.state.is_active() => Ok(Rc::new(session.state)),
             Ok(Some(_)) => Err(Fault::EndedAt(id.clone(), key.1.clone())),

@@ -1,7 +1,9 @@
 //! Reading: status, list, show, log, diff. Nothing here writes.
 
 use super::act::{Facts, Needs, gather};
+use super::archive;
 use super::context::Context;
+use super::review;
 use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Failure, Result};
@@ -75,7 +77,12 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
     let state = &facts.state;
     let gates = gate::gates(view);
     let blockers = match state.stage {
-        Stage::Done => gate::archive(view),
+        Stage::Done => {
+            let mut found = gate::archive(view);
+            let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
+            found.extend(review::unreviewed_blocker(&unreviewed));
+            found
+        }
         stage => gates
             .iter()
             .find(|g| g.transition.from() == stage && !g.transition.is_rollback())
@@ -98,7 +105,14 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
     // What is below was judged on what is saved; edits go first.
     let next_action = match conflicted {
         Some((artifact, _)) => format!("git loopx edit {artifact}"),
-        None if unsaved && state.is_active() => "git loopx save".to_owned(),
+        None if archive::has_conflicts(ctx, &state.id) => "git loopx archive --continue".to_owned(),
+        None if state.stage == Stage::Done && blockers.iter().any(|b| b.code == "review_stale") => {
+            "git loopx undo".to_owned()
+        }
+        None if unsaved && state.is_active() => match broken_edit(ctx, state, &working_copy)? {
+            Some(artifact) => format!("git loopx edit {artifact}"),
+            None => "git loopx save".to_owned(),
+        },
         None => gate::next_action(view),
     };
     let stale_artifacts = facts
@@ -153,6 +167,26 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
         working_copy,
         next_action,
     })
+}
+
+/// The first edit that `save` would refuse.
+fn broken_edit(
+    ctx: &Context,
+    state: &State,
+    files: &BTreeMap<Artifact, FileStatus>,
+) -> Result<Option<Artifact>> {
+    let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
+        return Ok(None);
+    };
+    for (artifact, status) in files {
+        if *status == FileStatus::Modified
+            && let Some(bytes) = super::files::read(&copy.path(*artifact)?, u64::MAX)?
+            && !gate::faults(*artifact, &String::from_utf8_lossy(&bytes)).is_empty()
+        {
+            return Ok(Some(*artifact));
+        }
+    }
+    Ok(None)
 }
 
 /// The facts of a session as it is stored, edits of the working copy left out.

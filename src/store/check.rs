@@ -52,6 +52,7 @@ pub fn check(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
             found.push(damage);
         }
     }
+    found.extend(archived(snapshot)?);
     found.extend(gone(repo, snapshot)?);
     // A session that is going to be restored is one that a branch may be bound to.
     let known: BTreeSet<String> = found.iter().map(|damage| damage.session.clone()).collect();
@@ -176,6 +177,13 @@ fn check_folder(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<(Str
         Ok(state) => state,
         Err(failure) => return Ok(Some((failure.message, Mend::Restore))),
     };
+    if let Some(failure) = replayed
+        .artifacts
+        .values()
+        .find_map(|blob| repo.read_blob(blob).err())
+    {
+        return Ok(Some((failure.message, Mend::Restore)));
+    }
     let stored = repo
         .blob_at(folder, layout::STATE)?
         .map(|bytes| State::parse(&bytes, layout::STATE));
@@ -209,17 +217,8 @@ fn check_folder(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<(Str
             .entry_at(folder, artifact.path())?
             .map(|entry| entry.id);
         if entry.as_ref() != Some(blob) {
-            return Ok(Some((
-                format!("{artifact} is not the blob that the operations name"),
-                if repo.read_blob(blob).is_ok() {
-                    Mend::Recompute
-                } else {
-                    Mend::Restore
-                },
-            )));
-        }
-        if let Err(failure) = repo.read_blob(blob) {
-            return Ok(Some((failure.message, Mend::Restore)));
+            let what = format!("{artifact} is not the blob that the operations name");
+            return Ok(Some((what, Mend::Recompute)));
         }
     }
     Ok(None)
@@ -253,28 +252,77 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             }
             continue;
         }
+        if damage.session.starts_with(&format!("{}/", layout::ARCHIVE)) {
+            if let Some(tree) = archived_before(repo, snapshot, &damage.session)? {
+                edits.set(damage.session.clone(), Entry::tree(tree));
+            }
+            continue;
+        }
         let id = SessionId::parse(&damage.session)?;
         let folder = repo
             .entry_at(snapshot.tree(), &layout::session(&id))?
             .map(|entry| entry.id);
         match (&damage.mend, folder) {
             (Mend::Recompute, Some(folder)) => {
-                let state = replay(repo, &id, &folder)?;
-                let mut inner = BTreeMap::new();
-                inner.insert(
-                    layout::STATE.to_owned(),
-                    Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
-                );
-                for (artifact, blob) in &state.artifacts {
-                    inner.insert(artifact.path().to_owned(), Some(Entry::blob(blob.clone())));
-                }
-                let tree = repo.edit_tree(Some(&folder), &inner)?;
-                edits.replace_session(&id, Some(tree));
+                // What cannot be computed after all is taken from history: one session never keeps the
+                // others from being mended.
+                let tree = match recompute(repo, &id, &folder) {
+                    Ok(tree) => Some(tree),
+                    Err(_) => history(repo, snapshot, &id)?.whole,
+                };
+                edits.replace_session(&id, tree);
             }
             _ => edits.replace_session(&id, history(repo, snapshot, &id)?.whole),
         }
     }
     Ok(edits)
+}
+
+/// A session's folder with the state that its operations give.
+fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
+    let state = replay(repo, id, folder)?;
+    let mut inner = BTreeMap::new();
+    inner.insert(
+        layout::STATE.to_owned(),
+        Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
+    );
+    for (artifact, blob) in &state.artifacts {
+        inner.insert(artifact.path().to_owned(), Some(Entry::blob(blob.clone())));
+    }
+    repo.edit_tree(Some(folder), &inner)
+}
+
+/// Archived sessions whose record or operations cannot be read.
+fn archived(snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
+    let mut found = Vec::new();
+    for (path, session) in snapshot.archived_folders()? {
+        if let Err(failure) = session.and_then(|session| snapshot.operations(&session)) {
+            found.push(damage(&path, failure.message, Mend::Restore));
+        }
+    }
+    Ok(found)
+}
+
+/// The newest readable folder of an archived session, from history.
+fn archived_before(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<Option<Oid>> {
+    let mut bad = None;
+    for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
+        let at = Snapshot::at(repo, commit, path)?;
+        let Some(entry) = repo.entry_at(at.tree(), path)? else {
+            continue;
+        };
+        if bad.as_ref() == Some(&entry.id) {
+            continue;
+        }
+        let session = at
+            .folder_at(path)?
+            .map(|s| s.and_then(|s| at.operations(&s)));
+        if matches!(session, Some(Ok(_))) {
+            return Ok(Some(entry.id));
+        }
+        bad = Some(entry.id);
+    }
+    Ok(None)
 }
 
 /// What history says of a damaged session.

@@ -5,6 +5,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
+use crate::core::replay::fold;
 use crate::core::session::State;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 
@@ -163,6 +164,24 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
+    /// The archived sessions by their paths.
+    pub(super) fn archived_folders(&self) -> Result<Vec<(String, Result<Session>)>> {
+        let mut found = Vec::new();
+        for month in self.months()? {
+            let folder = format!("{}/{month}", layout::ARCHIVE);
+            for (id, session) in self.folders(&folder)? {
+                found.push((format!("{folder}/{id}"), session));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The session in a folder of the branch, if something is there.
+    pub(super) fn folder_at(&self, path: &str) -> Result<Option<Result<Session>>> {
+        let entry = self.repo.entry_at(&self.tree, path)?;
+        Ok(entry.map(|entry| self.load_folder(path.to_owned(), &entry)))
+    }
+
     fn folders(&self, path: &str) -> Result<Vec<(SessionId, Result<Session>)>> {
         let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
             return Ok(Vec::new());
@@ -209,6 +228,26 @@ impl<'r> Snapshot<'r> {
             return Ok(None);
         };
         Ok(SessionId::parse(String::from_utf8_lossy(&bytes).trim()).ok())
+    }
+
+    /// Refuses an active session whose stored state is not what its operations give: what lets code in
+    /// or closes a session for good does not take a state at its word.
+    pub fn require_whole(&self, session: &Session) -> Result<()> {
+        let mut replayed = fold(&session.state.id, &self.operations(session)?)?;
+        replayed.ops = session.state.ops.clone();
+        if replayed == session.state {
+            return Ok(());
+        }
+        Err(Failure::internal(
+            "record_damaged",
+            format!(
+                "commit {}: {}/{} differs from what its operations give",
+                self.commit.short(),
+                session.path,
+                layout::STATE
+            ),
+        )
+        .help("git loopx fsck --repair"))
     }
 
     /// Every operation of a session, in file order, which is theirs.

@@ -12,6 +12,7 @@ mod golden;
 mod hooks_install;
 mod hooks_policy;
 mod hooks_status;
+mod hostile;
 mod import;
 mod kill;
 mod layers;

@@ -74,7 +74,13 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
                 "plan_package_partial"
             },
             format!("{there} of {} plan documents are there", documents.len()),
-            "git loopx checkout",
+            format!(
+                "git loopx edit {}",
+                documents
+                    .iter()
+                    .find(|a| view.text(**a).is_none())
+                    .map_or("plan.md", |a| a.path())
+            ),
         ));
     }
     found.extend(plan_fields(view));
@@ -85,7 +91,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
             found.push(Blocker::new(
                 format!("missing_plan_artifact_{key}"),
                 format!("{} is not there", artifact.path()),
-                format!("git loopx put {} FILE", artifact.path()),
+                format!("git loopx edit {}", artifact.path()),
             ));
             continue;
         };
@@ -198,7 +204,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
             found.push(Blocker::new(
                 format!("missing_change_artifact_{}", artifact.key()),
                 format!("{} is not there", artifact.path()),
-                format!("git loopx put {} FILE", artifact.path()),
+                format!("git loopx edit {}", artifact.path()),
             ));
         } else {
             let empty = view.empty_sections(artifact);

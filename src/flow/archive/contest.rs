@@ -48,6 +48,11 @@ fn conflict_path(id: &SessionId, domain: &str) -> String {
     format!("{FOLDER}/{id}/conflicts/{domain}/spec.md")
 }
 
+/// Whether conflicts of a session wait here for a person.
+pub fn has_conflicts(ctx: &Context, id: &SessionId) -> bool {
+    contest_file(ctx, id).exists()
+}
+
 pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Contest>> {
     let path = contest_file(ctx, id);
     match files::read(&path, u64::MAX)? {

@@ -9,6 +9,7 @@ mod contest;
 mod landing;
 mod plan;
 
+pub use contest::has_conflicts;
 pub use landing::{Earlier, finish};
 
 use super::act::{Needs, gather, load_active};
@@ -99,6 +100,7 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
         });
     }
     let session = load_active(&snapshot, &id)?;
+    snapshot.require_whole(&session)?;
     let mut copy = WorkCopy::open(&ctx.repo, &id)?;
     if mode == Mode::Abort {
         return abort(ctx, &session, onto);

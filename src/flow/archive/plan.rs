@@ -3,6 +3,7 @@
 use super::super::act::Facts;
 use super::super::context::Context;
 use super::super::delta::{self, Target};
+use super::super::review;
 use super::super::seat;
 use super::super::spec::Verdict;
 use super::landing::{Pending, adr_candidate};
@@ -41,6 +42,19 @@ pub(super) fn plan(ctx: &Context, facts: &Facts<'_>, onto: Option<&str>) -> Resu
             format!("session {} cannot be archived: {}", state.id, first.message),
         )
         .blockers(blockers)
+        .help(help));
+    }
+    let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
+    if let Some(blocker) = review::unreviewed_blocker(&unreviewed) {
+        let help = blocker.help.clone();
+        return Err(Failure::refused(
+            "archive_unreviewed",
+            format!(
+                "session {} cannot be archived: {}",
+                state.id, blocker.message
+            ),
+        )
+        .blockers(vec![blocker])
         .help(help));
     }
     let target = match onto {
@@ -104,6 +118,10 @@ impl Plan {
     pub(super) fn refusal(&self) -> Option<Failure> {
         let mut failure = self.verdict.refusal()?;
         if failure.kind == Kind::Conflict {
+            for blocker in &mut failure.blockers {
+                blocker.code = "requirement_conflict".into();
+                blocker.help = "git loopx archive  (writes the sides out)".into();
+            }
             failure.code = "archive_conflict".into();
             failure.message = format!(
                 "the delta and {} changed the same requirement; nothing was archived",
