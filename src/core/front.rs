@@ -42,7 +42,7 @@ pub struct FrontMatter {
 const BOM: &str = "\u{feff}";
 
 /// The YAML between the two `---` lines, its first line's number, and where the body begins.
-fn block(text: &str) -> Result<Option<(&str, usize)>, Fault> {
+pub(crate) fn block(text: &str) -> Result<Option<(&str, usize)>, Fault> {
     let bom = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut offset = bom;
     let mut start = None;

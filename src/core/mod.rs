@@ -3,6 +3,7 @@
 //! Nothing here may name git2, clap, files, processes, the environment or the clock: whoever calls
 //! brings the facts.
 
+pub mod adr;
 pub mod artifact;
 pub mod commit_policy;
 pub mod failure;
