@@ -23,7 +23,7 @@ pub fn of(ctx: &Context, branch_ref: &str) -> Result<Option<PathBuf>> {
 }
 
 fn git_in(worktree: &Path, args: &[&str]) -> Run {
-    // No hook of the user's may see a half-finished archive.
+    // No hook of the user's may see a half-finished commit.
     Run::git(["-c", "core.hooksPath=/dev/null", "--literal-pathspecs"])
         .args(args)
         .cwd(worktree)
@@ -51,12 +51,17 @@ fn patiently(worktree: &Path, args: &[&str]) -> Result<Captured> {
             TRIES / 20
         ),
     )
-    .help("wait for it, or remove its index.lock when no git runs; then: git loopx archive"))
+    .help("wait for it, or remove its index.lock when no git runs; then type the command again"))
 }
 
 /// Refuses when one of these paths has edits, staged or not, or when something stands in their way.
-/// `old` and `new` are the trees of the branch before and after.
-pub fn require_free(worktree: &Path, changes: &Changes, old: &Oid, new: &Oid) -> Result<()> {
+/// `old` and `new` are the trees of the branch before and after; `doing` is the command that moves it.
+pub fn require_free(
+    worktree: &Path,
+    doing: &str,
+    changes: &Changes,
+    (old, new): (&Oid, &Oid),
+) -> Result<()> {
     let mut args = vec!["status", "--porcelain", "-z", "--untracked-files=all", "--"];
     args.extend(changes.keys().map(String::as_str));
     let status = git_in(worktree, &args).capture()?.ok()?;
@@ -80,7 +85,7 @@ pub fn require_free(worktree: &Path, changes: &Changes, old: &Oid, new: &Oid) ->
     if !dirty.is_empty() {
         return Err(refusal(
             &dirty,
-            "has changes that are not committed; archive would have to overwrite them",
+            &format!("has changes that are not committed; {doing} would have to overwrite them"),
         ));
     }
     // git itself has the last word: it knows of more, such as edits that it was told to overlook.

@@ -88,7 +88,7 @@ pub(super) fn land(
             Some(tree) => tree.clone(),
             None => repo.empty_tree()?,
         };
-        seat::require_free(&worktree, &paths, &old, &tree)?;
+        seat::require_free(&worktree, "archive", &paths, (&old, &tree))?;
     }
     let message = commit_message(state, &store.snapshot()?.commit().clone());
     let parents: Vec<Oid> = plan.tip.iter().cloned().collect();
@@ -367,7 +367,7 @@ fn record(
 }
 
 /// A candidate for a decision record; `adr promote` gives it a number.
-pub(super) fn adr_candidate(state: &State, texts: &BTreeMap<Artifact, String>, at: &str) -> String {
+pub fn adr_candidate(state: &State, texts: &BTreeMap<Artifact, String>, at: &str) -> String {
     let section = |artifact: Artifact, title: &str| {
         texts
             .get(&artifact)

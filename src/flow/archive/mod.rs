@@ -10,7 +10,7 @@ mod landing;
 mod plan;
 
 pub use contest::has_conflicts;
-pub use landing::{Earlier, finish};
+pub use landing::{Earlier, adr_candidate, finish};
 
 use super::act::{Needs, gather, load_active};
 use super::context::Context;
