@@ -161,6 +161,9 @@ pub enum Command {
     /// Check, show and renew the session's delta against the specs
     #[command(subcommand)]
     Change(cmd::change::ChangeCommand),
+    /// Decision records: draft, promote, accept, supersede, check, renumber
+    #[command(subcommand)]
+    Adr(cmd::adr::AdrCommand),
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
@@ -306,6 +309,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, open, ui),
+        Command::Adr(command) => cmd::adr::run(command, &open()?, ui),
         Command::Import(command) => cmd::import::run(command, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_deref(), ui),

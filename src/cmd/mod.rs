@@ -1,5 +1,6 @@
 //! One file per group of commands: arguments in, text or JSON out. No rule lives here.
 
+pub mod adr;
 pub mod archive;
 pub mod artifacts;
 pub mod change;

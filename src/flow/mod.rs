@@ -4,6 +4,7 @@
 //! publish. A lost race starts again from reading, so that every gate is judged anew.
 
 pub mod act;
+pub mod adr;
 pub mod approve;
 pub mod archive;
 pub mod change;

@@ -1,5 +1,7 @@
 //! One test binary: every file of this folder is a module of it.
 
+mod adr;
+mod adr_session;
 mod archive;
 mod archive_corpus;
 mod archive_crash;

@@ -1,0 +1,403 @@
+//! `git loopx adr`: decision records.
+
+use crate::cli::Exit;
+use crate::core::adr::{Record, Status, overview};
+use crate::core::failure::{Failure, Result};
+use crate::core::spec::Severity;
+use crate::flow::Context;
+use crate::flow::adr::change::{self, FileChange, Renumber};
+use crate::flow::adr::{self, promote};
+use crate::ui::{Ui, clean, diff, style};
+use serde_json::json;
+
+#[derive(Debug, clap::Subcommand)]
+pub enum AdrCommand {
+    /// Write a draft, without a number, into the folder of the records (edits the worktree)
+    New {
+        /// The title, in any characters
+        title: String,
+        /// In Nygard's form (as adr-tools writes) instead of MADR's
+        #[arg(long)]
+        nygard: bool,
+        /// A record that this one is to supersede; it changes only at promotion (can be repeated)
+        #[arg(long, value_name = "N")]
+        supersedes: Vec<String>,
+    },
+    /// List the records and drafts
+    List {
+        /// Only those of this status
+        #[arg(long, value_name = "STATUS")]
+        status: Option<String>,
+    },
+    /// Print a record
+    Show {
+        /// A number, file, slug, or the beginning of an id
+        #[arg(value_name = "N|ID")]
+        record: String,
+    },
+    Promote(PromoteArgs),
+    /// Accept a record and pin its body (edits the worktree)
+    Accept {
+        /// The record
+        #[arg(value_name = "N")]
+        record: String,
+    },
+    /// Write on both sides that NEW superseded OLD (edits the worktree)
+    Supersede {
+        /// The record that no longer holds
+        #[arg(value_name = "OLD")]
+        old: String,
+        /// The record that takes its place
+        #[arg(value_name = "NEW")]
+        new: String,
+    },
+    /// Write a link on both sides, like `link 3 amends 1` (edits the worktree)
+    Link {
+        /// The record that says VERB
+        #[arg(value_name = "A")]
+        from: String,
+        /// amends, clarifies, extends, depends on, relates to, or words of your own
+        #[arg(value_name = "VERB")]
+        verb: String,
+        /// The record that says the reverse
+        #[arg(value_name = "B")]
+        to: String,
+        /// The words for the other side, where they are not known
+        #[arg(value_name = "REVERSE")]
+        reverse: Option<String>,
+    },
+    /// Check numbers, pins, links, status and sections
+    Check {
+        /// Compare numbers with this branch instead of all local ones (can be repeated)
+        #[arg(long, value_name = "BRANCH")]
+        with: Vec<String>,
+        /// Refuse warnings too
+        #[arg(long)]
+        strict: bool,
+    },
+    Renumber(RenumberArgs),
+    /// Print the records and their links as a Mermaid graph
+    Graph,
+    /// Print the index, a table of the records
+    Index {
+        /// Write it between its markers in README.md or index.md of the folder (edits the worktree)
+        #[arg(long)]
+        write: bool,
+    },
+}
+
+/// Give a candidate the next free number, in one commit on the target branch
+///
+/// The candidate is that of a done or archived session, or a draft's file. This is the only command of
+/// `adr` that makes a commit; the others edit files of the worktree.
+#[derive(Debug, clap::Args)]
+pub struct PromoteArgs {
+    /// A session or a draft (default: the session that is meant, else the only draft)
+    #[arg(value_name = "SESSION|FILE")]
+    what: Option<String>,
+    /// In Nygard's form instead of MADR's
+    #[arg(long)]
+    nygard: bool,
+    /// Accept it in the same commit
+    #[arg(long)]
+    accept: bool,
+    /// The branch to commit to (default: the session's target, or the current one)
+    #[arg(long, value_name = "BRANCH")]
+    onto: Option<String>,
+}
+
+/// Give a record another number and repair the links to it (edits the worktree)
+///
+/// Links are repaired in all records and in other Markdown below docs/.
+#[derive(Debug, clap::Args)]
+pub struct RenumberArgs {
+    /// The number it has
+    #[arg(required_unless_present = "fix", conflicts_with = "fix")]
+    from: Option<u32>,
+    /// The number it gets
+    #[arg(required_unless_present = "fix")]
+    to: Option<u32>,
+    /// Which one, where two have the number
+    #[arg(long, value_name = "FILE", conflicts_with = "fix")]
+    file: Option<String>,
+    /// Give new numbers to all but one of those that share one
+    #[arg(long)]
+    fix: bool,
+    /// Keep the numbers that this branch gave; ours move (can be repeated)
+    #[arg(long, value_name = "BRANCH", requires = "fix")]
+    with: Vec<String>,
+    /// Show what would change; write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    match command {
+        AdrCommand::New {
+            title,
+            nygard,
+            supersedes,
+        } => {
+            let draft = change::new(ctx, &title, nygard, &supersedes)?;
+            let next = format!("git loopx adr promote {}", draft.path);
+            ui.status(format!("wrote {}", clean(&draft.path)));
+            ui.hint(format!("edit it, then: {}", clean(&next)));
+            let record = Record::read(
+                draft.path.rsplit('/').next().unwrap_or_default(),
+                &draft.after,
+            );
+            ui.json(
+                "adr new",
+                &json!({"path": draft.path, "record": record, "next_action": next}),
+            );
+            Ok(Exit::Done)
+        }
+        AdrCommand::List { status } => list(status.as_deref(), ctx, ui),
+        AdrCommand::Show { record } => {
+            let folder = adr::load(ctx)?;
+            let record = folder.find(&record)?;
+            if !ui.is_json() {
+                ui.raw(record.text.as_bytes());
+            }
+            let path = format!("{}/{}", folder.path, record.file);
+            ui.json(
+                "adr show",
+                &json!({"path": path, "record": record, "text": record.text}),
+            );
+            Ok(Exit::Done)
+        }
+        AdrCommand::Promote(args) => promoted(args, ctx, ui),
+        AdrCommand::Accept { record } => {
+            let change = change::accept(ctx, &record)?;
+            edited("adr accept", "accepted", &[change], ui);
+            Ok(Exit::Done)
+        }
+        AdrCommand::Supersede { old, new } => {
+            let changes = change::supersede(ctx, &old, &new)?;
+            edited("adr supersede", "changed", &changes, ui);
+            Ok(Exit::Done)
+        }
+        AdrCommand::Link {
+            from,
+            verb,
+            to,
+            reverse,
+        } => {
+            let changes = change::link(ctx, &from, &verb, &to, reverse.as_deref())?;
+            edited("adr link", "changed", &changes, ui);
+            Ok(Exit::Done)
+        }
+        AdrCommand::Check { with, strict } => check(&with, strict, ctx, ui),
+        AdrCommand::Renumber(args) => renumber(args, ctx, ui),
+        AdrCommand::Graph => {
+            let graph = overview::graph(&adr::load(ctx)?.records);
+            ui.out(clean(graph.trim_end()));
+            ui.json("adr graph", &json!({"mermaid": graph}));
+            Ok(Exit::Done)
+        }
+        AdrCommand::Index { write } => index(write, ctx, ui),
+    }
+}
+
+fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let wanted = match status {
+        None => None,
+        Some(word) => Some(Status::parse(word).ok_or_else(|| {
+            let known = Status::ALL.map(Status::name);
+            let near = crate::core::nearest(word, known).unwrap_or("accepted");
+            Failure::usage(
+                "status_unknown",
+                format!("expected a status of {}, found `{word}`", known.join(", ")),
+            )
+            .help(format!("git loopx adr list --status {near}"))
+        })?),
+    };
+    let folder = adr::load(ctx)?;
+    let records: Vec<&Record> = folder
+        .records
+        .iter()
+        .filter(|record| wanted.is_none() || record.status == wanted)
+        .collect();
+    for record in &records {
+        ui.out(format!(
+            "{}  {:<18}  {:<10}  {}",
+            ui.paint(style::NAME, &format!("{:<5}", record.label())),
+            clean(&overview::shown_status(record)),
+            clean(record.date.as_deref().unwrap_or("-")),
+            clean(&record.title)
+        ));
+    }
+    if records.is_empty() {
+        ui.status(format!("no records in {}", clean(&folder.path)));
+        ui.hint("git loopx adr new \"USE WHAT, AND WHY\"");
+    }
+    ui.json(
+        "adr list",
+        &json!({"folder": folder.path, "records": records}),
+    );
+    Ok(Exit::Done)
+}
+
+fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let PromoteArgs {
+        what,
+        nygard,
+        accept,
+        onto,
+    } = args;
+    let done = promote::promote(
+        ctx,
+        promote::Request {
+            what: what.as_deref(),
+            nygard,
+            accept,
+            onto: onto.as_deref(),
+        },
+    )?;
+    ui.status(format!(
+        "{} on {} as {}",
+        ui.paint(style::NAME, &clean(&done.path)),
+        clean(&done.target),
+        done.commit.short()
+    ));
+    for path in &done.touched {
+        ui.status(format!("  changed  {}", clean(path)));
+    }
+    if let Some(left) = &done.left {
+        ui.warn(format!(
+            "{} stays on this branch; remove it: git rm '{}'",
+            clean(left),
+            clean(left)
+        ));
+    }
+    let next = if accept {
+        format!("git show --stat {}", done.commit.short())
+    } else {
+        format!("git loopx adr accept {}", done.number)
+    };
+    ui.hint(&next);
+    ui.json(
+        "adr promote",
+        &json!({
+            "number": done.number,
+            "path": done.path,
+            "target": done.target,
+            "commit": done.commit,
+            "session": done.session,
+            "changed": done.touched,
+            "draft_left": done.left,
+            "next_action": next,
+        }),
+    );
+    Ok(Exit::Done)
+}
+
+/// Says which files were written; the commit is left to a person.
+fn edited(command: &str, verb: &str, changes: &[FileChange], ui: &mut Ui) {
+    for change in changes {
+        ui.status(format!("{verb} {}", clean(&change.path)));
+    }
+    ui.hint("git diff, then: git commit");
+    ui.json(command, &json!({"changed": changes}));
+}
+
+fn check(with: &[String], strict: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (folder, findings) = adr::check(ctx, with)?;
+    let least = if strict {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
+    let valid = !findings.iter().any(|finding| finding.severity >= least);
+    for finding in &findings {
+        let role = match finding.severity {
+            Severity::Error => style::BAD,
+            Severity::Warning => style::WARN,
+            Severity::Info => style::DIM,
+        };
+        ui.out(format!(
+            "{}:{}: {} {}: {}\n    {}",
+            clean(&finding.file),
+            finding.line,
+            ui.paint(role, finding.severity.name()),
+            finding.id,
+            clean(&finding.message),
+            clean(&finding.fix)
+        ));
+    }
+    if valid {
+        let n = folder.records.len();
+        let records = if n == 1 { "record is" } else { "records are" };
+        ui.status(format!("{n} {records} in order"));
+    }
+    ui.json(
+        "adr check",
+        &json!({
+            "folder": folder.path,
+            "records": folder.records.len(),
+            "valid": valid,
+            "findings": findings,
+        }),
+    );
+    Ok(if valid { Exit::Done } else { Exit::Blocked })
+}
+
+fn renumber(args: RenumberArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let RenumberArgs {
+        from,
+        to,
+        file,
+        fix,
+        with,
+        dry_run,
+    } = args;
+    let what = match (from, to) {
+        (Some(from), Some(to)) if !fix => Renumber::One {
+            from,
+            to,
+            file: file.as_deref(),
+        },
+        _ => Renumber::Fix { with: &with },
+    };
+    let (moves, changes) = change::renumber(ctx, &what, dry_run)?;
+    let color = ui.color();
+    for step in &moves {
+        ui.status(format!("{} -> {}", clean(&step.old), clean(&step.new)));
+    }
+    for change in &changes {
+        if dry_run {
+            let text = diff::unified(&change.path, &change.before, &change.after, color);
+            ui.raw_text(&text);
+        } else {
+            ui.status(format!("changed {}", clean(&change.path)));
+        }
+    }
+    let next = if dry_run {
+        "run it without --dry-run"
+    } else {
+        "git status, then: git add --all && git commit"
+    };
+    ui.hint(next);
+    ui.json(
+        "adr renumber",
+        &json!({"dry_run": dry_run, "moves": moves, "changed": changes}),
+    );
+    Ok(Exit::Done)
+}
+
+fn index(write: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if write {
+        let Some(change) = change::write_index(ctx)? else {
+            return Err(
+                Failure::nothing("index_current", "the index says what the records say")
+                    .help("git loopx adr index"),
+            );
+        };
+        edited("adr index", "wrote", &[change], ui);
+        return Ok(Exit::Done);
+    }
+    let text = overview::index(&adr::load(ctx)?.records);
+    ui.out(clean(text.trim_end()));
+    ui.json("adr index", &json!({"markdown": text}));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,403 @@
+//! What edits files of the worktree: a new draft, a status, a link, another number, the index.
+
+use super::{Folder, file_names, hash, load, top};
+use crate::core::adr::edit::{self, Target};
+use crate::core::adr::record::{reverse, verb_words};
+use crate::core::adr::renumber::{self, Move};
+use crate::core::adr::{self, DRAFT, Record, Status, overview};
+use crate::core::failure::{Failure, Result};
+use crate::flow::act::new_op_id;
+use crate::flow::context::Context;
+use crate::flow::files;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// One file, before and after.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileChange {
+    /// Below the top of the worktree.
+    pub path: String,
+    /// The name it gets, where that changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[serde(skip)]
+    pub before: String,
+    #[serde(skip)]
+    pub after: String,
+}
+
+impl FileChange {
+    fn at(path: String, before: &str, after: String) -> Self {
+        FileChange {
+            path,
+            to: None,
+            before: before.to_owned(),
+            after,
+        }
+    }
+}
+
+fn apply(ctx: &Context, changes: &[FileChange]) -> Result<()> {
+    let top = top(ctx)?;
+    for change in changes {
+        let place = files::inside(&top, &change.path)?;
+        match &change.to {
+            Some(to) => {
+                files::write(&files::inside(&top, to)?, change.after.as_bytes())?;
+                files::remove(&place)?;
+            }
+            None => files::write(&place, change.after.as_bytes())?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes a draft. What it supersedes is noted in the draft alone.
+pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> Result<FileChange> {
+    let top = top(ctx)?;
+    let title = adr::title(typed)?;
+    let folder = load(ctx)?;
+    let date: String = ctx.repo.identity()?.at.chars().take(10).collect();
+    let id = new_op_id()?;
+    let mut text = overview::template(&title, id.as_str(), &date, nygard);
+    for word in supersedes {
+        let old = folder.find_numbered(word)?;
+        if let Some(target) = Target::of(old) {
+            text = edit::add_link(&text, "supersedes", target);
+        }
+    }
+    let path = format!("{}/{DRAFT}{}.md", folder.path, adr::slug(&title)?);
+    let place = files::inside(&top, &path)?;
+    if place.exists() {
+        return Err(
+            Failure::refused("draft_exists", format!("{path} is there already"))
+                .help(format!("edit it, then: git loopx adr promote {path}")),
+        );
+    }
+    let change = FileChange::at(path, "", text);
+    apply(ctx, std::slice::from_ref(&change))?;
+    Ok(change)
+}
+
+/// Accepts a record and pins its body.
+pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
+    let folder = load(ctx)?;
+    let record = folder.find_numbered(word)?;
+    let path = format!("{}/{}", folder.path, record.file);
+    let at = format!("{path}:{}", record.status_line);
+    match record.status {
+        Some(Status::Superseded | Status::Deprecated | Status::Rejected) => {
+            return Err(Failure::refused(
+                "record_closed",
+                format!(
+                    "{at}: expected a proposed record, found `{}`",
+                    record.status_text
+                ),
+            )
+            .help("git loopx adr new TITLE"));
+        }
+        None => {
+            return Err(Failure::refused(
+                "status_unknown",
+                format!(
+                    "{at}: expected a proposed record, found `{}`",
+                    record.status_text
+                ),
+            )
+            .help("git loopx adr check"));
+        }
+        Some(Status::Accepted | Status::Proposed | Status::Draft) => {}
+    }
+    match (edit::holds(record, hash), record.status) {
+        (Some(true), Some(Status::Accepted)) => Err(Failure::nothing(
+            "accepted_already",
+            format!("{path} is accepted, and its body is as it was then"),
+        )
+        .help("git loopx adr list")),
+        (Some(false), Some(Status::Accepted)) => Err(Failure::refused(
+            "frozen_changed",
+            format!("{path}: the body changed after it was accepted"),
+        )
+        .help(format!(
+            "git checkout -- '{path}', or: git loopx adr new TITLE --supersedes {word}"
+        ))),
+        _ => {
+            let after = edit::accept(&record.text, hash);
+            let change = FileChange::at(path, &record.text, after);
+            apply(ctx, std::slice::from_ref(&change))?;
+            Ok(change)
+        }
+    }
+}
+
+fn two<'f>(folder: &'f Folder, one: &str, other: &str) -> Result<(&'f Record, &'f Record)> {
+    let a = folder.find_numbered(one)?;
+    let b = folder.find_numbered(other)?;
+    if a.file == b.file {
+        return Err(Failure::usage(
+            "record_same",
+            format!("`{one}` and `{other}` are one record; expected two"),
+        )
+        .help("git loopx adr list"));
+    }
+    Ok((a, b))
+}
+
+fn linked(folder: &Folder, records: [(&Record, String); 2]) -> Result<Vec<FileChange>> {
+    let changes: Vec<FileChange> = records
+        .into_iter()
+        .filter(|(record, after)| record.text != *after)
+        .map(|(record, after)| {
+            FileChange::at(
+                format!("{}/{}", folder.path, record.file),
+                &record.text,
+                after,
+            )
+        })
+        .collect();
+    if changes.is_empty() {
+        return Err(
+            Failure::nothing("linked_already", "both records say so already")
+                .help("git loopx adr graph"),
+        );
+    }
+    Ok(changes)
+}
+
+fn target(record: &Record) -> Result<Target<'_>> {
+    Target::of(record).ok_or_else(|| {
+        Failure::internal(
+            "record_unnumbered",
+            format!("{} has no number", record.file),
+        )
+    })
+}
+
+/// Writes on both sides that one record superseded another.
+pub fn supersede(ctx: &Context, old: &str, new: &str) -> Result<Vec<FileChange>> {
+    let folder = load(ctx)?;
+    let (old, new) = two(&folder, old, new)?;
+    let stands = old.status == Some(Status::Superseded)
+        && old
+            .links
+            .iter()
+            .any(|link| link.key() == "supersededby" && link.names(new));
+    let after = if stands {
+        old.text.clone()
+    } else {
+        edit::supersede(&old.text, target(new)?)
+    };
+    let changes = linked(
+        &folder,
+        [
+            (old, after),
+            (new, edit::add_link(&new.text, "supersedes", target(old)?)),
+        ],
+    )?;
+    apply(ctx, &changes)?;
+    Ok(changes)
+}
+
+/// Writes a link, and its reverse on the other side.
+pub fn link(
+    ctx: &Context,
+    from: &str,
+    verb: &str,
+    to: &str,
+    back: Option<&str>,
+) -> Result<Vec<FileChange>> {
+    let folder = load(ctx)?;
+    let (from, to) = two(&folder, from, to)?;
+    let words = verb_words(verb);
+    let back = match back
+        .map(verb_words)
+        .or_else(|| reverse(verb).map(str::to_owned))
+    {
+        Some(back) => back,
+        None => {
+            return Err(Failure::usage(
+                "reverse_unknown",
+                format!("expected the words for the other side of `{words}`, found none"),
+            )
+            .help(format!(
+                "git loopx adr link {} \"{words}\" {} \"... by\"",
+                from.label(),
+                to.label()
+            )));
+        }
+    };
+    for word in [&words, &back] {
+        let fits = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-');
+        if word.is_empty() || !word.chars().all(fits) {
+            return Err(Failure::usage(
+                "verb_invalid",
+                format!("expected letters, spaces and `-` in a link's words, found `{word}`"),
+            )
+            .help("git loopx adr link 2 amends 1"));
+        }
+        if word.starts_with("supersede") {
+            return Err(Failure::usage(
+                "verb_is_status",
+                "superseding changes the status too, and has a command of its own",
+            )
+            .help("git loopx adr supersede OLD NEW"));
+        }
+    }
+    let changes = linked(
+        &folder,
+        [
+            (from, edit::add_link(&from.text, &words, target(to)?)),
+            (to, edit::add_link(&to.text, &back, target(from)?)),
+        ],
+    )?;
+    apply(ctx, &changes)?;
+    Ok(changes)
+}
+
+/// Which records get another number.
+#[derive(Clone, Debug)]
+pub enum Renumber<'a> {
+    One {
+        from: u32,
+        to: u32,
+        file: Option<&'a str>,
+    },
+    /// Whatever has a number that is taken, here or on one of these branches.
+    Fix { with: &'a [String] },
+}
+
+/// Renames records and repairs what leads to them.
+pub fn renumber(
+    ctx: &Context,
+    what: &Renumber<'_>,
+    dry_run: bool,
+) -> Result<(Vec<Move>, Vec<FileChange>)> {
+    let top = top(ctx)?;
+    let folder = load(ctx)?;
+    let moves = match what {
+        Renumber::One { from, to, file } => {
+            vec![renumber::single(&folder.records, *from, *to, *file)?]
+        }
+        Renumber::Fix { with } => {
+            // What other branches have counts only where they are named: theirs stay, ours move.
+            let (elsewhere, ours) = if with.is_empty() {
+                <(Vec<_>, std::collections::BTreeMap<_, _>)>::default()
+            } else {
+                super::elsewhere(ctx, &folder, with)?
+            };
+            let here: BTreeSet<&str> = folder
+                .records
+                .iter()
+                .filter_map(|r| r.id.as_deref())
+                .collect();
+            let taken: Vec<(u32, String)> = elsewhere
+                .into_iter()
+                .filter(|other| other.id.as_deref().is_none_or(|id| !here.contains(id)))
+                .map(|other| (other.number, other.file))
+                .collect();
+            let moving = ours.into_values().flatten().collect();
+            renumber::repairs(&folder.records, &taken, &moving)
+        }
+    };
+    if moves.is_empty() {
+        return Err(
+            Failure::nothing("numbers_unique", "every record has a number of its own")
+                .help("git loopx adr check"),
+        );
+    }
+    let mut changes = Vec::new();
+    for record in &folder.records {
+        let after = renumber::rewrite(record, &folder.path, &moves, hash);
+        let step = moves.iter().find(|step| step.old == record.file);
+        if after != record.text || step.is_some() {
+            let mut change = FileChange::at(
+                format!("{}/{}", folder.path, record.file),
+                &record.text,
+                after,
+            );
+            change.to = step.map(|step| format!("{}/{}", folder.path, step.new));
+            changes.push(change);
+        }
+    }
+    for path in other_markdown(&top, &folder)? {
+        let place = files::inside(&top, &path)?;
+        let Some(Ok(text)) = files::read(&place, super::MAX_BYTES)?.map(String::from_utf8) else {
+            continue;
+        };
+        let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let after = renumber::rewrite_other(&text, dir, &folder.path, &moves);
+        if after != text {
+            changes.push(FileChange::at(path, &text, after));
+        }
+    }
+    if !dry_run {
+        apply(ctx, &changes)?;
+    }
+    Ok((moves, changes))
+}
+
+/// Markdown below docs/ and below the folder that the records' folder is in, the records apart.
+fn other_markdown(top: &Path, folder: &Folder) -> Result<Vec<String>> {
+    let mut folders: Vec<String> = vec!["docs".into(), folder.path.clone()];
+    if let Some((parent, _)) = folder.path.split_once('/') {
+        folders.push(parent.to_owned());
+    }
+    let mut found = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    while let Some(dir) = folders.pop() {
+        if !seen.insert(dir.clone()) {
+            continue;
+        }
+        let place = top.join(&dir);
+        // A link may lead out of the worktree.
+        if std::fs::symlink_metadata(&place).map_or(true, |meta| !meta.is_dir()) {
+            continue;
+        }
+        for file in file_names(&place)? {
+            if file.ends_with(".md") && !(dir == folder.path && adr::is_record(&file)) {
+                found.insert(format!("{dir}/{file}"));
+            }
+        }
+        let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        for entry in entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())) {
+            if let Ok(name) = entry.file_name().into_string() {
+                folders.push(format!("{dir}/{name}"));
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Writes the managed block of the folder's README.md, or of the index.md that is there.
+pub fn write_index(ctx: &Context) -> Result<Option<FileChange>> {
+    let top = top(ctx)?;
+    let folder = load(ctx)?;
+    let mut file = "README.md";
+    for name in ["README.md", "index.md"] {
+        let place = files::inside(&top, &format!("{}/{name}", folder.path))?;
+        let text = files::read(&place, super::MAX_BYTES)?.unwrap_or_default();
+        if overview::has_index(&String::from_utf8_lossy(&text)) {
+            file = name;
+            break;
+        }
+        if name == "index.md" && place.exists() && !place.with_file_name("README.md").exists() {
+            file = name;
+        }
+    }
+    let path = format!("{}/{file}", folder.path);
+    let bytes = files::read(&files::inside(&top, &path)?, super::MAX_BYTES)?.unwrap_or_default();
+    let before = String::from_utf8(bytes).map_err(|_| {
+        Failure::refused(
+            "index_not_utf8",
+            format!("{path}:1: expected UTF-8, found other bytes"),
+        )
+    })?;
+    let after = overview::write_index(&before, &path, &folder.records)?;
+    if after == before {
+        return Ok(None);
+    }
+    let change = FileChange::at(path, &before, after);
+    apply(ctx, std::slice::from_ref(&change))?;
+    Ok(Some(change))
+}

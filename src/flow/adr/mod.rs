@@ -1,0 +1,342 @@
+//! Decision records: the folder of the worktree, or of a branch's tree, and what can be asked of it.
+//!
+//! Everything here edits files and leaves the commit to a person; only [`promote`] makes one.
+
+pub mod change;
+mod note;
+pub mod promote;
+
+use super::context::Context;
+use super::files;
+use crate::core::adr::check::{self, Elsewhere};
+use crate::core::adr::{Record, is_record, number_of};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use crate::core::policy::Policy;
+use crate::core::spec::Finding;
+use crate::git::{EntryKind, Repo};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is taken for a record.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The folder of records, read.
+#[derive(Debug)]
+pub struct Folder {
+    /// Below the top of the worktree: `docs/adr`.
+    pub path: String,
+    /// By number, drafts last.
+    pub records: Vec<Record>,
+}
+
+/// The hash that pins a text: the id that git gives it as a blob.
+pub fn hash(text: &str) -> String {
+    // Hashing bytes in memory fails only where libgit2 has no memory: such a pin matches nothing.
+    Repo::hash_blob(text.as_bytes()).map_or_else(|_| String::new(), |id| id.to_string())
+}
+
+/// The folder's path by the policy of HEAD.
+fn folder_path(ctx: &Context) -> Result<String> {
+    let policy = match ctx.repo.head()?.commit {
+        Some(head) => ctx.policy_at(&ctx.repo.commit_info(&head)?.tree, "loopx.toml at HEAD")?,
+        None => Policy::default(),
+    };
+    Ok(policy.paths.adr)
+}
+
+fn record(path: &str, file: &str, bytes: Vec<u8>) -> Result<Record> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        Failure::refused(
+            "record_not_utf8",
+            format!("{path}/{file}:{line}: expected UTF-8, found other bytes"),
+        )
+        .help(format!("convert it: iconv -t utf-8 '{path}/{file}'"))
+    })?;
+    Ok(Record::read(file, &text))
+}
+
+fn sorted(mut records: Vec<Record>) -> Vec<Record> {
+    records
+        .sort_by(|a, b| (a.is_draft(), a.number, &a.file).cmp(&(b.is_draft(), b.number, &b.file)));
+    records
+}
+
+/// The records of the worktree; of HEAD in a bare repository.
+pub fn load(ctx: &Context) -> Result<Folder> {
+    let path = folder_path(ctx)?;
+    let Some(top) = ctx.repo.work_dir() else {
+        let records = match ctx.repo.head()?.commit {
+            Some(head) => of_tree(&ctx.repo, &ctx.repo.commit_info(&head)?.tree, &path)?,
+            None => Vec::new(),
+        };
+        return Ok(Folder { path, records });
+    };
+    let mut records = Vec::new();
+    for file in file_names(&files::inside(top, &path)?)? {
+        if is_record(&file) {
+            let place = files::inside(top, &format!("{path}/{file}"))?;
+            if let Some(bytes) = files::read(&place, MAX_BYTES)? {
+                records.push(record(&path, &file, bytes)?);
+            }
+        }
+    }
+    Ok(Folder {
+        path,
+        records: sorted(records),
+    })
+}
+
+/// The files of a folder, sorted; none where there is no folder.
+fn file_names(dir: &Path) -> Result<Vec<String>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(Failure::internal(
+                "folder_unreadable",
+                format!("{}: {error}", dir.display()),
+            ));
+        }
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The files of a folder of a tree, with their blobs.
+fn tree_files(repo: &Repo, tree: &Oid, path: &str) -> Result<Vec<(String, Oid)>> {
+    let mut folder = tree.clone();
+    let ends = path.match_indices('/').map(|(end, _)| end);
+    for end in ends.chain([path.len()]) {
+        let Some(entry) = repo.entry_at(tree, &path[..end])? else {
+            return Ok(Vec::new());
+        };
+        if entry.kind != EntryKind::Tree {
+            return Err(Failure::refused(
+                "folder_expected",
+                format!(
+                    "{} is a file or a link; the decision records need a folder there",
+                    &path[..end]
+                ),
+            )
+            .help("set paths.adr in loopx.toml"));
+        }
+        folder = entry.id;
+    }
+    Ok(repo
+        .list_tree(&folder)?
+        .into_iter()
+        .filter(|(_, entry)| entry.kind == EntryKind::Blob)
+        .map(|(name, entry)| (name, entry.id))
+        .collect())
+}
+
+/// The records of a tree.
+fn of_tree(repo: &Repo, tree: &Oid, path: &str) -> Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for (file, blob) in tree_files(repo, tree, path)? {
+        if is_record(&file) {
+            records.push(record(path, &file, repo.read_blob(&blob)?)?);
+        }
+    }
+    Ok(sorted(records))
+}
+
+impl Folder {
+    /// The record that a word names: a number, a file, a slug, or the beginning of an id.
+    pub fn find(&self, word: &str) -> Result<&Record> {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let number: Option<u32> = word.parse().ok();
+        let exact = |record: &&Record| {
+            record.file == name
+                || record.slug() == word
+                || record.id.as_deref() == Some(word)
+                || (number.is_some() && record.number == number)
+        };
+        let mut found: Vec<&Record> = self.records.iter().filter(exact).collect();
+        if found.is_empty() && word.len() >= 4 {
+            let begins = |record: &&Record| {
+                record
+                    .id
+                    .as_ref()
+                    .is_some_and(|id| id.starts_with(&word.to_lowercase()))
+            };
+            found = self.records.iter().filter(begins).collect();
+        }
+        match found.as_slice() {
+            [only] => Ok(only),
+            [] => {
+                let names = self.records.iter().map(Record::slug);
+                let failure = Failure::not_found(
+                    "record_unknown",
+                    format!("no decision record in {} is `{word}`", self.path),
+                );
+                Err(match crate::core::nearest(word, names) {
+                    Some(near) => failure.help(format!("git loopx adr show {near}")),
+                    None => failure.help("git loopx adr list"),
+                })
+            }
+            many => {
+                let names: Vec<&str> = many.iter().map(|record| record.file.as_str()).collect();
+                let help = match number {
+                    Some(_) => "git loopx adr renumber --fix".to_owned(),
+                    None => format!("name the file: {}", names[0]),
+                };
+                Err(Failure::usage(
+                    "record_ambiguous",
+                    format!("`{word}` names {}", names.join(" and ")),
+                )
+                .help(help))
+            }
+        }
+    }
+
+    /// A record that has a number already.
+    pub fn find_numbered(&self, word: &str) -> Result<&Record> {
+        let record = self.find(word)?;
+        if record.is_draft() {
+            return Err(Failure::refused(
+                "record_is_draft",
+                format!(
+                    "{}/{} is a draft and has no number yet",
+                    self.path, record.file
+                ),
+            )
+            .help(format!(
+                "git loopx adr promote {}/{}",
+                self.path, record.file
+            )));
+        }
+        Ok(record)
+    }
+}
+
+/// The worktree, for what writes into it.
+fn top(ctx: &Context) -> Result<PathBuf> {
+    ctx.repo.work_dir().map(Path::to_path_buf).ok_or_else(|| {
+        Failure::usage(
+            "worktree_required",
+            "this repository is bare; records are edited in a worktree",
+        )
+        .help("git worktree add ../worktree")
+    })
+}
+
+/// Everything that is wrong with the folder. Other branches are those named, else all local ones.
+pub fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Finding>)> {
+    let folder = load(ctx)?;
+    let (elsewhere, ours) = elsewhere(ctx, &folder, with)?;
+    let thawed = thawed(ctx, &folder, with)?;
+    let dir = match ctx.repo.work_dir() {
+        Some(top) => Some(files::inside(top, &folder.path)?),
+        None => None,
+    };
+    let known: BTreeSet<&str> = folder.records.iter().map(|r| r.file.as_str()).collect();
+    let exists = |path: &str| match &dir {
+        Some(dir) => dir.join(path).exists(),
+        // A bare repository has no other files to look at than the records.
+        None => path.contains('/') || known.contains(path),
+    };
+    let findings = check::check(&check::Folder {
+        path: &folder.path,
+        records: &folder.records,
+        elsewhere: &elsewhere,
+        ours: &ours,
+        thawed: &thawed,
+        exists: &exists,
+        hash: &hash,
+    });
+    Ok((folder, findings))
+}
+
+/// The records whose pin was taken away since HEAD, or since a named branch and HEAD parted: what was
+/// accepted there later is no fault of ours.
+fn thawed(ctx: &Context, folder: &Folder, with: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    let Some(head) = ctx.repo.head()?.commit else {
+        return Ok(found);
+    };
+    let names = with.iter().map(String::as_str).chain(["HEAD"]);
+    for name in names {
+        let tip = ctx.repo.resolve_commit(name)?;
+        let Some(base) = ctx.repo.merge_base(&head, &tip)? else {
+            continue;
+        };
+        let tree = ctx.repo.commit_info(&base)?.tree;
+        for record in folder.records.iter().filter(|r| r.frozen.is_none()) {
+            let path = format!("{}/{}", folder.path, record.file);
+            if let Some(bytes) = ctx.repo.blob_at(&tree, &path)?
+                && Record::read(&record.file, &String::from_utf8_lossy(&bytes))
+                    .frozen
+                    .is_some()
+            {
+                found.insert(record.file.clone(), base.short().to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+type Others = (Vec<Elsewhere>, BTreeMap<String, BTreeSet<String>>);
+
+/// What other branches added to the folder since the common past, and what this side did.
+fn elsewhere(ctx: &Context, folder: &Folder, with: &[String]) -> Result<Others> {
+    let repo = &ctx.repo;
+    let head = repo.head()?;
+    let mut found = Vec::new();
+    let mut ours = BTreeMap::new();
+    let Some(head_commit) = head.commit else {
+        return Ok((found, ours));
+    };
+    let mut tips: Vec<(String, Oid)> = Vec::new();
+    for name in with {
+        tips.push((name.clone(), repo.resolve_commit(name)?));
+    }
+    if with.is_empty() {
+        for (name, tip) in repo.refs_below("refs/heads/")? {
+            let name = name.trim_start_matches("refs/heads/");
+            if Some(name) != head.branch.as_deref() {
+                tips.push((name.to_owned(), tip));
+            }
+        }
+    }
+    for (branch, tip) in tips {
+        let past = match repo.merge_base(&head_commit, &tip)? {
+            Some(base) if base == tip => continue,
+            Some(base) => tree_files(repo, &repo.commit_info(&base)?.tree, &folder.path)?,
+            None => Vec::new(),
+        };
+        let past: BTreeSet<&str> = past.iter().map(|(file, _)| file.as_str()).collect();
+        for (file, blob) in tree_files(repo, &repo.commit_info(&tip)?.tree, &folder.path)? {
+            if let Some(number) = number_of(&file)
+                && !past.contains(file.as_str())
+            {
+                let text = repo.read_blob(&blob)?;
+                let read = Record::read(&file, &String::from_utf8_lossy(&text));
+                found.push(Elsewhere {
+                    branch: branch.clone(),
+                    number,
+                    file,
+                    id: read.id,
+                });
+            }
+        }
+        let new = folder
+            .records
+            .iter()
+            .filter(|record| !past.contains(record.file.as_str()))
+            .map(|record| record.file.clone())
+            .collect();
+        ours.insert(branch, new);
+    }
+    Ok((found, ours))
+}

@@ -1,0 +1,526 @@
+//! `adr promote`: a candidate gets the next free number on the target branch, in one commit there.
+//!
+//! The number is decided against the tip that the commit is put on, and again when that moved: two
+//! promotions never give one number. Links are written to both records here and nowhere earlier.
+
+use super::note::{self, Note};
+use super::{MAX_BYTES, hash, of_tree, record, tree_files};
+use crate::core::adr::edit::{self, Target};
+use crate::core::adr::record::{reverse, verb_key};
+use crate::core::adr::{self, DRAFT, Record, Status, overview};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::session::Ending;
+use crate::core::stage::Stage;
+use crate::flow::context::{Context, unknown};
+use crate::flow::{act, archive, delta, files, seat};
+use crate::git::{Entry, Identity, Repo};
+use crate::store;
+use std::collections::BTreeMap;
+
+/// Tries before a busy target branch is given up.
+const TRIES: u32 = 10;
+
+/// What `adr promote` was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// A session or a draft's file.
+    pub what: Option<&'a str>,
+    pub nygard: bool,
+    /// Accept it in the same commit.
+    pub accept: bool,
+    pub onto: Option<&'a str>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Promoted {
+    pub number: u32,
+    pub path: String,
+    pub target: String,
+    pub commit: Oid,
+    pub session: Option<SessionId>,
+    /// Other files that the commit changed.
+    pub touched: Vec<String>,
+    /// The draft, where it could not be taken away.
+    pub left: Option<String>,
+}
+
+/// A draft's file in the worktree.
+struct Draft {
+    path: String,
+    bytes: Vec<u8>,
+}
+
+/// What is promoted, wherever it comes from.
+struct Candidate {
+    text: String,
+    /// Known by this whatever its number.
+    id: String,
+    session: Option<SessionId>,
+    draft: Option<Draft>,
+    branch: Option<String>,
+}
+
+impl Candidate {
+    fn path(&self) -> &str {
+        self.draft
+            .as_ref()
+            .map_or("change/adr-candidate.md", |draft| &draft.path)
+    }
+}
+
+/// Promotes a candidate.
+pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
+    let identity = ctx.repo.identity()?;
+    // git's index takes one writer at a time; whoever else lands on a branch waits here.
+    let store = ctx.store()?;
+    let _lock = store.lock()?;
+    note::finish(ctx)?;
+    let candidate = candidate(ctx, request.what, &identity)?;
+    let target = match request.onto {
+        Some(branch) => branch.to_owned(),
+        None => candidate.branch.clone().ok_or_else(|| {
+            Failure::usage("target_unknown", "HEAD is detached; expected a branch")
+                .help("git loopx adr promote --onto BRANCH")
+        })?,
+    };
+    require_target(ctx, &target, store.branch())?;
+    for _ in 0..TRIES {
+        if let Some(done) = land(ctx, request, &candidate, &target, &identity)? {
+            return Ok(done);
+        }
+    }
+    Err(Failure::new(
+        Kind::Waiting,
+        "branch_busy",
+        format!("the branch {target} moved {TRIES} times while this was being written"),
+    )
+    .help("git loopx adr promote"))
+}
+
+/// The branch of the sessions takes no record, and a rebase lets nobody move its branch.
+fn require_target(ctx: &Context, target: &str, sessions: &str) -> Result<()> {
+    Repo::check_branch_name(target)?;
+    if target == sessions {
+        return Err(Failure::usage(
+            "target_invalid",
+            format!("`{target}` keeps the sessions; records belong on a code branch"),
+        )
+        .help("git loopx adr promote --onto BRANCH"));
+    }
+    if ctx.repo.is_being_rebased(&format!("refs/heads/{target}")) {
+        return Err(Failure::refused(
+            "target_busy",
+            format!("`{target}` is being rebased; it would be moved under the rebase"),
+        )
+        .help("git rebase --continue  (or --abort), then: git loopx adr promote"));
+    }
+    Ok(())
+}
+
+fn candidate(ctx: &Context, what: Option<&str>, identity: &Identity) -> Result<Candidate> {
+    if let Some(word) = what {
+        if let Some(path) = draft_path(ctx, word)? {
+            return from_file(ctx, &path);
+        }
+        if word.ends_with(".md") || word.contains('/') {
+            return Err(
+                Failure::not_found("draft_unknown", format!("there is no file `{word}`"))
+                    .help("git loopx adr list"),
+            );
+        }
+        return from_session(ctx, Some(&SessionId::fold(word)?), identity);
+    }
+    let session = from_session(ctx, None, identity);
+    let failure = match session {
+        Err(failure) if ctx.wanted().is_none() => failure,
+        found => return found,
+    };
+    let folder = super::load(ctx)?;
+    let drafts: Vec<&Record> = folder.records.iter().filter(|r| r.is_draft()).collect();
+    match drafts.as_slice() {
+        [] => Err(failure),
+        [only] => from_file(ctx, &format!("{}/{}", folder.path, only.file)),
+        many => {
+            let names: Vec<&str> = many.iter().map(|record| record.file.as_str()).collect();
+            Err(Failure::usage(
+                "draft_ambiguous",
+                format!("{} are drafts; expected one by name", names.join(", ")),
+            )
+            .help(format!(
+                "git loopx adr promote {}/{}",
+                folder.path, names[0]
+            )))
+        }
+    }
+}
+
+/// The draft that a word names, by its path below the top: as typed from the current folder, from the
+/// top, or by its name in the folder.
+fn draft_path(ctx: &Context, word: &str) -> Result<Option<String>> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(None);
+    };
+    let folder = super::folder_path(ctx)?;
+    let top = std::fs::canonicalize(top).unwrap_or_else(|_| top.to_path_buf());
+    let here = crate::env::current_dir().unwrap_or_else(|_| top.clone());
+    let stem = word.strip_suffix(".md").unwrap_or(word);
+    let named = stem.strip_prefix(DRAFT).unwrap_or(stem);
+    let places = [
+        here.join(word),
+        top.join(word),
+        top.join(&folder).join(format!("{DRAFT}{named}.md")),
+    ];
+    for place in places {
+        let is_text = place.extension().is_some_and(|extension| extension == "md");
+        if !is_text || !place.is_file() {
+            continue;
+        }
+        let place = std::fs::canonicalize(&place).unwrap_or(place);
+        let Ok(below) = place.strip_prefix(&top) else {
+            return Err(Failure::usage(
+                "draft_outside",
+                format!("{} is outside the worktree", place.display()),
+            )
+            .help(format!("move it to {folder}/, then try again")));
+        };
+        return Ok(Some(below.to_string_lossy().replace('\\', "/")));
+    }
+    Ok(None)
+}
+
+fn from_file(ctx: &Context, path: &str) -> Result<Candidate> {
+    let top = super::top(ctx)?;
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+    if let Some(number) = adr::number_of(file) {
+        return Err(Failure::nothing(
+            "promoted_already",
+            format!("{path} has the number {number} already"),
+        )
+        .help(format!("git loopx adr accept {number}")));
+    }
+    let bytes = files::read(&files::inside(&top, path)?, MAX_BYTES)?.ok_or_else(|| {
+        Failure::not_found("draft_unknown", format!("there is no file `{path}`"))
+            .help("git loopx adr list")
+    })?;
+    let read = record(dir, file, bytes.clone())?;
+    // A draft that was written by hand is known by its content.
+    let id = read.id.unwrap_or_else(|| hash(&read.text));
+    Ok(Candidate {
+        text: read.text,
+        id,
+        session: None,
+        draft: Some(Draft {
+            path: path.to_owned(),
+            bytes,
+        }),
+        branch: ctx.repo.head()?.branch,
+    })
+}
+
+fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> Result<Candidate> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let id = match id {
+        Some(id) => id.clone(),
+        None => ctx.session_id(&snapshot)?,
+    };
+    let session = snapshot.find(&id)?.ok_or_else(|| unknown(&snapshot, &id))?;
+    let state = &session.state;
+    let (text, branch) = match &state.ending {
+        Some(Ending::Archived { target, .. }) => {
+            let bytes = snapshot
+                .artifact(&session, Artifact::AdrCandidate)?
+                .ok_or_else(|| {
+                    Failure::not_found(
+                        "candidate_missing",
+                        format!("session {id} was archived without a candidate for a record"),
+                    )
+                    .help("git loopx adr new TITLE")
+                })?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            (text, Some(target.clone()))
+        }
+        None if state.stage == Stage::Done => {
+            let mut texts = BTreeMap::new();
+            act::read_texts(&ctx.repo, state, &mut texts)?;
+            let text = archive::adr_candidate(state, &texts, &identity.at);
+            (text, delta::target_branch(ctx, state)?)
+        }
+        _ => {
+            return Err(Failure::refused(
+                "session_not_done",
+                format!(
+                    "session {id} is {}; its decision is recorded when it is done or archived",
+                    if state.ending.is_some() {
+                        "abandoned".to_owned()
+                    } else {
+                        format!("at {}", state.stage)
+                    }
+                ),
+            )
+            .help(format!("git loopx -s {id} status")));
+        }
+    };
+    Ok(Candidate {
+        text,
+        id: state.uid.clone(),
+        session: Some(id),
+        draft: None,
+        branch,
+    })
+}
+
+/// The other records that a promotion changes: the far side of each link of the draft.
+fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<String, String>> {
+    let me = Target::of(new).ok_or_else(|| {
+        Failure::internal(
+            "record_unnumbered",
+            "a record was promoted without a number",
+        )
+    })?;
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for link in &new.links {
+        let Some(other) = records.iter().find(|other| link.names(other)) else {
+            return Err(Failure::refused(
+                "link_broken",
+                format!(
+                    "{path}:{}: `{}` names a record that the target branch does not have",
+                    link.line, link.verb
+                ),
+            )
+            .help("git loopx adr list"));
+        };
+        let text = texts.get(&other.file).unwrap_or(&other.text);
+        let after = match (verb_key(&link.verb).as_str(), reverse(&link.verb)) {
+            ("supersedes", _) => edit::supersede(text, me),
+            (_, Some(back)) => edit::add_link(text, back, me),
+            (_, None) => continue,
+        };
+        texts.insert(other.file.clone(), after);
+    }
+    Ok(texts)
+}
+
+/// One try. `None`: the branch moved, decide again.
+fn land(
+    ctx: &Context,
+    request: Request<'_>,
+    candidate: &Candidate,
+    target: &str,
+    identity: &Identity,
+) -> Result<Option<Promoted>> {
+    let repo = &ctx.repo;
+    let target_ref = format!("refs/heads/{target}");
+    let tip = repo.find_ref(&target_ref)?;
+    let head = repo.head()?;
+    if tip.is_none() && head.branch.as_deref() != Some(target) {
+        return Err(
+            Failure::not_found("branch_unknown", format!("there is no branch `{target}`"))
+                .help("git loopx adr promote --onto BRANCH"),
+        );
+    }
+    let tree = match &tip {
+        Some(tip) => Some(repo.commit_info(tip)?.tree),
+        None => None,
+    };
+    let (folder, records, files_there) = match &tree {
+        Some(tree) => {
+            let policy = ctx.policy_at(tree, &format!("loopx.toml on {target}"))?;
+            let folder = policy.paths.adr;
+            let records = of_tree(repo, tree, &folder)?;
+            let there = tree_files(repo, tree, &folder)?;
+            (folder, records, there)
+        }
+        None => (super::folder_path(ctx)?, Vec::new(), Vec::new()),
+    };
+    if let Some(known) = records
+        .iter()
+        .find(|record| !record.is_draft() && record.id.as_deref() == Some(&candidate.id))
+    {
+        return Err(Failure::nothing(
+            "promoted_already",
+            format!("this decision is {folder}/{} on {target}", known.file),
+        )
+        .help(format!("git loopx adr show {}", known.label())));
+    }
+    let number = adr::next_number(files_there.iter().map(|(file, _)| file.as_str()));
+    let new = numbered(request, candidate, number, &records)?;
+    let mut texts = far_sides(&records, &new, candidate.path())?;
+    texts.insert(new.file.clone(), new.text.clone());
+    let mut edits: BTreeMap<String, Option<String>> = texts
+        .iter()
+        .map(|(file, text)| (format!("{folder}/{file}"), Some(text.clone())))
+        .collect();
+    // The draft goes with the commit where the branch has it.
+    if let (Some(draft), Some(tree)) = (&candidate.draft, &tree)
+        && repo.entry_at(tree, &draft.path)?.is_some()
+    {
+        edits.insert(draft.path.clone(), None);
+    }
+    for (file, blob) in &files_there {
+        if !matches!(file.as_str(), "README.md" | "index.md") {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned();
+        if overview::has_index(&text) {
+            let after = after(&records, &texts);
+            let path = format!("{folder}/{file}");
+            let written = overview::write_index(&text, &path, &after)?;
+            edits.insert(path, Some(written));
+        }
+    }
+    let mut entries = BTreeMap::new();
+    let mut touched = seat::Changes::new();
+    for (path, text) in &edits {
+        let blob = text
+            .as_ref()
+            .map(|text| repo.write_blob(text.as_bytes()))
+            .transpose()?;
+        let old = match &tree {
+            Some(tree) => repo.entry_at(tree, path)?.map(|entry| entry.id),
+            None => None,
+        };
+        entries.insert(path.clone(), blob.clone().map(Entry::blob));
+        touched.insert(path.clone(), (old, blob));
+    }
+    let before = match tree {
+        Some(tree) => tree,
+        None => repo.empty_tree()?,
+    };
+    let tree = repo.edit_tree(Some(&before), &entries)?;
+    if let Some(worktree) = seat::of(ctx, &target_ref)? {
+        seat::require_free(&worktree, "adr promote", &touched, (&before, &tree)).map_err(
+            |failure| match failure.code.as_str() {
+                "spec_dirty" => Failure {
+                    code: "record_dirty".into(),
+                    ..failure
+                },
+                _ => failure,
+            },
+        )?;
+    }
+    let head_tree = match &head.commit {
+        Some(head) => Some(repo.commit_info(head)?.tree),
+        None => None,
+    };
+    let parents: Vec<Oid> = tip.iter().cloned().collect();
+    let commit = repo.write_commit(&tree, &parents, &message(&new, candidate), identity)?;
+    let why = format!("loopx: adr promote {}", new.label());
+    let note = Note::new(target_ref, commit.clone(), touched.clone());
+    if !note::moving(ctx, &note, tip.as_ref(), &why)? {
+        return Ok(None);
+    }
+    let path = format!("{folder}/{}", new.file);
+    let left = match &candidate.draft {
+        Some(draft) if !touched.contains_key(&draft.path) => {
+            drop_draft(ctx, draft, head_tree.as_ref(), &commit)?
+        }
+        _ => None,
+    };
+    touched.remove(&path);
+    Ok(Some(Promoted {
+        number,
+        path,
+        target: target.to_owned(),
+        commit,
+        session: candidate.session.clone(),
+        touched: touched.into_keys().collect(),
+        left,
+    }))
+}
+
+/// The candidate under its number, in the form that was asked for.
+fn numbered(
+    request: Request<'_>,
+    candidate: &Candidate,
+    number: u32,
+    records: &[Record],
+) -> Result<Record> {
+    let mut text = edit::set_meta(&candidate.text, "id", &candidate.id);
+    if request.nygard && overview::is_madr(&text) {
+        text = overview::to_nygard(&text, records);
+    }
+    text = edit::set_number(&text, number);
+    if request.accept {
+        text = edit::accept(&text, hash);
+        let read = Record::read("", &text);
+        if read.status != Some(Status::Accepted) || edit::holds(&read, hash) != Some(true) {
+            return Err(Failure::refused(
+                "status_unplaced",
+                format!(
+                    "{}: the status cannot be written: is a code fence open, or a link `superseded by` there?",
+                    candidate.path()
+                ),
+            )
+            .help("mend the draft, or promote it without --accept"));
+        }
+    }
+    let title = Record::read("", &text).title;
+    if title.is_empty() {
+        return Err(Failure::refused(
+            "title_missing",
+            format!(
+                "{}:1: expected a heading `# Title`, found none",
+                candidate.path()
+            ),
+        )
+        .help("write the title as the first heading, then promote again"));
+    }
+    let file = adr::file_name(number, &adr::slug(&title)?);
+    Ok(Record::read(&file, &text))
+}
+
+/// The records as they are after the commit.
+fn after(records: &[Record], texts: &BTreeMap<String, String>) -> Vec<Record> {
+    let mut after: Vec<Record> = records
+        .iter()
+        .filter(|record| !texts.contains_key(&record.file))
+        .cloned()
+        .collect();
+    after.extend(texts.iter().map(|(file, text)| Record::read(file, text)));
+    super::sorted(after)
+}
+
+fn message(new: &Record, candidate: &Candidate) -> String {
+    let mut text = format!(
+        "Record ADR-{}: {}\n\n",
+        new.label(),
+        store::one_line(&new.title)
+    );
+    if let Some(session) = &candidate.session {
+        text.push_str(&format!("Loopx-Session: {session}\n"));
+    }
+    text.push_str(&format!(
+        "Loopx-Event: adr\nLoopx-Record: {}\n",
+        candidate.id
+    ));
+    text
+}
+
+/// Takes a draft away that no commit has: its content is in the commit now. One that this branch has
+/// stays, and its path is given back. The tree of `commit` does not have it.
+fn drop_draft(
+    ctx: &Context,
+    draft: &Draft,
+    head_tree: Option<&Oid>,
+    commit: &Oid,
+) -> Result<Option<String>> {
+    let repo = &ctx.repo;
+    if let Some(tree) = head_tree
+        && repo.entry_at(tree, &draft.path)?.is_some()
+    {
+        return Ok(Some(draft.path.clone()));
+    }
+    let top = super::top(ctx)?;
+    let staged = Repo::hash_blob(&draft.bytes)?;
+    let gone = seat::Changes::from([(draft.path.clone(), (Some(staged), None))]);
+    seat::follow(ctx, &top, commit, &gone)?;
+    let place = files::inside(&top, &draft.path)?;
+    if files::read(&place, MAX_BYTES)?.as_ref() == Some(&draft.bytes) {
+        files::remove(&place)?;
+    }
+    Ok(None)
+}
