@@ -2,6 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
+use crate::flow::drift::{self, Kind};
 use crate::flow::{Context, driver, specs};
 use crate::ui::{Ui, clean, style};
 use serde_json::{Value, json};
@@ -106,6 +107,64 @@ pub fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         &json!({ "domain": one.domain, "path": one.path, "text": text, "model": model }),
     );
     Ok(Exit::Done)
+}
+
+pub fn drift(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let report = drift::drift(ctx)?;
+    for one in &report.drifted {
+        let said = match one.kind {
+            Kind::Edited => "edited by hand since",
+            Kind::Reverted => "as it was before: its effect is gone; archived by",
+            Kind::Removed => "not there any more; archived by",
+            Kind::Restored => "there again; it was removed by",
+        };
+        ui.out(format!(
+            "{}: {}: {said} {} ({})",
+            clean(&one.path),
+            ui.paint(style::NAME, &clean(&one.requirement)),
+            clean(&one.session),
+            one.archive.short()
+        ));
+        for edit in &one.edits {
+            ui.out(format!(
+                "    {} {} {}: {}",
+                edit.commit.short(),
+                edit.at,
+                clean(&edit.author),
+                clean(&edit.subject)
+            ));
+        }
+        if one.edits.is_empty() {
+            ui.out("    (in a merge)");
+        }
+    }
+    for one in &report.missing {
+        ui.out(format!(
+            "{}: its archive {} is not on {}",
+            one.session,
+            one.archive.short(),
+            clean(&one.target)
+        ));
+    }
+    let none = report.drifted.is_empty() && report.missing.is_empty();
+    if none {
+        let n = report.archives;
+        let archives = if n == 1 { "archive" } else { "archives" };
+        ui.status(format!(
+            "no drift: {n} {archives}, and the specs say what they made"
+        ));
+    }
+    ui.json(
+        "spec drift",
+        &json!({
+            "head": report.head,
+            "archives": report.archives,
+            "clean": none,
+            "drifted": report.drifted,
+            "missing": report.missing,
+        }),
+    );
+    Ok(if none { Exit::Done } else { Exit::Blocked })
 }
 
 /// What git takes as "stop", not as "conflict".

@@ -10,6 +10,7 @@ pub mod archive;
 pub mod change;
 pub mod context;
 pub mod delta;
+pub mod drift;
 pub mod driver;
 pub mod evidence;
 pub mod files;

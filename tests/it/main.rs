@@ -9,6 +9,7 @@ mod archive_merge;
 mod archive_worktree;
 mod bad_input;
 mod change;
+mod change_drift;
 mod change_driver;
 mod golden;
 mod hooks_install;
