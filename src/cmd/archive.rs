@@ -3,9 +3,9 @@
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::flow::Context;
-use crate::flow::archive::{self, Mode};
+use crate::flow::archive::{self, Mode, SpecChange};
 use crate::ui::{Ui, clean, diff};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Merge the session's delta into the specs, in one commit, and close the session
 #[derive(Debug, clap::Args)]
@@ -22,6 +22,12 @@ pub struct ArchiveArgs {
     /// Forget the conflicts that were written out
     #[arg(long, group = "mode")]
     pub abort: bool,
+    /// Take the archive of a session back, by a new commit
+    #[arg(long, value_name = "ID", conflicts_with_all = ["go_on", "abort"])]
+    pub undo: Option<String>,
+    /// Why it is taken back: the commit carries it
+    #[arg(long, value_name = "WHY", requires = "undo")]
+    pub reason: Option<String>,
 }
 
 pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -31,31 +37,11 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (.., true) => Mode::Abort,
         _ => Mode::Merge,
     };
-    let done = archive::archive(ctx, args.onto.as_deref(), mode)?;
-    let color = ui.color();
-    let mut files = Vec::new();
-    for change in &done.changes {
-        let (old, new) = (
-            change.before.as_deref().unwrap_or(""),
-            change.after.as_deref().unwrap_or(""),
-        );
-        if mode == Mode::DryRun {
-            ui.raw_text(&diff::unified(&change.path, old, new, color));
-        } else {
-            let verb = match (&change.before, &change.after) {
-                (None, _) => "new",
-                (_, None) => "gone",
-                _ => "merged",
-            };
-            ui.status(format!("  {verb:6}  {}", clean(&change.path)));
-        }
-        files.push(json!({
-            "path": change.path,
-            "created": change.before.is_none(),
-            "removed": change.after.is_none(),
-            "diff": diff::unified(&change.path, old, new, false),
-        }));
+    if let Some(id) = &args.undo {
+        return undo(&args, id, ctx, ui);
     }
+    let done = archive::archive(ctx, args.onto.as_deref(), mode)?;
+    let files = show(&done.changes, mode == Mode::DryRun, ui);
     for warning in &done.warnings {
         ui.warn(clean(warning));
     }
@@ -115,4 +101,68 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }),
     );
     Ok(Exit::Done)
+}
+
+fn undo(args: &ArchiveArgs, id: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (onto, reason) = (args.onto.as_deref(), args.reason.as_deref());
+    let done = archive::unarchive(ctx, id, onto, reason, args.dry_run)?;
+    let files = show(&done.changes, args.dry_run, ui);
+    let (id, target, undone) = (&done.id, clean(&done.target), done.undone.short());
+    match &done.commit {
+        Some(commit) => {
+            let commit = commit.short();
+            let how = match done.finished {
+                true => "finished taking",
+                false => "took",
+            };
+            ui.status(format!("{id}: {how} {undone} back on {target} as {commit}"));
+            ui.hint(format!("git show {commit}"));
+        }
+        None => {
+            ui.status(format!("{id}: would take {undone} back on {target}"));
+            ui.hint(format!("git loopx archive --undo {id}"));
+        }
+    }
+    ui.json(
+        "archive --undo",
+        &json!({
+            "session": done.id,
+            "target": done.target,
+            "undone": done.undone,
+            "commit": done.commit,
+            "dry_run": args.dry_run,
+            "finished_earlier": done.finished,
+            "files": files,
+        }),
+    );
+    Ok(Exit::Done)
+}
+
+/// Shows what becomes of the files, and gives it as JSON.
+fn show(changes: &[SpecChange], dry_run: bool, ui: &mut Ui) -> Vec<Value> {
+    let color = ui.color();
+    let mut files = Vec::new();
+    for change in changes {
+        let (old, new) = (
+            change.before.as_deref().unwrap_or(""),
+            change.after.as_deref().unwrap_or(""),
+        );
+        if dry_run {
+            ui.raw_text(&diff::unified(&change.path, old, new, color));
+        } else {
+            let verb = match (&change.before, &change.after) {
+                (None, _) => "new",
+                (_, None) => "gone",
+                _ => "merged",
+            };
+            ui.status(format!("  {verb:6}  {}", clean(&change.path)));
+        }
+        files.push(json!({
+            "path": change.path,
+            "created": change.before.is_none(),
+            "removed": change.after.is_none(),
+            "diff": diff::unified(&change.path, old, new, false),
+        }));
+    }
+    files
 }

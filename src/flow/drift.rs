@@ -3,6 +3,7 @@
 //! Archive commits say by their trailers that they are archives. What the newest of them made of a
 //! requirement is what has to stand there; any other commit that changed it since is an edit by hand.
 
+use super::archive::UNARCHIVE;
 use super::context::Context;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -92,14 +93,16 @@ pub fn drift(ctx: &Context) -> Result<Report> {
     commits.reverse();
     for id in commits {
         let commit = ctx.repo.commit_info(&id)?;
-        let is_archive = commit.trailer("Loopx-Event").contains(&"archive");
+        let event = commit.trailer("Loopx-Event");
+        let is_archive = event.contains(&"archive");
+        let by_us = is_archive || event.contains(&UNARCHIVE);
         // A merge brings what its sides did; before the first archive nothing can drift.
-        if commit.parents.len() > 1 || !is_archive && words.is_empty() {
+        if commit.parents.len() > 1 || !by_us && words.is_empty() {
             continue;
         }
         archives += usize::from(is_archive);
         for (place, (before, after)) in changes(ctx, &commit, &specs)? {
-            if is_archive {
+            if by_us {
                 let session = commit.trailer("Loopx-Session");
                 let word = Word {
                     session: session.first().copied().unwrap_or_default().to_owned(),

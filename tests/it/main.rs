@@ -6,6 +6,7 @@ mod archive;
 mod archive_corpus;
 mod archive_crash;
 mod archive_merge;
+mod archive_undo;
 mod archive_worktree;
 mod bad_input;
 mod change;

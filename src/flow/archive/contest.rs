@@ -130,7 +130,7 @@ pub(super) fn write_conflicts(
     super::super::workcopy::exclude(&ctx.repo)?;
     let contest = Contest {
         format: 1,
-        target: plan.target.clone(),
+        target: plan.aim.target.clone(),
         delta: state.artifacts.get(&Artifact::SpecDelta).cloned(),
         domains,
     };
@@ -157,10 +157,10 @@ pub(super) fn resolved(
     let again =
         "git loopx archive --abort  (copy your text first if you want it), then: git loopx archive";
     let moved = |what: String| Failure::refused("target_moved", what).help(again);
-    if contest.target != plan.target {
+    if contest.target != plan.aim.target {
         return Err(moved(format!(
             "the conflict that was written out is one with {}, not with {}",
-            contest.target, plan.target
+            contest.target, plan.aim.target
         )));
     }
     if contest.delta.as_ref() != state.artifacts.get(&Artifact::SpecDelta) {
@@ -176,7 +176,7 @@ pub(super) fn resolved(
     if !same {
         return Err(moved(format!(
             "the specs on {} changed since the conflict was written out",
-            plan.target
+            plan.aim.target
         )));
     }
     let errors: Vec<_> = plan

@@ -7,7 +7,7 @@ use super::super::seat;
 use super::super::workcopy::WorkCopy;
 use super::SpecChange;
 use super::contest::forget_conflicts;
-use super::plan::Plan;
+use super::plan::{Aim, Plan};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -34,6 +34,9 @@ pub(super) struct Pending {
     /// Paths with the blobs that they had and have.
     pub(super) paths: seat::Changes,
     pub(super) candidate: String,
+    /// An archive that is taken back: the session stays as it is.
+    #[serde(default)]
+    pub(super) undo: bool,
 }
 
 fn pending_dir(ctx: &Context) -> PathBuf {
@@ -53,59 +56,126 @@ pub(super) fn land(
     let repo = &ctx.repo;
     let state = &facts.state;
     let candidate = adr_candidate(state, &facts.texts, &identity.at);
-    let mut edits = BTreeMap::new();
-    let mut paths = seat::Changes::new();
-    for change in changes {
-        let blob = change
-            .after
-            .as_ref()
-            .map(|text| repo.write_blob(text.as_bytes()))
-            .transpose()?;
-        let old = match &plan.tree {
-            Some(tree) => repo.entry_at(tree, &change.path)?.map(|entry| entry.id),
-            None => None,
-        };
-        edits.insert(change.path.clone(), blob.clone().map(Entry::blob));
-        paths.insert(change.path.clone(), (old, blob));
-    }
-    for path in paths.keys() {
-        require_folders(ctx, plan, path)?;
-    }
-    let tree = repo.edit_tree(plan.tree.as_ref(), &edits)?;
-    if Some(&tree) == plan.tree.as_ref() {
+    let (edits, paths) = edits(ctx, &plan.aim, changes)?;
+    let tree = repo.edit_tree(plan.aim.tree.as_ref(), &edits)?;
+    if Some(&tree) == plan.aim.tree.as_ref() {
         // Somebody wrote it by hand: there is nothing to commit.
         let closing = Closing {
             id: &state.id,
-            target: &plan.target,
+            target: &plan.aim.target,
             commit: None,
             candidate: &candidate,
         };
         close(ctx, store, lock, identity, &closing)?;
         return Ok(Some(None));
     }
-    if let Some(worktree) = seat::of(ctx, &plan.target_ref)? {
-        let old = match &plan.tree {
-            Some(tree) => tree.clone(),
-            None => repo.empty_tree()?,
-        };
-        seat::require_free(&worktree, "archive", &paths, (&old, &tree))?;
-    }
     let message = commit_message(state, &store.snapshot()?.commit().clone());
-    let parents: Vec<Oid> = plan.tip.iter().cloned().collect();
+    let parents: Vec<Oid> = plan.aim.tip.iter().cloned().collect();
+    require_free(ctx, &plan.aim, &paths, &tree)?;
     let new = repo.write_commit(&tree, &parents, &message, identity)?;
     let pending = Pending {
         format: 1,
         id: state.id.clone(),
-        target: plan.target.clone(),
-        old: plan.tip.clone(),
+        target: plan.aim.target.clone(),
+        old: plan.aim.tip.clone(),
         new: new.clone(),
         paths,
         candidate,
+        undo: false,
     };
-    let note = pending_dir(ctx).join(format!("{}.json", state.id));
-    files::write(&note, &crate::core::op::to_json(&pending)?)?;
     let why = format!("loopx: archive {}", state.id);
-    match repo.swap_ref(&plan.target_ref, &new, plan.tip.as_ref(), &why) {
+    if !publish(ctx, store, lock, identity, &plan.aim, &pending, &why)? {
+        return Ok(None);
+    }
+    Ok(Some(Some(new)))
+}
+
+/// Makes the commit that takes an archive back, and moves the target branch. `None`: it moved, look
+/// again.
+pub(super) fn land_undo(
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
+    aim: &Aim,
+    (id, message): (&SessionId, &str),
+    changes: &[SpecChange],
+) -> Result<Option<Oid>> {
+    let (edits, paths) = edits(ctx, aim, changes)?;
+    let tree = ctx.repo.edit_tree(aim.tree.as_ref(), &edits)?;
+    require_free(ctx, aim, &paths, &tree)?;
+    let parents: Vec<Oid> = aim.tip.iter().cloned().collect();
+    let new = ctx.repo.write_commit(&tree, &parents, message, identity)?;
+    let pending = Pending {
+        format: 1,
+        id: id.clone(),
+        target: aim.target.clone(),
+        old: aim.tip.clone(),
+        new: new.clone(),
+        paths,
+        candidate: String::new(),
+        undo: true,
+    };
+    let why = format!("loopx: unarchive {id}");
+    let moved = publish(ctx, store, lock, identity, aim, &pending, &why)?;
+    Ok(moved.then_some(new))
+}
+
+/// What a tree takes in, by path.
+type Edits = BTreeMap<String, Option<Entry>>;
+
+/// What the target's tree has to take in, and which blobs that replaces.
+fn edits(ctx: &Context, aim: &Aim, changes: &[SpecChange]) -> Result<(Edits, seat::Changes)> {
+    let mut edits = Edits::new();
+    let mut paths = seat::Changes::new();
+    for change in changes {
+        let blob = change
+            .after
+            .as_ref()
+            .map(|text| ctx.repo.write_blob(text.as_bytes()))
+            .transpose()?;
+        let old = match &aim.tree {
+            Some(tree) => ctx.repo.entry_at(tree, &change.path)?.map(|entry| entry.id),
+            None => None,
+        };
+        edits.insert(change.path.clone(), blob.clone().map(Entry::blob));
+        paths.insert(change.path.clone(), (old, blob));
+    }
+    for path in paths.keys() {
+        require_folders(ctx, aim, path)?;
+    }
+    Ok((edits, paths))
+}
+
+/// The worktree that has the branch, if any, has to be able to follow.
+fn require_free(ctx: &Context, aim: &Aim, paths: &seat::Changes, tree: &Oid) -> Result<()> {
+    let Some(worktree) = seat::of(ctx, &aim.target_ref)? else {
+        return Ok(());
+    };
+    let old = match &aim.tree {
+        Some(tree) => tree.clone(),
+        None => ctx.repo.empty_tree()?,
+    };
+    seat::require_free(&worktree, "archive", paths, (&old, tree))
+}
+
+/// Notes down what is under way, moves the target branch and finishes. False: the branch moved, and
+/// nothing is left behind.
+fn publish(
+    ctx: &Context,
+    store: &Store<'_>,
+    lock: &Lock,
+    identity: &Identity,
+    aim: &Aim,
+    pending: &Pending,
+    why: &str,
+) -> Result<bool> {
+    let note = pending_dir(ctx).join(format!("{}.json", pending.id));
+    files::write(&note, &crate::core::op::to_json(pending)?)?;
+    let moved = ctx
+        .repo
+        .swap_ref(&aim.target_ref, &pending.new, aim.tip.as_ref(), why);
+    match moved {
         Ok(Swap::Moved) => {}
         Ok(lost @ (Swap::Lost | Swap::Locked)) => {
             files::remove(&note)?;
@@ -113,21 +183,21 @@ pub(super) fn land(
                 // git itself waits as long in all for a ref that somebody else is moving.
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
-            return Ok(None);
+            return Ok(false);
         }
         Err(failure) => {
             files::remove(&note)?;
             return Err(failure);
         }
     }
-    complete(ctx, store, lock, identity, &pending)?;
+    complete(ctx, store, lock, identity, pending)?;
     files::remove(&note)?;
-    Ok(Some(Some(new)))
+    Ok(true)
 }
 
 /// A spec cannot lie below something that is a file on the branch; it would have to go.
-fn require_folders(ctx: &Context, plan: &Plan, path: &str) -> Result<()> {
-    let Some(tree) = &plan.tree else {
+fn require_folders(ctx: &Context, aim: &Aim, path: &str) -> Result<()> {
+    let Some(tree) = &aim.tree else {
         return Ok(());
     };
     for (end, _) in path.match_indices('/') {
@@ -138,7 +208,7 @@ fn require_folders(ctx: &Context, plan: &Plan, path: &str) -> Result<()> {
                     format!(
                         "{} is a file or a link on {}; {path} needs a folder there",
                         &path[..end],
-                        plan.target
+                        aim.target
                     ),
                 )
                 .help(format!("git mv {} ELSEWHERE", &path[..end])));
@@ -153,7 +223,7 @@ fn require_folders(ctx: &Context, plan: &Plan, path: &str) -> Result<()> {
 /// The archive commit on the target branch, if an earlier run made it: it names the session, and the
 /// session is still as it was then.
 pub(super) fn landed_before(ctx: &Context, session: &Session, plan: &Plan) -> Result<Option<Oid>> {
-    let Some(tip) = &plan.tip else {
+    let Some(tip) = &plan.aim.tip else {
         return Ok(None);
     };
     let id = &session.state.id;
@@ -191,6 +261,8 @@ fn commit_message(state: &State, session_commit: &Oid) -> String {
 #[derive(Debug, Default)]
 pub struct Earlier {
     pub(super) finished: Vec<SessionId>,
+    /// Archives that were being taken back.
+    pub(super) undone: Vec<SessionId>,
     failed: Vec<(SessionId, Failure)>,
 }
 
@@ -228,6 +300,7 @@ pub fn finish(
         // A note that cannot be read was being written when its process died: nothing had happened yet.
         if let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) {
             match finish_one(ctx, store, lock, identity, &pending) {
+                Ok(true) if pending.undo => earlier.undone.push(pending.id),
                 Ok(true) => earlier.finished.push(pending.id),
                 Ok(false) => {}
                 Err(failure) => {
@@ -273,6 +346,9 @@ pub(super) fn complete(
         && let Some(tip) = ctx.repo.find_ref(&target_ref)?
     {
         seat::follow(ctx, &worktree, &tip, &pending.paths)?;
+    }
+    if pending.undo {
+        return Ok(());
     }
     let closing = Closing {
         id: &pending.id,

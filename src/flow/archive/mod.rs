@@ -3,14 +3,16 @@
 //!
 //! Two refs move, one after the other. A note in the git dir says what was under way: whatever command
 //! writes next finishes it, or forgets it when nothing had happened yet. `plan` decides, `contest` is
-//! about conflicts for a person, `landing` moves the refs.
+//! about conflicts for a person, `landing` moves the refs. `unarchive` takes an archive back.
 
 mod contest;
 mod landing;
 mod plan;
+mod unarchive;
 
 pub use contest::has_conflicts;
 pub use landing::{Earlier, adr_candidate, finish};
+pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
 use super::act::{Needs, gather, load_active};
 use super::context::Context;
@@ -146,12 +148,15 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
             return Ok(plan.archived(&id, commit, changes));
         }
     }
-    Err(Failure::new(
+    Err(busy().help("git loopx archive"))
+}
+
+fn busy() -> Failure {
+    Failure::new(
         Kind::Waiting,
         "branch_busy",
         format!("the target branch moved {TRIES} times while this was being written"),
     )
-    .help("git loopx archive"))
 }
 
 /// What archiving would do. Nothing is written, so nothing is locked, and what an earlier run left is

@@ -11,17 +11,23 @@ use super::{Archived, SpecChange};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::gate;
 use crate::core::id::{Oid, SessionId};
+use crate::core::session::State;
 use crate::core::spec::{Action, Severity};
 use crate::git::Repo;
 use std::collections::BTreeMap;
 
-/// The verdict of the merge, and where it goes.
-pub(super) struct Plan {
+/// The branch that a commit goes to, as it is now.
+pub(super) struct Aim {
     pub(super) target: String,
     pub(super) target_ref: String,
     /// `None` where the branch has no commit yet.
     pub(super) tip: Option<Oid>,
     pub(super) tree: Option<Oid>,
+}
+
+/// The verdict of the merge, and where it goes.
+pub(super) struct Plan {
+    pub(super) aim: Aim,
     pub(super) specs: String,
     pub(super) verdict: Verdict,
 }
@@ -57,6 +63,18 @@ pub(super) fn plan(ctx: &Context, facts: &Facts<'_>, onto: Option<&str>) -> Resu
         .blockers(vec![blocker])
         .help(help));
     }
+    let aim = aim(ctx, state, onto)?;
+    let onto = Target::of_tree(aim.tree.clone());
+    let verdict = delta::judge(ctx, state, &facts.policy, &onto, &facts.texts)?.verdict;
+    Ok(Plan {
+        aim,
+        specs: facts.policy.paths.specs.clone(),
+        verdict,
+    })
+}
+
+/// The branch that is meant: the named one, or the one that the session is bound to.
+pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
     let target = match onto {
         Some(branch) => {
             Repo::check_branch_name(branch)?;
@@ -97,15 +115,11 @@ pub(super) fn plan(ctx: &Context, facts: &Facts<'_>, onto: Option<&str>) -> Resu
         Some(tip) => Some(ctx.repo.commit_info(tip)?.tree),
         None => None,
     };
-    let onto = Target::of_tree(tree.clone());
-    let verdict = delta::judge(ctx, state, &facts.policy, &onto, &facts.texts)?.verdict;
-    Ok(Plan {
+    Ok(Aim {
         target,
         target_ref,
         tip,
         tree,
-        specs: facts.policy.paths.specs.clone(),
-        verdict,
     })
 }
 
@@ -125,7 +139,7 @@ impl Plan {
             failure.code = "archive_conflict".into();
             failure.message = format!(
                 "the delta and {} changed the same requirement; nothing was archived",
-                self.target
+                self.aim.target
             );
         } else {
             failure.code = "archive_blocked".into();
@@ -168,7 +182,7 @@ impl Plan {
             .collect();
         Archived {
             id: id.clone(),
-            target: self.target.clone(),
+            target: self.aim.target.clone(),
             commit,
             changes,
             warnings,
@@ -208,11 +222,12 @@ impl Plan {
         Ok(Pending {
             format: 1,
             id: facts.state.id.clone(),
-            target: self.target.clone(),
+            target: self.aim.target.clone(),
             old,
             new,
             paths,
             candidate: adr_candidate(&facts.state, &facts.texts, at),
+            undo: false,
         })
     }
 
@@ -227,7 +242,7 @@ impl Plan {
 
     /// The blob of a domain's spec on the target branch.
     pub(super) fn blob(&self, ctx: &Context, domain: &str) -> Result<Option<Oid>> {
-        match &self.tree {
+        match &self.aim.tree {
             Some(tree) => Ok(ctx
                 .repo
                 .entry_at(tree, &self.path(domain))?

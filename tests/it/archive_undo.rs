@@ -1,0 +1,135 @@
+//! Taking an archive back, by a new commit, also after others came on top.
+
+use crate::support::Sandbox;
+use crate::support::changes::{ACCEPTED, adding, signing_in};
+
+/// Sessions that are archived on `main`, which is checked out.
+fn archived(sessions: &[(&str, String)]) -> Sandbox {
+    let s = Sandbox::with_spec();
+    for (id, delta) in sessions {
+        s.plan(id, delta);
+        s.finish(id);
+    }
+    s.git(&["switch", "--quiet", "main"]).ok();
+    for (id, _) in sessions {
+        s.loopx(&["-s", id, "archive", "--onto", "main"]).ok();
+    }
+    s
+}
+
+fn spec(s: &Sandbox) -> String {
+    s.git(&["show", "main:specs/demo/spec.md"]).ok()
+}
+
+#[test]
+fn an_archive_is_taken_back_also_after_others_came_on_top() {
+    let s = archived(&[
+        ("one", signing_in("The system SHALL ask for a key.")),
+        ("two", adding("Pears")),
+    ]);
+    let all = spec(&s);
+    let refs = s.git(&["for-each-ref"]).ok();
+    s.document(0, &["archive", "--undo", "one", "-n"]);
+    assert_eq!(s.git(&["for-each-ref"]).ok(), refs);
+    let found = s.document(0, &["archive", "--undo", "one", "--reason", "too early"]);
+    assert_eq!(found["files"][0]["path"], "specs/demo/spec.md");
+    let left = spec(&s);
+    assert_eq!(left, all.replace("ask for a key.", "ask for a password."));
+    assert_eq!(s.read("specs/demo/spec.md"), left);
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+    let body = s.git(&["log", "-1", "--format=%B", "main"]).ok();
+    for part in [
+        "Take back one: one",
+        "too early",
+        "Loopx-Session: one",
+        "Loopx-Event: unarchive",
+        "Loopx-Undoes: ",
+    ] {
+        assert!(body.contains(part), "no `{part}` in\n{body}");
+    }
+    // The session stays archived, and taking back is no edit by hand.
+    let again = s.error(5, &["-s", "one", "archive", "--onto", "main"]);
+    assert_eq!(again["code"], "archived_already");
+    let again = s.error(5, &["archive", "--undo", "one"]);
+    assert_eq!(again["code"], "unarchived_already");
+    s.document(0, &["spec", "drift"]);
+    s.loopx(&["archive", "--undo", "two"]).ok();
+    assert_eq!(spec(&s), ACCEPTED);
+    s.loopx(&["fsck"]).ok();
+}
+
+#[test]
+fn what_was_changed_again_is_a_conflict_and_a_new_spec_goes_whole() {
+    let new = adding("Apples").replace("Domain: demo", "Domain: fruit\n\n## Purpose\n\nFruit.");
+    let s = archived(&[
+        ("one", signing_in("The system SHALL ask for a key.")),
+        ("two", new),
+    ]);
+    assert!(s.exists("specs/fruit/spec.md"));
+    s.loopx(&["archive", "--undo", "two"]).ok();
+    assert!(!s.exists("specs/fruit/spec.md"));
+    s.spec_says("ask for a key.", "ask for two keys.");
+    let before = s.git(&["for-each-ref"]).ok();
+    let failure = s.error(3, &["archive", "--undo", "one"]);
+    assert_eq!(failure["code"], "unarchive_conflict");
+    assert_eq!(failure["blockers"][0]["code"], "requirement_conflict");
+    assert_eq!(s.git(&["for-each-ref"]).ok(), before);
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+}
+
+#[test]
+fn what_cannot_be_taken_back_is_refused_by_name() {
+    let s = archived(&[("one", signing_in("The system SHALL ask for a key."))]);
+    s.plan("two", &adding("Pears"));
+    let failure = s.error(1, &["archive", "--undo", "two"]);
+    assert_eq!(failure["code"], "not_archived");
+    assert_eq!(
+        s.error(4, &["archive", "--undo", "three"])["code"],
+        "session_unknown"
+    );
+    // The session's own branch does not have what went to main.
+    let failure = s.error(1, &["archive", "--undo", "one", "--onto", "one"]);
+    assert_eq!(failure["code"], "archive_not_there");
+    let failure = s.error(4, &["archive", "--undo", "one", "--onto", "none"]);
+    assert_eq!(failure["code"], "branch_unknown");
+    s.loopx(&["archive", "--reason", "none"]).fails_with(2);
+    // Edits that are not committed are not written over.
+    s.git(&["switch", "--quiet", "main"]).ok();
+    let text = s.read("specs/demo/spec.md");
+    s.write(
+        "specs/demo/spec.md",
+        text.replace("on request.", "at once."),
+    );
+    let before = s.git(&["for-each-ref"]).ok();
+    let failure = s.error(1, &["archive", "--undo", "one"]);
+    assert_eq!(failure["code"], "spec_dirty");
+    assert_eq!(s.git(&["for-each-ref"]).ok(), before);
+}
+
+/// The note is written, the branch has moved, and the process dies before the worktree followed.
+#[test]
+fn taking_back_is_finished_by_the_next_run() {
+    let s = archived(&[("one", signing_in("The system SHALL ask for a key."))]);
+    let old = s.git(&["rev-parse", "main"]).line();
+    let path = "specs/demo/spec.md";
+    let blob = |rev: &str| s.git(&["rev-parse", &format!("{rev}:{path}")]).line();
+    let kept = s.read(path);
+    s.loopx(&["archive", "--undo", "one"]).ok();
+    let new = s.git(&["rev-parse", "main"]).line();
+    let (was, is) = (blob(&old), blob(&new));
+    // As it was in between.
+    s.git(&["read-tree", "--reset", "-u", &old]).ok();
+    assert_eq!(s.read(path), kept);
+    let note = serde_json::json!({
+        "format": 1, "id": "one", "target": "main", "old": old, "new": new,
+        "paths": { path: [was, is] }, "candidate": "", "undo": true,
+    });
+    s.write(".git/loopx/pending/one.json", note.to_string());
+    let found = s.document(0, &["archive", "--undo", "one"]);
+    assert_eq!(found["finished_earlier"], true);
+    assert_eq!(found["commit"], new);
+    assert_eq!(s.git(&["rev-parse", "main"]).line(), new);
+    assert_eq!(s.read(path), ACCEPTED);
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+    assert!(!s.exists(".git/loopx/pending/one.json"));
+}
