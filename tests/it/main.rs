@@ -7,6 +7,7 @@ mod archive_corpus;
 mod archive_crash;
 mod archive_merge;
 mod archive_undo;
+mod archive_waits;
 mod archive_worktree;
 mod bad_input;
 mod change;

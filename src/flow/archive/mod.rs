@@ -126,7 +126,7 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
             Needs::Stage,
             Some(&identity),
         )?;
-        let plan = plan(ctx, &facts, onto)?;
+        let plan = plan(ctx, &snapshot, &facts, onto)?;
         if let Some(commit) = landed_before(ctx, &session, &plan)? {
             // An earlier run got that far, and its note is lost.
             let pending = plan.pending(ctx, &facts, commit, &identity.at)?;
@@ -175,7 +175,7 @@ fn preview(ctx: &Context, store: &Store<'_>, onto: Option<&str>) -> Result<Archi
         _ => None,
     };
     let facts = gather(ctx, &snapshot, &session, copy.as_mut(), Needs::Stage, None)?;
-    let plan = plan(ctx, &facts, onto)?;
+    let plan = plan(ctx, &snapshot, &facts, onto)?;
     match plan.refusal() {
         Some(failure) => Err(failure),
         None => Ok(plan.archived(&id, None, plan.changes(&BTreeMap::new()))),

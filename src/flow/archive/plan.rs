@@ -14,6 +14,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::spec::{Action, Severity};
 use crate::git::Repo;
+use crate::store::Snapshot;
 use std::collections::BTreeMap;
 
 /// The branch that a commit goes to, as it is now.
@@ -32,14 +33,25 @@ pub(super) struct Plan {
     pub(super) verdict: Verdict,
 }
 
-pub(super) fn plan(ctx: &Context, facts: &Facts<'_>, onto: Option<&str>) -> Result<Plan> {
+pub(super) fn plan(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    facts: &Facts<'_>,
+    onto: Option<&str>,
+) -> Result<Plan> {
     let state = &facts.state;
-    let blockers = gate::archive(facts.view());
+    let mut blockers = gate::archive(facts.view());
+    if blockers.is_empty()
+        && let Some((delta, _)) = delta::read(&facts.texts)
+    {
+        blockers = delta::waits_for(snapshot, &delta, &[])?;
+    }
     if let Some(first) = blockers.first() {
         let code = match first.code.as_str() {
             "archive_requires_done_session" => "archive_requires_done_session",
             "partial_scope_remaining" | "implemented_scope_mismatch" => "archive_scope_blocked",
             code if code.starts_with("completion_claim_") => "archive_scope_blocked",
+            code if code.starts_with("dependency_") => "archive_waits",
             _ => "archive_blocked",
         };
         let help = first.help.clone();
