@@ -26,6 +26,8 @@ pub enum SpecCommand {
     List,
     /// Show a spec, or one requirement of it
     Show(specs::ShowArgs),
+    /// Show scenario, slice and evidence of the session's delta; exit 1 where proof is missing
+    Coverage,
     /// Tell from history which requirements were edited by hand since they were archived
     Drift,
     /// Merge three versions into OURS (called by git: see install-driver)
@@ -99,6 +101,7 @@ pub fn run(command: SpecCommand, open: impl Fn() -> Result<Context>, ui: &mut Ui
         SpecCommand::Validate(args) => validate(args, ui),
         SpecCommand::List => specs::list(&open()?, ui),
         SpecCommand::Show(args) => specs::show(args, &open()?, ui),
+        SpecCommand::Coverage => specs::coverage(&open()?, ui),
         SpecCommand::Drift => specs::drift(&open()?, ui),
         SpecCommand::MergeDriver(args) => specs::merge_driver(args, ui),
         SpecCommand::InstallDriver(args) => specs::install_driver(args, &open()?, ui),

@@ -109,6 +109,36 @@ pub fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+pub fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (id, tree, covered) = crate::flow::coverage::show(ctx)?;
+    if covered.is_empty() {
+        ui.status(format!("{id}: the delta writes no scenario"));
+    }
+    for one in &covered {
+        let role = if one.proof.is_enough() {
+            style::GOOD
+        } else {
+            style::BAD
+        };
+        let word = ui.paint(role, &format!("{:8}", one.proof.word()));
+        ui.out(format!("{word}  {}", clean(&one.scenario)));
+        for slice in &one.slices {
+            ui.out(format!(
+                "    {}: {}  ({})",
+                clean(&slice.slice),
+                slice.proof.word(),
+                clean(&slice.verification.join(" "))
+            ));
+        }
+    }
+    let complete = covered.iter().all(|one| one.proof.is_enough());
+    ui.json(
+        "spec coverage",
+        &json!({ "session": id, "tree": tree, "complete": complete, "scenarios": covered }),
+    );
+    Ok(if complete { Exit::Done } else { Exit::Blocked })
+}
+
 pub fn drift(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let report = drift::drift(ctx)?;
     for one in &report.drifted {

@@ -45,7 +45,7 @@ pub struct Slice {
 pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let path = Artifact::Slices.path();
     let edit = "git loopx edit slices.json";
-    let example = r#"[{"id":"VS-1","type":"AFK","behaviour":"...","acceptance_criteria":["..."],"verification":["cargo","test"]}]"#;
+    let example = r#"[{"id":"VS-1","type":"AFK","behaviour":"...","acceptance_criteria":["..."],"verification":["cargo","test"],"scenarios":["domain/Requirement/Scenario"]}]"#;
     let invalid = |message: String| Blocker::new("vertical_slices_invalid", message, edit);
     let text = text.unwrap_or("[]");
     let slices: Vec<Slice> = serde_json::from_str(text).map_err(|error| {

@@ -4,8 +4,8 @@
 //! writes nothing. One call makes at most one commit.
 
 use super::context::{Context, unknown};
-use super::delta;
-use super::workcopy::{self, WorkCopy};
+use super::workcopy::{self, FileStatus, WorkCopy};
+use super::{delta, files};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate::{Code, DeltaFacts, View};
@@ -176,6 +176,28 @@ pub fn act_after<T>(
         saved,
         value,
     })
+}
+
+/// The artifacts with the edits of this worktree. A file that the branch changed too counts as stored.
+pub(super) fn texts_here(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+) -> Result<BTreeMap<Artifact, String>> {
+    let mut texts = BTreeMap::new();
+    read_texts(&ctx.repo, state, &mut texts)?;
+    if let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)?
+        && copy.exists()
+    {
+        for (artifact, status) in copy.statuses(state)? {
+            if status == FileStatus::Modified
+                && let Some(bytes) = files::read(&copy.path(artifact)?, policy.artifacts.max_bytes)?
+            {
+                texts.insert(artifact, String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+    Ok(texts)
 }
 
 /// A session that can still change.

@@ -3,11 +3,9 @@
 //! Every verdict comes from [`delta::judge`], which archive uses too: what is clean here, archive takes,
 //! and what it refuses has the same ids. `overlap` tries pairs of sessions; `refresh` records new bases.
 
-use super::act::{Act, Done, Needs, act, read_texts};
+use super::act::{Act, Done, Needs, act, texts_here};
 use super::context::Context;
 use super::delta::{self, Judgement, Target, WHOLE};
-use super::files;
-use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::gate::{self, View};
@@ -66,19 +64,7 @@ struct Loaded {
 fn load(ctx: &Context, session: &Session) -> Result<Loaded> {
     let state = session.state.clone();
     let policy = ctx.policy(&state)?;
-    let mut texts = BTreeMap::new();
-    read_texts(&ctx.repo, &state, &mut texts)?;
-    if let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)?
-        && copy.exists()
-    {
-        for (artifact, status) in copy.statuses(&state)? {
-            if status == FileStatus::Modified
-                && let Some(bytes) = files::read(&copy.path(artifact)?, policy.artifacts.max_bytes)?
-            {
-                texts.insert(artifact, String::from_utf8_lossy(&bytes).into_owned());
-            }
-        }
-    }
+    let texts = texts_here(ctx, &state, &policy)?;
     let target = Target::of_branch(ctx, &state)?;
     let judgement = delta::judge(ctx, &state, &policy, &target, &texts)?;
     Ok(Loaded {

@@ -9,6 +9,7 @@ pub mod approve;
 pub mod archive;
 pub mod change;
 pub mod context;
+pub mod coverage;
 pub mod delta;
 pub mod drift;
 pub mod driver;

@@ -34,6 +34,7 @@ mod scenario_transitions;
 mod scenarios;
 mod spec_cases;
 mod spec_command;
+mod spec_coverage;
 mod spec_props;
 mod support;
 mod verify;

@@ -87,8 +87,29 @@ completion_claim: full
 The file says so.
 ";
 
-pub(crate) const SLICES: &str = r#"[{"id":"VS-1","type":"AFK","behaviour":"It holds",
-"acceptance_criteria":["It is so"],"verification":["true"]}]"#;
+/// One slice that serves every scenario of a delta.
+fn slices(delta: &str) -> String {
+    let (mut domain, mut requirement) = ("", "");
+    let mut scenarios = Vec::new();
+    for line in delta.lines() {
+        if let Some(name) = line.strip_prefix("# Domain: ") {
+            domain = name;
+        } else if let Some(name) = line.strip_prefix("### Requirement: ") {
+            requirement = name;
+        } else if let Some((_, name)) = line.split_once("Scenario: ") {
+            scenarios.push(format!("{domain}/{requirement}/{name}"));
+        }
+    }
+    serde_json::json!([{
+        "id": "VS-1",
+        "type": "AFK",
+        "behaviour": "It holds",
+        "acceptance_criteria": ["It is so"],
+        "verification": ["true"],
+        "scenarios": scenarios,
+    }])
+    .to_string()
+}
 
 /// A delta of the domain `demo` that replaces `Signing in`.
 pub(crate) fn signing_in(text: &str) -> String {
@@ -160,7 +181,7 @@ impl Sandbox {
                 "change/tasks.md",
                 "# Tasks\n\n## Tasks\n\n- [ ] 1.1 Write it\n",
             ),
-            ("change/slices.json", SLICES),
+            ("change/slices.json", &slices(delta)),
         ] {
             self.edit(id, artifact, text);
         }

@@ -1,0 +1,153 @@
+//! Traceability: each scenario that a delta writes, the slices that serve it, and what proves them.
+//!
+//! A slice names scenarios as `domain/Requirement/Scenario`; its proof is the run of its own verification
+//! on one code tree.
+
+use super::id::Oid;
+use super::pack::Slice;
+use super::session::State;
+use super::spec::{Delta, OpKind, fold};
+use serde::Serialize;
+
+/// What a scenario rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// A slice that serves it passed on this tree.
+    Passed,
+    /// A named person waived every slice that serves it.
+    Waived,
+    /// A slice failed on this tree.
+    Failed,
+    /// The slices ran, on another tree.
+    Stale,
+    /// The slices never ran.
+    Missing,
+    /// No slice names it.
+    Unserved,
+}
+
+impl Proof {
+    pub fn is_enough(self) -> bool {
+        matches!(self, Proof::Passed | Proof::Waived)
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Proof::Passed => "passed",
+            Proof::Waived => "waived",
+            Proof::Failed => "failed",
+            Proof::Stale => "stale",
+            Proof::Missing => "missing",
+            Proof::Unserved => "unserved",
+        }
+    }
+}
+
+/// One scenario with its slices and their proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Covered {
+    /// `domain/Requirement/Scenario`.
+    pub scenario: String,
+    pub proof: Proof,
+    pub slices: Vec<ServedBy>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServedBy {
+    pub slice: String,
+    pub proof: Proof,
+    pub verification: Vec<String>,
+}
+
+/// Every scenario that a delta writes, by name. Removed ones, and those that only get another name, need
+/// no proof.
+pub fn scenarios(delta: &Delta) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for part in &delta.domains {
+        let Some(domain) = &part.domain else { continue };
+        for op in &part.operations {
+            let names: Vec<&str> = match op.kind {
+                OpKind::Added => op
+                    .requirement
+                    .iter()
+                    .flat_map(|requirement| &requirement.scenarios)
+                    .map(|scenario| scenario.name.as_str())
+                    .collect(),
+                OpKind::Modified => op
+                    .scenarios
+                    .iter()
+                    .filter(|s| matches!(s.op, None | Some(OpKind::Added | OpKind::Modified)))
+                    .map(|s| s.name.as_str())
+                    .collect(),
+                OpKind::Removed | OpKind::Renamed => Vec::new(),
+            };
+            for name in names {
+                let full = format!("{domain}/{}/{name}", op.name);
+                if !found.contains(&full) {
+                    found.push(full);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What proves each scenario on `tree`.
+pub fn coverage(
+    scenarios: &[String],
+    slices: &[Slice],
+    state: &State,
+    tree: Option<&Oid>,
+) -> Vec<Covered> {
+    scenarios
+        .iter()
+        .map(|scenario| {
+            let key = fold(scenario);
+            let slices: Vec<ServedBy> = slices
+                .iter()
+                .filter(|slice| slice.scenarios.iter().any(|name| fold(name) == key))
+                .map(|slice| ServedBy {
+                    slice: slice.id.clone(),
+                    proof: proof(slice, state, tree),
+                    verification: slice.verification.clone(),
+                })
+                .collect();
+            let any = |proof: Proof| slices.iter().any(|slice| slice.proof == proof);
+            // One slice that fails outweighs another that passes.
+            let order = [
+                Proof::Failed,
+                Proof::Passed,
+                Proof::Stale,
+                Proof::Missing,
+                Proof::Waived,
+            ];
+            Covered {
+                scenario: scenario.clone(),
+                proof: order
+                    .into_iter()
+                    .find(|proof| any(*proof))
+                    .unwrap_or(Proof::Unserved),
+                slices,
+            }
+        })
+        .collect()
+}
+
+fn proof(slice: &Slice, state: &State, tree: Option<&Oid>) -> Proof {
+    let own: Vec<_> = state
+        .evidence
+        .iter()
+        .map(|evidence| &evidence.value)
+        .filter(|e| e.task.as_ref() == Some(&slice.id) && e.argv == slice.verification)
+        .collect();
+    if state.build.waivers.contains_key(&slice.id) {
+        return Proof::Waived;
+    }
+    match own.iter().rev().find(|e| Some(&e.tree) == tree) {
+        Some(evidence) if evidence.passed() => Proof::Passed,
+        Some(_) => Proof::Failed,
+        None if own.is_empty() => Proof::Missing,
+        None => Proof::Stale,
+    }
+}
