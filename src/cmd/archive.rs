@@ -1,9 +1,9 @@
 //! `archive`: arguments, and how its result reads.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
+use crate::core::failure::{Failure, Result};
 use crate::flow::Context;
-use crate::flow::archive::{self, Mode, SpecChange};
+use crate::flow::archive::{self, Mode, SpecChange, Waivers};
 use crate::ui::{Ui, clean, diff};
 use serde_json::{Value, json};
 
@@ -23,10 +23,19 @@ pub struct ArchiveArgs {
     #[arg(long, group = "mode")]
     pub abort: bool,
     /// Take the archive of a session back, by a new commit
-    #[arg(long, value_name = "ID", conflicts_with_all = ["go_on", "abort"])]
+    #[arg(long, value_name = "ID", group = "why", conflicts_with_all = ["go_on", "abort"])]
     pub undo: Option<String>,
-    /// Why it is taken back: the commit carries it
-    #[arg(long, value_name = "WHY", requires = "undo")]
+    /// Let domain/Requirement/Scenario in without evidence; can be repeated
+    #[arg(
+        long,
+        value_name = "SCENARIO",
+        group = "why",
+        requires = "reason",
+        conflicts_with = "abort"
+    )]
+    pub waive: Vec<String>,
+    /// Why it is taken back or waived: the commit carries it
+    #[arg(long, value_name = "WHY", requires = "why")]
     pub reason: Option<String>,
 }
 
@@ -40,7 +49,15 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(id) = &args.undo {
         return undo(&args, id, ctx, ui);
     }
-    let done = archive::archive(ctx, args.onto.as_deref(), mode)?;
+    let waivers = Waivers {
+        scenarios: args.waive,
+        reason: args.reason.unwrap_or_default().trim().to_owned(),
+    };
+    if !waivers.scenarios.is_empty() && waivers.reason.is_empty() {
+        return Err(Failure::usage("reason_missing", "the reason is empty")
+            .help("git loopx archive --waive SCENARIO --reason WHY"));
+    }
+    let done = archive::archive(ctx, args.onto.as_deref(), mode, &waivers)?;
     let files = show(&done.changes, mode == Mode::DryRun, ui);
     for warning in &done.warnings {
         ui.warn(clean(warning));

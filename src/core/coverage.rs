@@ -1,8 +1,10 @@
 //! Traceability: each scenario that a delta writes, the slices that serve it, and what proves them.
 //!
 //! A slice names scenarios as `domain/Requirement/Scenario`; its proof is the run of its own verification
-//! on one code tree.
+//! on one code tree. Where policy asks for proof, a scenario without it is waived by name, with a reason, or it
+//! holds the archive.
 
+use super::failure::Blocker;
 use super::id::Oid;
 use super::pack::Slice;
 use super::session::State;
@@ -150,4 +152,33 @@ fn proof(slice: &Slice, state: &State, tree: Option<&Oid>) -> Proof {
         None if own.is_empty() => Proof::Missing,
         None => Proof::Stale,
     }
+}
+
+/// What holds the archive: scenarios without proof that are not in `waived`.
+pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
+    let waived: Vec<String> = waived.iter().map(|name| fold(name)).collect();
+    covered
+        .iter()
+        .filter(|one| !one.proof.is_enough() && !waived.contains(&fold(&one.scenario)))
+        .map(|one| {
+            let name = &one.scenario;
+            let (code, why) = match one.proof {
+                Proof::Failed => ("scenario_failed", "a slice that serves it failed"),
+                Proof::Stale => ("scenario_stale", "its slices ran on other code"),
+                Proof::Unserved => (
+                    "scenario_unserved",
+                    "no slice names it in its `scenarios` (change/slices.json)",
+                ),
+                _ => ("scenario_unproven", "its slices never ran"),
+            };
+            Blocker::new(
+                code,
+                format!("scenario `{name}` has no passing evidence: {why}"),
+                format!(
+                    "git loopx archive --waive '{}' --reason WHY",
+                    name.replace('\'', "'\\''")
+                ),
+            )
+        })
+        .collect()
 }

@@ -22,6 +22,7 @@ pub struct Policy {
     pub approve: Approve,
     pub review: ReviewPolicy,
     pub build: BuildPolicy,
+    pub archive: ArchivePolicy,
     pub artifacts: ArtifactPolicy,
 }
 
@@ -115,6 +116,24 @@ impl Default for BuildPolicy {
             regression: false,
         }
     }
+}
+
+/// What an archive asks for besides the gates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArchivePolicy {
+    pub evidence: EvidenceRule,
+}
+
+/// What to do with a scenario that no passing run proves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceRule {
+    /// `spec coverage` shows it, and archive takes it.
+    #[default]
+    Off,
+    /// Archive refuses it, unless somebody waives it by name and says why.
+    Require,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

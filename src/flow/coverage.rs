@@ -1,15 +1,17 @@
-//! Scenario, slice, evidence: what `spec coverage` shows.
+//! Scenario, slice, evidence: what `spec coverage` shows, and what holds an archive where policy asks for it.
 
 use super::act::{Facts, Needs, gather, texts_here};
+use super::archive::Waivers;
 use super::context::Context;
 use super::delta;
 use crate::core::artifact::Artifact;
 use crate::core::coverage::{self, Covered};
-use crate::core::failure::Result;
+use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::pack;
+use crate::core::policy::EvidenceRule;
 use crate::core::session::State;
-use crate::core::spec::Delta;
+use crate::core::spec::{Delta, fold};
 use crate::core::stage::Stage;
 
 /// The code tree that the approved review is about.
@@ -22,6 +24,55 @@ fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> 
     let slices = pack::slices(facts.texts.get(&Artifact::Slices).map(String::as_str));
     let names = coverage::scenarios(delta);
     coverage::coverage(&names, &slices.unwrap_or_default(), &facts.state, tree)
+}
+
+/// What holds an archive for want of proof, and the scenarios that are waived. Proof is asked for on the
+/// code that was reviewed: nothing else was approved.
+pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker>, Vec<String>)> {
+    let asked: Vec<String> = waivers.scenarios.iter().map(|name| fold(name)).collect();
+    if facts.policy.archive.evidence == EvidenceRule::Off {
+        return match asked.is_empty() {
+            true => Ok((Vec::new(), Vec::new())),
+            false => Err(Failure::usage(
+                "waiver_unused",
+                "nothing has to be waived: the policy asks for no evidence",
+            )
+            .help("evidence = \"require\" below [archive] in loopx.toml asks for it")),
+        };
+    }
+    let delta = delta::read(&facts.texts).map_or_else(Delta::default, |(delta, _)| delta);
+    let covered = proofs(facts, &delta, reviewed_tree(&facts.state));
+    let open = |key: &String| {
+        let unproven = |one: &&Covered| !one.proof.is_enough() && fold(&one.scenario) == *key;
+        covered.iter().find(unproven)
+    };
+    let mut waived = Vec::new();
+    for (key, name) in asked.iter().zip(&waivers.scenarios) {
+        let Some(one) = open(key) else {
+            return Err(Failure::usage(
+                "waiver_unused",
+                format!("no scenario `{name}` of the delta is without proof"),
+            )
+            .help("git loopx spec coverage"));
+        };
+        if !waived.contains(&one.scenario) {
+            waived.push(one.scenario.clone());
+        }
+    }
+    if !waived.is_empty()
+        && let Some(identity) = facts.identity
+        && facts.policy.denies(&identity.author)
+    {
+        return Err(Failure::refused(
+            "approver_denied",
+            format!(
+                "policy does not let {} waive (approve.deny in loopx.toml)",
+                identity.author
+            ),
+        )
+        .help("let a person archive it"));
+    }
+    Ok((coverage::blockers(&covered, &waived), waived))
 }
 
 /// Scenario, slice and evidence of the session that is meant: on the reviewed code once it is done, on

@@ -5,6 +5,7 @@ mod adr_session;
 mod archive;
 mod archive_corpus;
 mod archive_crash;
+mod archive_evidence;
 mod archive_merge;
 mod archive_undo;
 mod archive_waits;

@@ -5,9 +5,9 @@ use super::super::context::Context;
 use super::super::files;
 use super::super::seat;
 use super::super::workcopy::WorkCopy;
-use super::SpecChange;
 use super::contest::forget_conflicts;
 use super::plan::{Aim, Plan};
+use super::{SpecChange, Waivers};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -69,7 +69,7 @@ pub(super) fn land(
         close(ctx, store, lock, identity, &closing)?;
         return Ok(Some(None));
     }
-    let message = commit_message(state, &store.snapshot()?.commit().clone());
+    let message = commit_message(state, store.snapshot()?.commit(), &plan.waived);
     let parents: Vec<Oid> = plan.aim.tip.iter().cloned().collect();
     require_free(ctx, &plan.aim, &paths, &tree)?;
     let new = repo.write_commit(&tree, &parents, &message, identity)?;
@@ -248,13 +248,27 @@ pub(super) fn landed_before(ctx: &Context, session: &Session, plan: &Plan) -> Re
     Ok(None)
 }
 
-fn commit_message(state: &State, session_commit: &Oid) -> String {
-    format!(
-        "Archive {}: {}\n\nLoopx-Session: {}\nLoopx-Event: archive\nLoopx-State: {session_commit}\n",
+fn commit_message(state: &State, session_commit: &Oid, waived: &Waivers) -> String {
+    let mut text = format!(
+        "Archive {}: {}\n\n",
         state.id,
-        store::one_line(&state.title),
+        store::one_line(&state.title)
+    );
+    if !waived.scenarios.is_empty() {
+        text.push_str("Without evidence:\n");
+        for scenario in &waived.scenarios {
+            text.push_str(&format!("- {}\n", store::one_line(scenario)));
+        }
+        text.push_str(&format!("because: {}\n\n", store::one_line(&waived.reason)));
+    }
+    text.push_str(&format!(
+        "Loopx-Session: {}\nLoopx-Event: archive\nLoopx-State: {session_commit}\n",
         state.id
-    )
+    ));
+    for scenario in &waived.scenarios {
+        text.push_str(&format!("Loopx-Waived: {}\n", store::one_line(scenario)));
+    }
+    text
 }
 
 /// What came of the archives that were under way.

@@ -40,6 +40,13 @@ pub enum Mode {
     Abort,
 }
 
+/// Scenarios that go in without evidence, by name, and why.
+#[derive(Clone, Debug, Default)]
+pub struct Waivers {
+    pub scenarios: Vec<String>,
+    pub reason: String,
+}
+
 /// One spec file, before and after.
 #[derive(Clone, Debug, Serialize)]
 pub struct SpecChange {
@@ -67,10 +74,15 @@ pub struct Archived {
 const TRIES: u32 = 10;
 
 /// Archives the session that is meant.
-pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived> {
+pub fn archive(
+    ctx: &Context,
+    onto: Option<&str>,
+    mode: Mode,
+    waivers: &Waivers,
+) -> Result<Archived> {
     let store = ctx.store()?;
     if mode == Mode::DryRun {
-        return preview(ctx, &store, onto);
+        return preview(ctx, &store, onto, waivers);
     }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
@@ -126,7 +138,7 @@ pub fn archive(ctx: &Context, onto: Option<&str>, mode: Mode) -> Result<Archived
             Needs::Stage,
             Some(&identity),
         )?;
-        let plan = plan(ctx, &snapshot, &facts, onto)?;
+        let plan = plan(ctx, &snapshot, &facts, onto, waivers)?;
         if let Some(commit) = landed_before(ctx, &session, &plan)? {
             // An earlier run got that far, and its note is lost.
             let pending = plan.pending(ctx, &facts, commit, &identity.at)?;
@@ -161,7 +173,12 @@ fn busy() -> Failure {
 
 /// What archiving would do. Nothing is written, so nothing is locked, and what an earlier run left is
 /// for the next command that writes.
-fn preview(ctx: &Context, store: &Store<'_>, onto: Option<&str>) -> Result<Archived> {
+fn preview(
+    ctx: &Context,
+    store: &Store<'_>,
+    onto: Option<&str>,
+    waivers: &Waivers,
+) -> Result<Archived> {
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
     let id = session.state.id.clone();
@@ -175,7 +192,7 @@ fn preview(ctx: &Context, store: &Store<'_>, onto: Option<&str>) -> Result<Archi
         _ => None,
     };
     let facts = gather(ctx, &snapshot, &session, copy.as_mut(), Needs::Stage, None)?;
-    let plan = plan(ctx, &snapshot, &facts, onto)?;
+    let plan = plan(ctx, &snapshot, &facts, onto, waivers)?;
     match plan.refusal() {
         Some(failure) => Err(failure),
         None => Ok(plan.archived(&id, None, plan.changes(&BTreeMap::new()))),

@@ -2,12 +2,13 @@
 
 use super::super::act::Facts;
 use super::super::context::Context;
+use super::super::coverage;
 use super::super::delta::{self, Target};
 use super::super::review;
 use super::super::seat;
 use super::super::spec::Verdict;
 use super::landing::{Pending, adr_candidate};
-use super::{Archived, SpecChange};
+use super::{Archived, SpecChange, Waivers};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::gate;
 use crate::core::id::{Oid, SessionId};
@@ -31,6 +32,8 @@ pub(super) struct Plan {
     pub(super) aim: Aim,
     pub(super) specs: String,
     pub(super) verdict: Verdict,
+    /// What goes in without proof, and why.
+    pub(super) waived: Waivers,
 }
 
 pub(super) fn plan(
@@ -38,6 +41,7 @@ pub(super) fn plan(
     snapshot: &Snapshot<'_>,
     facts: &Facts<'_>,
     onto: Option<&str>,
+    waivers: &Waivers,
 ) -> Result<Plan> {
     let state = &facts.state;
     let mut blockers = gate::archive(facts.view());
@@ -46,11 +50,16 @@ pub(super) fn plan(
     {
         blockers = delta::waits_for(snapshot, &delta, &[])?;
     }
+    let mut waived = Vec::new();
+    if blockers.is_empty() {
+        (blockers, waived) = coverage::judge(facts, waivers)?;
+    }
     if let Some(first) = blockers.first() {
         let code = match first.code.as_str() {
             "archive_requires_done_session" => "archive_requires_done_session",
             "partial_scope_remaining" | "implemented_scope_mismatch" => "archive_scope_blocked",
             code if code.starts_with("completion_claim_") => "archive_scope_blocked",
+            code if code.starts_with("scenario_") => "archive_unproven",
             code if code.starts_with("dependency_") => "archive_waits",
             _ => "archive_blocked",
         };
@@ -82,6 +91,10 @@ pub(super) fn plan(
         aim,
         specs: facts.policy.paths.specs.clone(),
         verdict,
+        waived: Waivers {
+            scenarios: waived,
+            reason: waivers.reason.clone(),
+        },
     })
 }
 
