@@ -108,12 +108,14 @@ pub struct ApprovedBy {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ClarifyFacts {
     /// Rounds allowed on top of the profile's.
     pub extra_rounds: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PlanFacts {
     /// How often the stage was entered.
     pub run: u32,
@@ -134,6 +136,7 @@ pub struct PlanReview {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct BuildFacts {
     pub iteration: u32,
     pub extra_iterations: u32,
