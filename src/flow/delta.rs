@@ -216,18 +216,11 @@ fn target_tree(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     }
 }
 
-/// The sessions named in `depends_on` that are not archived, and not archived `together` with this one.
-pub fn waits_for(
-    snapshot: &Snapshot<'_>,
-    delta: &Delta,
-    together: &[SessionId],
-) -> Result<Vec<Blocker>> {
+/// The sessions named in `depends_on` that are not archived.
+pub fn waits_for(snapshot: &Snapshot<'_>, delta: &Delta) -> Result<Vec<Blocker>> {
     let mut found = Vec::new();
     for name in &delta.depends_on {
         let id = SessionId::fold(name)?;
-        if together.contains(&id) {
-            continue;
-        }
         let file = Artifact::SpecDelta;
         let (code, why, help) = match snapshot.find(&id)?.map(|session| session.state.ending) {
             Some(Some(Ending::Archived { .. })) => continue,

@@ -48,7 +48,7 @@ pub(super) fn plan(
     if blockers.is_empty()
         && let Some((delta, _)) = delta::read(&facts.texts)
     {
-        blockers = delta::waits_for(snapshot, &delta, &[])?;
+        blockers = delta::waits_for(snapshot, &delta)?;
     }
     let mut waived = Vec::new();
     if blockers.is_empty() {
