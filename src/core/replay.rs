@@ -65,6 +65,15 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
 
 /// Replays operations in (seq, op) order. Undone ones are left out, unless their undo was undone too.
 pub fn fold(id: &SessionId, ops: &[Operation]) -> Result<State> {
+    walk(id, ops, |_, _| {})
+}
+
+/// The same, showing each operation that fits, with the state after it.
+pub fn walk(
+    id: &SessionId,
+    ops: &[Operation],
+    mut after: impl FnMut(&Operation, &State),
+) -> Result<State> {
     let ops = in_order(ops);
     let undone = void(&ops);
     let first = ops.first().ok_or_else(|| {
@@ -79,7 +88,11 @@ pub fn fold(id: &SessionId, ops: &[Operation]) -> Result<State> {
         if undone.contains(&op.op) {
             continue;
         }
+        let conflicts = state.conflicts.len();
         state.apply(op);
+        if state.conflicts.len() == conflicts {
+            after(op, &state);
+        }
     }
     // What was undone still happened last.
     if let Some(last) = ops.last() {

@@ -93,6 +93,34 @@ impl Repo {
             .map_err(|error| failed(&error, format!("hash {}", path.display())))?)
     }
 
+    /// The id of the tree that has these files at these paths, without writing it.
+    pub fn tree_id<'a>(files: impl IntoIterator<Item = (&'a str, &'a Oid)>) -> Result<Oid> {
+        let mut entries: BTreeMap<Vec<u8>, (&[u8], Oid)> = BTreeMap::new();
+        let mut folders: BTreeMap<&str, Vec<(&str, &Oid)>> = BTreeMap::new();
+        for (path, blob) in files {
+            match path.split_once('/') {
+                Some((folder, rest)) => folders.entry(folder).or_default().push((rest, blob)),
+                None => {
+                    entries.insert(path.into(), (b"100644", blob.clone()));
+                }
+            }
+        }
+        for (folder, files) in folders {
+            // git sorts a folder as if its name ended in a slash.
+            entries.insert(
+                format!("{folder}/").into(),
+                (b"40000", Self::tree_id(files)?),
+            );
+        }
+        let mut bytes = Vec::new();
+        for (name, (mode, id)) in &entries {
+            let name = name.strip_suffix(b"/").unwrap_or(name);
+            bytes.extend([mode, &b" "[..], name, b"\0", raw(id)?.as_bytes()].concat());
+        }
+        oid(git2::Oid::hash_object(git2::ObjectType::Tree, &bytes)
+            .map_err(|error| failed(&error, "hash a tree"))?)
+    }
+
     pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
         let blob = self
             .inner

@@ -39,6 +39,7 @@ mod spec_coverage;
 mod spec_props;
 mod support;
 mod verify;
+mod verify_approvals;
 mod weakness;
 mod workcopy;
 mod zoo;

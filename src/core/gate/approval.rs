@@ -174,7 +174,8 @@ pub fn not_consumable(view: View<'_>, transition: Transition, unmet: Vec<Blocker
     }
 }
 
-fn distinct<'a>(people: impl Iterator<Item = &'a Person>) -> usize {
+/// How many different people these are.
+pub fn distinct<'a>(people: impl Iterator<Item = &'a Person>) -> usize {
     let mut known: Vec<&Person> = Vec::new();
     for person in people {
         if !known.iter().any(|k| k.is_same(person)) {

@@ -14,7 +14,8 @@ mod plan;
 mod review;
 
 pub use approval::{
-    changed_since, consumable, covered, covered_files, covers_code, not_consumable, not_ready,
+    changed_since, consumable, covered, covered_files, covers_code, distinct, not_consumable,
+    not_ready,
 };
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};

@@ -1,6 +1,8 @@
 //! What `verify` and pre-push find in a range of commits: facts that were read from objects in,
 //! findings out. A trailer is a claim; what it names on the loopx branch is what counts.
 
+pub mod approvals;
+
 use super::commit_policy::{Rules, some};
 use super::failure::{Blocker, Result};
 use super::id::{Oid, SessionId};

@@ -1,0 +1,169 @@
+//! What the trailers of commits claim, read against the loopx branch.
+
+use super::Sessions;
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::core::range_policy::{Claim, Fault};
+use crate::core::replay::fold;
+use crate::core::session::{Ending, State};
+use crate::core::trailers;
+use crate::git::{CommitInfo, Repo};
+use crate::store::Snapshot;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// How many session commits are looked for one by one before the whole branch is read.
+const LOOKED_FOR_ALONE: usize = 16;
+
+/// Reads the claims of many commits; what they name is read once.
+pub(super) struct Reading<'a, 'r> {
+    repo: &'a Repo,
+    sessions: &'a Sessions<'r>,
+    bound: Option<&'a State>,
+    now: HashMap<SessionId, Result<Option<Rc<State>>>>,
+    states: HashMap<(SessionId, Oid), Result<Rc<State>, Fault>>,
+    reachable: HashMap<Oid, bool>,
+    /// Every commit of the loopx branch, once many have been asked for.
+    branch: Option<HashSet<Oid>>,
+}
+
+impl<'a, 'r> Reading<'a, 'r> {
+    pub(super) fn new(
+        repo: &'a Repo,
+        sessions: &'a Sessions<'r>,
+        bound: Option<&'a State>,
+    ) -> Self {
+        Reading {
+            repo,
+            sessions,
+            bound,
+            now: HashMap::new(),
+            states: HashMap::new(),
+            reachable: HashMap::new(),
+            branch: None,
+        }
+    }
+
+    /// What a commit claims, and the session that it names as it is now.
+    pub(super) fn claim(&mut self, info: &CommitInfo) -> Result<(Claim, Option<Rc<State>>)> {
+        let links = trailers::links(info.message.as_bytes(), b"#");
+        if links.is_empty() {
+            return Ok((Claim::Nothing, None));
+        }
+        let mut names = links.sessions;
+        names.dedup();
+        let [name] = names.as_slice() else {
+            return Ok((Claim::Fault(Fault::Sessions(names)), None));
+        };
+        let unknown = || Claim::Fault(Fault::UnknownSession(name.clone()));
+        let Ok(id) = SessionId::parse(name) else {
+            return Ok((unknown(), None));
+        };
+        let sessions = self.sessions;
+        let now = self
+            .now
+            .entry(id.clone())
+            .or_insert_with(|| sessions.now(&id));
+        let session = match now.clone() {
+            Ok(Some(session)) => session,
+            Ok(None) => return Ok((unknown(), None)),
+            Err(failure) => return Ok((Claim::Fault(Fault::Damaged(failure.message)), None)),
+        };
+        if self.is_strange(info, &session)? {
+            let claim = Claim::Fault(Fault::OtherSession(id));
+            return Ok((claim, Some(session)));
+        }
+        let mut states = Vec::new();
+        for named in &links.states {
+            match self.state(&id, named)? {
+                Ok(state) => states.push(state),
+                Err(fault) => return Ok((Claim::Fault(fault), Some(session))),
+            }
+        }
+        let claim = if states.is_empty() {
+            Claim::Session(Rc::clone(&session))
+        } else {
+            Claim::States(states)
+        };
+        Ok((claim, Some(session)))
+    }
+
+    /// Whether the commit names another session than the one whose branch it is on, and is nowhere
+    /// that the named one reached.
+    fn is_strange(&self, info: &CommitInfo, session: &State) -> Result<bool> {
+        if self.bound.is_none_or(|bound| bound.id == session.id) {
+            return Ok(false);
+        }
+        let mut tips = Vec::new();
+        if let Some(branch) = &session.branch {
+            tips.extend(self.repo.find_ref(&format!("refs/heads/{branch}"))?);
+            let tracked = self.repo.tracking_refs(branch)?;
+            tips.extend(tracked.into_iter().map(|(_, tip)| tip));
+        }
+        if let Some(Ending::Archived {
+            commit: Some(commit),
+            ..
+        }) = &session.ending
+            && self.repo.contains(commit)?
+        {
+            tips.push(commit.clone());
+        }
+        for tip in tips {
+            if self.repo.is_ancestor(&info.id, &tip)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the loopx branch has a commit. A few are looked for one by one; for many its history is
+    /// walked once.
+    fn reaches(&mut self, commit: &Oid) -> Result<bool> {
+        if let Some(known) = self.reachable.get(commit) {
+            return Ok(*known);
+        }
+        if self.branch.is_none() && self.reachable.len() >= LOOKED_FOR_ALONE {
+            self.branch = Some(self.sessions.history()?);
+        }
+        let reaches = match &self.branch {
+            Some(branch) => branch.contains(commit),
+            None => self.sessions.reaches(commit)?,
+        };
+        self.reachable.insert(commit.clone(), reaches);
+        Ok(reaches)
+    }
+
+    fn state(&mut self, id: &SessionId, named: &str) -> Result<Result<Rc<State>, Fault>> {
+        let foreign = || Fault::ForeignState(named.to_owned());
+        let Ok(commit) = Oid::parse(named) else {
+            return Ok(Err(foreign()));
+        };
+        if !self.reaches(&commit)? {
+            return Ok(Err(foreign()));
+        }
+        let key = (id.clone(), commit);
+        if let Some(known) = self.states.get(&key) {
+            return Ok(known.clone());
+        }
+        let found = Snapshot::at(self.repo, key.1.clone(), "loopx").and_then(|at| {
+            let Some(mut session) = at.find(id)? else {
+                return Ok(None);
+            };
+            if session.state.is_active() {
+                at.require_whole(&session)?;
+                let mut operations = at.operations(&session)?;
+                operations.extend(self.sessions.undos(id)?);
+                session.state = fold(id, &operations)?;
+            }
+            Ok(Some(session))
+        });
+        let found = match found {
+            Ok(Some(session)) if session.state.is_active() => Ok(Rc::new(session.state)),
+            Ok(Some(_)) => Err(Fault::EndedAt(id.clone(), key.1.clone())),
+            Ok(None) => Err(Fault::NoSessionAt(id.clone(), key.1.clone())),
+            Err(failure) => Err(Fault::Damaged(failure.message)),
+        };
+        self.states.insert(key, found.clone());
+        Ok(found)
+    }
+}

@@ -1,0 +1,106 @@
+//! The sessions that a judgement may rest on: the loopx branch wherever it is known, the local one and
+//! those that were fetched.
+
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{Event, Operation};
+use crate::core::session::State;
+use crate::flow::context::Context;
+use crate::git::Repo;
+use crate::store::{Snapshot, Store};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// The loopx branch, as far as it is known here.
+pub struct Sessions<'r> {
+    repo: &'r Repo,
+    /// The local branch first, then those of remotes.
+    tips: Vec<Snapshot<'r>>,
+}
+
+impl<'r> Sessions<'r> {
+    pub fn open(ctx: &'r Context) -> Result<Self> {
+        let store = ctx.store()?;
+        let found = Self::read(&store)?;
+        if found.tips.is_empty() {
+            // Says that nothing is initialised, and how to go on.
+            store.snapshot()?;
+        }
+        Ok(found)
+    }
+
+    pub fn read(store: &Store<'r>) -> Result<Self> {
+        let repo = store.repo();
+        let mut tips: Vec<Snapshot<'r>> = store.read()?.into_iter().collect();
+        for (name, tip) in repo.tracking_refs(store.branch())? {
+            // A branch of that name on a remote need not be one of ours.
+            tips.extend(Snapshot::at(repo, tip, &name).ok());
+        }
+        Ok(Sessions { repo, tips })
+    }
+
+    pub(super) fn newest(&self) -> &Snapshot<'r> {
+        &self.tips[0]
+    }
+
+    /// A session as it is now.
+    pub fn now(&self, id: &SessionId) -> Result<Option<Rc<State>>> {
+        for tip in &self.tips {
+            if let Some(session) = tip.find(id)? {
+                return Ok(Some(Rc::new(session.state)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Everything that happened in a session by now.
+    pub(super) fn operations(&self, id: &SessionId) -> Result<Vec<Operation>> {
+        for tip in &self.tips {
+            if let Some(session) = tip.find(id)? {
+                return tip.operations(&session);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// What was taken back in a session by now: a state that rests on it lets nothing in any more.
+    pub(super) fn undos(&self, id: &SessionId) -> Result<Vec<Operation>> {
+        let mut operations = self.operations(id)?;
+        operations.retain(|op| matches!(op.event, Event::Undone { .. }));
+        Ok(operations)
+    }
+
+    /// The session that a code branch is bound to. A binding is taken away when a session ends, so only
+    /// the first tip counts: another one may be older.
+    pub fn bound_to(&self, branch: &str) -> Result<Option<Rc<State>>> {
+        let Some(tip) = self.tips.first() else {
+            return Ok(None);
+        };
+        match tip.bound_to(branch)? {
+            Some(id) => self.now(&id),
+            None => Ok(None),
+        }
+    }
+
+    /// Every commit of the branch.
+    pub(super) fn history(&self) -> Result<HashSet<Oid>> {
+        let mut found = HashSet::new();
+        for tip in &self.tips {
+            found.extend(self.repo.range(tip.commit(), &[], usize::MAX)?);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn reaches(&self, commit: &Oid) -> Result<bool> {
+        // What is not here, or is no commit, is on no branch.
+        if self.repo.commit_info(commit).is_err() {
+            return Ok(false);
+        }
+        for tip in &self.tips {
+            if self.repo.is_ancestor(commit, tip.commit())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

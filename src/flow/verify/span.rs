@@ -1,0 +1,144 @@
+//! Which commits are judged: the ends of the range, the branch that it is on, and that branch's session.
+
+use super::{Request, Sessions};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::session::State;
+use crate::flow::context::{self, Context};
+use std::rc::Rc;
+
+/// A range whose ends are known.
+#[derive(Debug)]
+pub struct Span {
+    pub base: Option<Oid>,
+    /// Reachable from here is judged elsewhere.
+    pub hidden: Vec<Oid>,
+    pub head: Oid,
+    pub branch: Option<String>,
+    pub bound: Option<Rc<State>>,
+}
+
+/// Finds the range that was asked for.
+pub(super) fn find(
+    ctx: &Context,
+    sessions: &Sessions<'_>,
+    request: &Request,
+    policy_from: Option<&Oid>,
+) -> Result<Span> {
+    let repo = &ctx.repo;
+    let at = repo.head()?;
+    let wanted = match ctx.wanted() {
+        Some(name) => {
+            let id = SessionId::fold(name)?;
+            let found = sessions.now(&id)?;
+            Some(found.ok_or_else(|| context::unknown(sessions.newest(), &id))?)
+        }
+        None => None,
+    };
+    let (from, to) = match request.range.as_deref() {
+        None => (None, None),
+        Some(range) => ends(range)?,
+    };
+    // Without a range the session decides: its branch is what is judged, whatever is checked out.
+    let own_branch = || {
+        let state = wanted.as_ref().filter(|_| request.range.is_none())?;
+        let branch = state.branch.clone()?;
+        (at.branch.as_ref() != Some(&branch)).then_some(branch)
+    };
+    let (head, mut branch) = match to {
+        Some(to) => {
+            let head = repo.resolve_commit(to)?;
+            let named = repo.find_ref(&format!("refs/heads/{to}"))?.is_some();
+            let branch = if named {
+                Some(to.to_owned())
+            } else {
+                at.branch.filter(|_| at.commit.as_ref() == Some(&head))
+            };
+            (head, branch)
+        }
+        None => match own_branch() {
+            Some(branch) => (
+                repo.resolve_commit(&format!("refs/heads/{branch}"))?,
+                Some(branch),
+            ),
+            None => (repo.resolve_commit("HEAD")?, at.branch),
+        },
+    };
+    if let Some(name) = &request.branch {
+        branch = Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
+    }
+    let bound = match (wanted, &branch) {
+        (Some(state), _) => Some(state),
+        (None, Some(branch)) => sessions.bound_to(branch)?,
+        (None, None) => None,
+    };
+    let base = match (from, policy_from, &bound) {
+        (Some(from), _, _) => Some(repo.resolve_commit(from)?),
+        (None, Some(other), _) if request.range.is_some() => repo.merge_base(other, &head)?,
+        (None, _, Some(state)) => match &state.base {
+            Some(base) => Some(
+                repo.merge_base(base, &head)?
+                    .unwrap_or_else(|| base.clone()),
+            ),
+            None => None,
+        },
+        (None, Some(other), None) => repo.merge_base(other, &head)?,
+        (None, None, None) => {
+            return Err(Failure::usage(
+                "range_without_base",
+                match &branch {
+                    Some(branch) => {
+                        format!("`{branch}` is bound to no session, so a range is needed")
+                    }
+                    None => "no branch and no session say where the range begins".to_owned(),
+                },
+            )
+            .help("git loopx verify main..HEAD"));
+        }
+    };
+    Ok(Span {
+        hidden: base.iter().cloned().collect(),
+        base,
+        head,
+        branch,
+        bound,
+    })
+}
+
+/// The ends of `A..B`, `A..`, `..B` or `B`; an end that is left out is HEAD, as in git.
+fn ends(range: &str) -> Result<(Option<&str>, Option<&str>)> {
+    let invalid = || {
+        Failure::usage(
+            "range_invalid",
+            format!("expected a range like `main..HEAD`, or one commit, found `{range}`"),
+        )
+        .help("git loopx verify main..HEAD")
+    };
+    if range.trim().is_empty() || range.contains("...") || range.starts_with('-') {
+        return Err(invalid());
+    }
+    match range.split_once("..") {
+        Some(("", "")) => Err(invalid()),
+        Some((_, to)) if to.contains("..") => Err(invalid()),
+        Some(("", to)) => Ok((Some("HEAD"), Some(to))),
+        Some((from, "")) => Ok((Some(from), Some("HEAD"))),
+        Some((from, to)) => Ok((Some(from), Some(to))),
+        None => Ok((None, Some(range))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ends;
+
+    #[test]
+    fn ranges_are_read_as_git_reads_them() {
+        assert_eq!(ends("a..b"), Ok((Some("a"), Some("b"))));
+        assert_eq!(ends("a.."), Ok((Some("a"), Some("HEAD"))));
+        assert_eq!(ends("..b"), Ok((Some("HEAD"), Some("b"))));
+        assert_eq!(ends("b"), Ok((None, Some("b"))));
+        for invalid in ["", " ", "..", "a...b", "a..b..c", "-x"] {
+            assert_eq!(ends(invalid).expect_err(invalid).code, "range_invalid");
+        }
+    }
+}

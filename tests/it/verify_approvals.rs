@@ -1,0 +1,139 @@
+//! `verify` asks who said yes: number, names and content of the approvals that let a range in, from the
+//! loopx branch as it is and by the policy of the base.
+
+use crate::support::Sandbox;
+use crate::support::session::{at, commit};
+use crate::support::store::tamper;
+use serde_json::Value;
+
+/// `code: message` of each error of `verify`.
+fn errors(s: &Sandbox, args: &[&str]) -> Vec<String> {
+    let mut all = vec!["verify", "--json"];
+    all.extend(args);
+    let out = s.loopx(&all);
+    let json = out.json();
+    let found = json["findings"].as_array().expect("findings").iter();
+    let errors: Vec<String> = found
+        .filter(|f| f["severity"] == "error")
+        .map(|f| {
+            let text = |key: &str| f[key].as_str().expect("text");
+            format!("{}: {}", text("code"), text("message"))
+        })
+        .collect();
+    assert_eq!(out.code, Some(i32::from(!errors.is_empty())), "{out}");
+    errors
+}
+
+/// A branch `strict` beside main, with another policy.
+fn stricter(s: &Sandbox, policy: &str) {
+    s.git(&["switch", "--quiet", "-c", "strict", "main"]).ok();
+    s.write("loopx.toml", policy);
+    s.git(&["commit", "--quiet", "-am", "policy"]).ok();
+    s.git(&["switch", "--quiet", "demo"]).ok();
+}
+
+/// Rewrites the operations of the session `demo`, and what says so in its state.
+fn forge(s: &Sandbox, edit: impl Fn(&mut Value)) {
+    let folder = "sessions/demo/ops";
+    let names = s
+        .git(&["ls-tree", "--name-only", &format!("loopx:{folder}")])
+        .ok();
+    for name in names.lines() {
+        let path = format!("{folder}/{name}");
+        let text = s.git(&["show", &format!("loopx:{path}")]).ok();
+        let mut op: Value = serde_json::from_str(&text).expect("an operation");
+        let before = op.clone();
+        edit(&mut op);
+        if op != before {
+            let text = serde_json::to_vec_pretty(&op).expect("JSON");
+            tamper(s, &path, Some(&text));
+        }
+    }
+    let ops = s.git(&["rev-parse", &format!("loopx:{folder}")]).line();
+    let text = s.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let mut state: Value = serde_json::from_str(&text).expect("a state");
+    state["ops"] = ops.into();
+    let text = serde_json::to_vec_pretty(&state).expect("JSON");
+    tamper(s, "sessions/demo/state.json", Some(&text));
+}
+
+fn approves(op: &Value, transition: &str) -> bool {
+    op["event"]["kind"] == "approved" && op["event"]["transition"] == transition
+}
+
+#[test]
+fn too_few_or_the_wrong_people_are_seen_by_the_policy_of_the_base() {
+    let s = at("build", "", "");
+    commit(&s, "src/a.rs", "code").ok();
+    assert_eq!(errors(&s, &[]), [""; 0]);
+    stricter(
+        &s,
+        "[approve]\nrequired = { \"plan->build\" = 2 }\ndeny = [\"*@example.*\"]\n",
+    );
+    let who = s.git(&["log", "-1", "--format=%an <%ae>"]).line();
+    let expected = [
+        format!("approver_denied: session demo: policy does not let {who} approve clarify->plan"),
+        "approvals_missing: session demo: 0 of 1 people approved clarify->plan".into(),
+        format!("approver_denied: session demo: policy does not let {who} approve plan->build"),
+        "approvals_missing: session demo: 0 of 2 people approved plan->build".into(),
+    ];
+    assert_eq!(errors(&s, &["--policy-from", "strict"]), expected);
+    assert_eq!(
+        errors(&s, &["main..HEAD", "--policy-from", "strict"]),
+        expected
+    );
+    // A range without a commit has let nothing in.
+    assert_eq!(
+        errors(&s, &["HEAD..HEAD", "--policy-from", "strict"]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn an_approval_that_was_moved_to_other_content_is_seen() {
+    let other = "0123456789012345678901234567890123456789";
+    let s = at("build", "", "");
+    commit(&s, "src/a.rs", "code").ok();
+    forge(&s, |op| {
+        if approves(op, "plan->build") {
+            op["event"]["content"] = other.into();
+        }
+    });
+    assert_eq!(
+        errors(&s, &[]),
+        [
+            "approval_content: session demo: the approval of plan->build names another tree than its files make"
+        ]
+    );
+    let s = at("build", "", "");
+    commit(&s, "src/a.rs", "code").ok();
+    forge(&s, |op| {
+        if approves(op, "plan->build") {
+            op["event"]["files"]["plan.md"] = other.into();
+        }
+    });
+    assert_eq!(
+        errors(&s, &[]),
+        ["approval_stale: session demo: the approval of plan->build was used on another plan.md"]
+    );
+}
+
+#[test]
+fn an_approval_of_other_code_than_the_review_is_seen() {
+    let s = at("build", "", "");
+    commit(&s, "src/a.rs", "code").ok();
+    crate::support::session::advance(&s, "build", "done", "");
+    assert_eq!(errors(&s, &[]), [""; 0]);
+    let tree = s.git(&["rev-parse", "main^{tree}"]).line();
+    forge(&s, |op| {
+        if approves(op, "review->done") {
+            op["event"]["code"] = tree.as_str().into();
+        }
+    });
+    assert_eq!(
+        errors(&s, &[]),
+        [
+            "approval_stale: session demo: the approval of review->done is about other code than the review"
+        ]
+    );
+}
