@@ -8,7 +8,6 @@ use crate::core::failure::{Failure, Result};
 use crate::core::op::{Event, Evidence};
 use crate::core::pack;
 use crate::core::session::State;
-use crate::git::Repo;
 use crate::git::capture::record;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -51,7 +50,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let started = ctx.repo.identity()?.at;
     let cwd = crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf());
     let recording = record(&argv, &cwd, live)?;
-    let output = Repo::hash_file(recording.output.path())?;
+    let output = ctx.repo.hash_file(recording.output.path())?;
     let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
     let log = ctx.repo.write_blob(&log)?;
     act(ctx, Needs::Code, |facts| {

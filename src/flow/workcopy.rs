@@ -121,7 +121,7 @@ impl<'r> WorkCopy<'r> {
         for artifact in Artifact::ALL {
             let file = self
                 .read(artifact, u64::MAX)?
-                .map(|bytes| Repo::hash_blob(&bytes))
+                .map(|bytes| self.repo.hash_blob(&bytes))
                 .transpose()?;
             let base = self.bases.bases.get(&artifact);
             let tip = state.artifacts.get(&artifact);
@@ -173,7 +173,7 @@ impl<'r> WorkCopy<'r> {
                 }
                 continue;
             };
-            let file = Repo::hash_blob(&bytes)?;
+            let file = self.repo.hash_blob(&bytes)?;
             if Some(&file) == base.as_ref() || Some(&file) == tip.as_ref() {
                 continue;
             }
@@ -192,7 +192,7 @@ impl<'r> WorkCopy<'r> {
             }
             match self.merge(artifact, base.as_ref(), &text, tip.as_ref())? {
                 Ok(merged) => {
-                    let to = Repo::hash_blob(merged.as_bytes())?;
+                    let to = self.repo.hash_blob(merged.as_bytes())?;
                     if Some(&to) == tip.as_ref() {
                         // The branch has all that stands here: the file only has to follow, as it
                         // does after a kill between the commit and the working copy.
@@ -332,7 +332,10 @@ impl<'r> WorkCopy<'r> {
             let base = self.bases.bases.get(&artifact).cloned();
             let path = self.path(artifact)?;
             let file = files::read(&path, u64::MAX)?;
-            let hash = file.as_deref().map(Repo::hash_blob).transpose()?;
+            let hash = file
+                .as_deref()
+                .map(|bytes| self.repo.hash_blob(bytes))
+                .transpose()?;
             if hash.as_ref() != tip {
                 // An edit made since the files were collected is one that the commit does not have.
                 let taken_in =
@@ -360,7 +363,7 @@ impl<'r> WorkCopy<'r> {
         let tip = state.artifacts.get(&artifact);
         let kept = match files::read(&path, u64::MAX)? {
             Some(bytes) => {
-                let hash = Repo::hash_blob(&bytes)?;
+                let hash = self.repo.hash_blob(&bytes)?;
                 if Some(&hash) == tip {
                     None
                 } else {
@@ -389,7 +392,7 @@ impl<'r> WorkCopy<'r> {
         let Some(bytes) = self.read(artifact, u64::MAX)? else {
             return Ok(None);
         };
-        let hash = Repo::hash_blob(&bytes)?;
+        let hash = self.repo.hash_blob(&bytes)?;
         let known = [
             state.artifacts.get(&artifact),
             self.bases.bases.get(&artifact),
@@ -407,7 +410,7 @@ impl<'r> WorkCopy<'r> {
             let Some(bytes) = files::read(&path, u64::MAX)? else {
                 continue;
             };
-            if self.bases.bases.get(&artifact) == Some(&Repo::hash_blob(&bytes)?) {
+            if self.bases.bases.get(&artifact) == Some(&self.repo.hash_blob(&bytes)?) {
                 files::remove(&path)?;
             }
         }

@@ -81,16 +81,28 @@ impl Repo {
             .map_err(|error| failed(&error, "write a blob"))?)
     }
 
-    /// The id that these bytes have as a blob, without writing it.
-    pub fn hash_blob(bytes: &[u8]) -> Result<Oid> {
-        oid(git2::Oid::hash_object(git2::ObjectType::Blob, bytes)
-            .map_err(|error| failed(&error, "hash a blob"))?)
+    /// The id that these bytes have as a blob here, without writing it.
+    pub fn hash_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        let format = self.inner.object_format();
+        oid(
+            git2::Oid::hash_object_ext(git2::ObjectType::Blob, bytes, format)
+                .map_err(|error| failed(&error, "hash a blob"))?,
+        )
     }
 
-    /// The id that a file's bytes have as a blob, without writing it and without filters.
-    pub fn hash_file(path: &std::path::Path) -> Result<Oid> {
-        oid(git2::Oid::hash_file(git2::ObjectType::Blob, path)
-            .map_err(|error| failed(&error, format!("hash {}", path.display())))?)
+    /// The SHA-1 id of these bytes as a blob: one that is the same in every repository.
+    pub fn sha1_of(bytes: &[u8]) -> Result<Oid> {
+        oid(git2::Oid::hash_object(git2::ObjectType::Blob, bytes)
+            .map_err(|error| failed(&error, "hash a text"))?)
+    }
+
+    /// The id that a file's bytes have as a blob here, without writing it and without filters.
+    pub fn hash_file(&self, path: &std::path::Path) -> Result<Oid> {
+        let format = self.inner.object_format();
+        oid(
+            git2::Oid::hash_file_ext(git2::ObjectType::Blob, path, format)
+                .map_err(|error| failed(&error, format!("hash {}", path.display())))?,
+        )
     }
 
     /// The id of the tree that has these files at these paths, without writing it.

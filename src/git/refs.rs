@@ -33,7 +33,10 @@ impl Repo {
     pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
         let expected = match old {
             Some(id) => raw(id)?,
-            None => git2::Oid::ZERO_SHA1,
+            None => match self.inner.object_format() {
+                git2::ObjectFormat::Sha1 => git2::Oid::ZERO_SHA1,
+                git2::ObjectFormat::Sha256 => git2::Oid::ZERO_SHA256,
+            },
         };
         match self
             .inner

@@ -245,7 +245,11 @@ pub(super) fn oid(id: git2::Oid) -> Result<Oid> {
 
 /// An object id as libgit2 wants it.
 pub(super) fn raw(id: &Oid) -> Result<git2::Oid> {
-    git2::Oid::from_str(id.as_str())
+    let format = match id.as_str().len() {
+        64 => git2::ObjectFormat::Sha256,
+        _ => git2::ObjectFormat::Sha1,
+    };
+    git2::Oid::from_str_ext(id.as_str(), format)
         .map_err(|error| failed(&error, format!("read the object id {id}")))
 }
 

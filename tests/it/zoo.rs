@@ -273,24 +273,55 @@ fn a_branch_name_that_git_has_no_room_for_is_refused() {
 }
 
 #[test]
-fn formats_that_are_not_supported_are_refused_before_a_byte_is_written() {
-    for (option, says) in [
-        ("--ref-format=reftable", "reftable"),
-        ("--object-format=sha256", "SHA-256"),
+fn reftable_is_refused_before_a_byte_is_written() {
+    let s = Sandbox::empty("repo");
+    s.git(&["init", "--quiet", "--ref-format=reftable"]).ok();
+    let before = s.snapshot(".");
+    for args in [
+        &["init"][..],
+        &["start", "x"],
+        &["status"],
+        &["fsck", "--repair"],
     ] {
-        let s = Sandbox::empty("repo");
-        s.git(&["init", "--quiet", option]).ok();
-        let before = s.snapshot(".");
-        for args in [
-            &["init"][..],
-            &["start", "x"],
-            &["status"],
-            &["fsck", "--repair"],
-        ] {
-            refused(s.loopx(args), 1, says);
-        }
-        assert_eq!(s.snapshot("."), before);
+        refused(s.loopx(args), 1, "reftable");
     }
+    assert_eq!(s.snapshot("."), before);
+}
+
+#[test]
+fn sha256_ids_are_64_digits_everywhere() {
+    let s = Sandbox::empty("repo");
+    s.git(&["init", "--quiet", "--object-format=sha256"]).ok();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    works_in(&s, s.path());
+    assert_whole(&s);
+    let ids: Vec<String> = crate::support::store::operations(&s, ID)
+        .iter()
+        .filter_map(|op| Some(op["event"]["evidence"]["tree"].as_str()?.to_owned()))
+        .collect();
+    assert!(
+        !ids.is_empty() && ids.iter().all(|id| id.len() == 64),
+        "{ids:?}"
+    );
+    // An id of the other format names nothing here, and breaks nothing.
+    refused(
+        s.loopx(&["start", "Other", "--base", &"1".repeat(40)]),
+        4,
+        "names no commit",
+    );
+    s.write("new.txt", "new\n");
+    s.git(&["add", "new.txt"]).ok();
+    let hook = s.loopx(&["hook", "pre-commit"]).fails_with(1);
+    hook.says("stage_refuses_code");
+    // What is pushed for the first time comes with a zero id of 64 digits.
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    let line = format!(
+        "refs/heads/main {head} refs/heads/main {}\n",
+        "0".repeat(64)
+    );
+    let push = s.call(LOOPX).args(&["hook", "pre-push", "origin", "url"]);
+    let push = push.stdin(line).run();
+    assert!(!push.stderr.contains("did not check"), "{push}");
 }
 
 #[test]

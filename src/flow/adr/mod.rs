@@ -30,10 +30,11 @@ pub struct Folder {
     pub records: Vec<Record>,
 }
 
-/// The hash that pins a text: the id that git gives it as a blob.
+/// The hash that pins a text: its SHA-1 id as a blob, also where git uses SHA-256, so that a record
+/// keeps its pin in every repository.
 pub fn hash(text: &str) -> String {
     // Hashing bytes in memory fails only where libgit2 has no memory: such a pin matches nothing.
-    Repo::hash_blob(text.as_bytes()).map_or_else(|_| String::new(), |id| id.to_string())
+    Repo::sha1_of(text.as_bytes()).map_or_else(|_| String::new(), |id| id.to_string())
 }
 
 /// The folder's path by the policy of HEAD.

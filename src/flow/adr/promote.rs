@@ -515,7 +515,7 @@ fn drop_draft(
         return Ok(Some(draft.path.clone()));
     }
     let top = super::top(ctx)?;
-    let staged = Repo::hash_blob(&draft.bytes)?;
+    let staged = repo.hash_blob(&draft.bytes)?;
     let gone = seat::Changes::from([(draft.path.clone(), (Some(staged), None))]);
     seat::follow(ctx, &top, commit, &gone)?;
     let place = files::inside(&top, &draft.path)?;

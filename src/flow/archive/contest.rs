@@ -10,7 +10,6 @@ use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::spec::{Severity, read_spec};
-use crate::git::Repo;
 use crate::store::Session;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +76,7 @@ pub(super) fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
     for (domain, sides) in &contest.domains {
         let relative = conflict_path(id, domain);
         if let Some(bytes) = files::read(&files::inside(top, &relative)?, u64::MAX)?
-            && Repo::hash_blob(&bytes)? != sides.written
+            && ctx.repo.hash_blob(&bytes)? != sides.written
         {
             begun.push(relative);
         }
@@ -122,7 +121,7 @@ pub(super) fn write_conflicts(
             names.push(relative);
             let sides = Sides {
                 spec: plan.blob(ctx, domain)?,
-                written: Repo::hash_blob(text.as_bytes())?,
+                written: ctx.repo.hash_blob(text.as_bytes())?,
             };
             domains.insert(domain.clone(), sides);
         }
