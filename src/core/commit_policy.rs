@@ -195,6 +195,7 @@ pub(crate) mod tests {
             op: OpId::parse("01hzzzzzzzzzzzzzzzzzzzzzzz").expect("an id"),
             at: "2026-01-01T00:00:00Z".into(),
             by: Person::parse("Ada <ada@example.org>"),
+            committer: None,
             reason: None,
             writes: Default::default(),
             bases: Vec::new(),

@@ -153,6 +153,7 @@ fn operation(n: usize, seq: u64, event: Event, write: Option<(u8, Option<u8>)>) 
         } else {
             "Bob <b@x>"
         }),
+        committer: None,
         reason: None,
         writes: writes.into_iter().collect(),
         bases: Vec::new(),

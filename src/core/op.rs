@@ -23,6 +23,10 @@ pub struct Operation {
     /// RFC 3339, from git's clock. Informative: order comes from `seq` and `op`.
     pub at: String,
     pub by: Person,
+    /// git's committer, where that is somebody else: whoever ran the agent that `by` names, or the agent
+    /// that acts under a person's name. Both took part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committer: Option<Person>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Artifacts that this operation changed.

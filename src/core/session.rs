@@ -442,8 +442,10 @@ impl State {
     }
 
     fn builds(&mut self, op: &Operation) {
-        if !self.build.builders.contains(&op.by) {
-            self.build.builders.push(op.by.clone());
+        for person in std::iter::once(&op.by).chain(&op.committer) {
+            if !self.build.builders.contains(person) {
+                self.build.builders.push(person.clone());
+            }
         }
     }
 

@@ -319,6 +319,9 @@ fn build<T>(
         op: new_op_id()?,
         at: at.to_owned(),
         by,
+        committer: facts
+            .identity
+            .and_then(|identity| identity.committer.clone()),
         reason,
         writes: differences(&session.state.artifacts, &artifacts),
         bases: Vec::new(),

@@ -73,10 +73,15 @@ fn decide(
         return Err(gate::not_ready(transition, blockers));
     }
     let who = repo.canonical(facts.actor()?)?;
-    if facts.policy.denies(&who) || facts.policy.denies(facts.actor()?) {
+    let through = facts.identity.and_then(|who| who.committer.as_ref());
+    let barred = [Some(&who), Some(facts.actor()?), through]
+        .into_iter()
+        .flatten()
+        .find(|person| facts.policy.denies(person));
+    if let Some(barred) = barred {
         return Err(Failure::refused(
             "approver_denied",
-            format!("policy does not let {who} approve (approve.deny in loopx.toml)"),
+            format!("policy does not let {barred} approve (approve.deny in loopx.toml)"),
         )
         .help(format!(
             "ask a person to run: git loopx -s {} approve --to {to}",

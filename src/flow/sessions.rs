@@ -122,6 +122,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
             op: new_op_id()?,
             at: identity.at.clone(),
             by: identity.author.clone(),
+            committer: identity.committer.clone(),
             reason: None,
             writes: differences(&BTreeMap::new(), &artifacts),
             bases: Vec::new(),

@@ -72,6 +72,7 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
             op: super::act::new_op_id()?,
             at: identity.at.clone(),
             by: identity.author.clone(),
+            committer: identity.committer.clone(),
             reason: reason.clone(),
             writes: BTreeMap::new(),
             bases: Vec::new(),

@@ -26,6 +26,8 @@ pub struct Head {
 #[derive(Clone)]
 pub struct Identity {
     pub author: Person,
+    /// Where that is somebody else than the author.
+    pub committer: Option<Person>,
     /// RFC 3339 with the committer's offset.
     pub at: String,
     pub(super) author_signature: git2::Signature<'static>,
@@ -176,8 +178,10 @@ impl Repo {
         };
         let author = self.inner.author_from_env().map_err(unknown)?;
         let committer = self.inner.committer_from_env().map_err(unknown)?;
+        let (by, through) = (person(&author), person(&committer));
         Ok(Identity {
-            author: person(&author),
+            committer: (through != by).then_some(through),
+            author: by,
             at: rfc3339(committer.when()),
             author_signature: author,
             committer_signature: committer,

@@ -2,6 +2,7 @@
 
 mod adr;
 mod adr_session;
+mod approvals;
 mod archive;
 mod archive_corpus;
 mod archive_crash;

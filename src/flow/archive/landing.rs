@@ -418,6 +418,7 @@ fn record(
             op: new_op_id()?,
             at: identity.at.clone(),
             by: identity.author.clone(),
+            committer: identity.committer.clone(),
             reason: None,
             writes: BTreeMap::new(),
             bases: Vec::new(),

@@ -519,6 +519,7 @@ fn begin(
             op: new_op_id()?,
             at: at.to_owned(),
             by: identity.author.clone(),
+            committer: identity.committer.clone(),
             reason: None,
             writes: BTreeMap::new(),
             bases: Vec::new(),
