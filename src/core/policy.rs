@@ -53,6 +53,8 @@ pub struct Gates {
     pub out_of_scope: Strictness,
     /// Branches that take a push only when the session is done and the approval covers the tree.
     pub protected: Vec<String>,
+    /// The branch that results go to: what it has is no session's own. Found by itself where nothing is said.
+    pub target: Option<String>,
 }
 
 impl Default for Gates {
@@ -63,6 +65,7 @@ impl Default for Gates {
                 .to_vec(),
             out_of_scope: Strictness::Warn,
             protected: Vec::new(),
+            target: None,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! pre-push: every line that git writes to the hook, judged with the code of `verify`.
 //!
-//! What the remote has, or any other remote that was fetched, is not judged again. A range that cannot
+//! What the remote's branch has, or the target, is not judged again. A range that cannot
 //! be seen from here (unknown objects, a shallow clone) passes with a word: the other side judges it.
 
 use super::context::Context;
 use super::hook::Outcome;
+use super::upstream;
 use super::verify::{self, Judged, Sessions, Span};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
@@ -133,19 +134,28 @@ fn judge(
         None => verify::policy_at(ctx, base.as_ref())?,
     };
     let mut hidden: Vec<Oid> = there.iter().cloned().collect();
-    hidden.extend(
-        repo.refs_below("refs/remotes/")?
-            .into_iter()
-            .map(|(_, tip)| tip),
-    );
-    if let Some(base) = bound.as_ref().and_then(|state| state.base.clone())
-        && repo.contains(&base)?
-    {
-        hidden.push(base);
+    let mut upstream = Vec::new();
+    match &bound {
+        // What the target has was judged when it took it. Another branch of the remote proves nothing:
+        // one that no session is bound to takes everything.
+        Some(state) => {
+            let target = upstream::target(ctx, state.branch.as_deref(), &policy)?;
+            upstream = target.map(|target| target.tips).unwrap_or_default();
+            if let Some(start) = &state.base
+                && repo.contains(start)?
+            {
+                hidden.push(start.clone());
+            }
+        }
+        None => {
+            let known = repo.refs_below("refs/remotes/")?;
+            hidden.extend(known.into_iter().map(|(_, tip)| tip));
+        }
     }
     let span = Span {
         base: there,
         hidden,
+        upstream,
         head: update.new.clone(),
         branch: Some(update.branch.clone()),
         bound,

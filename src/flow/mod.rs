@@ -28,6 +28,7 @@ pub mod spec;
 pub mod specs;
 pub mod stages;
 pub mod undo;
+pub mod upstream;
 pub mod verify;
 pub mod view;
 pub mod workcopy;

@@ -4,10 +4,11 @@
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::stages::{code_tree, require};
+use super::upstream;
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::gate;
-use crate::core::id::Person;
+use crate::core::id::{Oid, Person};
 use crate::core::op::{
     CodeVerdict, Dependence, Event, ReviewFinding, Role, Severity, Smell, Target, Verdict,
 };
@@ -49,13 +50,13 @@ pub struct Reviewed {
 pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     act(ctx, Needs::Code, |facts| {
         match (&request.verdict, facts.state.stage) {
-        (None, Stage::Build) => enter(&ctx.repo, facts, request),
+        (None, Stage::Build) => enter(ctx, facts, request),
         (None, Stage::Review) => Err(Failure::usage(
             "verdict_required",
             "the review is open and waits for a verdict",
         )
         .help("git loopx review --verdict approve  (or: --verdict request-changes --target build --reason WHY)")),
-        (Some(verdict), Stage::Review) => judge(&ctx.repo, facts, verdict, request),
+        (Some(verdict), Stage::Review) => judge(ctx, facts, verdict, request),
         _ => Err(Failure::refused(
             "approved_transition_required",
             format!("`review` needs an approved {}; the session is in stage {}", Transition::BuildToReview, facts.state.stage),
@@ -68,28 +69,44 @@ pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> 
     })
 }
 
-/// The head of what is reviewed: the bound branch, or HEAD where none is bound.
-fn range(
-    repo: &Repo,
-    facts: &Facts<'_>,
-) -> Result<(Option<crate::core::id::Oid>, Vec<CommitInfo>)> {
-    let head = match &facts.state.branch {
-        Some(branch) => repo.find_ref(&format!("refs/heads/{branch}"))?,
+/// What a review covers.
+struct Range {
+    base: Option<Oid>,
+    head: Option<Oid>,
+    commits: Vec<CommitInfo>,
+}
+
+/// The commits of the bound branch, or of HEAD where none is bound, that are the session's own.
+fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
+    let repo = &ctx.repo;
+    let state = &facts.state;
+    let head = match &state.branch {
+        Some(_) => upstream::bound_head(ctx, state)?,
         None => facts.code.as_ref().and_then(|code| code.head.clone()),
     };
     let Some(head) = head else {
-        return Ok((None, Vec::new()));
+        return Ok(Range {
+            base: state.base.clone(),
+            head: None,
+            commits: Vec::new(),
+        });
     };
-    let commits = repo
-        .review_range(facts.state.base.as_ref(), &head)?
-        .iter()
-        .map(|id| repo.commit_info(id))
-        .collect::<Result<_>>()?;
-    Ok((Some(head), commits))
+    let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
+    let tips = target.map(|target| target.tips).unwrap_or_default();
+    let own = upstream::own(repo, state.base.as_ref(), &tips, &head, Some(&state.id))?;
+    Ok(Range {
+        base: own.base,
+        head: Some(head),
+        commits: own
+            .commits
+            .iter()
+            .map(|id| repo.commit_info(id))
+            .collect::<Result<_>>()?,
+    })
 }
 
-fn files(repo: &Repo, facts: &Facts<'_>) -> Result<Vec<String>> {
-    let base = match &facts.state.base {
+fn files(repo: &Repo, facts: &Facts<'_>, base: Option<&Oid>) -> Result<Vec<String>> {
+    let base = match base {
         Some(base) => Some(repo.commit_info(base)?.tree),
         None => None,
     };
@@ -102,11 +119,11 @@ pub fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<S
     let Some(verdict) = &state.verdict else {
         return Ok(Vec::new());
     };
-    let head = match &state.branch {
-        Some(branch) => ctx.repo.find_ref(&format!("refs/heads/{branch}"))?,
-        None => None,
-    };
-    let Some(head) = head else {
+    // A branch that was merged may have gone by now.
+    if upstream::missing(ctx, state)?.is_some() {
+        return Ok(Vec::new());
+    }
+    let Some(head) = upstream::bound_head(ctx, state)? else {
         return Ok(Vec::new());
     };
     let tree = ctx.repo.commit_info(&head)?.tree;
@@ -143,30 +160,42 @@ fn require_clean(facts: &Facts<'_>) -> Result<()> {
 }
 
 /// The bound branch must be what is checked out here, or tree and range speak of different things.
-fn require_branch(repo: &Repo, facts: &Facts<'_>) -> Result<()> {
-    let head = repo.head()?;
-    match (&facts.state.branch, head.branch) {
-        (Some(bound), current) if current.as_ref() != Some(bound) => Err(Failure::refused(
-            "branch_mismatch",
-            format!(
-                "the session is bound to {bound}, and {} is checked out here",
-                current.unwrap_or_else(|| "a detached HEAD".to_owned())
-            ),
-        )
-        .help(format!("git switch {bound}"))),
-        _ => Ok(()),
+fn require_branch(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
+    let head = ctx.repo.head()?;
+    if let Some(failure) = upstream::missing(ctx, &facts.state)? {
+        return Err(failure);
     }
+    let Some(bound) = &facts.state.branch else {
+        return Ok(());
+    };
+    if head.branch.as_ref() == Some(bound) {
+        return Ok(());
+    }
+    let is_here = ctx.repo.find_ref(&format!("refs/heads/{bound}"))?.is_some();
+    let here = head.branch.unwrap_or_else(|| "a detached HEAD".to_owned());
+    Err(Failure::refused(
+        "branch_mismatch",
+        format!("the session is bound to {bound}, and {here} is checked out here"),
+    )
+    .help(if is_here {
+        format!("git switch {bound}")
+    } else {
+        format!(
+            "git switch {bound}, or: git loopx use {}  (where {here} has its commits now)",
+            facts.state.id
+        )
+    }))
 }
 
-fn enter(repo: &Repo, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<Reviewed>> {
+fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<Reviewed>> {
     let state = &facts.state;
     require(facts, Transition::BuildToReview)?;
     // In review the hooks refuse commits, so what is uncommitted now could not be committed later.
-    require_branch(repo, facts)?;
+    require_branch(ctx, facts)?;
     if !request.allow_uncommitted {
         require_clean(facts)?;
     }
-    let (_, commits) = range(repo, facts)?;
+    let Range { base, commits, .. } = range(ctx, facts)?;
     let input = TemplateInput {
         id: &state.id,
         title: &state.title,
@@ -175,7 +204,7 @@ fn enter(repo: &Repo, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<
     };
     let reviewed = Reviewed {
         entered: true,
-        files: files(repo, facts)?,
+        files: files(&ctx.repo, facts, base.as_ref())?,
         commits,
         verdict: None,
         judgement: None,
@@ -193,14 +222,14 @@ fn enter(repo: &Repo, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<
 }
 
 fn judge(
-    repo: &Repo,
+    ctx: &Context,
     facts: &Facts<'_>,
     request: &VerdictRequest,
     whole: &ReviewRequest,
 ) -> Result<Act<Reviewed>> {
     let state = &facts.state;
     let reason = whole.reason.clone();
-    require_branch(repo, facts)?;
+    require_branch(ctx, facts)?;
     if !whole.allow_uncommitted {
         require_clean(facts)?;
     }
@@ -231,8 +260,12 @@ fn judge(
         )
         .help("git loopx review --verdict request-changes --target plan --reason WHY"));
     }
-    let (head, commits) = range(repo, facts)?;
-    let dependence = dependence(repo, facts, &commits)?;
+    let Range {
+        base,
+        head,
+        commits,
+    } = range(ctx, facts)?;
+    let dependence = dependence(&ctx.repo, facts, &commits)?;
     if facts.policy.review.independence == Independence::Require && !dependence.is_empty() {
         let roles: Vec<String> = dependence
             .iter()
@@ -254,7 +287,7 @@ fn judge(
         architecture: request.architecture,
         architecture_target: request.architecture_target,
         findings: request.findings.clone(),
-        base: state.base.clone(),
+        base: base.clone(),
         head,
         tree: code_tree(facts)?,
         commits: u32::try_from(commits.len()).unwrap_or(u32::MAX),
@@ -279,7 +312,7 @@ fn judge(
     };
     let reviewed = Reviewed {
         entered: false,
-        files: files(repo, facts)?,
+        files: files(&ctx.repo, facts, base.as_ref())?,
         commits,
         verdict: Some(verdict.clone()),
         judgement,
@@ -348,9 +381,7 @@ fn report(
             format!("no ({})", roles.join(", "))
         },
     );
-    let name = |oid: Option<&crate::core::id::Oid>| {
-        oid.map_or("(nothing)".to_owned(), |oid| oid.to_string())
-    };
+    let name = |oid: Option<&Oid>| oid.map_or("(nothing)".to_owned(), |oid| oid.to_string());
     line(
         "range",
         format!(

@@ -4,6 +4,7 @@ use super::act::{Facts, Needs, gather};
 use super::archive;
 use super::context::Context;
 use super::review;
+use super::upstream;
 use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Failure, Result};
@@ -76,7 +77,12 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
     let view = facts.view();
     let state = &facts.state;
     let gates = gate::gates(view);
-    let blockers = match state.stage {
+    let missing = match state.stage {
+        // What is done may have been merged, and its branch deleted.
+        Stage::Done => None,
+        _ => upstream::missing(ctx, state)?,
+    };
+    let mut blockers = match state.stage {
         Stage::Done => {
             let mut found = gate::archive(view);
             let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
@@ -89,6 +95,11 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
             .map(|g| g.blockers.clone())
             .unwrap_or_default(),
     };
+    if let Some(failure) = &missing {
+        let help = failure.help.clone().unwrap_or_default();
+        let blocker = Blocker::new(failure.code.clone(), failure.message.clone(), help);
+        blockers.insert(0, blocker);
+    }
     let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
         Some(copy) => copy.statuses(state)?,
         None => BTreeMap::new(),
@@ -104,6 +115,7 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
         .find(|(_, status)| **status == FileStatus::Conflicted);
     // What is below was judged on what is saved; edits go first.
     let next_action = match conflicted {
+        _ if missing.is_some() => format!("git loopx use {}", state.id),
         Some((artifact, _)) => format!("git loopx edit {artifact}"),
         None if archive::has_conflicts(ctx, &state.id) => "git loopx archive --continue".to_owned(),
         None if state.stage == Stage::Done && blockers.iter().any(|b| b.code == "review_stale") => {

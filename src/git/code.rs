@@ -172,12 +172,6 @@ impl Repo {
         Ok(person(&resolved))
     }
 
-    /// The commits of `base..head`, newest first; everything up to head where there is no base.
-    pub fn review_range(&self, base: Option<&Oid>, head: &Oid) -> Result<Vec<Oid>> {
-        let hidden: Vec<Oid> = base.cloned().into_iter().collect();
-        self.range(head, &hidden, usize::MAX)
-    }
-
     /// Where two histories met last.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
         match self.inner.merge_base(raw(one)?, raw(other)?) {

@@ -111,6 +111,40 @@ impl Repo {
             .is_some_and(|value| value == "true")
     }
 
+    /// The remote that a branch belongs to: the one that it tracks, else `origin`, else the only one.
+    pub fn default_remote(&self, branch: Option<&str>) -> Result<Option<String>> {
+        let tracked = branch.and_then(|branch| self.config(&format!("branch.{branch}.remote")));
+        // `.` is this repository itself.
+        if let Some(remote) = tracked.filter(|remote| remote != ".") {
+            return Ok(Some(remote));
+        }
+        let remotes = self
+            .inner
+            .remotes()
+            .map_err(|error| failed(&error, "list the remotes"))?;
+        let names: Vec<&str> = remotes.iter().flatten().flatten().collect();
+        Ok(match names.as_slice() {
+            [only] => Some((*only).to_owned()),
+            names => names.contains(&"origin").then(|| "origin".to_owned()),
+        })
+    }
+
+    /// The branch that a remote's HEAD was when it was cloned or asked.
+    pub fn default_branch(&self, remote: &str) -> Result<Option<String>> {
+        let name = format!("refs/remotes/{remote}/HEAD");
+        let found = match self.inner.find_reference(&name) {
+            Ok(found) => found,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            // No ref has such a name: the remote is given by its address.
+            Err(error) if error.code() == git2::ErrorCode::InvalidSpec => return Ok(None),
+            Err(error) => return Err(failed(&error, format!("read {name}"))),
+        };
+        let target = found.symbolic_target().ok().flatten();
+        Ok(target
+            .and_then(|target| target.strip_prefix(&format!("refs/remotes/{remote}/")))
+            .map(str::to_owned))
+    }
+
     /// The remote-tracking refs of a branch: `refs/remotes/<remote>/<branch>`.
     pub fn tracking_refs(&self, branch: &str) -> Result<Vec<(String, Oid)>> {
         let remotes = self

@@ -41,6 +41,7 @@ mod spec_props;
 mod support;
 mod verify;
 mod verify_approvals;
+mod verify_range;
 mod weakness;
 mod workcopy;
 mod zoo;

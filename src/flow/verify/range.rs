@@ -8,6 +8,7 @@ use crate::core::op::CodeVerdict;
 use crate::core::policy::Policy;
 use crate::core::range_policy::{self, Claim, Commit, Head, Range};
 use crate::core::session::State;
+use crate::flow::upstream;
 use crate::git::{CommitInfo, Repo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -25,6 +26,15 @@ pub struct Judged {
 /// Judges a range.
 pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) -> Result<Judged> {
     let ids = repo.range(&span.head, &span.hidden, usize::MAX)?;
+    let session = span.bound.as_ref().map(|state| &state.id);
+    let (ids, _) = upstream::without_upstream(
+        repo,
+        ids,
+        &span.head,
+        span.hidden.clone(),
+        &span.upstream,
+        session,
+    )?;
     if repo.is_shallow() {
         whole(repo, &ids)?;
     }

@@ -1,5 +1,5 @@
 //! The sessions that a judgement may rest on: the loopx branch wherever it is known, the local one and
-//! those that were fetched.
+//! the one that was fetched from the default remote.
 
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// The loopx branch, as far as it is known here.
 pub struct Sessions<'r> {
     repo: &'r Repo,
-    /// The local branch first, then those of remotes.
+    /// The local branch first, then the remote's.
     tips: Vec<Snapshot<'r>>,
 }
 
@@ -32,9 +32,13 @@ impl<'r> Sessions<'r> {
     pub fn read(store: &Store<'r>) -> Result<Self> {
         let repo = store.repo();
         let mut tips: Vec<Snapshot<'r>> = store.read()?.into_iter().collect();
-        for (name, tip) in repo.tracking_refs(store.branch())? {
-            // A branch of that name on a remote need not be one of ours.
-            tips.extend(Snapshot::at(repo, tip, &name).ok());
+        // What any other remote says opens no gate here.
+        if let Some(remote) = repo.default_remote(Some(store.branch()))? {
+            let name = format!("refs/remotes/{remote}/{}", store.branch());
+            if let Some(tip) = repo.find_ref(&name)? {
+                // A branch of that name on a remote need not be one of ours.
+                tips.extend(Snapshot::at(repo, tip, &name).ok());
+            }
         }
         Ok(Sessions { repo, tips })
     }
@@ -68,6 +72,17 @@ impl<'r> Sessions<'r> {
         let mut operations = self.operations(id)?;
         operations.retain(|op| matches!(op.event, Event::Undone { .. }));
         Ok(operations)
+    }
+
+    /// The sessions that can still change; a damaged one is nobody's business here.
+    pub(super) fn active(&self) -> Result<Vec<State>> {
+        let Some(tip) = self.tips.first() else {
+            return Ok(Vec::new());
+        };
+        let found = tip.active()?.into_iter();
+        Ok(found
+            .filter_map(|(_, session)| Some(session.ok()?.state))
+            .collect())
     }
 
     /// The session that a code branch is bound to. A binding is taken away when a session ends, so only

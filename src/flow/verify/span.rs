@@ -5,6 +5,7 @@ use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::flow::context::{self, Context};
+use crate::flow::upstream;
 use std::rc::Rc;
 
 /// A range whose ends are known.
@@ -13,6 +14,8 @@ pub struct Span {
     pub base: Option<Oid>,
     /// Reachable from here is judged elsewhere.
     pub hidden: Vec<Oid>,
+    /// What these have is not judged either, but for what names the bound session.
+    pub upstream: Vec<Oid>,
     pub head: Oid,
     pub branch: Option<String>,
     pub bound: Option<Rc<State>>,
@@ -57,10 +60,17 @@ pub(super) fn find(
             (head, branch)
         }
         None => match own_branch() {
-            Some(branch) => (
-                repo.resolve_commit(&format!("refs/heads/{branch}"))?,
-                Some(branch),
-            ),
+            Some(branch) => {
+                let found = match &wanted {
+                    Some(state) => upstream::bound_head(ctx, state)?,
+                    None => None,
+                };
+                let head = match found {
+                    Some(head) => head,
+                    None => repo.resolve_commit(&format!("refs/heads/{branch}"))?,
+                };
+                (head, Some(branch))
+            }
             None => (repo.resolve_commit("HEAD")?, at.branch),
         },
     };
@@ -72,37 +82,60 @@ pub(super) fn find(
         (None, Some(branch)) => sessions.bound_to(branch)?,
         (None, None) => None,
     };
+    let mut upstream = Vec::new();
     let base = match (from, policy_from, &bound) {
         (Some(from), _, _) => Some(repo.resolve_commit(from)?),
         (None, Some(other), _) if request.range.is_some() => repo.merge_base(other, &head)?,
-        (None, _, Some(state)) => match &state.base {
-            Some(base) => Some(
-                repo.merge_base(base, &head)?
-                    .unwrap_or_else(|| base.clone()),
-            ),
-            None => None,
-        },
-        (None, Some(other), None) => repo.merge_base(other, &head)?,
-        (None, None, None) => {
-            return Err(Failure::usage(
-                "range_without_base",
-                match &branch {
-                    Some(branch) => {
-                        format!("`{branch}` is bound to no session, so a range is needed")
-                    }
-                    None => "no branch and no session say where the range begins".to_owned(),
-                },
-            )
-            .help("git loopx verify main..HEAD"));
+        (None, _, Some(state)) => {
+            let policy = ctx.policy(state)?;
+            let target = upstream::target(ctx, branch.as_deref(), &policy)?;
+            upstream = target.map(|target| target.tips).unwrap_or_default();
+            let own = upstream::own(repo, state.base.as_ref(), &upstream, &head, Some(&state.id))?;
+            let hidden = match &state.base {
+                Some(start) if repo.contains(start)? => vec![start.clone()],
+                _ => own.base.iter().cloned().collect(),
+            };
+            return Ok(Span {
+                hidden,
+                upstream,
+                base: own.base,
+                head,
+                branch,
+                bound,
+            });
         }
+        (None, Some(other), None) => repo.merge_base(other, &head)?,
+        (None, None, None) => return Err(without_base(sessions, ctx, branch.as_deref())?),
     };
     Ok(Span {
         hidden: base.iter().cloned().collect(),
+        upstream,
         base,
         head,
         branch,
         bound,
     })
+}
+
+/// Nothing says where a range begins. A branch that was renamed is the likeliest reason.
+fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) -> Result<Failure> {
+    let failure = Failure::usage(
+        "range_without_base",
+        match branch {
+            Some(branch) => format!("`{branch}` is bound to no session, so a range is needed"),
+            None => "no branch and no session say where the range begins".to_owned(),
+        },
+    );
+    for state in sessions.active()? {
+        if upstream::missing(ctx, &state)?.is_some() {
+            let id = &state.id;
+            let gone = state.branch.as_deref().unwrap_or_default();
+            return Ok(failure.help(format!(
+                "git loopx use {id}  (its branch `{gone}` is gone: if this is its new name), or: git loopx verify main..HEAD"
+            )));
+        }
+    }
+    Ok(failure.help("git loopx verify main..HEAD"))
 }
 
 /// The ends of `A..B`, `A..`, `..B` or `B`; an end that is left out is HEAD, as in git.

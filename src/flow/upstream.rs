@@ -1,0 +1,230 @@
+//! What a session's branch has of its own: its head, the target that it is compared with, and the
+//! commits between them.
+//!
+//! The target is, in this order: what `git config loopx.target` names; `gates.target` of the policy; the
+//! branch that the bound one tracks; the default branch of the remote (`refs/remotes/<remote>/HEAD`); the
+//! local `init.defaultBranch`, `main` or `master`. A bound branch is never its own target, under
+//! whichever remote: pushing it does not make it upstream. Without a target everything since the start
+//! counts.
+//!
+//! What the target has is not the session's: it came by a merge or a rebase, and was judged when the
+//! target took it. A commit that names the session stays in its range, also when the target has it.
+
+use super::context::Context;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::core::trailers;
+use crate::git::Repo;
+use std::collections::HashSet;
+
+/// The branch that a session's result goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    pub name: String,
+    /// Where it is here, and where it was when remotes were last fetched.
+    pub tips: Vec<Oid>,
+}
+
+/// A session's own commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// The newest commit that the range builds on: what is compared, and whose policy counts.
+    pub base: Option<Oid>,
+    /// Newest first.
+    pub commits: Vec<Oid>,
+}
+
+/// Finds the target of a branch.
+pub fn target(ctx: &Context, branch: Option<&str>, policy: &Policy) -> Result<Option<Target>> {
+    let repo = &ctx.repo;
+    if let Some(name) = repo.config("loopx.target") {
+        if branch == Some(name.as_str()) {
+            return Ok(None);
+        }
+        let tips = match tips(repo, &name)? {
+            tips if tips.is_empty() => vec![repo.resolve_commit(&name).map_err(|_| {
+                Failure::usage(
+                    "target_unknown",
+                    format!(
+                        "git config loopx.target names `{name}`, which is no branch or commit here"
+                    ),
+                )
+                .help("git fetch, or: git config loopx.target BRANCH")
+            })?],
+            tips => tips,
+        };
+        return Ok(Some(Target { name, tips }));
+    }
+    for name in candidates(ctx, branch, policy)? {
+        if branch == Some(name.as_str()) {
+            continue;
+        }
+        let tips = tips(repo, &name)?;
+        if !tips.is_empty() {
+            return Ok(Some(Target { name, tips }));
+        }
+    }
+    Ok(None)
+}
+
+fn candidates(ctx: &Context, branch: Option<&str>, policy: &Policy) -> Result<Vec<String>> {
+    let repo = &ctx.repo;
+    let mut names: Vec<String> = policy.gates.target.clone().into_iter().collect();
+    if let Some(tracked) = branch.and_then(|branch| repo.config(&format!("branch.{branch}.merge")))
+    {
+        names.extend(tracked.strip_prefix("refs/heads/").map(str::to_owned));
+    }
+    if let Some(remote) = repo.default_remote(branch)? {
+        names.extend(repo.default_branch(&remote)?);
+    }
+    names.extend(repo.config("init.defaultbranch"));
+    names.extend(["main", "master"].map(str::to_owned));
+    Ok(names)
+}
+
+fn tips(repo: &Repo, name: &str) -> Result<Vec<Oid>> {
+    let mut tips: Vec<Oid> = repo
+        .find_ref(&format!("refs/heads/{name}"))?
+        .into_iter()
+        .collect();
+    for (_, tip) in repo.tracking_refs(name)? {
+        if !tips.contains(&tip) {
+            tips.push(tip);
+        }
+    }
+    Ok(tips)
+}
+
+/// The commits of `head` that are a session's own: since `start`, without what the target has.
+pub fn own(
+    repo: &Repo,
+    start: Option<&Oid>,
+    target: &[Oid],
+    head: &Oid,
+    session: Option<&SessionId>,
+) -> Result<Own> {
+    let start = match start {
+        Some(start) if repo.contains(start)? => Some(start.clone()),
+        _ => None,
+    };
+    let hidden: Vec<Oid> = start.iter().cloned().collect();
+    let mut met = Vec::new();
+    for tip in target {
+        met.extend(repo.merge_base(tip, head)?);
+    }
+    let all = repo.range(head, &hidden, usize::MAX)?;
+    let (commits, kept) = without_upstream(repo, all, head, hidden, target, session)?;
+    // Once the target has commits of the session, what it has is no base to compare with.
+    let base = if kept {
+        None
+    } else {
+        newest(repo, &met, start.as_ref())?
+    };
+    let base = match (base, &start) {
+        (None, Some(start)) => repo.merge_base(start, head)?.or(Some(start.clone())),
+        (base, _) => base,
+    };
+    Ok(Own { base, commits })
+}
+
+/// Takes out of `all` what the target has, but for commits that name the session; says whether there
+/// are such.
+pub fn without_upstream(
+    repo: &Repo,
+    all: Vec<Oid>,
+    head: &Oid,
+    mut hidden: Vec<Oid>,
+    target: &[Oid],
+    session: Option<&SessionId>,
+) -> Result<(Vec<Oid>, bool)> {
+    if target.is_empty() {
+        return Ok((all, false));
+    }
+    hidden.extend(target.iter().cloned());
+    let beyond: HashSet<Oid> = repo.range(head, &hidden, usize::MAX)?.into_iter().collect();
+    let mut kept = false;
+    let mut own = Vec::new();
+    for id in all {
+        if beyond.contains(&id) {
+            own.push(id);
+        } else if let Some(session) = session
+            && names(repo, &id, session)?
+        {
+            kept = true;
+            own.push(id);
+        }
+    }
+    Ok((own, kept))
+}
+
+fn names(repo: &Repo, commit: &Oid, session: &SessionId) -> Result<bool> {
+    let info = repo.commit_info(commit)?;
+    let links = trailers::links(info.message.as_bytes(), b"#");
+    Ok(links.sessions.iter().any(|name| name == session.as_str()))
+}
+
+/// The one of these commits that has all the others behind it; the start where there is none such.
+fn newest(repo: &Repo, met: &[Oid], start: Option<&Oid>) -> Result<Option<Oid>> {
+    let all = || met.iter().chain(start);
+    for one in met {
+        let mut newest = true;
+        for other in all() {
+            newest &= repo.is_ancestor(other, one)?;
+        }
+        if newest {
+            return Ok(Some(one.clone()));
+        }
+    }
+    // The session began on something that the target does not have.
+    Ok(start.cloned().or_else(|| met.first().cloned()))
+}
+
+/// The commit that a session's branch is at; `None` where no branch is bound, or it has no commit yet.
+pub fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
+    let Some(branch) = &state.branch else {
+        return Ok(None);
+    };
+    if let Some(head) = ctx.repo.find_ref(&format!("refs/heads/{branch}"))? {
+        return Ok(Some(head));
+    }
+    match missing(ctx, state)? {
+        Some(failure) => Err(failure),
+        None => Ok(ctx
+            .repo
+            .tracking_refs(branch)?
+            .into_iter()
+            .map(|(_, tip)| tip)
+            .next()),
+    }
+}
+
+/// What to say when the branch that a session is bound to was deleted or renamed.
+pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
+    let Some(branch) = &state.branch else {
+        return Ok(None);
+    };
+    let repo = &ctx.repo;
+    let head = repo.head()?;
+    let is_here = head.branch.as_ref() == Some(branch)
+        || repo.find_ref(&format!("refs/heads/{branch}"))?.is_some()
+        || !repo.tracking_refs(branch)?.is_empty();
+    if !state.is_active() || is_here {
+        return Ok(None);
+    }
+    let id = &state.id;
+    let bind = format!("git loopx use {id}");
+    Ok(Some(
+        Failure::refused(
+            "bound_branch_missing",
+            format!(
+                "session {id} is bound to the branch `{branch}`, which is not here: it was renamed or deleted"
+            ),
+        )
+        .help(match head.branch {
+            Some(here) => format!("{bind}  (on the branch that has its commits now; `{here}` is checked out)"),
+            None => format!("{bind} --branch NAME"),
+        }),
+    ))
+}
