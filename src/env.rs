@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 /// The session to use where `--session` is not given.
 pub const LOOPX_SESSION: &str = "LOOPX_SESSION";
+/// The agent session that a command comes from, as its host names it.
+pub const LOOPX_AGENT_SESSION: &str = "LOOPX_AGENT_SESSION";
 /// `0` switches every hook off.
 pub const LOOPX: &str = "LOOPX";
 /// A token that a hook answers with, and does nothing else: how `hooks status` proves that it fires.

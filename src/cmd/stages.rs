@@ -6,6 +6,7 @@ use crate::core::failure::{Failure, Result};
 use crate::core::gate::Proof;
 use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile};
 use crate::core::stage::{Stage, Transition};
+use crate::flow::lease;
 use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Report};
 use crate::flow::{Context, Done, approve as approve_flow};
 use crate::ui::{Ui, clean, style};
@@ -89,6 +90,9 @@ pub struct BuildArgs {
     /// Allow this many more iterations (needs --reason)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), group = "record")]
     pub more: Option<u32>,
+    /// Take the build over from another worktree before its lease ends (needs --reason)
+    #[arg(long, group = "record")]
+    pub take_over: bool,
     /// Why, or what was done, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -216,8 +220,22 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         not_blocking,
         waive,
         more,
+        take_over,
         reason,
     } = args;
+    if take_over {
+        let done = lease::take_over(ctx, reason)?;
+        let said = match &done.value {
+            Some(claim) => format!(
+                "the build is this worktree's now, taken over from {}",
+                clean(&claim.signed.by.to_string())
+            ),
+            None => "the build is this worktree's now".to_owned(),
+        };
+        let extra = json!({ "claim": done.state.build.claim });
+        report(ui, "build", &done, &said, Some("git loopx status"), extra);
+        return Ok(Exit::Done);
+    }
     if let Some(lane) = lane {
         let (lane, status) = pair::<LaneStatus>(&lane)?;
         let lane: Lane = lane.parse()?;

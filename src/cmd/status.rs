@@ -55,6 +55,14 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         )),
         _ => {}
     }
+    if let Some(claim) = &status.claim {
+        ui.out(format!("owner   {}", clean(&claim.words)));
+    }
+    if let Some(block) = &status.blocked {
+        let cause = ui.paint(style::WARN, &format!("blocked:{}", block.value.cause));
+        let why = block.reason.as_deref().unwrap_or_default();
+        ui.out(format!("stuck   {cause}  {}", clean(why)));
+    }
     ui.out("");
     for gate in &status.gates {
         let mark = |on: bool, yes: &str, no: &str| {

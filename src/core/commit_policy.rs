@@ -199,6 +199,7 @@ pub(crate) mod tests {
             reason: None,
             writes: Default::default(),
             bases: Vec::new(),
+            claim: None,
             event: Event::Started {
                 uid: "uid".into(),
                 title: id.into(),

@@ -4,9 +4,10 @@ use super::artifact::Artifact;
 use super::front::{FrontMatter, set_field};
 use super::gate;
 use super::id::{Oid, OpId, Person, SessionId};
+use super::lease::Claim;
 use super::op::{
-    CodeVerdict, Delegation, DelegationStatus, Event, Evidence, FORMAT, Lane, LaneStatus,
-    Operation, PlanLane, PlanVerdict, Profile, Smell, Target, Verdict, Write,
+    BlockCause, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, FORMAT, Lane,
+    LaneStatus, Operation, PlanLane, PlanVerdict, Profile, Smell, Target, Verdict, Write,
 };
 use super::replay::{begin, fold, last_undoable};
 use super::session::State;
@@ -72,6 +73,11 @@ fn event() -> impl Strategy<Value = Event> {
     let files = || any::<u8>().prop_map(|n| BTreeMap::from([(Artifact::Spec, oid(n))]));
     proptest::prop_oneof![
         1 => Just(Event::Saved),
+        1 => Just(Event::Claimed),
+        1 => Just(Event::Resumed),
+        1 => select(&[BlockCause::Reported, BlockCause::NoProgress][..]).prop_map(|cause| {
+            Event::Blocked { cause, missing: vec!["audit".into()] }
+        }),
         1 => Just(Event::Drafted),
         1 => Just(Event::Abandoned),
         1 => "[a-z]{1,5}".prop_map(|branch| Event::Bound { branch }),
@@ -157,6 +163,13 @@ fn operation(n: usize, seq: u64, event: Event, write: Option<(u8, Option<u8>)>) 
         reason: None,
         writes: writes.into_iter().collect(),
         bases: Vec::new(),
+        // Whatever the event: a claim rides on any of them.
+        claim: n.is_multiple_of(3).then(|| Claim {
+            owner: format!("worktree-{}", n % 2),
+            agent: None,
+            seconds: 60,
+            over: None,
+        }),
         event,
     }
 }
@@ -248,7 +261,11 @@ proptest! {
         let next = ops.len();
         ops.push(operation(next, before.seq + 1, event, write));
         let after = fold(&id(), &ops).expect("a state");
-        prop_assert_eq!(last_undoable(&ops).map(|op| &op.op), Some(&op_id(next)));
+        let is_note = ops[next].event.is_note();
+        prop_assert_eq!(
+            last_undoable(&ops).map(|op| &op.op) == Some(&op_id(next)),
+            !is_note
+        );
 
         let undo = Event::Undone { undone: op_id(next) };
         ops.push(operation(next + 1, before.seq + 2, undo, None));

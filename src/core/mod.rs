@@ -14,6 +14,7 @@ pub mod hooks;
 pub mod id;
 #[cfg(test)]
 mod laws;
+pub mod lease;
 pub mod markdown;
 pub mod op;
 pub mod openspec;

@@ -6,6 +6,7 @@
 use super::artifact::Artifact;
 use super::failure::{Failure, Result};
 use super::id::{Oid, OpId, Person};
+use super::lease::Claim;
 use super::stage::{Stage, Transition};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +36,9 @@ pub struct Operation {
     /// Requirements that were touched for the first time, with what they were written against.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<RequirementBase>,
+    /// The writer's hold on the build, where it is new or renewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
     pub event: Event,
 }
 
@@ -135,6 +139,17 @@ pub enum Event {
         blockers: Vec<String>,
         no_deslop: bool,
     },
+    /// The build was claimed, or its claim renewed, and nothing else.
+    Claimed,
+    /// The build cannot go on until somebody does something about it.
+    Blocked {
+        cause: BlockCause,
+        /// The codes of what was missing then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<String>,
+    },
+    /// What blocked the build is out of the way.
+    Resumed,
     Reviewed {
         verdict: Verdict,
     },
@@ -184,12 +199,24 @@ impl Event {
             Event::Ran { .. } => "evidence",
             Event::Waived { .. } => "waive",
             Event::Audited { .. } => "audit",
+            Event::Claimed => "claim",
+            Event::Blocked { .. } => "block",
+            Event::Resumed => "resume",
             Event::Reviewed { .. } => "verdict",
             Event::Imported { .. } => "import",
             Event::Refreshed => "refresh",
             Event::Abandoned => "abandon",
             Event::Undone { .. } => "undo",
             Event::Archived { .. } => "archive",
+        }
+    }
+
+    /// Whether it is the tool's own note, which `undo` passes over to what a person did.
+    pub fn is_note(&self) -> bool {
+        match self {
+            Event::Claimed => true,
+            Event::Blocked { cause, .. } => *cause != BlockCause::Reported,
+            _ => false,
         }
     }
 }
@@ -293,6 +320,17 @@ vocabulary!(
 vocabulary!(
     /// How much a finding weighs. `critical` and `high` cannot stand beside an approval.
     Severity { Critical = "critical", High = "high", Medium = "medium", Low = "low", Info = "info" }
+);
+vocabulary!(
+    /// Why a build was recorded as blocked.
+    BlockCause {
+        /// Somebody said so.
+        Reported = "reported",
+        /// The stop gate held an agent twice and nothing changed.
+        NoProgress = "no-progress",
+        /// The stop gate held an agent as often, or as long, as it may.
+        Exhausted = "exhausted",
+    }
 );
 vocabulary!(Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" });
 

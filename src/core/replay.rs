@@ -129,12 +129,12 @@ fn void(ops: &[&Operation]) -> BTreeSet<OpId> {
     void
 }
 
-/// The operation that `undo` would take back: the newest that still counts and is no undo.
+/// The operation that `undo` would take back: the newest that still counts and is neither an undo nor a
+/// note of the tool itself.
 pub fn last_undoable(ops: &[Operation]) -> Option<&Operation> {
     let sorted = in_order(ops);
     let void = void(&sorted);
-    sorted
-        .into_iter()
-        .rev()
-        .find(|op| !void.contains(&op.op) && !matches!(op.event, Event::Undone { .. }))
+    sorted.into_iter().rev().find(|op| {
+        !void.contains(&op.op) && !matches!(op.event, Event::Undone { .. }) && !op.event.is_note()
+    })
 }

@@ -7,9 +7,10 @@
 use super::artifact::Artifact;
 use super::failure::{Failure, Result};
 use super::id::{Oid, OpId, Person, SessionId};
+use super::lease::Claim;
 use super::op::{
-    Delegation, Event, Evidence, FORMAT, Lane, LaneStatus, Operation, PlanLane, PlanVerdict,
-    Profile, RequirementBase, Verdict,
+    BlockCause, Delegation, Event, Evidence, FORMAT, Lane, LaneStatus, Operation, PlanLane,
+    PlanVerdict, Profile, RequirementBase, Verdict,
 };
 use super::stage::{ApprovalKey, Stage, Transition};
 use serde::{Deserialize, Serialize};
@@ -151,6 +152,18 @@ pub struct BuildFacts {
     /// Everybody who did a build step: not independent of the result.
     pub builders: Vec<Person>,
     pub audit: Option<Audit>,
+    /// Whose build it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Recorded<Claim>>,
+    /// Why it cannot go on; the next step of the build ends that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Recorded<BuildBlock>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildBlock {
+    pub cause: BlockCause,
+    pub missing: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,6 +270,11 @@ impl State {
             return Err("the session had ended".into());
         }
         self.step(op)?;
+        if let Some(claim) = &op.claim
+            && self.stage == Stage::Build
+        {
+            self.build.claim = Some(recorded(op, claim.clone()));
+        }
         for (artifact, write) in &op.writes {
             match &write.to {
                 Some(blob) => self.artifacts.insert(*artifact, blob.clone()),
@@ -292,6 +310,18 @@ impl State {
         match &op.event {
             Event::Started { .. } => return Err("the session had been started".into()),
             Event::Undone { .. } | Event::Saved | Event::Refreshed => {}
+            // A note about a build that was undone is no conflict: there is nothing left to note.
+            Event::Claimed => {}
+            Event::Blocked { cause, missing } => {
+                if self.stage == Stage::Build {
+                    let block = BuildBlock {
+                        cause: *cause,
+                        missing: missing.clone(),
+                    };
+                    self.build.blocked = Some(recorded(op, block));
+                }
+            }
+            Event::Resumed => self.build.blocked = None,
             Event::Bound { branch } => self.branch = Some(branch.clone()),
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;
@@ -442,6 +472,7 @@ impl State {
     }
 
     fn builds(&mut self, op: &Operation) {
+        self.build.blocked = None;
         for person in std::iter::once(&op.by).chain(&op.committer) {
             if !self.build.builders.contains(person) {
                 self.build.builders.push(person.clone());
@@ -554,6 +585,8 @@ impl State {
             Transition::BuildToReview => {
                 forget(self, &[ApprovalKey::Rollback, ApprovalKey::Complete]);
                 self.verdict = None;
+                self.build.claim = None;
+                self.build.blocked = None;
             }
             Transition::ReviewToClarify => {
                 forget(

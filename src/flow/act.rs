@@ -10,10 +10,11 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate::{Code, DeltaFacts, View};
 use crate::core::id::{Oid, OpId, Person, SessionId};
+use crate::core::lease::Claim;
 use crate::core::op::{Event, FORMAT, Operation, RequirementBase, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
-use crate::core::session::{Ending, State};
+use crate::core::session::{Ending, Recorded, State};
 use crate::core::stage::Stage;
 use crate::git::{Identity, Repo};
 use crate::store::{self, Decision, Session, Snapshot};
@@ -73,6 +74,8 @@ pub struct Act<T> {
     pub log: Option<Oid>,
     /// Bases to record, instead of those of what is new in the delta.
     pub bases: Option<Vec<RequirementBase>>,
+    /// The hold on the build, where it is new or renewed.
+    pub claim: Option<Claim>,
     pub value: T,
 }
 
@@ -86,8 +89,15 @@ impl<T> Act<T> {
             bind: None,
             log: None,
             bases: None,
+            claim: None,
             value,
         }
+    }
+
+    #[must_use]
+    pub fn claim(mut self, claim: Option<Claim>) -> Self {
+        self.claim = claim;
+        self
     }
 
     #[must_use]
@@ -299,8 +309,10 @@ fn build<T>(
         bind,
         log,
         bases,
+        claim,
         value,
     } = act;
+    let what = taken(session.state.build.claim.as_ref(), claim.as_ref(), what);
     let mut texts = facts.texts;
     let mut artifacts = facts.state.artifacts;
     for (artifact, text) in writes {
@@ -325,6 +337,7 @@ fn build<T>(
         reason,
         writes: differences(&session.state.artifacts, &artifacts),
         bases: Vec::new(),
+        claim,
         event,
     };
     if let Some(bases) = bases {
@@ -366,6 +379,16 @@ fn build<T>(
         message,
         value: (state, facts.saved, saved_texts, value),
     })
+}
+
+/// The subject of a commit says when it takes a build over.
+fn taken(before: Option<&Recorded<Claim>>, now: Option<&Claim>, what: String) -> String {
+    match (before, now) {
+        (Some(before), Some(now)) if before.value.owner != now.owner => {
+            format!("{what}; takes the build over from {}", before.signed.by)
+        }
+        _ => what,
+    }
 }
 
 /// The change from one set of artifacts to another.

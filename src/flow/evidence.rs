@@ -2,12 +2,14 @@
 
 use super::act::{Act, Done, Needs, act};
 use super::context::Context;
+use super::lease;
 use super::stages::code_tree;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::op::{Event, Evidence};
 use crate::core::pack;
 use crate::core::session::State;
+use crate::core::stage::Stage;
 use crate::git::capture::record;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -39,6 +41,8 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let session = ctx.session(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
     let argv = argv(ctx, &session.state, request)?;
+    lease::check(ctx, &session.state)?;
+    let owner = lease::owner(&ctx.repo, None)?;
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(
             "worktree_required",
@@ -82,6 +86,10 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran);
         act.log = Some(log.clone());
+        if facts.state.stage == Stage::Build {
+            // Taken over while the command ran: what it showed is true all the same.
+            act.claim = lease::hold(facts, &owner).unwrap_or_default();
+        }
         Ok(act)
     })
 }

@@ -21,6 +21,7 @@ pub mod hook_commit;
 pub mod hook_push;
 pub mod hooks;
 pub mod import;
+pub mod lease;
 pub mod review;
 pub mod seat;
 pub mod sessions;

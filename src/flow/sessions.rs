@@ -126,6 +126,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
             reason: None,
             writes: differences(&BTreeMap::new(), &artifacts),
             bases: Vec::new(),
+            claim: None,
             event: Event::Started {
                 uid: new_op_id()?.to_string(),
                 title: title.clone(),

@@ -3,6 +3,7 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use super::lease;
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::front::{FrontMatter, set_field};
@@ -359,9 +360,10 @@ pub struct BuildRequest {
 
 /// `build`: consumes the approval; run again, ends an iteration with the completion audit.
 pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
+    let owner = lease::owner(&ctx.repo, None)?;
     act(ctx, Needs::Code, |facts| {
         let state = &facts.state;
-        match state.stage {
+        let act = match state.stage {
             Stage::Plan => {
                 if state.armed(Transition::PlanToBuild).is_some() {
                     require_documents(facts)?;
@@ -370,9 +372,15 @@ pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
                 Ok(enter_build(facts, request))
             }
             Stage::Review if request.from_review.is_some() => rework(facts, request),
-            Stage::Build => audit(facts, request),
+            Stage::Build => {
+                let claim = lease::hold(facts, &owner)?;
+                return Ok(audit(facts, request)?.claim(claim));
+            }
             _ => Err(wrong_stage(facts, "build")),
-        }
+        }?;
+        // A build begins: whoever had an earlier one has it no more.
+        let claim = crate::core::lease::hold(None, &owner, 0, false)?;
+        Ok(act.claim(claim))
     })
 }
 
@@ -526,7 +534,7 @@ pub(super) fn code_tree(facts: &Facts<'_>) -> Result<Oid> {
         })
 }
 
-fn in_build(facts: &Facts<'_>) -> Result<()> {
+pub(super) fn in_build(facts: &Facts<'_>) -> Result<()> {
     if facts.state.stage == Stage::Build {
         Ok(())
     } else {
@@ -548,8 +556,14 @@ pub fn report_lane(
     status: LaneStatus,
     summary: Option<String>,
 ) -> Result<Done<Outcome>> {
+    let owner = lease::owner(&ctx.repo, None)?;
     act(ctx, Needs::Code, |facts| {
         in_build(facts)?;
+        // The architect looks at it from outside, perhaps in another clone.
+        let claim = match lane {
+            Lane::Architect => None,
+            Lane::Execution | Lane::Deslop => lease::hold(facts, &owner)?,
+        };
         let event = Event::LaneReported {
             lane,
             status,
@@ -557,7 +571,9 @@ pub fn report_lane(
             tree: code_tree(facts)?,
         };
         let what = format!("{lane} lane: {status}");
-        Ok(Act::new(event, what, Outcome::recorded()).reason(summary.clone()))
+        Ok(Act::new(event, what, Outcome::recorded())
+            .reason(summary.clone())
+            .claim(claim))
     })
 }
 
@@ -573,8 +589,10 @@ pub struct DelegationRequest {
 
 /// Opens, changes or closes an entry of the delegation ledger.
 pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outcome>> {
+    let owner = lease::owner(&ctx.repo, None)?;
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
+        let claim = lease::hold(facts, &owner)?;
         let known = facts
             .state
             .build
@@ -602,7 +620,8 @@ pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outco
         let what = format!("delegation {}: {}", request.id, request.status);
         Ok(
             Act::new(Event::Delegated { delegation }, what, Outcome::recorded())
-                .reason(request.summary.clone()),
+                .reason(request.summary.clone())
+                .claim(claim),
         )
     })
 }

@@ -76,6 +76,7 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
             reason: reason.clone(),
             writes: BTreeMap::new(),
             bases: Vec::new(),
+            claim: None,
             event: Event::Undone {
                 undone: last.op.clone(),
             },

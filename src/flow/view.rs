@@ -3,6 +3,7 @@
 use super::act::{Facts, Needs, gather};
 use super::archive;
 use super::context::Context;
+use super::lease::{self, ClaimView};
 use super::review;
 use super::upstream;
 use super::workcopy::{FileStatus, WorkCopy};
@@ -14,7 +15,7 @@ use crate::core::op::{Operation, Profile};
 use crate::core::pack::{Graph, NodeStatus};
 use crate::core::replay::{fold, undone};
 use crate::core::review::Judgement;
-use crate::core::session::{Ending, Recorded, State};
+use crate::core::session::{BuildBlock, Ending, Recorded, State};
 use crate::core::stage::{ApprovalKey, Stage};
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
@@ -40,6 +41,10 @@ pub struct Status {
     pub audit: Vec<AuditItem>,
     pub review: Option<ReviewView>,
     pub rounds: Rounds,
+    /// Whose build it is.
+    pub claim: Option<ClaimView>,
+    /// Why the build cannot go on.
+    pub blocked: Option<Recorded<BuildBlock>>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
     pub next_action: String,
@@ -174,6 +179,12 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
             build_iteration: state.build.iteration,
             build_max: state.max_build_iterations(),
         },
+        claim: state
+            .build
+            .claim
+            .as_ref()
+            .map(|claim| lease::view(&ctx.repo, claim)),
+        blocked: state.build.blocked.clone(),
         gates,
         stale_artifacts,
         working_copy,

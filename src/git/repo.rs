@@ -167,6 +167,18 @@ impl Repo {
         self.inner.state() != git2::RepositoryState::Clean
     }
 
+    /// git's clock, in seconds: the committer date, and the system's where git does not know who acts.
+    pub fn now(&self) -> i64 {
+        match self.inner.committer_from_env() {
+            Ok(committer) => committer.when().seconds(),
+            Err(_) => std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .ok()
+                .and_then(|since| i64::try_from(since.as_secs()).ok())
+                .unwrap_or(0),
+        }
+    }
+
     /// Who is acting: git's environment variables and configuration, `user.useConfigOnly` included.
     pub fn identity(&self) -> Result<Identity> {
         let unknown = |error: git2::Error| {

@@ -10,11 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every kind of operation but `archived`, which tests/it/archive.rs holds.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "abandoned",
     "approved",
     "audited",
     "bound",
+    "claimed",
     "clarified",
     "delegated",
     "drafted",
@@ -119,6 +120,20 @@ fn eventful() -> Drive {
     d.review_plan();
     d.does(&["approve", "--to", "build", "--reason", "go on"]);
     d.does(&["build"]);
+    let other = d.root().join("other");
+    d.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "other",
+        other.to_str().expect("UTF-8"),
+    ])
+    .ok();
+    for dir in [other.as_path(), d.path()] {
+        d.loopx_in(dir, &["-s", ID, "build", "--take-over", "--reason", "swap"])
+            .ok();
+    }
     d.commit_code("an end\n");
     d.does(&[
         "build",

@@ -23,6 +23,7 @@ mod hostile;
 mod import;
 mod kill;
 mod layers;
+mod lease;
 mod manual;
 mod race;
 mod readme;

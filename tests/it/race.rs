@@ -278,16 +278,13 @@ fn of_two_that_consume_one_approval_at_once_one_enters() {
             let args: [&str; 3] = ["-s", ID, command];
             let outs = both(&s, [(s.path(), &args), (&other, &args)]);
             let won = outs.iter().filter(|out| out.code == Some(0)).count();
-            let lost = outs.iter().filter(|out| out.code == Some(1)).count();
+            // Who comes too late to a build finds that it belongs to the other worktree.
+            let late = if command == "build" { 6 } else { 1 };
+            let lost = outs.iter().filter(|out| out.code == Some(late)).count();
             assert_eq!((won, lost), (1, 1), "{command}, round {round}\n{outs:#?}");
             assert_eq!(entered(&s), known + 1, "{command} was entered twice");
             assert_eq!(stage(&s), command);
-            // The loser of `build` may have judged what the winner began.
-            for _ in 0..2 {
-                if stage(&s) != before {
-                    s.loopx(&["-s", ID, "undo"]).ok();
-                }
-            }
+            s.loopx(&["-s", ID, "undo"]).ok();
             assert_eq!(stage(&s), before);
         }
         assert_whole(&s);

@@ -422,6 +422,7 @@ fn record(
             reason: None,
             writes: BTreeMap::new(),
             bases: Vec::new(),
+            claim: None,
             event: Event::Archived {
                 commit: closing.commit.cloned(),
                 target: closing.target.to_owned(),

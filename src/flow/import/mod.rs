@@ -523,6 +523,7 @@ fn begin(
             reason: None,
             writes: BTreeMap::new(),
             bases: Vec::new(),
+            claim: None,
             event,
         })
     };

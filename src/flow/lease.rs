@@ -1,0 +1,188 @@
+//! Who asks for a build: the token of this worktree, and the agent session that works in it.
+//!
+//! The token is random and lies in the worktree's own git dir, so that it says nothing of the machine
+//! and goes away with the worktree.
+
+use super::act::{Act, Facts, Needs, act};
+use super::context::Context;
+use crate::core::failure::{Failure, Result};
+use crate::core::lease::{self, Claim, LEASE, Owner};
+use crate::core::op::Event;
+use crate::core::session::{Recorded, State};
+use crate::core::stage::Stage;
+use crate::env;
+use crate::git::Repo;
+use serde::Serialize;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+/// The setting that says how long a lease is, in seconds.
+const SETTING: &str = "loopx.lease";
+
+/// Where a worktree keeps what is only its own.
+pub(super) fn folder(repo: &Repo) -> PathBuf {
+    repo.git_dir().join("loopx")
+}
+
+/// This worktree's token, if it has one.
+pub fn token(repo: &Repo) -> Option<String> {
+    let text = std::fs::read_to_string(folder(repo).join("owner")).ok()?;
+    let text = text.trim();
+    (!text.is_empty() && text.len() <= 64).then(|| text.to_owned())
+}
+
+/// This worktree's token; the first call makes it.
+fn make_token(repo: &Repo) -> Result<String> {
+    if let Some(token) = token(repo) {
+        return Ok(token);
+    }
+    let dir = folder(repo);
+    let path = dir.join("owner");
+    let failed = |error: std::io::Error| {
+        Failure::internal("owner_unwritable", format!("{}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(&dir).map_err(failed)?;
+    let token = ulid::Ulid::generate().to_string().to_lowercase();
+    let mut file = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
+    writeln!(file, "{token}").map_err(failed)?;
+    match file.persist_noclobber(&path) {
+        Ok(_) => Ok(token),
+        // Another command of this worktree was quicker.
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+            self::token(repo).ok_or_else(|| failed(error.error))
+        }
+        Err(error) => Err(failed(error.error)),
+    }
+}
+
+/// Who asks. `agent` is the session that is known to ask; else the environment may name one.
+pub fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
+    let agent = agent
+        .or_else(|| env::var(env::LOOPX_AGENT_SESSION))
+        .and_then(|name| lease::agent_name(&name));
+    let seconds = match repo.config(SETTING) {
+        None => LEASE,
+        Some(text) => text.trim().parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+            Failure::usage(
+                "lease_invalid",
+                format!("{SETTING}: expected a number of seconds, found `{text}`"),
+            )
+            .help(format!("git config {SETTING} {LEASE}"))
+        })?,
+    };
+    Ok(Owner {
+        token: make_token(repo)?,
+        agent,
+        seconds,
+    })
+}
+
+/// When a decision is made, in seconds.
+fn now(facts: &Facts<'_>) -> i64 {
+    facts
+        .identity
+        .and_then(|identity| lease::seconds_of(&identity.at))
+        .unwrap_or(0)
+}
+
+/// The claim that a step of the build carries; refused while another worktree builds.
+pub fn hold(facts: &Facts<'_>, owner: &Owner) -> Result<Option<Claim>> {
+    lease::hold(facts.state.build.claim.as_ref(), owner, now(facts), false)
+}
+
+/// Refused while another worktree builds: asked before something long is begun.
+pub fn check(ctx: &Context, state: &State) -> Result<()> {
+    if state.stage != Stage::Build {
+        return Ok(());
+    }
+    let owner = owner(&ctx.repo, None)?;
+    lease::hold(state.build.claim.as_ref(), &owner, ctx.repo.now(), false).map(drop)
+}
+
+/// Whose build a session is, for views.
+#[derive(Debug, Serialize)]
+pub struct ClaimView {
+    /// This worktree's.
+    pub here: bool,
+    pub by: String,
+    pub agent: Option<String>,
+    pub since: String,
+    pub until: String,
+    /// The lease is still running.
+    pub alive: bool,
+    /// Whom it was taken from, and why.
+    pub taken_from: Option<String>,
+    pub reason: Option<String>,
+    /// All of it in a line.
+    #[serde(skip)]
+    pub words: String,
+}
+
+/// Whose build a session is.
+pub fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
+    let here = token(repo).as_deref() == Some(claim.value.owner.as_str());
+    let until = lease::until(claim);
+    let alive = until > repo.now();
+    let agent = claim.value.agent.as_deref();
+    let by = &claim.signed.by;
+    let mut words = match agent {
+        Some(agent) if here => format!("this worktree, agent session {agent}"),
+        None if here => "this worktree".to_owned(),
+        _ => lease::whose(&claim.value.owner, agent, by),
+    };
+    let until = lease::clock(until);
+    words.push_str(&format!(
+        ", {} {until}",
+        if alive { "until" } else { "lease ended" }
+    ));
+    let taken_from = claim.value.over.as_ref().map(|over| {
+        let whose = lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
+        let when = if over.alive {
+            "before its lease ended"
+        } else {
+            "after its lease"
+        };
+        words.push_str(&format!("; taken over from {whose} {when}"));
+        whose
+    });
+    ClaimView {
+        here,
+        by: by.to_string(),
+        agent: claim.value.agent.clone(),
+        since: claim.signed.at.clone(),
+        until,
+        alive,
+        taken_from,
+        reason: claim.reason.clone(),
+        words,
+    }
+}
+
+/// Takes the build over from a worktree whose lease is still running. Gives whom it was taken from.
+pub fn take_over(
+    ctx: &Context,
+    reason: Option<String>,
+) -> Result<super::Done<Option<Recorded<Claim>>>> {
+    let reason = reason.ok_or_else(|| {
+        Failure::usage("reason_required", "taking a build over needs a reason")
+            .help("git loopx build --take-over --reason WHY")
+    })?;
+    let owner = owner(&ctx.repo, None)?;
+    act(ctx, Needs::Stage, |facts| {
+        super::stages::in_build(facts)?;
+        let before = facts.state.build.claim.clone();
+        if before
+            .as_ref()
+            .is_some_and(|claim| claim.value.owner == owner.token)
+        {
+            return Err(
+                Failure::nothing("build_is_yours", "this worktree has the build already")
+                    .help("git loopx status"),
+            );
+        }
+        let claim = lease::hold(before.as_ref(), &owner, now(facts), true)?;
+        Ok(Act::new(Event::Claimed, "claim the build", before)
+            .reason(Some(reason.clone()))
+            .claim(claim))
+    })
+}
