@@ -3,13 +3,18 @@
 use crate::cli::Exit;
 use crate::core::failure::{Failure, Result};
 use crate::flow::Context;
-use crate::flow::archive::{self, Mode, SpecChange, Waivers};
+use crate::flow::archive::{self, Archived, Mode, Request, SpecChange, Waivers};
 use crate::ui::{Ui, clean, diff};
 use serde_json::{Value, json};
 
 /// Merge the session's delta into the specs, in one commit, and close the session
+///
+/// Several sessions are archived all or none, one commit for each, those first that others depend on.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
+    /// The sessions (default: the one that is meant)
+    #[arg(value_name = "ID", conflicts_with = "undo")]
+    pub ids: Vec<String>,
     /// The branch to commit to (default: the bound one)
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
@@ -57,67 +62,87 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         return Err(Failure::usage("reason_missing", "the reason is empty")
             .help("git loopx archive --waive SCENARIO --reason WHY"));
     }
-    let done = archive::archive(ctx, args.onto.as_deref(), mode, &waivers)?;
-    let files = show(&done.changes, mode == Mode::DryRun, ui);
-    for warning in &done.warnings {
+    let request = Request {
+        names: &args.ids,
+        onto: args.onto.as_deref(),
+        mode,
+        waivers: &waivers,
+    };
+    let done = archive::archive(ctx, &request)?;
+    let mut documents = Vec::new();
+    for one in &done {
+        documents.push(said(one, mode, ui));
+    }
+    hint(&done, mode, &request, ui);
+    let target = done.first().map(|one| one.target.as_str());
+    let mut document = json!({
+        "target": target,
+        "dry_run": mode == Mode::DryRun,
+        "aborted": mode == Mode::Abort,
+    });
+    // One session reads as it always did.
+    if let [Value::Object(only)] = documents.as_slice()
+        && let Value::Object(document) = &mut document
+    {
+        document.extend(only.clone());
+    }
+    document["sessions"] = Value::Array(documents);
+    ui.json("archive", &document);
+    Ok(Exit::Done)
+}
+
+/// Says what became of one session, and gives it as JSON.
+fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
+    let files = show(&one.changes, mode == Mode::DryRun, ui);
+    for warning in &one.warnings {
         ui.warn(clean(warning));
     }
-    match (mode, &done.commit) {
+    let (id, target) = (&one.id, clean(&one.target));
+    ui.status(match (mode, &one.commit) {
         (Mode::DryRun, _) => {
-            let n = done.changes.len();
-            let files = if n == 1 {
-                "1 spec".to_owned()
-            } else {
-                format!("{n} specs")
-            };
-            ui.status(format!(
-                "{}: would change {files} on {}",
-                done.id,
-                clean(&done.target)
-            ));
-            ui.hint("git loopx archive");
+            let n = one.changes.len();
+            let specs = if n == 1 { "spec" } else { "specs" };
+            format!("{id}: would change {n} {specs} on {target}")
         }
         (Mode::Abort, _) => {
-            ui.status(format!(
-                "{}: the conflicts are forgotten; the session is still done",
-                done.id
-            ));
-            ui.hint("git loopx archive");
+            format!("{id}: the conflicts are forgotten; the session is still done")
         }
-        (_, Some(commit)) => {
-            let how = if done.finished {
-                "finished an earlier archive"
-            } else {
-                "archived"
-            };
-            ui.status(format!(
-                "{}: {how} on {} as {}",
-                done.id,
-                clean(&done.target),
-                commit.short()
-            ));
-            ui.hint(format!("git show --stat {}", commit.short()));
+        (_, Some(commit)) if one.finished => {
+            let commit = commit.short();
+            format!("{id}: finished an earlier archive on {target} as {commit}")
         }
-        (_, None) => ui.status(format!(
-            "{}: archived on {}; the specs said so already",
-            done.id,
-            clean(&done.target)
-        )),
+        (_, Some(commit)) => format!("{id}: archived on {target} as {}", commit.short()),
+        (_, None) => format!("{id}: archived on {target}; the specs said so already"),
+    });
+    json!({
+        "session": one.id,
+        "target": one.target,
+        "commit": one.commit,
+        "finished_earlier": one.finished,
+        "files": files,
+        "warnings": one.warnings,
+    })
+}
+
+fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {
+    let mut again = "git loopx archive".to_owned();
+    if !asked.names.is_empty() {
+        again.extend(done.iter().map(|one| format!(" {}", one.id)));
     }
-    ui.json(
-        "archive",
-        &json!({
-            "session": done.id,
-            "target": done.target,
-            "commit": done.commit,
-            "dry_run": mode == Mode::DryRun,
-            "aborted": mode == Mode::Abort,
-            "finished_earlier": done.finished,
-            "files": files,
-            "warnings": done.warnings,
-        }),
-    );
-    Ok(Exit::Done)
+    if let Some(branch) = asked.onto {
+        again.push_str(&format!(" --onto {branch}"));
+    }
+    let commits: Vec<_> = done.iter().filter_map(|one| one.commit.as_ref()).collect();
+    match (mode, commits.as_slice()) {
+        (Mode::DryRun | Mode::Abort, _) => ui.hint(again),
+        (_, [only]) => ui.hint(format!("git show --stat {}", only.short())),
+        (_, [.., last]) => ui.hint(format!(
+            "git log -{} --stat {}",
+            commits.len(),
+            last.short()
+        )),
+        (_, []) => {}
+    }
 }
 
 fn undo(args: &ArchiveArgs, id: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {

@@ -7,6 +7,7 @@ pub mod adr;
 pub mod artifact;
 pub mod commit_policy;
 pub mod coverage;
+pub mod depends;
 pub mod failure;
 pub mod front;
 pub mod gate;

@@ -113,7 +113,7 @@ impl Loaded {
             blockers,
             conflicts,
             warnings: self.warnings(),
-            waits_for: delta::waits_for(snapshot, &judgement.delta)?,
+            waits_for: delta::waits_for(snapshot, &judgement.delta, &[])?,
         })
     }
 

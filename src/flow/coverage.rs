@@ -26,6 +26,11 @@ fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> 
     coverage::coverage(&names, &slices.unwrap_or_default(), &facts.state, tree)
 }
 
+/// The scenarios that the session's delta writes.
+pub(super) fn names(facts: &Facts<'_>) -> Vec<String> {
+    delta::read(&facts.texts).map_or(Vec::new(), |(delta, _)| coverage::scenarios(&delta))
+}
+
 /// What holds an archive for want of proof, and the scenarios that are waived. Proof is asked for on the
 /// code that was reviewed: nothing else was approved.
 pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker>, Vec<String>)> {

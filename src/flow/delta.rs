@@ -216,11 +216,26 @@ fn target_tree(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     }
 }
 
-/// The sessions named in `depends_on` that are not archived.
-pub fn waits_for(snapshot: &Snapshot<'_>, delta: &Delta) -> Result<Vec<Blocker>> {
+/// The sessions named in `depends_on`.
+pub fn needs(delta: &Delta) -> Result<Vec<SessionId>> {
+    delta
+        .depends_on
+        .iter()
+        .map(|name| SessionId::fold(name))
+        .collect()
+}
+
+/// The sessions named in `depends_on` that are not archived, and not among those `before`.
+pub fn waits_for(
+    snapshot: &Snapshot<'_>,
+    delta: &Delta,
+    before: &[SessionId],
+) -> Result<Vec<Blocker>> {
     let mut found = Vec::new();
-    for name in &delta.depends_on {
-        let id = SessionId::fold(name)?;
+    for id in needs(delta)? {
+        if before.contains(&id) {
+            continue;
+        }
         let file = Artifact::SpecDelta;
         let (code, why, help) = match snapshot.find(&id)?.map(|session| session.state.ending) {
             Some(Some(Ending::Archived { .. })) => continue,

@@ -226,24 +226,51 @@ impl<'r> Store<'r> {
         identity: &Identity,
         mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
     ) -> Result<Committed<T>> {
+        self.update_each(lock, identity, &[()], |snapshot, ()| decide(snapshot))?
+            .pop()
+            .ok_or_else(|| Failure::internal("nothing_decided", "one decision made no commit"))
+    }
+
+    /// The same for several decisions, each on what those before it made: a commit for each, and one move
+    /// of the branch for all.
+    pub fn update_each<T, W>(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        what: &[W],
+        mut decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
+    ) -> Result<Vec<Committed<T>>> {
+        if what.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut last = Swap::Lost;
         for attempt in 0..TRIES {
-            let snapshot = self.snapshot()?;
-            let Decision {
-                edits,
-                message,
-                value,
-            } = decide(&snapshot)?;
-            let tree = self.repo.edit_tree(Some(snapshot.tree()), &edits.entries)?;
-            let parents = [snapshot.commit().clone()];
-            let commit = self
-                .repo
-                .write_commit(&tree, &parents, &message, identity)?;
-            let subject = message.lines().next().unwrap_or_default();
-            let why = format!("loopx: {subject}");
-            last = self.swap(lock, &commit, Some(snapshot.commit()), &why)?;
+            let first = self.snapshot()?;
+            let mut tip = first.commit().clone();
+            let mut made = Vec::new();
+            let mut why = String::new();
+            for one in what {
+                let snapshot = Snapshot::at(self.repo, tip, &self.branch)?;
+                let Decision {
+                    edits,
+                    message,
+                    value,
+                } = decide(&snapshot, one)?;
+                let tree = self.repo.edit_tree(Some(snapshot.tree()), &edits.entries)?;
+                let parents = [snapshot.commit().clone()];
+                let commit = self
+                    .repo
+                    .write_commit(&tree, &parents, &message, identity)?;
+                why = message.lines().next().unwrap_or_default().to_owned();
+                tip = commit.clone();
+                made.push(Committed { commit, value });
+            }
+            if what.len() > 1 {
+                why = format!("{why}, the last of {}", what.len());
+            }
+            last = self.swap(lock, &tip, Some(first.commit()), &format!("loopx: {why}"))?;
             if last == Swap::Moved {
-                return Ok(Committed { commit, value });
+                return Ok(made);
             }
             std::thread::sleep(lock::pause(attempt));
         }

@@ -121,8 +121,8 @@ fn taking_back_is_finished_by_the_next_run() {
     s.git(&["read-tree", "--reset", "-u", &old]).ok();
     assert_eq!(s.read(path), kept);
     let note = serde_json::json!({
-        "format": 1, "id": "one", "target": "main", "old": old, "new": new,
-        "paths": { path: [was, is] }, "candidate": "", "undo": true,
+        "format": 2, "id": "one", "target": "main", "old": old, "new": new,
+        "paths": { path: [was, is] }, "closes": [],
     });
     s.write(".git/loopx/pending/one.json", note.to_string());
     let found = s.document(0, &["archive", "--undo", "one"]);

@@ -7,6 +7,7 @@ mod archive;
 mod archive_corpus;
 mod archive_crash;
 mod archive_evidence;
+mod archive_many;
 mod archive_merge;
 mod archive_undo;
 mod archive_waits;

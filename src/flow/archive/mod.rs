@@ -1,32 +1,34 @@
-//! `archive`: merges the delta into the specs, in one commit on the target branch, and moves the
-//! session to the archive.
+//! `archive`: merges the deltas of sessions into the specs, one commit for each on the target branch, and
+//! moves the sessions to the archive.
 //!
-//! Two refs move, one after the other. A note in the git dir says what was under way: whatever command
-//! writes next finishes it, or forgets it when nothing had happened yet. `plan` decides, `contest` is
-//! about conflicts for a person, `landing` moves the refs. `unarchive` takes an archive back.
+//! Two refs move, one after the other, once each however many sessions there are. A note in the git dir
+//! says what was under way: whatever command writes next finishes it, or forgets it when nothing had
+//! happened yet. `steps` puts the sessions in order, `plan` decides about one, `contest` is about conflicts
+//! for a person, `landing` moves the refs by way of `pending` and `closing`. `unarchive` takes an archive back.
 
+mod closing;
 mod contest;
 mod landing;
+mod pending;
 mod plan;
+mod steps;
 mod unarchive;
 
+pub use closing::adr_candidate;
 pub use contest::has_conflicts;
-pub use landing::{Earlier, adr_candidate, finish};
+pub use pending::{Earlier, finish};
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
-use super::act::{Needs, gather, load_active};
+use super::act::load_active;
 use super::context::Context;
-use super::workcopy::WorkCopy;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
-use crate::core::stage::Stage;
-use crate::store::Store;
-use contest::{abort, no_conflict, read_contest, refuse_begun, resolved, write_conflicts};
-use landing::{complete, land, landed_before};
-use plan::plan;
+use crate::store::{Session, Snapshot, Store};
+use contest::{abort, no_conflict, read_contest, refuse_begun, write_conflicts};
+use landing::land;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use steps::{Asked, Judged, steps};
 
 /// What `archive` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,16 @@ pub struct SpecChange {
     pub after: Option<String>,
 }
 
+/// What `archive` was asked for, in whole.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// Sessions by name; none: the one that is meant.
+    pub names: &'r [String],
+    pub onto: Option<&'r str>,
+    pub mode: Mode,
+    pub waivers: &'r Waivers,
+}
+
 /// What archiving came to.
 #[derive(Debug)]
 pub struct Archived {
@@ -70,97 +82,135 @@ pub struct Archived {
     pub finished: bool,
 }
 
-/// Tries before a busy target branch is given up.
-const TRIES: u32 = 10;
-
-/// Archives the session that is meant.
-pub fn archive(
-    ctx: &Context,
-    onto: Option<&str>,
-    mode: Mode,
-    waivers: &Waivers,
-) -> Result<Archived> {
-    let store = ctx.store()?;
-    if mode == Mode::DryRun {
-        return preview(ctx, &store, onto, waivers);
-    }
-    let identity = ctx.repo.identity()?;
-    let lock = store.lock()?;
-    let earlier = finish(ctx, &store, &lock, &identity)?;
-    let snapshot = store.snapshot()?;
-    let id = ctx
-        .session_id(&snapshot)
-        .or_else(|failure| match earlier.finished.as_slice() {
-            // What was bound here has just been archived.
-            [only] => Ok(only.clone()),
-            _ => Err(failure),
-        })?;
-    let finished = earlier.finished.contains(&id);
-    earlier.check(&id)?;
-    let session = snapshot
-        .find(&id)?
-        .ok_or_else(|| super::context::unknown(&snapshot, &id))?;
-    if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
-        if !finished {
-            return Err(already(&id, commit, &target));
-        }
-        return Ok(Archived {
+impl Archived {
+    fn new(id: SessionId, target: String, commit: Option<Oid>) -> Self {
+        Archived {
             id,
             target,
             commit,
             changes: Vec::new(),
             warnings: Vec::new(),
-            finished,
-        });
+            finished: false,
+        }
     }
-    let session = load_active(&snapshot, &id)?;
-    snapshot.require_whole(&session)?;
-    let mut copy = WorkCopy::open(&ctx.repo, &id)?;
-    if mode == Mode::Abort {
-        return abort(ctx, &session, onto);
+}
+
+/// Tries before a busy target branch is given up.
+const TRIES: u32 = 10;
+
+/// Archives sessions, all of them or none, in an order in which nobody waits for a later one.
+pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Vec<Archived>> {
+    let store = ctx.store()?;
+    let mode = request.mode;
+    if mode == Mode::DryRun {
+        return preview(ctx, &store, request);
     }
-    let contest = match mode {
-        Mode::Continue => Some(read_contest(ctx, &id)?.ok_or_else(no_conflict)?),
-        Mode::Merge => {
-            refuse_begun(ctx, &id)?;
+    let identity = ctx.repo.identity()?;
+    let lock = store.lock()?;
+    let earlier = finish(ctx, &store, &lock, &identity)?;
+    let snapshot = store.snapshot()?;
+    let ids = match (request.meant(ctx, &snapshot), earlier.finished.as_slice()) {
+        // What was bound here has just been archived.
+        (Err(_), [only]) if request.names.is_empty() => vec![only.clone()],
+        (ids, _) => ids?,
+    };
+    let mut done = Vec::new();
+    let mut open = Vec::new();
+    for id in &ids {
+        earlier.check(id)?;
+        let session = find(&snapshot, id)?;
+        if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
+            if !earlier.finished.contains(id) {
+                return Err(already(&ids, id, commit, &target));
+            }
+            let mut archived = Archived::new(id.clone(), target, commit);
+            archived.finished = true;
+            done.push(archived);
+        } else {
+            let session = load_active(&snapshot, id)?;
+            snapshot.require_whole(&session)?;
+            open.push(session);
+        }
+    }
+    if open.is_empty() {
+        return Ok(done);
+    }
+    let mut onto = request.onto.map(str::to_owned);
+    let contest = match (mode, open.as_slice()) {
+        (Mode::Abort, [one]) => return abort(ctx, one, onto.as_deref()).map(|one| vec![one]),
+        (Mode::Continue, [one]) => {
+            let contest = read_contest(ctx, &one.state.id)?.ok_or_else(no_conflict)?;
+            // A conflict is continued where it was met.
+            onto.get_or_insert_with(|| contest.target.clone());
+            Some(contest)
+        }
+        _ => {
+            for session in &open {
+                refuse_begun(ctx, &session.state.id)?;
+            }
             None
         }
-        _ => None,
     };
-    // A conflict is continued where it was met.
-    let onto = onto.or(contest.as_ref().map(|contest| contest.target.as_str()));
+    let asked = Asked {
+        onto: onto.as_deref(),
+        waivers: request.waivers,
+        identity: Some(&identity),
+        contest: contest.as_ref(),
+        alone: ids.len() == 1,
+    };
     for _ in 0..TRIES {
-        let facts = gather(
-            ctx,
-            &snapshot,
-            &session,
-            copy.as_mut(),
-            Needs::Stage,
-            Some(&identity),
-        )?;
-        let plan = plan(ctx, &snapshot, &facts, onto, waivers)?;
-        if let Some(commit) = landed_before(ctx, &session, &plan)? {
-            // An earlier run got that far, and its note is lost.
-            let pending = plan.pending(ctx, &facts, commit, &identity.at)?;
-            complete(ctx, &store, &lock, &identity, &pending)?;
-            let mut archived = plan.archived(&id, Some(pending.new), Vec::new());
-            archived.finished = true;
-            return Ok(archived);
-        }
-        let changes = match &contest {
-            Some(contest) => plan.changes(&resolved(ctx, &facts.state, &plan, contest)?),
-            None => {
-                if let Some(failure) = plan.refusal() {
-                    return Err(write_conflicts(ctx, &facts.state, &plan, failure)?);
-                }
-                plan.changes(&BTreeMap::new())
+        let steps = match steps(ctx, &snapshot, &open, &asked)? {
+            Judged::Clean(steps) => steps,
+            Judged::Fight(step, failure) => {
+                return Err(write_conflicts(
+                    ctx,
+                    &step.facts.state,
+                    &step.plan,
+                    failure,
+                )?);
             }
         };
-        if let Some(commit) = land(ctx, &store, &lock, &identity, &facts, &plan, &changes)? {
-            return Ok(plan.archived(&id, commit, changes));
+        if let Some(landed) = land(ctx, &store, &lock, &identity, &steps)? {
+            done.extend(steps.into_iter().zip(landed).map(|(step, commit)| {
+                let mut archived = step.archived(commit);
+                archived.finished = step.landed.is_some();
+                archived
+            }));
+            return Ok(done);
         }
     }
     Err(busy().help("git loopx archive"))
+}
+
+impl Request<'_> {
+    /// The sessions that are meant, each once.
+    fn meant(&self, ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<SessionId>> {
+        let mut ids = Vec::new();
+        for name in self.names {
+            let id = SessionId::fold(name)?;
+            find(snapshot, &id)?;
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        if ids.is_empty() {
+            ids.push(ctx.session_id(snapshot)?);
+        }
+        if ids.len() > 1 && matches!(self.mode, Mode::Continue | Mode::Abort) {
+            return Err(Failure::usage(
+                "several_sessions",
+                "a conflict is one session's: expected one, found several",
+            )
+            .help(format!("git loopx archive {} --continue", ids[0])));
+        }
+        Ok(ids)
+    }
+}
+
+fn find(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
+    snapshot
+        .find(id)?
+        .ok_or_else(|| super::context::unknown(snapshot, id))
 }
 
 fn busy() -> Failure {
@@ -173,37 +223,43 @@ fn busy() -> Failure {
 
 /// What archiving would do. Nothing is written, so nothing is locked, and what an earlier run left is
 /// for the next command that writes.
-fn preview(
-    ctx: &Context,
-    store: &Store<'_>,
-    onto: Option<&str>,
-    waivers: &Waivers,
-) -> Result<Archived> {
+fn preview(ctx: &Context, store: &Store<'_>, request: &Request<'_>) -> Result<Vec<Archived>> {
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
-    let id = session.state.id.clone();
-    if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
-        return Err(already(&id, commit, &target));
+    let ids = request.meant(ctx, &snapshot)?;
+    let mut open = Vec::new();
+    for id in &ids {
+        let session = find(&snapshot, id)?;
+        if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
+            return Err(already(&ids, id, commit, &target));
+        }
+        open.push(load_active(&snapshot, id)?);
     }
-    let session = load_active(&snapshot, &id)?;
-    // In any other stage an edit could be merged into the working copy; there the gate refuses anyway.
-    let mut copy = match session.state.stage {
-        Stage::Done => WorkCopy::open(&ctx.repo, &id)?,
-        _ => None,
+    let asked = Asked {
+        onto: request.onto,
+        waivers: request.waivers,
+        identity: None,
+        contest: None,
+        alone: ids.len() == 1,
     };
-    let facts = gather(ctx, &snapshot, &session, copy.as_mut(), Needs::Stage, None)?;
-    let plan = plan(ctx, &snapshot, &facts, onto, waivers)?;
-    match plan.refusal() {
-        Some(failure) => Err(failure),
-        None => Ok(plan.archived(&id, None, plan.changes(&BTreeMap::new()))),
+    match steps(ctx, &snapshot, &open, &asked)? {
+        Judged::Clean(steps) => Ok(steps.iter().map(|step| step.archived(None)).collect()),
+        Judged::Fight(_, failure) => Err(failure),
     }
 }
 
-fn already(id: &SessionId, commit: Option<Oid>, target: &str) -> Failure {
+fn already(ids: &[SessionId], id: &SessionId, commit: Option<Oid>, target: &str) -> Failure {
     let at = commit.map_or(String::new(), |commit| format!(" as {}", commit.short()));
-    Failure::nothing(
+    let failure = Failure::nothing(
         "archived_already",
         format!("session {id} is archived on {target}{at}"),
-    )
-    .help("git loopx list --all")
+    );
+    let others: Vec<&str> = ids
+        .iter()
+        .filter(|other| *other != id)
+        .map(SessionId::as_str)
+        .collect();
+    match others.is_empty() {
+        true => failure.help("git loopx list --all"),
+        false => failure.help(format!("git loopx archive {}", others.join(" "))),
+    }
 }

@@ -7,18 +7,21 @@ use super::super::delta::{self, Target};
 use super::super::review;
 use super::super::seat;
 use super::super::spec::Verdict;
-use super::landing::{Pending, adr_candidate};
-use super::{Archived, SpecChange, Waivers};
-use crate::core::failure::{Failure, Kind, Result};
-use crate::core::gate;
+use super::closing::{Closing, adr_candidate};
+use super::pending::{FORMAT, Pending};
+use super::{SpecChange, Waivers};
+use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::gate::{self, View};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::spec::{Action, Severity};
+use crate::core::stage::Stage;
 use crate::git::Repo;
 use crate::store::Snapshot;
 use std::collections::BTreeMap;
 
 /// The branch that a commit goes to, as it is now.
+#[derive(Clone)]
 pub(super) struct Aim {
     pub(super) target: String,
     pub(super) target_ref: String,
@@ -36,66 +39,79 @@ pub(super) struct Plan {
     pub(super) waived: Waivers,
 }
 
+/// Sessions that go to the branch in the same run, before this one.
+#[derive(Default)]
+pub(super) struct Before {
+    pub(super) ids: Vec<SessionId>,
+    /// What they made of the specs.
+    pub(super) made: BTreeMap<String, Option<String>>,
+}
+
 pub(super) fn plan(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     facts: &Facts<'_>,
     onto: Option<&str>,
+    before: &Before,
     waivers: &Waivers,
 ) -> Result<Plan> {
     let state = &facts.state;
-    let mut blockers = gate::archive(facts.view());
-    if blockers.is_empty()
-        && let Some((delta, _)) = delta::read(&facts.texts)
-    {
-        blockers = delta::waits_for(snapshot, &delta)?;
+    if state.stage != Stage::Done {
+        require(state, gate::archive(facts.view()))?;
+    }
+    let aim = aim(ctx, state, onto)?;
+    let target = Target {
+        tree: aim.tree.clone(),
+        over: before.made.clone(),
+    };
+    let judgement = delta::judge(ctx, state, &facts.policy, &target, &facts.texts)?;
+    let mut blockers = gate::archive(View {
+        delta: &judgement.facts,
+        ..facts.view()
+    });
+    if blockers.is_empty() {
+        blockers = delta::waits_for(snapshot, &judgement.delta, &before.ids)?;
     }
     let mut waived = Vec::new();
     if blockers.is_empty() {
         (blockers, waived) = coverage::judge(facts, waivers)?;
     }
-    if let Some(first) = blockers.first() {
-        let code = match first.code.as_str() {
-            "archive_requires_done_session" => "archive_requires_done_session",
-            "partial_scope_remaining" | "implemented_scope_mismatch" => "archive_scope_blocked",
-            code if code.starts_with("completion_claim_") => "archive_scope_blocked",
-            code if code.starts_with("scenario_") => "archive_unproven",
-            code if code.starts_with("dependency_") => "archive_waits",
-            _ => "archive_blocked",
-        };
-        let help = first.help.clone();
-        return Err(Failure::refused(
-            code,
-            format!("session {} cannot be archived: {}", state.id, first.message),
-        )
-        .blockers(blockers)
-        .help(help));
-    }
+    require(state, blockers)?;
     let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
-    if let Some(blocker) = review::unreviewed_blocker(&unreviewed) {
-        let help = blocker.help.clone();
-        return Err(Failure::refused(
-            "archive_unreviewed",
-            format!(
-                "session {} cannot be archived: {}",
-                state.id, blocker.message
-            ),
-        )
-        .blockers(vec![blocker])
-        .help(help));
-    }
-    let aim = aim(ctx, state, onto)?;
-    let onto = Target::of_tree(aim.tree.clone());
-    let verdict = delta::judge(ctx, state, &facts.policy, &onto, &facts.texts)?.verdict;
+    let stale = review::unreviewed_blocker(&unreviewed);
+    require(state, stale.into_iter().collect())?;
     Ok(Plan {
         aim,
         specs: facts.policy.paths.specs.clone(),
-        verdict,
+        verdict: judgement.verdict,
         waived: Waivers {
             scenarios: waived,
             reason: waivers.reason.clone(),
         },
     })
+}
+
+/// Refuses where a rule does not hold, under the code of the first one's family.
+fn require(state: &State, blockers: Vec<Blocker>) -> Result<()> {
+    let Some(first) = blockers.first() else {
+        return Ok(());
+    };
+    let code = match first.code.as_str() {
+        "archive_requires_done_session" => "archive_requires_done_session",
+        "partial_scope_remaining" | "implemented_scope_mismatch" => "archive_scope_blocked",
+        "review_stale" => "archive_unreviewed",
+        code if code.starts_with("completion_claim_") => "archive_scope_blocked",
+        code if code.starts_with("scenario_") => "archive_unproven",
+        code if code.starts_with("dependency_") => "archive_waits",
+        _ => "archive_blocked",
+    };
+    let (message, help) = (first.message.clone(), first.help.clone());
+    Err(Failure::refused(
+        code,
+        format!("session {} cannot be archived: {message}", state.id),
+    )
+    .blockers(blockers)
+    .help(help))
 }
 
 /// The branch that is meant: the named one, or the one that the session is bound to.
@@ -193,26 +209,13 @@ impl Plan {
         changes
     }
 
-    pub(super) fn archived(
-        &self,
-        id: &SessionId,
-        commit: Option<Oid>,
-        changes: Vec<SpecChange>,
-    ) -> Archived {
-        let warnings = self
-            .verdict
+    /// Warnings of the merge.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.verdict
             .findings()
             .filter(|finding| finding.severity == Severity::Warning)
             .map(|finding| format!("{}:{}: {}", finding.file, finding.line, finding.message))
-            .collect();
-        Archived {
-            id: id.clone(),
-            target: self.aim.target.clone(),
-            commit,
-            changes,
-            warnings,
-            finished: false,
-        }
+            .collect()
     }
 
     /// The note of an archive that landed, made from its commit.
@@ -244,15 +247,19 @@ impl Plan {
                 paths.insert(path, sides);
             }
         }
+        let closing = Closing {
+            id: facts.state.id.clone(),
+            commit: Some(new.clone()),
+            candidate: adr_candidate(&facts.state, &facts.texts, at),
+        };
         Ok(Pending {
-            format: 1,
+            format: FORMAT,
             id: facts.state.id.clone(),
             target: self.aim.target.clone(),
             old,
             new,
             paths,
-            candidate: adr_candidate(&facts.state, &facts.texts, at),
-            undo: false,
+            closes: vec![closing],
         })
     }
 

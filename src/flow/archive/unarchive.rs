@@ -6,7 +6,8 @@
 
 use super::super::context::{Context, unknown};
 use super::super::spec::blocker;
-use super::landing::{finish, land_undo};
+use super::landing::land_undo;
+use super::pending::finish;
 use super::plan::{Aim, aim};
 use super::{SpecChange, TRIES, busy};
 use crate::core::failure::{Blocker, Failure, Result};

@@ -1,0 +1,251 @@
+//! Several sessions as steps of one run: their order, their one target, and each judged on what those
+//! before it make of the specs. Nothing is written here.
+
+use super::super::act::{Facts, Needs, gather};
+use super::super::context::Context;
+use super::super::coverage;
+use super::super::delta;
+use super::super::workcopy::WorkCopy;
+use super::contest::{Contest, resolved};
+use super::landing::landed_before;
+use super::plan::{Before, Plan, plan};
+use super::{Archived, SpecChange, Waivers};
+use crate::core::depends;
+use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::spec::fold;
+use crate::core::stage::Stage;
+use crate::git::Identity;
+use crate::store::{Session, Snapshot};
+use std::collections::BTreeMap;
+
+/// What is asked for of all of them.
+pub(super) struct Asked<'a> {
+    pub(super) onto: Option<&'a str>,
+    pub(super) waivers: &'a Waivers,
+    pub(super) identity: Option<&'a Identity>,
+    /// The conflict that was resolved, where one session is continued.
+    pub(super) contest: Option<&'a Contest>,
+    /// Only one session was named: its conflict is for a person to resolve.
+    pub(super) alone: bool,
+}
+
+/// One session, judged.
+pub(super) struct Step<'a> {
+    pub(super) facts: Facts<'a>,
+    pub(super) plan: Plan,
+    pub(super) changes: Vec<SpecChange>,
+    /// The commit of an earlier run whose note is lost.
+    pub(super) landed: Option<Oid>,
+}
+
+impl Step<'_> {
+    pub(super) fn archived(&self, commit: Option<Oid>) -> Archived {
+        let id = self.facts.state.id.clone();
+        let target = self.plan.aim.target.clone();
+        let mut archived = Archived::new(id, target, commit.or_else(|| self.landed.clone()));
+        archived.changes.clone_from(&self.changes);
+        archived.warnings = self.plan.warnings();
+        archived
+    }
+}
+
+pub(super) enum Judged<'a> {
+    Clean(Vec<Step<'a>>),
+    /// A conflict of the only session.
+    Fight(Box<Step<'a>>, Failure),
+}
+
+/// Judges the sessions in the order in which they have to go.
+pub(super) fn steps<'a>(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    sessions: &[Session],
+    asked: &Asked<'a>,
+) -> Result<Judged<'a>> {
+    let all = in_order(ctx, gathered(ctx, snapshot, sessions, asked)?, asked)?;
+    let mut waivers = split_waivers(&all, asked)?;
+    let mut before = Before::default();
+    let mut steps: Vec<Step<'a>> = Vec::new();
+    for (session, facts) in all {
+        let id = facts.state.id.clone();
+        let waived = waivers.remove(&id).unwrap_or_default();
+        let plan = plan(ctx, snapshot, &facts, asked.onto, &before, &waived)?;
+        let landed = landed_before(ctx, session, &plan)?;
+        let refusal = match (&landed, asked.contest) {
+            (Some(_), _) | (None, Some(_)) => None,
+            (None, None) => plan.refusal(),
+        };
+        let mut step = Step {
+            facts,
+            plan,
+            changes: Vec::new(),
+            landed,
+        };
+        if let Some(failure) = refusal {
+            return match asked.alone {
+                true => Ok(Judged::Fight(Box::new(step), failure)),
+                false => Err(among_others(failure, &id, &step.plan, &before.ids)),
+            };
+        }
+        if step.landed.is_none() {
+            let texts = match asked.contest {
+                Some(contest) => resolved(ctx, &step.facts.state, &step.plan, contest)?,
+                None => BTreeMap::new(),
+            };
+            step.changes = step.plan.changes(&texts);
+        }
+        for change in &step.changes {
+            let after = change.after.clone();
+            before.made.insert(change.path.clone(), after);
+        }
+        before.ids.push(id);
+        steps.push(step);
+    }
+    Ok(Judged::Clean(steps))
+}
+
+type Gathered<'s, 'a> = (&'s Session, Facts<'a>);
+
+fn gathered<'s, 'a>(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    sessions: &'s [Session],
+    asked: &Asked<'a>,
+) -> Result<Vec<Gathered<'s, 'a>>> {
+    sessions
+        .iter()
+        .map(|session| {
+            // In any other stage an edit could be merged into the working copy; there the gate refuses.
+            let mut copy = match session.state.stage {
+                Stage::Done => WorkCopy::open(&ctx.repo, &session.state.id)?,
+                _ => None,
+            };
+            let needs = Needs::Stage;
+            let facts = gather(ctx, snapshot, session, copy.as_mut(), needs, asked.identity)?;
+            Ok((session, facts))
+        })
+        .collect()
+}
+
+/// Puts who is waited for first. Refuses a circle, and targets that differ.
+fn in_order<'s, 'a>(
+    ctx: &Context,
+    all: Vec<Gathered<'s, 'a>>,
+    asked: &Asked<'_>,
+) -> Result<Vec<Gathered<'s, 'a>>> {
+    let mut waiting = Vec::new();
+    let mut targets: BTreeMap<Option<String>, Vec<&str>> = BTreeMap::new();
+    for (_, facts) in &all {
+        let needs = match delta::read(&facts.texts) {
+            Some((delta, _)) => delta::needs(&delta)?,
+            None => Vec::new(),
+        };
+        waiting.push((facts.state.id.clone(), needs));
+        let target = delta::target_branch(ctx, &facts.state)?;
+        let ids = targets.entry(target).or_default();
+        ids.push(facts.state.id.as_str());
+    }
+    if asked.onto.is_none() && targets.len() > 1 {
+        let named: Vec<String> = targets
+            .iter()
+            .map(|(target, ids)| {
+                let target = target.as_deref().unwrap_or("no branch");
+                format!("{} on {target}", ids.join(", "))
+            })
+            .collect();
+        let ids: Vec<&str> = waiting.iter().map(|(id, _)| id.as_str()).collect();
+        return Err(Failure::refused(
+            "targets_differ",
+            format!(
+                "sessions that are archived together go to one branch; these are bound to several: {}",
+                named.join("; ")
+            ),
+        )
+        .help(format!("git loopx archive {} --onto BRANCH", ids.join(" "))));
+    }
+    let order = depends::order(&waiting).map_err(|cycle| {
+        let cycle: Vec<&str> = cycle.iter().map(SessionId::as_str).collect();
+        Failure::refused(
+            "dependency_cycle",
+            format!("the sessions wait for each other: {}", cycle.join(" -> ")),
+        )
+        .help(format!(
+            "git loopx -s {0} undo, then: git loopx -s {0} review --verdict request-changes --target plan --reason WHY",
+            cycle[0]
+        ))
+    })?;
+    let mut slots: Vec<Option<Gathered<'s, 'a>>> = all.into_iter().map(Some).collect();
+    Ok(order
+        .into_iter()
+        .filter_map(|at| slots[at].take())
+        .collect())
+}
+
+/// Gives each session the waivers of its own scenarios. One that is nobody's is a slip.
+fn split_waivers(
+    all: &[Gathered<'_, '_>],
+    asked: &Asked<'_>,
+) -> Result<BTreeMap<SessionId, Waivers>> {
+    let mut split: BTreeMap<SessionId, Waivers> = BTreeMap::new();
+    if let [(_, only)] = all {
+        split.insert(only.state.id.clone(), asked.waivers.clone());
+        return Ok(split);
+    }
+    for name in &asked.waivers.scenarios {
+        let mut used = false;
+        for (_, facts) in all {
+            let mut names = coverage::names(facts).into_iter();
+            if names.any(|own| fold(&own) == fold(name)) {
+                used = true;
+                let waivers = split.entry(facts.state.id.clone()).or_default();
+                waivers.scenarios.push(name.clone());
+                waivers.reason.clone_from(&asked.waivers.reason);
+            }
+        }
+        if !used {
+            return Err(Failure::usage(
+                "waiver_unused",
+                format!("no session writes a scenario `{name}`"),
+            )
+            .help("git loopx -s ID spec coverage"));
+        }
+    }
+    Ok(split)
+}
+
+/// A refusal of one among several: which one, and how its conflict can be resolved by itself.
+fn among_others(
+    mut failure: Failure,
+    id: &SessionId,
+    plan: &Plan,
+    before: &[SessionId],
+) -> Failure {
+    let target = &plan.aim.target;
+    let alone = format!("git loopx archive {id} --onto {target}");
+    if failure.kind == Kind::Conflict {
+        for blocker in &mut failure.blockers {
+            *blocker = Blocker {
+                help: format!("{alone}  (writes the sides out)"),
+                ..blocker.clone()
+            };
+        }
+        let names: Vec<&str> = before.iter().map(SessionId::as_str).collect();
+        failure.message = format!(
+            "the delta of {id} and {} changed the same requirement; nothing was archived",
+            match names.as_slice() {
+                [] => target.clone(),
+                names => format!("{target} with {}", names.join(", ")),
+            }
+        );
+        failure.help = Some(match names.as_slice() {
+            [] => format!("{alone}  (writes the sides out)"),
+            names => format!(
+                "git loopx archive {} --onto {target}, then: {alone}  (writes the sides out)",
+                names.join(" ")
+            ),
+        });
+        return failure;
+    }
+    failure.context(format!("session {id}"))
+}
