@@ -168,6 +168,9 @@ pub enum Command {
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
     Verify(cmd::verify::VerifyArgs),
+    /// Show the settings that hold, and the schema of loopx.toml
+    #[command(subcommand)]
+    Config(cmd::config::ConfigCommand),
     /// Answer a git hook (called by git)
     #[command(hide = true)]
     Hook(cmd::hook::HookArgs),
@@ -273,6 +276,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
         Command::Hook(args) => cmd::hook::run(args, ui),
+        Command::Config(command) => cmd::config::run(command, open, ui),
         Command::Verify(args) => cmd::verify::verify(args, &open()?, ui),
         Command::Init => cmd::sessions::init(&open()?, ui),
         Command::Start(args) => cmd::sessions::start(args, &open()?, ui),

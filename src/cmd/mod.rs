@@ -4,6 +4,7 @@ pub mod adr;
 pub mod archive;
 pub mod artifacts;
 pub mod change;
+pub mod config;
 pub mod demo;
 pub mod fsck;
 pub mod history;

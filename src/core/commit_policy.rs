@@ -46,22 +46,24 @@ pub struct Offence {
 #[derive(Debug)]
 pub struct Rules {
     stage: Stage,
+    gate: Strictness,
     allowed: Globs,
     /// `None` is everything.
     scope: Option<Globs>,
-    strict: bool,
+    out_of_scope: Strictness,
 }
 
 impl Rules {
     pub fn new(state: &State, policy: &Policy) -> Result<Self> {
         Ok(Rules {
             stage: state.stage,
+            gate: policy.gates.stages.at(state.stage),
             allowed: policy.allowed()?,
             scope: match state.scope.as_slice() {
                 [] => None,
                 scope => Some(Globs::new(scope)?),
             },
-            strict: policy.gates.out_of_scope == Strictness::Refuse,
+            out_of_scope: policy.gates.out_of_scope,
         })
     }
 
@@ -73,13 +75,12 @@ impl Rules {
         if self.allowed.matches(path) {
             return None;
         }
-        match (self.stage, &self.scope) {
-            (Stage::Build, None) => None,
-            (Stage::Build, Some(scope)) => (!scope.matches(path)).then_some(Rule::OutOfScope),
-            (Stage::Clarify | Stage::Plan | Stage::Review | Stage::Done, _) => {
-                Some(Rule::StageClosed)
-            }
+        if self.gate != Strictness::Allow {
+            return Some(Rule::StageClosed);
         }
+        let scope = self.scope.as_ref()?;
+        let outside = self.out_of_scope != Strictness::Allow && !scope.matches(path);
+        outside.then_some(Rule::OutOfScope)
     }
 
     /// Judges the paths that a commit changes, one offence for each rule.
@@ -104,8 +105,8 @@ impl Rules {
 
     fn refuses(&self, rule: Rule) -> bool {
         match rule {
-            Rule::StageClosed => true,
-            Rule::OutOfScope => self.strict,
+            Rule::StageClosed => self.gate == Strictness::Refuse,
+            Rule::OutOfScope => self.out_of_scope == Strictness::Refuse,
             // Whoever takes such files out of the index has to be able to.
             Rule::WorkingCopy => false,
         }
@@ -259,6 +260,25 @@ pub(crate) mod tests {
         let judged = |policy: &str| rules(Stage::Build, &["src/**"], policy).judge(&paths);
         assert!(!judged("")[0].refused);
         assert!(judged("[gates]\nout_of_scope = \"refuse\"\n")[0].refused);
+        assert!(judged("[gates]\nout_of_scope = \"allow\"\n").is_empty());
+    }
+
+    #[test]
+    fn policy_decides_what_each_stage_says_to_code() {
+        let paths = ["lib/a.rs".to_owned(), "a.md".to_owned()];
+        for stage in Stage::ALL {
+            for (word, expected) in [
+                ("allow", None),
+                ("warn", Some(false)),
+                ("refuse", Some(true)),
+            ] {
+                let policy = format!("[gates.stages]\n{stage} = \"{word}\"\n");
+                let found = rules(stage, &[], &policy).judge(&paths);
+                let said = found.first().map(|offence| offence.refused);
+                assert_eq!(said, expected, "{stage} {word}");
+                assert!(found.iter().all(|offence| offence.paths == ["lib/a.rs"]));
+            }
+        }
     }
 
     #[test]

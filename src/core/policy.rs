@@ -2,19 +2,21 @@
 //!
 //! Which version of the file counts (the base's, never the change's) is decided by the caller.
 
+pub mod schema;
+
 use super::failure::{Failure, Result};
 use super::id::Person;
 use super::op::Lane;
-use super::stage::Transition;
+use super::stage::{Stage, Transition};
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The file's name at the top of the code branch.
 pub const FILE: &str = "loopx.toml";
 
 /// Everything that a team can decide together.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     pub paths: Paths,
@@ -27,7 +29,7 @@ pub struct Policy {
 }
 
 /// Where results live on the code branch.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Paths {
     pub specs: String,
@@ -44,9 +46,11 @@ impl Default for Paths {
 }
 
 /// What hooks and `verify` allow.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gates {
+    /// What each stage says to a commit that changes code.
+    pub stages: StageGates,
     /// Paths that every stage may commit.
     pub always_allow: Vec<String>,
     /// A path outside the declared scope of a build.
@@ -60,6 +64,7 @@ pub struct Gates {
 impl Default for Gates {
     fn default() -> Self {
         Gates {
+            stages: StageGates::default(),
             always_allow: ["specs/**", "docs/**", "*.md", "loopx.toml"]
                 .map(String::from)
                 .to_vec(),
@@ -70,15 +75,51 @@ impl Default for Gates {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// What each stage says to a commit that changes more than `always_allow`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StageGates {
+    pub clarify: Strictness,
+    pub plan: Strictness,
+    pub build: Strictness,
+    pub review: Strictness,
+    pub done: Strictness,
+}
+
+impl Default for StageGates {
+    fn default() -> Self {
+        StageGates {
+            clarify: Strictness::Refuse,
+            plan: Strictness::Refuse,
+            build: Strictness::Allow,
+            review: Strictness::Refuse,
+            done: Strictness::Refuse,
+        }
+    }
+}
+
+impl StageGates {
+    pub fn at(&self, stage: Stage) -> Strictness {
+        match stage {
+            Stage::Clarify => self.clarify,
+            Stage::Plan => self.plan,
+            Stage::Build => self.build,
+            Stage::Review => self.review,
+            Stage::Done => self.done,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strictness {
+    Allow,
     Warn,
     Refuse,
 }
 
 /// Who may approve.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Approve {
     /// Globs over `Name <email>`: identities (agents) that cannot approve.
@@ -87,14 +128,14 @@ pub struct Approve {
     pub required: BTreeMap<Transition, u32>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewPolicy {
     pub independence: Independence,
 }
 
 /// What to do with a reviewer who wrote part of what is reviewed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Independence {
     /// Record it, and say so in every view: a single developer must be able to work.
@@ -103,7 +144,7 @@ pub enum Independence {
     Require,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BuildPolicy {
     /// Lanes that must be reported before a build can be handed to review.
@@ -122,14 +163,14 @@ impl Default for BuildPolicy {
 }
 
 /// What an archive asks for besides the gates.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
 }
 
 /// What to do with a scenario that no passing run proves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceRule {
     /// `spec coverage` shows it, and archive takes it.
@@ -139,7 +180,7 @@ pub enum EvidenceRule {
     Require,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArtifactPolicy {
     pub language: Language,
@@ -156,7 +197,7 @@ impl Default for ArtifactPolicy {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
     Off,

@@ -8,6 +8,7 @@ pub mod adr;
 pub mod approve;
 pub mod archive;
 pub mod change;
+pub mod config;
 pub mod context;
 pub mod coverage;
 pub mod delta;

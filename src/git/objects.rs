@@ -106,7 +106,7 @@ impl Repo {
     }
 
     /// The id of the tree that has these files at these paths, without writing it.
-    pub fn tree_id<'a>(files: impl IntoIterator<Item = (&'a str, &'a Oid)>) -> Result<Oid> {
+    pub fn tree_id<'a>(&self, files: impl IntoIterator<Item = (&'a str, &'a Oid)>) -> Result<Oid> {
         let mut entries: BTreeMap<Vec<u8>, (&[u8], Oid)> = BTreeMap::new();
         let mut folders: BTreeMap<&str, Vec<(&str, &Oid)>> = BTreeMap::new();
         for (path, blob) in files {
@@ -121,16 +121,20 @@ impl Repo {
             // git sorts a folder as if its name ended in a slash.
             entries.insert(
                 format!("{folder}/").into(),
-                (b"40000", Self::tree_id(files)?),
+                (b"40000", self.tree_id(files)?),
             );
         }
         let mut bytes = Vec::new();
         for (name, (mode, id)) in &entries {
             let name = name.strip_suffix(b"/").unwrap_or(name);
-            bytes.extend([mode, &b" "[..], name, b"\0", raw(id)?.as_bytes()].concat());
+            bytes.extend([mode, &b" "[..], name, b"\0"].concat());
+            bytes.extend(binary(id));
         }
-        oid(git2::Oid::hash_object(git2::ObjectType::Tree, &bytes)
-            .map_err(|error| failed(&error, "hash a tree"))?)
+        let format = self.inner.object_format();
+        oid(
+            git2::Oid::hash_object_ext(git2::ObjectType::Tree, &bytes, format)
+                .map_err(|error| failed(&error, "hash a tree"))?,
+        )
     }
 
     pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
@@ -373,6 +377,18 @@ impl Repo {
         }
         walk.take(limit).map(|id| oid(id.map_err(doing)?)).collect()
     }
+}
+
+/// An id as tree objects have it: half as many bytes as it has hexadecimal digits.
+fn binary(id: &Oid) -> impl Iterator<Item = u8> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => byte - b'0',
+        _ => byte.to_ascii_lowercase().wrapping_sub(b'a' - 10),
+    };
+    id.as_str()
+        .as_bytes()
+        .chunks_exact(2)
+        .map(move |pair| digit(pair[0]) << 4 | digit(pair[1]))
 }
 
 fn set_entry(builder: &mut git2::TreeBuilder<'_>, name: &str, entry: Option<&Entry>) -> Result<()> {

@@ -92,6 +92,19 @@ impl Repo {
         config.get_string(key).ok()
     }
 
+    /// A value of git's configuration, with the scope that it is set in.
+    pub fn config_scoped(&self, key: &str) -> Option<(String, &'static str)> {
+        let config = self.inner.config().ok()?;
+        let entry = config.get_entry(key).ok()?;
+        let scope = match entry.level() {
+            git2::ConfigLevel::Local => "local",
+            git2::ConfigLevel::Worktree => "worktree",
+            git2::ConfigLevel::System | git2::ConfigLevel::ProgramData => "system",
+            _ => "global",
+        };
+        Some((entry.value().ok()?.to_owned(), scope))
+    }
+
     /// A path of git's configuration, `~` resolved.
     pub fn config_path(&self, key: &str) -> Option<PathBuf> {
         let config = self.inner.config().ok()?;

@@ -16,6 +16,7 @@ mod bad_input;
 mod change;
 mod change_drift;
 mod change_driver;
+mod config;
 mod golden;
 mod hooks_install;
 mod hooks_policy;

@@ -25,7 +25,7 @@ pub(super) fn judge(
             commit,
             &used,
             |who| repo.canonical(who),
-            |files| Repo::tree_id(files.iter().map(|(artifact, blob)| (artifact.path(), blob))),
+            |files| repo.tree_id(files.iter().map(|(artifact, blob)| (artifact.path(), blob))),
         )?);
     }
     Ok(found)

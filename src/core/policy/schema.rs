@@ -1,0 +1,353 @@
+//! The JSON Schema of `loopx.toml`, and which of its keys a file sets.
+//!
+//! Keys, types and defaults are read off the typed policy, so that a new key is in the schema at once.
+//! What a type cannot say stands in the tables below; a test holds them against the parser.
+
+use super::Policy;
+use crate::core::op::Lane;
+use crate::core::stage::Transition;
+use serde_json::{Map, Value, json};
+
+const STRICTNESS: &[&str] = &["allow", "warn", "refuse"];
+
+/// The words that a key, or each item of a list, takes.
+const WORDS: &[(&str, &[&str])] = &[
+    ("gates.stages.clarify", STRICTNESS),
+    ("gates.stages.plan", STRICTNESS),
+    ("gates.stages.build", STRICTNESS),
+    ("gates.stages.review", STRICTNESS),
+    ("gates.stages.done", STRICTNESS),
+    ("gates.out_of_scope", STRICTNESS),
+    ("review.independence", &["record", "require"]),
+    ("build.lanes", Lane::WORDS),
+    ("archive.evidence", &["off", "require"]),
+    ("artifacts.language", &["off", "zh"]),
+];
+
+/// What each key means. A table without a sentence of its own is explained by its keys.
+const MEANINGS: &[(&str, &str)] = &[
+    ("paths.specs", "Folder of the specs on the code branch"),
+    (
+        "paths.adr",
+        "Folder of the decision records on the code branch",
+    ),
+    (
+        "gates.stages.clarify",
+        "A commit of code while the session is in clarify",
+    ),
+    (
+        "gates.stages.plan",
+        "A commit of code while the session is in plan",
+    ),
+    (
+        "gates.stages.build",
+        "A commit of code while the session is in build",
+    ),
+    (
+        "gates.stages.review",
+        "A commit of code while the session is in review",
+    ),
+    (
+        "gates.stages.done",
+        "A commit of code once the session is done",
+    ),
+    (
+        "gates.always_allow",
+        "Path patterns that every stage may commit",
+    ),
+    (
+        "gates.out_of_scope",
+        "A path outside the scope that the plan declares",
+    ),
+    (
+        "gates.protected",
+        "Branches, by name or pattern, that take a push only when the session is done and reviewed",
+    ),
+    (
+        "gates.target",
+        "Branch that results go to: what it has is no session's own",
+    ),
+    (
+        "approve.deny",
+        "Patterns over \"Name <email>\": identities that cannot approve",
+    ),
+    (
+        "approve.required",
+        "Different people that a transition needs; 1 where nothing is said",
+    ),
+    (
+        "review.independence",
+        "What to do with a reviewer who wrote part of what is reviewed",
+    ),
+    (
+        "build.lanes",
+        "Lanes that must be reported before a build is handed to review",
+    ),
+    (
+        "build.regression",
+        "Whether a build needs a `--kind regression` run that passed",
+    ),
+    (
+        "archive.evidence",
+        "What to do with a scenario that no passing run proves",
+    ),
+    (
+        "artifacts.language",
+        "Language that artifacts are checked for",
+    ),
+    ("artifacts.max_bytes", "The largest artifact, in bytes"),
+];
+
+/// Tables whose keys are data.
+const MAPS: &[&str] = &["approve.required"];
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// Like `gates.out_of_scope`.
+    pub name: String,
+    pub value: Value,
+}
+
+/// Every setting of a policy, tables in the order of their names.
+pub fn keys(policy: &Policy) -> Vec<Key> {
+    let mut found = Vec::new();
+    // A policy is plain data: it always has a JSON form.
+    let value = serde_json::to_value(policy).unwrap_or_default();
+    collect("", &value, &mut found);
+    found
+}
+
+fn collect(name: &str, value: &Value, found: &mut Vec<Key>) {
+    match value {
+        Value::Object(table) if !MAPS.contains(&name) => {
+            for (key, value) in table {
+                collect(&join(name, key), value, found);
+            }
+        }
+        value => found.push(Key {
+            name: name.to_owned(),
+            value: value.clone(),
+        }),
+    }
+}
+
+fn join(table: &str, key: &str) -> String {
+    if table.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{table}.{key}")
+    }
+}
+
+/// The settings that a file names; the file has been parsed as a policy before.
+pub fn named(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(table) = text.parse::<toml::Table>()
+        && let Ok(value) = serde_json::to_value(table)
+    {
+        let mut keys = Vec::new();
+        collect("", &value, &mut keys);
+        found.extend(keys.into_iter().map(|key| key.name));
+    }
+    found
+}
+
+/// What a setting means.
+pub fn meaning(name: &str) -> Option<&'static str> {
+    look_up(MEANINGS, name)
+}
+
+/// The words that a setting, or each item of it, takes; `None` is free text.
+pub fn words(name: &str) -> Option<&'static [&'static str]> {
+    look_up(WORDS, name)
+}
+
+fn look_up<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+    table
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, found)| *found)
+}
+
+/// The schema (JSON Schema, draft 2020-12).
+pub fn schema() -> Value {
+    let defaults = serde_json::to_value(Policy::default()).unwrap_or_default();
+    let mut schema = table("", &defaults);
+    if let Value::Object(top) = &mut schema {
+        top.insert(
+            "$schema".into(),
+            "https://json-schema.org/draft/2020-12/schema".into(),
+        );
+        top.insert("title".into(), super::FILE.into());
+    }
+    schema
+}
+
+fn table(name: &str, defaults: &Value) -> Value {
+    let mut properties = Map::new();
+    for (key, value) in defaults.as_object().into_iter().flatten() {
+        let name = join(name, key);
+        let of_key = if value.is_object() && !MAPS.contains(&name.as_str()) {
+            table(&name, value)
+        } else {
+            setting(&name, value)
+        };
+        properties.insert(key.clone(), of_key);
+    }
+    json!({ "type": "object", "additionalProperties": false, "properties": properties })
+}
+
+fn setting(name: &str, default: &Value) -> Value {
+    let text = || match words(name) {
+        Some(words) => json!({ "type": "string", "enum": words }),
+        None => json!({ "type": "string" }),
+    };
+    let mut found = match default {
+        Value::Bool(_) => json!({ "type": "boolean" }),
+        Value::Number(_) => json!({ "type": "integer", "minimum": 0 }),
+        Value::Array(_) => json!({ "type": "array", "items": text() }),
+        Value::Object(_) => {
+            let transitions: Vec<String> =
+                Transition::ALL.iter().map(ToString::to_string).collect();
+            json!({
+                "type": "object",
+                "propertyNames": { "enum": transitions },
+                "additionalProperties": { "type": "integer", "minimum": 0 },
+            })
+        }
+        Value::String(_) | Value::Null => text(),
+    };
+    if let Value::Object(found) = &mut found {
+        if let Some(meaning) = meaning(name) {
+            found.insert("description".into(), meaning.into());
+        }
+        if !default.is_null() {
+            found.insert("default".into(), default.clone());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{keys, meaning, named, schema, words};
+    use crate::core::policy::Policy;
+    use serde_json::Value;
+
+    /// A file that sets one key.
+    fn file(name: &str, value: &str) -> String {
+        let (table, key) = name.rsplit_once('.').expect("a table");
+        format!("[{table}]\n{key} = {value}\n")
+    }
+
+    /// Whether a value is what a schema asks for, as far as ours goes.
+    fn fits(schema: &Value, value: &Value) -> bool {
+        let kind = match schema["type"].as_str().expect("a type") {
+            "object" => value.is_object(),
+            "array" => value.is_array(),
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "integer" => value.is_u64(),
+            other => panic!("type {other}"),
+        };
+        let words = schema["enum"].as_array();
+        let known = |key: &str| schema["properties"].get(key);
+        kind && words.is_none_or(|words| words.contains(value))
+            && value
+                .as_array()
+                .is_none_or(|items| items.iter().all(|item| fits(&schema["items"], item)))
+            && value.as_object().is_none_or(|table| {
+                table.iter().all(|(key, value)| {
+                    match (known(key), &schema["additionalProperties"]) {
+                        (Some(schema), _) => fits(schema, value),
+                        (None, Value::Bool(more)) => *more,
+                        (None, more) => {
+                            fits(more, value)
+                                && schema["propertyNames"]["enum"]
+                                    .as_array()
+                                    .is_none_or(|names| names.contains(&key.as_str().into()))
+                        }
+                    }
+                })
+            })
+    }
+
+    fn agrees(text: &str) -> bool {
+        let table: toml::Table = text.parse().expect("TOML");
+        let fits = fits(&schema(), &serde_json::to_value(table).expect("JSON"));
+        assert_eq!(Policy::parse(text, "loopx.toml").is_ok(), fits, "{text}");
+        fits
+    }
+
+    #[test]
+    fn every_key_is_explained_and_typed_as_the_parser_takes_it() {
+        let keys = keys(&Policy::default());
+        assert!(keys.len() > 15);
+        for key in &keys {
+            let name = key.name.as_str();
+            assert!(meaning(name).is_some(), "say in MEANINGS what {name} means");
+            // The default is a value of it, and nothing of another type is.
+            if !key.value.is_null() && !key.value.is_object() {
+                assert!(agrees(&file(name, &key.value.to_string())), "{name}");
+            }
+            for wrong in ["1.5", "[[1]]", "{ x = \"y\" }"] {
+                assert!(!agrees(&file(name, wrong)), "{name} = {wrong}");
+            }
+            let is_text = key.value.is_string() || key.value.is_null();
+            let wrap = |word: &str| {
+                if is_text {
+                    format!("\"{word}\"")
+                } else {
+                    format!("[\"{word}\"]")
+                }
+            };
+            match words(name) {
+                Some(words) => {
+                    for word in words {
+                        assert!(agrees(&file(name, &wrap(word))), "{name} {word}");
+                    }
+                    let unknown = file(name, &wrap("no-such-word"));
+                    assert!(!agrees(&unknown), "{name}");
+                    // The parser knows no word more.
+                    let said = Policy::parse(&unknown, "").expect_err("a word").message;
+                    assert_eq!(said.matches('`').count(), 2 * (words.len() + 1), "{said}");
+                }
+                None if is_text || key.value.is_array() => {
+                    assert!(
+                        agrees(&file(name, &wrap("no-such-word"))),
+                        "add the words of {name} to WORDS"
+                    );
+                }
+                None => {}
+            }
+        }
+    }
+
+    #[test]
+    fn sample_files_are_judged_as_the_parser_judges_them() {
+        for (text, good) in [
+            ("", true),
+            ("[approve]\nrequired = { \"plan->build\" = 2 }\n", true),
+            ("[approve]\nrequired = { \"plan->done\" = 2 }\n", false),
+            ("[approve]\nrequired = { \"plan->build\" = -1 }\n", false),
+            ("[gates]\nalways_alow = []\n", false),
+            (
+                "[gates.stages]\nplan = \"warn\"\n[build]\nlanes = [\"execution\", \"deslop\"]\n",
+                true,
+            ),
+            ("[nothing]\n", false),
+            ("gates = 3\n", false),
+            ("[artifacts]\nmax_bytes = -1\n", false),
+        ] {
+            assert_eq!(agrees(text), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_keys_that_a_file_sets_are_named() {
+        let text =
+            "[approve]\nrequired = { \"plan->build\" = 2 }\n[gates.stages]\nplan = \"warn\"\n";
+        assert_eq!(named(text), ["approve.required", "gates.stages.plan"]);
+    }
+}

@@ -1,0 +1,97 @@
+//! `config`: the policy that holds, and where each setting of it comes from. Nothing here writes.
+
+use super::context::Context;
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::core::policy::{FILE, Policy, schema};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A setting of `loopx.toml`, or of git's configuration.
+#[derive(Debug, Serialize)]
+pub struct Setting {
+    pub key: String,
+    pub value: Value,
+    /// `default`, `loopx.toml`, or the scope of git's configuration.
+    pub source: String,
+}
+
+/// What holds here.
+#[derive(Debug, Serialize)]
+pub struct Effective {
+    /// The session whose base gives the policy.
+    pub session: Option<SessionId>,
+    /// The commit whose `loopx.toml` counts.
+    pub commit: Option<Oid>,
+    pub policy: Vec<Setting>,
+    pub personal: Vec<Setting>,
+}
+
+/// Personal settings: git's own scopes.
+const PERSONAL: [&str; 2] = ["loopx.branch", "loopx.target"];
+
+/// The policy of a commit; without one, of the session that is meant, else of HEAD.
+pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
+    let repo = &ctx.repo;
+    let (session, commit) = match from {
+        Some(revision) => (None, Some(repo.resolve_commit(revision)?)),
+        None => match of_session(ctx)? {
+            Some((id, base)) => (Some(id), base),
+            None => (None, repo.head()?.commit),
+        },
+    };
+    let text = match &commit {
+        Some(commit) => repo.blob_at(&repo.commit_info(commit)?.tree, FILE)?,
+        None => None,
+    };
+    let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let label = commit.as_ref().map_or(FILE.to_owned(), |commit| {
+        format!("{FILE} at {}", commit.short())
+    });
+    let (policy, named) = match &text {
+        Some(text) => (Policy::parse(text, &label)?, schema::named(text)),
+        None => (Policy::default(), Vec::new()),
+    };
+    let policy = schema::keys(&policy)
+        .into_iter()
+        .map(|key| Setting {
+            source: if named.contains(&key.name) {
+                FILE
+            } else {
+                "default"
+            }
+            .to_owned(),
+            key: key.name,
+            value: key.value,
+        })
+        .collect();
+    let personal = PERSONAL
+        .iter()
+        .filter_map(|key| {
+            let (value, scope) = repo.config_scoped(key)?;
+            Some(Setting {
+                key: (*key).to_owned(),
+                value: value.into(),
+                source: format!("git config --{scope}"),
+            })
+        })
+        .collect();
+    Ok(Effective {
+        session,
+        commit,
+        policy,
+        personal,
+    })
+}
+
+/// The session that is meant, with its base; `None` where none is, or nothing is initialised.
+fn of_session(ctx: &Context) -> Result<Option<(SessionId, Option<Oid>)>> {
+    let Some(snapshot) = ctx.store()?.read()? else {
+        return Ok(None);
+    };
+    match ctx.session(&snapshot) {
+        Ok(session) => Ok(Some((session.state.id, session.state.base))),
+        Err(failure) if ctx.wanted().is_some() => Err(failure),
+        Err(_) => Ok(None),
+    }
+}
