@@ -16,6 +16,8 @@ pub const LOOPX_HOOK_PROBE: &str = "LOOPX_HOOK_PROBE";
 pub const LOOPX_CHAINED: &str = "LOOPX_CHAINED";
 /// git's: how many settings the environment holds.
 pub const GIT_CONFIG_COUNT: &str = "GIT_CONFIG_COUNT";
+/// git's: what was given with `git -c`.
+pub const GIT_CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 /// Not empty: no colour (<https://no-color.org>).
 pub const NO_COLOR: &str = "NO_COLOR";
 
@@ -41,6 +43,11 @@ pub fn current_dir() -> std::io::Result<PathBuf> {
 
 /// The folders of PATH.
 pub fn path() -> Vec<PathBuf> {
-    let path = var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).collect()
+    paths("PATH")
+}
+
+/// The paths that a variable lists, `:` between them.
+pub fn paths(name: &str) -> Vec<PathBuf> {
+    let list = var_os(name).unwrap_or_default();
+    std::env::split_paths(&list).collect()
 }

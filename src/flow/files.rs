@@ -7,10 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
-    Failure::internal(
-        "file_failed",
-        format!("{doing} {}: {error}", path.display()),
-    )
+    crate::git::unwritable(path, error).context(doing)
 }
 
 /// How the names of temporary files begin.

@@ -77,7 +77,7 @@ fn find(ctx: &Context, store: &Store<'_>) -> Result<Found> {
     let Some(branch) = &head.branch else {
         return Ok(Found::NotOurs);
     };
-    if repo.is_sequencing() {
+    if repo.is_sequencing()? {
         return Ok(Found::NotOurs);
     }
     let snapshot = match Snapshot::at(repo, tip.clone(), store.branch()) {

@@ -38,9 +38,7 @@ fn make_token(repo: &Repo) -> Result<String> {
     }
     let dir = folder(repo);
     let path = dir.join("owner");
-    let failed = |error: std::io::Error| {
-        Failure::internal("owner_unwritable", format!("{}: {error}", path.display()))
-    };
+    let failed = |error: std::io::Error| crate::git::unwritable(&path, &error);
     std::fs::create_dir_all(&dir).map_err(failed)?;
     let token = ulid::Ulid::generate().to_string().to_lowercase();
     let mut file = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;

@@ -26,7 +26,10 @@ pub struct Recording {
 /// repositories of its own cannot touch this one.
 pub fn record(argv: &[String], cwd: &Path, live: impl Write + Send) -> Result<Recording> {
     let doing = |error: std::io::Error| {
-        Failure::internal("run_failed", error.to_string()).context("record a command")
+        let said = error.to_string();
+        super::not_written(&said)
+            .unwrap_or_else(|| Failure::internal("run_failed", said))
+            .context("record a command")
     };
     let output = tempfile::NamedTempFile::new().map_err(doing)?;
     let (program, args) = argv

@@ -2,15 +2,13 @@
 //! people of a range.
 
 use super::failed;
-use super::repo::{Repo, oid, person, raw};
+use super::repo::{Repo, person};
 use super::run::Run;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::Result;
 use crate::core::gate::Code;
 use crate::core::id::{Oid, Person};
 use crate::core::op::Role;
 use std::path::Path;
-
-const INTENT_TO_ADD: u16 = git2::IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
 
 impl Repo {
     /// The code as it is in the worktree; `None` in a bare repository. Asks git, which knows filters,
@@ -54,7 +52,7 @@ impl Repo {
     /// git at the top of the worktree. Where the environment names the repository, it may do so from the
     /// folder that we were started in: git is told the whole names.
     fn git_at<const N: usize>(&self, top: &Path, args: [&str; N]) -> Run {
-        let run = Run::git(args).cwd(top);
+        let run = self.git.run(args).cwd(top);
         let named = |name: &str| crate::env::var_os(name).is_some();
         if named("GIT_DIR") || named("GIT_WORK_TREE") {
             run.env("GIT_DIR", self.git_dir()).env("GIT_WORK_TREE", top)
@@ -65,23 +63,24 @@ impl Repo {
 
     /// The worktree's content as a tree, through a copy of the index: the index itself stays as it is.
     fn worktree_tree(&self, top: &Path) -> Result<Oid> {
-        let failed = |error: std::io::Error| {
-            Failure::internal("index_unreadable", error.to_string()).context("copy the index")
-        };
         let dir = self.common_dir().join("loopx");
+        let failed =
+            |error: std::io::Error| super::unwritable(&dir, &error).context("copy the index");
         std::fs::create_dir_all(&dir).map_err(failed)?;
         let copy = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
-        let index = self.git_dir().join("index");
+        let index = self.backend.index_path();
         if index.exists() {
             std::fs::copy(&index, copy.path()).map_err(failed)?;
         } else {
             // git refuses an empty file as an index, but makes one that is not there.
             std::fs::remove_file(copy.path()).map_err(failed)?;
         }
-        let add = self
-            .git_at(top, ["add", "--all", "--", "."])
-            .env("GIT_INDEX_FILE", copy.path())
-            .capture()?;
+        // In a sparse checkout git leaves out what stands where nothing was checked out, unless told.
+        let add = match self.config("core.sparsecheckout").as_deref() {
+            Some("true") => self.git_at(top, ["add", "--all", "--sparse", "--", "."]),
+            _ => self.git_at(top, ["add", "--all", "--", "."]),
+        };
+        let add = add.env("GIT_INDEX_FILE", copy.path()).capture()?;
         add.ok()?;
         let tree = self
             .git_at(top, ["write-tree"])
@@ -94,54 +93,23 @@ impl Repo {
     /// The paths that differ between a tree (or nothing) and the index that the environment names: what
     /// a commit would change.
     pub fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>> {
-        let doing = |error: git2::Error| failed(&error, "compare HEAD and the index");
-        let index = self.inner.index().map_err(doing)?;
-        let tree = match tree {
-            Some(id) => Some(self.inner.find_tree(raw(id)?).map_err(doing)?),
-            None => None,
-        };
-        let mut options = git2::DiffOptions::new();
-        options.skip_binary_check(true).include_typechange(true);
-        let diff = self
-            .inner
-            .diff_tree_to_index(tree.as_ref(), Some(&index), Some(&mut options))
-            .map_err(doing)?;
-        let mut found = paths(&diff);
-        // `git add --intent-to-add` only announces a file: no tree gets it.
-        found.retain(|path| {
-            let announced = index
-                .get_path(Path::new(path), 0)
-                .is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0);
-            let was_there = || {
-                tree.as_ref()
-                    .is_some_and(|tree| tree.get_path(Path::new(path)).is_ok())
-            };
-            !announced || was_there()
-        });
-        Ok(found)
+        self.backend.staged_paths(tree)
     }
 
     /// The paths that differ between two trees.
     pub fn changed_paths(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
-        let doing = |error: git2::Error| failed(&error, "compare two trees");
-        let old = match old {
-            Some(id) => Some(self.inner.find_tree(raw(id)?).map_err(doing)?),
-            None => None,
-        };
-        let new = self.inner.find_tree(raw(new)?).map_err(doing)?;
-        let mut options = git2::DiffOptions::new();
-        options.skip_binary_check(true);
+        let old = old.map(|id| self.inner.find_tree(id)).transpose()?;
+        let new = self.inner.find_tree(new)?;
         let diff = self
             .inner
-            .diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))
-            .map_err(doing)?;
+            .diff_trees(old.as_ref(), &new)
+            .map_err(|error| failed(&error, "compare two trees"))?;
         Ok(paths(&diff))
     }
 
     /// Everybody who took part in a commit, aliases resolved through the mailmap.
     pub fn people(&self, commit: &Oid) -> Result<Vec<(Role, Person)>> {
-        let doing = |error: git2::Error| failed(&error, format!("read commit {commit}"));
-        let commit = self.inner.find_commit(raw(commit)?).map_err(doing)?;
+        let commit = self.inner.find_commit(commit)?;
         let mut people = vec![
             (Role::Author, person(&commit.author())),
             (Role::Committer, person(&commit.committer())),
@@ -162,27 +130,24 @@ impl Repo {
 
     /// A person under the name that `.mailmap` gives.
     pub fn canonical(&self, who: &Person) -> Result<Person> {
-        let doing = |error: git2::Error| failed(&error, "read the mailmap");
-        let mailmap = self.inner.mailmap().map_err(doing)?;
+        let mailmap = self.backend.mailmap()?;
         let Ok(signature) = git2::Signature::new(&who.name, &who.email, &git2::Time::new(0, 0))
         else {
             return Ok(who.clone());
         };
-        let resolved = mailmap.resolve_signature(&signature).map_err(doing)?;
+        let resolved = mailmap
+            .resolve_signature(&signature)
+            .map_err(|error| failed(&error, "read the mailmap"))?;
         Ok(person(&resolved))
     }
 
     /// Where two histories met last.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
-        match self.inner.merge_base(raw(one)?, raw(other)?) {
-            Ok(id) => oid(id).map(Some),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(failed(&error, "find the merge base")),
-        }
+        self.inner.merge_base(one, other)
     }
 }
 
-fn paths(diff: &git2::Diff<'_>) -> Vec<String> {
+pub(super) fn paths(diff: &git2::Diff<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for delta in diff.deltas() {
         for file in [delta.old_file(), delta.new_file()] {

@@ -87,10 +87,8 @@ impl Drop for Lock {
 }
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::internal(
-        "config_not_written",
-        format!("{what} `{}`: {error}", path.display()),
-    )
+    let said = format!("{what} `{}`: {error}", path.display());
+    super::not_written(&said).unwrap_or_else(|| Failure::internal("config_not_written", said))
 }
 
 #[cfg(test)]

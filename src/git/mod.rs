@@ -1,14 +1,20 @@
 //! The only place that names libgit2 or starts the git program. Owned plain data comes out.
 //!
-//! libgit2 reads and writes objects and refs, in this process; the git program is asked only where
-//! libgit2 would answer differently (worktree content with filters, sparse and split indexes,
-//! editors), and never on a hook's path.
+//! libgit2 reads and writes objects in this process, and refs where it knows their format; the git
+//! program is asked only where libgit2 would answer differently (worktree content with filters, sparse
+//! and split indexes, other ref formats, editors), and never on the path of a hook in an ordinary
+//! repository.
 
+mod backend;
 pub mod capture;
 pub mod code;
+mod config_env;
 pub mod config_file;
+mod database;
+mod files;
 pub mod merge;
 pub mod objects;
+mod program;
 pub mod refs;
 pub mod repo;
 pub mod run;
@@ -17,15 +23,52 @@ pub use objects::{CommitInfo, Entry, EntryKind};
 pub use refs::Swap;
 pub use repo::{Head, Identity, Repo};
 
-use crate::core::failure::Failure;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
 
 /// A libgit2 error, with what was being done.
 pub(crate) fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
+    if let Some(failure) = not_written(error.message()) {
+        return failure.context(doing);
+    }
     let code = match error.code() {
         git2::ErrorCode::NotFound => "object_missing",
         git2::ErrorCode::Locked => "ref_locked",
-        git2::ErrorCode::Owner => "repository_not_owned",
         _ => "git_failed",
     };
     Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
+}
+
+/// What the system says where a disk is full or a file may not be touched: nothing is broken then.
+const NOT_OURS: [&str; 5] = [
+    "Read-only file system",
+    "Permission denied",
+    "No space left on device",
+    "File too large",
+    "Disk quota exceeded",
+];
+
+const TRY_AGAIN: &str = "make room, or give yourself the right to write there; then try again";
+
+/// A refusal of the system as one of ours, where `said` is one.
+pub(crate) fn not_written(said: &str) -> Option<Failure> {
+    let refuses = |line: &&str| NOT_OURS.iter().any(|words| line.contains(words));
+    let line = said.lines().find(refuses)?;
+    let line = line.trim().trim_end_matches('.');
+    Some(Failure::refused("repository_unwritable", line).help(TRY_AGAIN))
+}
+
+/// A failure to write a file: the system's refusal, never damage of ours.
+pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    Failure::refused(
+        "repository_unwritable",
+        format!("{}: {error}", path.display()),
+    )
+    .help(TRY_AGAIN)
+}
+
+/// The id of the tree that has no entry, which no repository has to hold.
+pub(crate) fn empty_tree_id(format: git2::ObjectFormat) -> Result<Oid> {
+    let id = git2::Oid::hash_object_ext(git2::ObjectType::Tree, b"", format);
+    repo::oid(id.map_err(|error| failed(&error, "hash the empty tree"))?)
 }

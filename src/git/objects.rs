@@ -1,7 +1,7 @@
 //! Blobs, trees and commits: read by id, written without an index, a worktree or a checkout.
 
 use super::failed;
-use super::repo::{Identity, Repo, oid, person, raw, rfc3339};
+use super::repo::{Identity, Repo, oid, person, rfc3339};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, Person};
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ impl Repo {
 
     /// The id that these bytes have as a blob here, without writing it.
     pub fn hash_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        let format = self.inner.object_format();
+        let format = self.inner.format();
         oid(
             git2::Oid::hash_object_ext(git2::ObjectType::Blob, bytes, format)
                 .map_err(|error| failed(&error, "hash a blob"))?,
@@ -98,7 +98,7 @@ impl Repo {
 
     /// The id that a file's bytes have as a blob here, without writing it and without filters.
     pub fn hash_file(&self, path: &std::path::Path) -> Result<Oid> {
-        let format = self.inner.object_format();
+        let format = self.inner.format();
         oid(
             git2::Oid::hash_file_ext(git2::ObjectType::Blob, path, format)
                 .map_err(|error| failed(&error, format!("hash {}", path.display())))?,
@@ -130,7 +130,7 @@ impl Repo {
             bytes.extend([mode, &b" "[..], name, b"\0"].concat());
             bytes.extend(binary(id));
         }
-        let format = self.inner.object_format();
+        let format = self.inner.format();
         oid(
             git2::Oid::hash_object_ext(git2::ObjectType::Tree, &bytes, format)
                 .map_err(|error| failed(&error, "hash a tree"))?,
@@ -138,10 +138,7 @@ impl Repo {
     }
 
     pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
-        let blob = self
-            .inner
-            .find_blob(raw(id)?)
-            .map_err(|error| failed(&error, format!("read blob {id}")))?;
+        let blob = self.inner.find_blob(id)?;
         Ok(blob.content().to_vec())
     }
 
@@ -193,6 +190,11 @@ impl Repo {
             .collect()
     }
 
+    /// Says that everything below a tree will be read: a partial clone fetches what is missing at once.
+    pub fn will_read(&self, tree: &Oid) -> Result<()> {
+        self.inner.will_read(tree)
+    }
+
     /// Every blob below a tree with its path, `/` between folders.
     pub fn walk_blobs(&self, tree: &Oid) -> Result<Vec<(String, Oid)>> {
         let mut found = Vec::new();
@@ -212,9 +214,7 @@ impl Repo {
     }
 
     fn tree(&self, id: &Oid) -> Result<git2::Tree<'_>> {
-        self.inner
-            .find_tree(raw(id)?)
-            .map_err(|error| failed(&error, format!("read tree {id}")))
+        self.inner.find_tree(id)
     }
 
     /// The tree with some paths set or removed, everything else kept. Folders that become empty go.
@@ -259,7 +259,7 @@ impl Repo {
         for (path, entry) in edits {
             match path.split_once('/') {
                 Some((folder, rest)) => folders.entry(folder).or_default().push((rest, *entry)),
-                None => set_entry(&mut builder, path, *entry)?,
+                None => set_entry(&mut builder, path, self.with_id(*entry)?)?,
             }
         }
         for (folder, edits) in folders {
@@ -270,7 +270,7 @@ impl Repo {
                 .map(|entry| oid(entry.id()))
                 .transpose()?;
             let edited = self.edit_folder(known.as_ref(), &edits)?.map(Entry::tree);
-            set_entry(&mut builder, folder, edited.as_ref())?;
+            set_entry(&mut builder, folder, self.with_id(edited.as_ref())?)?;
         }
         if builder.is_empty() {
             return Ok(None);
@@ -280,11 +280,13 @@ impl Repo {
             .map_err(|error| failed(&error, "write a tree"))?)?))
     }
 
+    fn with_id<'e>(&self, entry: Option<&'e Entry>) -> Result<Option<(&'e Entry, git2::Oid)>> {
+        let with_id = |entry: &'e Entry| Ok((entry, self.inner.raw(&entry.id)?));
+        entry.map(with_id).transpose()
+    }
+
     pub fn commit_info(&self, id: &Oid) -> Result<CommitInfo> {
-        let commit = self
-            .inner
-            .find_commit(raw(id)?)
-            .map_err(|error| failed(&error, format!("read commit {id}")))?;
+        let commit = self.inner.find_commit(id)?;
         Ok(CommitInfo {
             id: id.clone(),
             tree: oid(commit.tree_id())?,
@@ -332,27 +334,19 @@ impl Repo {
         let tree = self.tree(tree)?;
         let parents: Vec<git2::Commit<'_>> = parents
             .iter()
-            .map(|id| {
-                self.inner
-                    .find_commit(raw(id)?)
-                    .map_err(|error| failed(&error, format!("read commit {id}")))
-            })
+            .map(|id| self.inner.find_commit(id))
             .collect::<Result<_>>()?;
         let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();
         let id = self
             .inner
-            .commit(None, author, committer, message, &tree, &parents)
+            .commit(author, committer, message, &tree, &parents)
             .map_err(|error| failed(&error, "write a commit"))?;
         oid(id)
     }
 
     /// Whether the object is here.
     pub fn contains(&self, id: &Oid) -> Result<bool> {
-        let odb = self
-            .inner
-            .odb()
-            .map_err(|error| failed(&error, "open the object database"))?;
-        Ok(odb.exists(raw(id)?))
+        self.inner.contains(id)
     }
 
     /// Whether `ancestor` is `commit` or reachable from it.
@@ -360,22 +354,12 @@ impl Repo {
         if ancestor == commit {
             return Ok(true);
         }
-        self.inner
-            .graph_descendant_of(raw(commit)?, raw(ancestor)?)
-            .map_err(|error| failed(&error, format!("compare {ancestor} and {commit}")))
+        self.inner.descends(commit, ancestor)
     }
 
     /// The commits reachable from `to` and from none of `hidden`, newest first, at most `limit`.
     pub fn range(&self, to: &Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
-        let doing = |error: git2::Error| failed(&error, format!("walk the commits up to {to}"));
-        let mut walk = self.inner.revwalk().map_err(doing)?;
-        walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::TIME)
-            .map_err(doing)?;
-        walk.push(raw(to)?).map_err(doing)?;
-        for id in hidden {
-            walk.hide(raw(id)?).map_err(doing)?;
-        }
-        walk.take(limit).map(|id| oid(id.map_err(doing)?)).collect()
+        self.inner.walk(to, hidden)?.take(limit).collect()
     }
 }
 
@@ -391,10 +375,14 @@ fn binary(id: &Oid) -> impl Iterator<Item = u8> {
         .map(move |pair| digit(pair[0]) << 4 | digit(pair[1]))
 }
 
-fn set_entry(builder: &mut git2::TreeBuilder<'_>, name: &str, entry: Option<&Entry>) -> Result<()> {
+fn set_entry(
+    builder: &mut git2::TreeBuilder<'_>,
+    name: &str,
+    entry: Option<(&Entry, git2::Oid)>,
+) -> Result<()> {
     let doing = |error: git2::Error| failed(&error, format!("set the tree entry `{name}`"));
     match entry {
-        Some(entry) => {
+        Some((entry, id)) => {
             let mode = match entry.kind {
                 // A file that could be executed still can.
                 EntryKind::Blob => match builder.get(name).map_err(doing)? {
@@ -409,7 +397,7 @@ fn set_entry(builder: &mut git2::TreeBuilder<'_>, name: &str, entry: Option<&Ent
                     ));
                 }
             };
-            builder.insert(name, raw(&entry.id)?, mode).map_err(doing)?;
+            builder.insert(name, id, mode).map_err(doing)?;
         }
         None => {
             if builder.get(name).map_err(doing)?.is_some() {

@@ -1,16 +1,24 @@
-//! Opening a repository: through the environment, as git does in hooks and linked worktrees, and only
-//! where libgit2 is safe. What it cannot handle is refused here, in one sentence, before a byte is
-//! written.
+//! Opening a repository: through the environment, as git does in hooks and linked worktrees. libgit2
+//! where it reads the repository as git does, else the git program with libgit2 for the objects alone;
+//! what git itself does not open is refused here, in one sentence, before a byte is written.
 
+use super::backend::{Backend, Git};
+use super::database::Database;
 use super::failed;
-use super::run::Run;
-use crate::core::failure::{Failure, Kind, Result};
+use super::files::Files;
+use super::program::{Found, Program};
+use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, Person};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// An open repository.
 pub struct Repo {
-    pub(super) inner: git2::Repository,
+    pub(super) inner: Database,
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) git: Git,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
     work_dir: Option<PathBuf>,
 }
 
@@ -20,6 +28,16 @@ pub struct Head {
     /// The branch's short name, also when it has no commit yet; `None` when HEAD is detached.
     pub branch: Option<String>,
     pub commit: Option<Oid>,
+}
+
+impl Head {
+    /// The short name of the branch that HEAD names.
+    pub(super) fn short(target: &str) -> String {
+        target
+            .strip_prefix("refs/heads/")
+            .unwrap_or(target)
+            .to_owned()
+    }
 }
 
 /// Who is acting, and when, by git's own rules.
@@ -34,51 +52,73 @@ pub struct Identity {
     pub(super) committer_signature: git2::Signature<'static>,
 }
 
+impl Identity {
+    pub(super) fn new(
+        author: git2::Signature<'static>,
+        committer: git2::Signature<'static>,
+    ) -> Self {
+        let (by, through) = (person(&author), person(&committer));
+        Identity {
+            committer: (through != by).then_some(through),
+            author: by,
+            at: rfc3339(committer.when()),
+            author_signature: author,
+            committer_signature: committer,
+        }
+    }
+}
+
 impl Repo {
     /// Opens the repository that the environment and the current folder name.
     pub fn open() -> Result<Self> {
-        Self::open_or(refusal)
+        Self::open_for(Git { in_hook: false })
     }
 
-    /// The same for a hook: where that fails, the git program is not asked why.
+    /// The same for a hook: nothing is fetched that a partial clone left out.
     pub fn open_in_hook() -> Result<Self> {
-        Self::open_or(|error| failed(error, "open the repository"))
+        Self::open_for(Git { in_hook: true })
     }
 
-    fn open_or(refusal: impl Fn(&git2::Error) -> Failure) -> Result<Self> {
-        let Some(named) = crate::env::var_os("GIT_WORK_TREE").map(PathBuf::from) else {
-            let inner = git2::Repository::open_from_env().map_err(|error| refusal(&error))?;
-            let work_dir = inner.workdir().map(Path::to_path_buf);
-            return Ok(Repo { inner, work_dir });
-        };
-        // libgit2 looks for a relative GIT_WORK_TREE from the git dir, git from the current folder. So
-        // libgit2 is told of no worktree at all: it never touches one.
-        let git_dir = match crate::env::var_os("GIT_DIR") {
-            Some(path) => PathBuf::from(path),
-            None => git2::Repository::discover_path(".", std::iter::empty::<PathBuf>())
-                .map_err(|error| refusal(&error))?,
-        };
-        let flags = git2::RepositoryOpenFlags::FROM_ENV
-            | git2::RepositoryOpenFlags::BARE
-            | git2::RepositoryOpenFlags::NO_SEARCH;
-        let inner = git2::Repository::open_ext(git_dir, flags, std::iter::empty::<PathBuf>())
-            .map_err(|error| refusal(&error))?;
-        let work_dir = std::path::absolute(named)
-            .map_err(|error| Failure::internal("worktree_unreadable", error.to_string()))?;
-        Ok(Repo {
-            inner,
-            work_dir: Some(work_dir),
-        })
+    fn open_for(git: Git) -> Result<Self> {
+        match open_with_libgit2() {
+            Ok((repo, work_dir)) => {
+                let repo = Rc::new(repo);
+                let common_dir = repo.commondir().to_path_buf();
+                let objects = common_dir.join("objects");
+                Ok(Repo {
+                    inner: Database::new(Rc::clone(&repo), objects, git),
+                    git_dir: repo.path().to_path_buf(),
+                    backend: Box::new(Files::new(repo, work_dir.clone(), git)),
+                    git,
+                    common_dir,
+                    work_dir,
+                })
+            }
+            // git may know better: a ref format, an extension, an owner that it trusts. What it does not
+            // open either, it explains.
+            Err(_) => {
+                let found = Found::ask(git)?;
+                let (objects, folder) = found.open_objects()?;
+                Ok(Repo {
+                    inner: Database::new(Rc::new(objects), found.objects.clone(), git),
+                    git,
+                    git_dir: found.git_dir.clone(),
+                    common_dir: found.common_dir.clone(),
+                    work_dir: found.work_dir.clone(),
+                    backend: Box::new(Program::new(git, found, folder)),
+                })
+            }
+        }
     }
 
     /// The worktree's own git dir: `.git`, or `.git/worktrees/NAME` of a linked one.
     pub fn git_dir(&self) -> PathBuf {
-        self.inner.path().to_path_buf()
+        self.git_dir.clone()
     }
 
     /// The git dir that all linked worktrees share.
     pub fn common_dir(&self) -> PathBuf {
-        self.inner.commondir().to_path_buf()
+        self.common_dir.clone()
     }
 
     /// The top of the worktree; `None` in a bare repository.
@@ -86,34 +126,24 @@ impl Repo {
         self.work_dir.as_deref()
     }
 
-    /// A value of git's configuration, all scopes.
+    /// A value of git's configuration, all scopes, `git -c` included. The key in lower case.
     pub fn config(&self, key: &str) -> Option<String> {
-        let config = self.inner.config().ok()?;
-        config.get_string(key).ok()
+        self.backend.config(key)
     }
 
     /// A value of git's configuration, with the scope that it is set in.
     pub fn config_scoped(&self, key: &str) -> Option<(String, &'static str)> {
-        let config = self.inner.config().ok()?;
-        let entry = config.get_entry(key).ok()?;
-        let scope = match entry.level() {
-            git2::ConfigLevel::Local => "local",
-            git2::ConfigLevel::Worktree => "worktree",
-            git2::ConfigLevel::System | git2::ConfigLevel::ProgramData => "system",
-            _ => "global",
-        };
-        Some((entry.value().ok()?.to_owned(), scope))
+        self.backend.config_scoped(key)
     }
 
     /// A path of git's configuration, `~` resolved.
     pub fn config_path(&self, key: &str) -> Option<PathBuf> {
-        let config = self.inner.config().ok()?;
-        config.get_path(key).ok()
+        self.backend.config_path(key)
     }
 
     /// Whether history was cut off by a shallow clone.
     pub fn is_shallow(&self) -> bool {
-        self.inner.is_shallow()
+        self.backend.is_shallow()
     }
 
     /// What begins a comment in a message that is being written, as git reads `core.commentString`.
@@ -139,51 +169,26 @@ impl Repo {
 
     /// Where HEAD points; an unborn branch and a detached HEAD are ordinary values.
     pub fn head(&self) -> Result<Head> {
-        let reference = self
-            .inner
-            .find_reference("HEAD")
-            .map_err(|error| failed(&error, "read HEAD"))?;
-        if let Ok(Some(target)) = reference.symbolic_target() {
-            let branch = target
-                .strip_prefix("refs/heads/")
-                .unwrap_or(target)
-                .to_owned();
-            return Ok(Head {
-                commit: self.find_ref(target)?,
-                branch: Some(branch),
-            });
-        }
-        Ok(Head {
-            branch: None,
-            commit: reference.target().map(oid).transpose()?,
-        })
+        self.backend.head()
     }
 
     /// The commit that a revision names.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
-        let object = self
-            .inner
-            .revparse_single(revision)
-            .and_then(|object| object.peel_to_commit())
-            .map_err(|error| {
-                Failure::not_found(
-                    "revision_unknown",
-                    format!("`{revision}` names no commit: {}", error.message()),
-                )
-            })?;
-        oid(object.id())
+        self.backend.resolve_commit(revision)?.ok_or_else(|| {
+            Failure::not_found("revision_unknown", format!("`{revision}` names no commit"))
+        })
     }
 
     /// Whether an operation that replays or merges commits is under way: rebase, cherry-pick, revert,
     /// merge, am, bisect.
-    pub fn is_sequencing(&self) -> bool {
-        self.inner.state() != git2::RepositoryState::Clean
+    pub fn is_sequencing(&self) -> Result<bool> {
+        self.backend.is_sequencing()
     }
 
     /// git's clock, in seconds: the committer date, and the system's where git does not know who acts.
     pub fn now(&self) -> i64 {
-        match self.inner.committer_from_env() {
-            Ok(committer) => committer.when().seconds(),
+        match self.backend.identity() {
+            Ok(identity) => identity.committer_signature.when().seconds(),
             Err(_) => std::time::SystemTime::now()
                 .duration_since(std::time::UNIX_EPOCH)
                 .ok()
@@ -194,70 +199,30 @@ impl Repo {
 
     /// Who is acting: git's environment variables and configuration, `user.useConfigOnly` included.
     pub fn identity(&self) -> Result<Identity> {
-        let unknown = |error: git2::Error| {
-            let said = error.message().to_owned();
-            Failure::new(Kind::Refused, "identity_unknown", format!("git does not know who you are: {said}")).help(
-                "git config --global user.name \"Your Name\" && git config --global user.email \"you@example.com\" \
-                 (omit --global to set the identity only in this repository)",
-            )
-        };
-        let author = self.inner.author_from_env().map_err(unknown)?;
-        let committer = self.inner.committer_from_env().map_err(unknown)?;
-        let (by, through) = (person(&author), person(&committer));
-        Ok(Identity {
-            committer: (through != by).then_some(through),
-            author: by,
-            at: rfc3339(committer.when()),
-            author_signature: author,
-            committer_signature: committer,
-        })
+        self.backend.identity()
     }
 }
 
-/// Why a repository could not be opened, in words that lead on. git is asked for the formats only
-/// here, where nothing else is left to do.
-fn refusal(error: &git2::Error) -> Failure {
-    let ask = |what: &str| {
-        let captured = Run::git(["rev-parse", what]).capture().ok()?;
-        let line = captured.line().ok()?;
-        Some(String::from_utf8_lossy(&line).trim().to_owned())
+/// The repository and the top of its worktree, as libgit2 finds them.
+fn open_with_libgit2() -> std::result::Result<(git2::Repository, Option<PathBuf>), git2::Error> {
+    let Some(named) = crate::env::var_os("GIT_WORK_TREE").map(PathBuf::from) else {
+        let repo = git2::Repository::open_from_env()?;
+        let work_dir = repo.workdir().map(Path::to_path_buf);
+        return Ok((repo, work_dir));
     };
-    match error.code() {
-        git2::ErrorCode::NotFound => Failure::not_found(
-            "repository_missing",
-            "not a git repository, nor is any parent folder",
-        )
-        .help("git init"),
-        git2::ErrorCode::Owner => Failure::new(
-            Kind::Refused,
-            "repository_not_owned",
-            "the repository belongs to another user, and git does not trust it for you",
-        )
-        .help("git config --global --add safe.directory PATH"),
-        _ => {
-            let reftable = ask("--show-ref-format").is_some_and(|format| format == "reftable");
-            let sha256 = ask("--show-object-format").is_some_and(|format| format == "sha256");
-            let unsupported = |what: &str| {
-                Failure::new(
-                    Kind::Refused,
-                    "repository_unsupported",
-                    format!(
-                        "this repository {what}, which git loopx does not support yet; nothing was written"
-                    ),
-                )
-            };
-            if reftable {
-                unsupported("keeps its refs in the reftable format")
-            } else if sha256 {
-                unsupported("uses SHA-256 object ids")
-            } else {
-                unsupported(&format!(
-                    "cannot be opened ({})",
-                    error.message().trim_end_matches('.')
-                ))
-            }
-        }
-    }
+    // libgit2 looks for a relative GIT_WORK_TREE from the git dir, git from the current folder. So
+    // libgit2 is told of no worktree at all: it never touches one.
+    let git_dir = match crate::env::var_os("GIT_DIR") {
+        Some(path) => PathBuf::from(path),
+        None => git2::Repository::discover_path(".", std::iter::empty::<PathBuf>())?,
+    };
+    let flags = git2::RepositoryOpenFlags::FROM_ENV
+        | git2::RepositoryOpenFlags::BARE
+        | git2::RepositoryOpenFlags::NO_SEARCH;
+    let repo = git2::Repository::open_ext(git_dir, flags, std::iter::empty::<PathBuf>())?;
+    let work_dir =
+        std::path::absolute(named).map_err(|error| git2::Error::from_str(&error.to_string()))?;
+    Ok((repo, Some(work_dir)))
 }
 
 pub(super) fn person(signature: &git2::Signature<'_>) -> Person {
@@ -272,12 +237,19 @@ pub(super) fn oid(id: git2::Oid) -> Result<Oid> {
     Oid::parse(&id.to_string())
 }
 
-/// An object id as libgit2 wants it.
-pub(super) fn raw(id: &Oid) -> Result<git2::Oid> {
-    let format = match id.as_str().len() {
-        64 => git2::ObjectFormat::Sha256,
-        _ => git2::ObjectFormat::Sha1,
+/// An object id as libgit2 wants it, in a repository of this format. An id of the other format names
+/// nothing there, and must not reach libgit2: it would write a long id where a short one has room.
+pub(super) fn raw(id: &Oid, format: git2::ObjectFormat) -> Result<git2::Oid> {
+    let digits = match format {
+        git2::ObjectFormat::Sha1 => 40,
+        git2::ObjectFormat::Sha256 => 64,
     };
+    if id.as_str().len() != digits {
+        return Err(Failure::internal(
+            "object_missing",
+            format!("this repository has ids of {digits} digits, and {id} is none"),
+        ));
+    }
     git2::Oid::from_str_ext(id.as_str(), format)
         .map_err(|error| failed(&error, format!("read the object id {id}")))
 }

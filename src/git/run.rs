@@ -257,10 +257,28 @@ impl Captured {
             return Ok(self.stdout);
         }
         let said = String::from_utf8_lossy(&self.stderr).trim().to_owned();
+        if let Some(failure) = super::not_written(&said) {
+            return Err(failure.context(format!("`{}`", self.name)));
+        }
         Err(Failure::internal(
             "program_failed",
             format!("`{}` exited with {}: {said}", self.name, self.ended.code),
         ))
+    }
+
+    /// What git complained of: the first line, and where that announces more, the next one too.
+    pub fn complaint(&self) -> String {
+        let said = String::from_utf8_lossy(&self.stderr);
+        let mut lines = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+        let first = lines.next().unwrap_or("it did not say why");
+        let first = first.split_once("fatal: ").map_or(first, |(_, rest)| rest);
+        match lines.next() {
+            Some(next) if first.ends_with(':') => format!("{first} {next}"),
+            _ => first.to_owned(),
+        }
     }
 
     /// stdout without the newline at its end, for answers of one line. A path may hold any byte

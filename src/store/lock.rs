@@ -86,10 +86,7 @@ impl Lock {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::internal(
-        "repository_unwritable",
-        format!("{}: {error}", path.display()),
-    )
+    crate::git::unwritable(path, error)
 }
 
 pub(super) fn acquire(common_dir: &Path) -> Result<Lock> {

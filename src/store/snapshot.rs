@@ -30,6 +30,7 @@ impl<'r> Snapshot<'r> {
     /// Reads a commit of the branch, refusing formats that this program does not know.
     pub fn at(repo: &'r Repo, commit: Oid, label: &str) -> Result<Self> {
         let tree = repo.commit_info(&commit)?.tree;
+        repo.will_read(&tree)?;
         let snapshot = Snapshot { repo, commit, tree };
         match repo.blob_at(&snapshot.tree, layout::FORMAT_FILE)? {
             Some(bytes) if String::from_utf8_lossy(&bytes).trim() == FORMAT => Ok(snapshot),

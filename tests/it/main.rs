@@ -48,3 +48,6 @@ mod verify_range;
 mod weakness;
 mod workcopy;
 mod zoo;
+mod zoo_clone;
+mod zoo_index;
+mod zoo_refs;

@@ -1,0 +1,209 @@
+//! The object database: the part of libgit2 that is right in every repository. It reads by id and adds
+//! objects; refs, HEAD, configuration and index are out of its reach, so that they cannot be asked where
+//! libgit2 would answer wrongly.
+//!
+//! In a partial clone an object may be at the remote only. A command lets git fetch it, many at once
+//! where it is known what will be read; a hook never waits for a network and fails instead.
+
+use super::backend::Git;
+use super::failed;
+use super::repo::{oid, raw};
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::id::Oid;
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// libgit2's repository without its refs.
+pub(super) struct Database {
+    repo: Rc<git2::Repository>,
+    objects: PathBuf,
+    git: Git,
+    /// Trees that will be read to the leaves: fetched whole at the first miss.
+    expected: RefCell<Vec<git2::Oid>>,
+}
+
+impl Database {
+    pub(super) fn new(repo: Rc<git2::Repository>, objects: PathBuf, git: Git) -> Self {
+        Database {
+            repo,
+            objects,
+            git,
+            expected: RefCell::default(),
+        }
+    }
+
+    pub(super) fn format(&self) -> git2::ObjectFormat {
+        self.repo.object_format()
+    }
+
+    pub(super) fn raw(&self, id: &Oid) -> Result<git2::Oid> {
+        raw(id, self.format())
+    }
+
+    /// Whether the object is here.
+    pub(super) fn contains(&self, id: &Oid) -> Result<bool> {
+        let Ok(id) = self.raw(id) else {
+            return Ok(false);
+        };
+        let odb = self
+            .repo
+            .odb()
+            .map_err(|error| failed(&error, "open the object database"))?;
+        Ok(odb.exists(id))
+    }
+
+    pub(super) fn blob(&self, bytes: &[u8]) -> Result<git2::Oid, git2::Error> {
+        self.repo.blob(bytes)
+    }
+
+    pub(super) fn treebuilder(
+        &self,
+        base: Option<&git2::Tree<'_>>,
+    ) -> Result<git2::TreeBuilder<'_>, git2::Error> {
+        self.repo.treebuilder(base)
+    }
+
+    /// Writes a commit object.
+    pub(super) fn commit(
+        &self,
+        author: &git2::Signature<'_>,
+        committer: &git2::Signature<'_>,
+        message: &str,
+        tree: &git2::Tree<'_>,
+        parents: &[&git2::Commit<'_>],
+    ) -> Result<git2::Oid, git2::Error> {
+        self.repo
+            .commit(None, author, committer, message, tree, parents)
+    }
+
+    pub(super) fn find_blob(&self, id: &Oid) -> Result<git2::Blob<'_>> {
+        self.find(id, "blob", git2::Repository::find_blob)
+    }
+
+    pub(super) fn find_tree(&self, id: &Oid) -> Result<git2::Tree<'_>> {
+        self.find(id, "tree", git2::Repository::find_tree)
+    }
+
+    pub(super) fn find_commit(&self, id: &Oid) -> Result<git2::Commit<'_>> {
+        self.find(id, "commit", git2::Repository::find_commit)
+    }
+
+    fn find<'r, T>(
+        &'r self,
+        id: &Oid,
+        what: &str,
+        find: impl Fn(&'r git2::Repository, git2::Oid) -> Result<T, git2::Error>,
+    ) -> Result<T> {
+        let wanted = self.raw(id)?;
+        match find(&self.repo, wanted) {
+            Err(error) if error.code() == git2::ErrorCode::NotFound && self.is_partial() => {
+                self.fetch(id)?;
+                find(&self.repo, wanted)
+            }
+            found => found,
+        }
+        .map_err(|error| failed(&error, format!("read {what} {id}")))
+    }
+
+    pub(super) fn diff_trees(
+        &self,
+        old: Option<&git2::Tree<'_>>,
+        new: &git2::Tree<'_>,
+    ) -> Result<git2::Diff<'_>, git2::Error> {
+        let mut options = git2::DiffOptions::new();
+        options.skip_binary_check(true);
+        self.repo
+            .diff_tree_to_tree(old, Some(new), Some(&mut options))
+    }
+
+    pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {
+        self.repo
+            .graph_descendant_of(self.raw(commit)?, self.raw(ancestor)?)
+            .map_err(|error| failed(&error, format!("compare {ancestor} and {commit}")))
+    }
+
+    pub(super) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
+        match self.repo.merge_base(self.raw(one)?, self.raw(other)?) {
+            Ok(id) => oid(id).map(Some),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(&error, "find the merge base")),
+        }
+    }
+
+    /// The commits reachable from `to` and from none of `hidden`, newest first.
+    pub(super) fn walk(
+        &self,
+        to: &Oid,
+        hidden: &[Oid],
+    ) -> Result<impl Iterator<Item = Result<Oid>>> {
+        let doing = {
+            let to = to.clone();
+            move |error: git2::Error| failed(&error, format!("walk the commits up to {to}"))
+        };
+        let mut walk = self.repo.revwalk().map_err(&doing)?;
+        walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::TIME)
+            .map_err(&doing)?;
+        walk.push(self.raw(to)?).map_err(&doing)?;
+        for id in hidden {
+            walk.hide(self.raw(id)?).map_err(&doing)?;
+        }
+        Ok(walk.map(move |id| oid(id.map_err(&doing)?)))
+    }
+
+    /// Says that everything below a tree will be read: what is missing of it comes in one go.
+    pub(super) fn will_read(&self, tree: &Oid) -> Result<()> {
+        let tree = self.raw(tree)?;
+        let mut expected = self.expected.borrow_mut();
+        if !expected.contains(&tree) {
+            expected.push(tree);
+        }
+        Ok(())
+    }
+
+    /// Whether some objects were left at a remote. Asked only where one is missing.
+    pub(super) fn is_partial(&self) -> bool {
+        let Ok(packs) = std::fs::read_dir(self.objects.join("pack")) else {
+            return false;
+        };
+        packs
+            .flatten()
+            .any(|pack| pack.path().extension().is_some_and(|end| end == "promisor"))
+    }
+
+    fn fetch(&self, id: &Oid) -> Result<()> {
+        let missing = |said: &str| {
+            Failure::new(
+                Kind::Refused,
+                "object_not_fetched",
+                format!("the object {id} was left out of this partial clone{said}"),
+            )
+        };
+        if self.git.in_hook {
+            return Err(missing(", and a hook fetches nothing").help("git loopx status"));
+        }
+        let empty = super::empty_tree_id(self.format())?;
+        for tree in self.expected.take() {
+            // To count lines git needs every blob, and asks for all that are missing at once.
+            let tree = tree.to_string();
+            let all = [
+                "diff-tree",
+                "-r",
+                "--numstat",
+                "--no-renames",
+                empty.as_str(),
+                &tree,
+            ];
+            // What fails here is asked for by its name below, and said there.
+            drop(self.git.run(all).capture()?);
+        }
+        let one = self.git.run(["cat-file", "-e", id.as_str()]).capture()?;
+        if one.ended.success() {
+            return Ok(());
+        }
+        Err(
+            missing(&format!(", and git cannot fetch it: {}", one.complaint()))
+                .help(format!("git cat-file -e {id}")),
+        )
+    }
+}

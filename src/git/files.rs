@@ -1,0 +1,269 @@
+//! Refs, HEAD, configuration and index through libgit2: the repositories that it reads as git does.
+
+use super::backend::{Backend, Git, identity_unknown, is_on};
+use super::config_env::EnvConfig;
+use super::failed;
+use super::refs::Swap;
+use super::repo::{Head, Identity, oid, raw};
+use crate::core::failure::Result;
+use crate::core::id::Oid;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+const INTENT_TO_ADD: u16 = git2::IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
+
+pub(super) struct Files {
+    repo: Rc<git2::Repository>,
+    work_dir: Option<PathBuf>,
+    settings: EnvConfig,
+    git: Git,
+}
+
+impl Files {
+    pub(super) fn new(repo: Rc<git2::Repository>, work_dir: Option<PathBuf>, git: Git) -> Self {
+        Files {
+            repo,
+            work_dir,
+            settings: EnvConfig::read(),
+            git,
+        }
+    }
+
+    fn raw(&self, id: &Oid) -> Result<git2::Oid> {
+        raw(id, self.repo.object_format())
+    }
+
+    fn common_is_bare(&self) -> bool {
+        self.config("core.bare")
+            .is_some_and(|value| value == "true")
+    }
+
+    fn staged_by_libgit2(&self, tree: Option<&Oid>, index: &git2::Index) -> Result<Vec<String>> {
+        let doing = |error: git2::Error| failed(&error, "compare HEAD and the index");
+        let tree = match tree {
+            Some(id) => Some(self.repo.find_tree(self.raw(id)?).map_err(doing)?),
+            None => None,
+        };
+        let mut options = git2::DiffOptions::new();
+        options.skip_binary_check(true).include_typechange(true);
+        let diff = self
+            .repo
+            .diff_tree_to_index(tree.as_ref(), Some(index), Some(&mut options))
+            .map_err(doing)?;
+        let mut found = super::code::paths(&diff);
+        // `git add --intent-to-add` only announces a file: no tree gets it.
+        found.retain(|path| {
+            let announced = index
+                .get_path(Path::new(path), 0)
+                .is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0);
+            let was_there = || {
+                tree.as_ref()
+                    .is_some_and(|tree| tree.get_path(Path::new(path)).is_ok())
+            };
+            !announced || was_there()
+        });
+        Ok(found)
+    }
+}
+
+impl Backend for Files {
+    fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        match self.repo.refname_to_id(name) {
+            Ok(id) => oid(id).map(Some),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(&error, format!("read {name}"))),
+        }
+    }
+
+    /// The comparison happens under the ref's lock; a zero id, not `force = false`, is what makes creation
+    /// safe (reference git-stores, section 0).
+    fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+        let expected = match old {
+            Some(id) => self.raw(id)?,
+            None => match self.repo.object_format() {
+                git2::ObjectFormat::Sha1 => git2::Oid::ZERO_SHA1,
+                git2::ObjectFormat::Sha256 => git2::Oid::ZERO_SHA256,
+            },
+        };
+        match self
+            .repo
+            .reference_matching(name, self.raw(new)?, true, expected, why)
+        {
+            Ok(_) => Ok(Swap::Moved),
+            Err(error) => match error.code() {
+                git2::ErrorCode::Locked => Ok(Swap::Locked),
+                git2::ErrorCode::Modified | git2::ErrorCode::Exists => Ok(Swap::Lost),
+                // The old value was expected and the ref is gone: also a lost race.
+                git2::ErrorCode::NotFound if old.is_some() => Ok(Swap::Lost),
+                _ => Err(failed(&error, format!("move {name}"))),
+            },
+        }
+    }
+
+    fn refs_below(&self, folder: &str) -> Result<Vec<(String, Oid)>> {
+        let doing = |error: git2::Error| failed(&error, format!("list {folder}*"));
+        let mut found = Vec::new();
+        for reference in self
+            .repo
+            .references_glob(&format!("{folder}*"))
+            .map_err(doing)?
+        {
+            let reference = reference.map_err(doing)?;
+            if let (Ok(name), Some(id)) = (reference.name(), reference.target()) {
+                found.push((name.to_owned(), oid(id)?));
+            }
+        }
+        Ok(found)
+    }
+
+    fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
+        let found = match self.repo.find_reference(name) {
+            Ok(found) => found,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            // No ref has such a name: a remote that is given by its address.
+            Err(error) if error.code() == git2::ErrorCode::InvalidSpec => return Ok(None),
+            Err(error) => return Err(failed(&error, format!("read {name}"))),
+        };
+        Ok(found.symbolic_target().ok().flatten().map(str::to_owned))
+    }
+
+    fn head(&self) -> Result<Head> {
+        let reference = self
+            .repo
+            .find_reference("HEAD")
+            .map_err(|error| failed(&error, "read HEAD"))?;
+        if let Ok(Some(target)) = reference.symbolic_target() {
+            return Ok(Head {
+                commit: self.find_ref(target)?,
+                branch: Some(Head::short(target)),
+            });
+        }
+        Ok(Head {
+            branch: None,
+            commit: reference.target().map(oid).transpose()?,
+        })
+    }
+
+    fn resolve_commit(&self, revision: &str) -> Result<Option<Oid>> {
+        self.repo
+            .revparse_single(revision)
+            .and_then(|object| object.peel_to_commit())
+            .ok()
+            .map(|commit| oid(commit.id()))
+            .transpose()
+    }
+
+    fn checked_out_in(&self, branch_ref: &str) -> Result<Option<PathBuf>> {
+        let common = self.repo.commondir().to_path_buf();
+        if is_on(&common.join("HEAD"), branch_ref) && !self.common_is_bare() {
+            let main = if self.repo.is_worktree() {
+                common.parent().map(PathBuf::from)
+            } else {
+                self.work_dir.clone()
+            };
+            return Ok(Some(main.unwrap_or(common)));
+        }
+        let Ok(entries) = std::fs::read_dir(common.join("worktrees")) else {
+            return Ok(None);
+        };
+        for entry in entries.flatten() {
+            if is_on(&entry.path().join("HEAD"), branch_ref) {
+                // `gitdir` names the worktree's `.git` file, absolute or relative to the entry.
+                let dot_git =
+                    std::fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+                let dot_git = entry.path().join(dot_git.trim_end_matches(['\n', '\r']));
+                let path = dot_git.parent().map_or_else(|| entry.path(), PathBuf::from);
+                return Ok(Some(std::fs::canonicalize(&path).unwrap_or(path)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_sequencing(&self) -> Result<bool> {
+        Ok(self.repo.state() != git2::RepositoryState::Clean)
+    }
+
+    fn is_shallow(&self) -> bool {
+        self.repo.is_shallow()
+    }
+
+    fn config(&self, key: &str) -> Option<String> {
+        if let Some(value) = self.settings.get(key) {
+            return Some(value.to_owned());
+        }
+        self.repo.config().ok()?.get_string(key).ok()
+    }
+
+    fn config_scoped(&self, key: &str) -> Option<(String, &'static str)> {
+        if let Some(value) = self.settings.get(key) {
+            return Some((value.to_owned(), "command"));
+        }
+        let config = self.repo.config().ok()?;
+        let entry = config.get_entry(key).ok()?;
+        let scope = match entry.level() {
+            git2::ConfigLevel::Local => "local",
+            git2::ConfigLevel::Worktree => "worktree",
+            git2::ConfigLevel::System | git2::ConfigLevel::ProgramData => "system",
+            _ => "global",
+        };
+        Some((entry.value().ok()?.to_owned(), scope))
+    }
+
+    fn config_path(&self, key: &str) -> Option<PathBuf> {
+        if self.settings.get(key).is_some() {
+            return self.git.config_path(key);
+        }
+        self.repo.config().ok()?.get_path(key).ok()
+    }
+
+    fn remotes(&self) -> Result<Vec<String>> {
+        let remotes = self
+            .repo
+            .remotes()
+            .map_err(|error| failed(&error, "list the remotes"))?;
+        Ok(remotes
+            .iter()
+            .flatten()
+            .flatten()
+            .map(str::to_owned)
+            .collect())
+    }
+
+    fn identity(&self) -> Result<Identity> {
+        if self
+            .settings
+            .has_section(&["user", "author", "committer", "include", "includeif"])
+        {
+            return self.git.identity();
+        }
+        let unknown = |error: git2::Error| identity_unknown(error.message());
+        Ok(Identity::new(
+            self.repo.author_from_env().map_err(unknown)?,
+            self.repo.committer_from_env().map_err(unknown)?,
+        ))
+    }
+
+    fn mailmap(&self) -> Result<git2::Mailmap> {
+        self.repo
+            .mailmap()
+            .map_err(|error| failed(&error, "read the mailmap"))
+    }
+
+    fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>> {
+        // A split or a sparse index is one that libgit2 refuses to read.
+        match self.repo.index() {
+            Ok(index) => self.staged_by_libgit2(tree, &index),
+            Err(_) => self.git.staged_paths(&match tree {
+                Some(tree) => tree.clone(),
+                None => super::empty_tree_id(self.repo.object_format())?,
+            }),
+        }
+    }
+
+    fn index_path(&self) -> PathBuf {
+        match crate::env::var_os("GIT_INDEX_FILE") {
+            Some(path) => std::path::absolute(&path).unwrap_or_else(|_| path.into()),
+            None => self.repo.path().join("index"),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Repositories that libgit2 does not open, or not as git does: another ref format, extensions, an
+//! owner whom git trusts, settings from the environment (reference git-stores, section 6: 6, 7, 15).
+
+use crate::support::store::{ID, assert_nothing_lost, assert_whole, begin, count, linked, tip};
+use crate::support::{Call, LOOPX, Sandbox};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::process::Child;
+
+/// A repository in git's newest formats.
+fn repository(options: &[&str]) -> Sandbox {
+    let s = Sandbox::empty("repo");
+    s.git(&[&["init", "--quiet"], options].concat()).ok();
+    s
+}
+
+const REFTABLE: &str = "--ref-format=reftable";
+
+#[test]
+fn reftable_is_written_by_git_alone_and_nothing_of_ours_is_below_refs() {
+    for options in [&[REFTABLE][..], &[REFTABLE, "--object-format=sha256"]] {
+        let s = repository(options);
+        let stubs = s.snapshot(".git/refs");
+        let head = s.bytes(".git/HEAD");
+        begin(&s);
+        s.loopx(&["run", "--", "true"]).ok();
+        s.loopx(&["start", "Second", "--no-branch"]).ok();
+        s.loopx(&["-s", ID, "undo"]).ok();
+        s.loopx(&["list"]).says("second").ok();
+        assert_eq!(s.snapshot(".git/refs"), stubs);
+        assert_eq!(s.bytes(".git/HEAD"), head);
+        assert!(!s.exists(".git/packed-refs"));
+        assert_eq!(s.git(&["reflog", "loopx"]).ok().lines().count(), 5);
+        assert_whole(&s);
+        // Nothing of the view that libgit2 gets is left.
+        let left = std::fs::read_dir(s.root().join("tmp")).expect("a folder");
+        assert_eq!(left.count(), 0);
+    }
+}
+
+#[test]
+fn reftable_gates_hold_in_hooks_and_rest_where_commits_are_replayed() {
+    let s = repository(&[REFTABLE]);
+    begin(&s);
+    s.git(&["switch", "--quiet", "--create", "side"]).ok();
+    s.commit_file("side.txt", "side\n", "side").ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.write("new.txt", "new\n");
+    s.git(&["add", "new.txt"]).ok();
+    let hook = || s.loopx(&["hook", "pre-commit"]);
+    hook().fails_with(1).says("stage_refuses_code `new.txt`");
+    // CHERRY_PICK_HEAD is no file here.
+    s.git(&["reset", "--quiet", "--hard"]).ok();
+    s.write("side.txt", "other\n");
+    s.git(&["add", "side.txt"]).ok();
+    s.git(&["commit", "--quiet", "-m", "other"]).ok();
+    s.git(&["cherry-pick", "side"]).fails_with(1);
+    s.git(&["add", "side.txt"]).ok();
+    assert!(!s.exists(".git/CHERRY_PICK_HEAD"));
+    hook().ok();
+    s.git(&["cherry-pick", "--abort"]).ok();
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    s.write("new.txt", "new\n");
+    s.git(&["add", "new.txt"]).ok();
+    hook().ok();
+}
+
+#[test]
+fn reftable_in_a_linked_worktree_and_with_the_branch_checked_out() {
+    let s = repository(&[REFTABLE]);
+    begin(&s);
+    let other = linked(&s, "other");
+    s.loopx_in(&other, &["start", "second"]).ok();
+    s.loopx_in(&other, &["status"]).says("session second").ok();
+    s.loopx(&["status"]).says("session auth-timeout").ok();
+    let before = tip(&s);
+    s.git_in(&other, &["switch", "--quiet", "loopx"]).ok();
+    let refused = s.loopx(&["start", "third", "--no-branch"]).fails_with(1);
+    refused.says(other.to_str().expect("UTF-8"));
+    assert_eq!(tip(&s), before);
+}
+
+#[test]
+fn reftable_writers_at_once_lose_nothing() {
+    let s = repository(&[REFTABLE]);
+    begin(&s);
+    let (writers, runs) = (4, count(4, 50));
+    let children: Vec<Child> = (0..writers)
+        .map(|_| {
+            let script =
+                format!("for i in $(seq {runs}); do git-loopx -s {ID} run -- true || exit 1; done");
+            let mut command = s.call("sh").args(&["-c", &script]).command();
+            command.stdin(std::process::Stdio::null());
+            command.stdout(std::process::Stdio::null());
+            command.spawn().expect("sh")
+        })
+        .collect();
+    for child in children {
+        let out = child.wait_with_output().expect("an end");
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{said}");
+    }
+    assert_nothing_lost(&s, ID, 1 + writers * runs);
+    assert_whole(&s);
+}
+
+#[test]
+fn reftable_under_a_lock_of_another_git_is_waited_for_and_then_named() {
+    let s = repository(&[REFTABLE]);
+    begin(&s);
+    s.git(&["config", "reftable.lockTimeout", "1"]).ok();
+    s.write(".git/reftable/tables.list.lock", "");
+    let before = tip(&s);
+    s.loopx(&["run", "--", "true"])
+        .fails_with(6)
+        .says("another git process");
+    assert_eq!(tip(&s), before);
+    std::fs::remove_file(s.path().join(".git/reftable/tables.list.lock")).expect("the lock");
+    s.loopx(&["run", "--", "true"]).ok();
+}
+
+#[test]
+fn extensions_that_git_knows_are_opened_and_the_others_refused() {
+    let s = Sandbox::new();
+    begin(&s);
+    s.git(&["config", "core.repositoryformatversion", "1"]).ok();
+    for (extension, value) in [
+        ("preciousObjects", "true"),
+        ("worktreeConfig", "true"),
+        ("partialClone", "origin"),
+    ] {
+        let key = format!("extensions.{extension}");
+        s.git(&["config", &key, value]).ok();
+        s.loopx(&["status"]).says("session auth-timeout").ok();
+        s.loopx(&["run", "--", "true"]).ok();
+    }
+    let before = s.snapshot(".");
+    s.git(&["config", "extensions.fromTomorrow", "1"]).ok();
+    for args in [
+        &["init"][..],
+        &["status"],
+        &["start", "x"],
+        &["run", "--", "true"],
+    ] {
+        let out = s.loopx(args).fails_with(1).says("fromtomorrow");
+        assert!(!out.stderr.contains("internal error"), "{out}");
+    }
+    let mut after = s.snapshot(".");
+    for (now, then) in after.iter_mut().zip(&before) {
+        if now.0.ends_with("config") {
+            *now = then.clone();
+        }
+    }
+    assert_eq!(after, before);
+    // A hook does not stand in anybody's way.
+    let hook = s.loopx(&["hook", "pre-commit"]);
+    hook.says("checked nothing").ok();
+}
+
+#[test]
+fn a_setting_of_one_worktree_is_read_there_alone() {
+    let s = Sandbox::new();
+    begin(&s);
+    let other = linked(&s, "other");
+    s.git(&["config", "extensions.worktreeConfig", "true"]).ok();
+    s.git_in(&other, &["config", "--worktree", "loopx.branch", "mine"])
+        .ok();
+    s.loopx_in(&other, &["init"]).says("`mine`").ok();
+    s.loopx_in(&other, &["list"]).says("no session yet").ok();
+    s.loopx(&["list"]).says(ID).ok();
+}
+
+#[test]
+fn settings_of_the_command_line_reach_us_through_git() {
+    let s = Sandbox::new();
+    begin(&s);
+    s.git(&["-c", "loopx.branch=theirs", "loopx", "init"])
+        .says("`theirs`")
+        .ok();
+    assert_eq!(
+        s.git(&["rev-parse", "theirs~1"]).line(),
+        s.git(&["rev-parse", "loopx~2"]).line()
+    );
+    let by = |call: Call<'_>| {
+        let mut call = call;
+        for role in ["AUTHOR", "COMMITTER"] {
+            for part in ["NAME", "EMAIL"] {
+                call = call.without_env(format!("GIT_{role}_{part}"));
+            }
+        }
+        call.run().ok();
+        s.git(&["log", "-1", "--format=%an <%ae>", "loopx"]).line()
+    };
+    let typed = ["-c", "user.name=Typed It", "-c", "User.Email=t@x", "loopx"];
+    let run = ["run", "--", "true"];
+    assert_eq!(by(s.call("git").args(&typed).args(&run)), "Typed It <t@x>");
+    // The sandbox gives settings through GIT_CONFIG_COUNT itself: two more.
+    let listed = s.call(LOOPX).args(&run);
+    let listed = listed
+        .env("GIT_CONFIG_KEY_5", "user.name")
+        .env("GIT_CONFIG_VALUE_5", "Listed")
+        .env("GIT_CONFIG_KEY_6", "user.email")
+        .env("GIT_CONFIG_VALUE_6", "l@x")
+        .env("GIT_CONFIG_COUNT", "7");
+    assert_eq!(by(listed), "Listed <l@x>");
+}
+
+/// Only root can give a repository away.
+#[test]
+fn the_repository_of_another_owner_opens_where_git_trusts_it() {
+    let s = Sandbox::new();
+    begin(&s);
+    if s.path().metadata().expect("a folder").uid() != 0 {
+        return;
+    }
+    let give_to = |owner: u32| {
+        for path in [".", ".git", ".git/config"] {
+            chown(s.path().join(path), Some(owner), None).expect("a new owner");
+        }
+    };
+    let before = tip(&s);
+    give_to(12_345);
+    let run = |trusted: &str, args: &[&str]| {
+        let config = s.root().join("home/gitconfig");
+        s.write(&config, format!("[safe]\n\tdirectory = {trusted}\n"));
+        let call = s.call(LOOPX).args(args).env("GIT_CONFIG_GLOBAL", config);
+        call.run()
+    };
+    let refused = run("/nowhere", &["run", "--", "true"]).fails_with(1);
+    refused
+        .says("belongs to another user")
+        .says("safe.directory");
+    let exact = s.path().display().to_string();
+    let prefix = format!("{}/*", s.root().display());
+    for trusted in ["*", &exact, &prefix] {
+        run(trusted, &["status"]).says("session auth-timeout").ok();
+        run(trusted, &["run", "--", "true"]).ok();
+    }
+    give_to(0);
+    assert_eq!(s.git(&["rev-parse", "loopx~3"]).line(), before);
+}
+
+#[test]
+fn what_is_replaced_for_git_is_not_for_a_gate() {
+    let s = Sandbox::new();
+    begin(&s);
+    let first = s.git(&["rev-parse", "HEAD"]).line();
+    s.commit_file("specs/x.md", "x\n", "specs").ok();
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    s.git(&["replace", &head, &first]).ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["status"]).says("session auth-timeout").ok();
+    // git calls the index dirty now; the evidence is about the files that are there.
+    let tree = s.git(&["write-tree"]).line();
+    let log = s.loopx(&["--json", "log"]).json().to_string();
+    assert!(log.contains(&tree), "{log}");
+    s.git(&["replace", "--delete", &head]).ok();
+    assert_whole(&s);
+}
