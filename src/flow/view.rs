@@ -244,22 +244,19 @@ pub fn list(ctx: &Context, archived: bool) -> Result<Vec<Listed>> {
         Some(branch) => snapshot.bound_to(&branch)?,
         None => None,
     };
-    let mut sessions = snapshot.active()?;
-    if archived {
-        sessions.extend(snapshot.archived()?);
-    }
-    Ok(sessions
+    Ok(snapshot
+        .summaries(archived)?
         .into_iter()
-        .map(|(id, session)| {
+        .map(|(id, summary)| {
             let current = here.as_ref() == Some(&id);
-            match session {
-                Ok(Session { state, .. }) => Listed {
+            match summary {
+                Ok(summary) => Listed {
                     session: id,
-                    title: state.title,
-                    stage: Some(state.stage),
-                    ending: state.ending,
-                    branch: state.branch,
-                    touched: Some(state.touched.at),
+                    title: summary.title,
+                    stage: Some(summary.stage),
+                    ending: summary.ending,
+                    branch: summary.branch,
+                    touched: Some(summary.touched),
                     current,
                     damage: None,
                 },

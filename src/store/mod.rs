@@ -9,10 +9,12 @@ mod import;
 mod layout;
 mod lock;
 pub mod snapshot;
+mod summaries;
 
 pub use import::Placed;
 pub use lock::Lock;
 pub use snapshot::{Session, Snapshot};
+pub use summaries::Summary;
 
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Kind, Result};

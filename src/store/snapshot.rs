@@ -53,6 +53,10 @@ impl<'r> Snapshot<'r> {
         }
     }
 
+    pub(super) fn repo(&self) -> &'r Repo {
+        self.repo
+    }
+
     pub fn commit(&self) -> &Oid {
         &self.commit
     }
@@ -104,7 +108,7 @@ impl<'r> Snapshot<'r> {
         self.load_folder(path, &entry).map(Some)
     }
 
-    fn load_folder(&self, path: String, entry: &Entry) -> Result<Session> {
+    pub(super) fn load_folder(&self, path: String, entry: &Entry) -> Result<Session> {
         let tree = self.folder(&path, entry)?.clone();
         let label = format!("{path}/{}", layout::STATE);
         let ops_name = if path.starts_with(layout::ARCHIVE) {
@@ -148,7 +152,8 @@ impl<'r> Snapshot<'r> {
 
     /// The ids of the active sessions, sorted.
     pub fn active_ids(&self) -> Result<Vec<SessionId>> {
-        self.ids(layout::SESSIONS)
+        let folders = self.entries_below(layout::SESSIONS)?;
+        Ok(folders.into_iter().map(|(id, ..)| id).collect())
     }
 
     /// The active sessions, sorted by id. A damaged one is given as its failure: it hides no other.
@@ -183,7 +188,21 @@ impl<'r> Snapshot<'r> {
         Ok(entry.map(|entry| self.load_folder(path.to_owned(), &entry)))
     }
 
-    fn folders(&self, path: &str) -> Result<Vec<(SessionId, Result<Session>)>> {
+    /// Where the sessions lie: the active ones, sorted by id, then the archived ones, newest month first.
+    pub(super) fn session_folders(
+        &self,
+        archived: bool,
+    ) -> Result<Vec<(SessionId, String, Entry)>> {
+        let mut found = self.entries_below(layout::SESSIONS)?;
+        if archived {
+            for month in self.months()?.into_iter().rev() {
+                found.extend(self.entries_below(&format!("{}/{month}", layout::ARCHIVE))?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn entries_below(&self, path: &str) -> Result<Vec<(SessionId, String, Entry)>> {
         let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
             return Ok(Vec::new());
         };
@@ -193,21 +212,17 @@ impl<'r> Snapshot<'r> {
             .into_iter()
             .filter_map(|(name, entry)| Some((SessionId::parse(&name).ok()?, entry)))
             .map(|(id, entry)| {
-                let session = self.load_folder(format!("{path}/{id}"), &entry);
-                (id, session)
+                let path = format!("{path}/{id}");
+                (id, path, entry)
             })
             .collect())
     }
 
-    fn ids(&self, path: &str) -> Result<Vec<SessionId>> {
-        let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
-            return Ok(Vec::new());
-        };
+    fn folders(&self, path: &str) -> Result<Vec<(SessionId, Result<Session>)>> {
         Ok(self
-            .repo
-            .list_tree(self.folder(path, &entry)?)?
+            .entries_below(path)?
             .into_iter()
-            .filter_map(|(name, _)| SessionId::parse(&name).ok())
+            .map(|(id, path, entry)| (id, self.load_folder(path, &entry)))
             .collect())
     }
 

@@ -29,6 +29,7 @@ mod lease;
 mod manual;
 mod race;
 mod readme;
+mod scale;
 mod scenario_build;
 mod scenario_clarify;
 mod scenario_done;

@@ -1,0 +1,122 @@
+//! What a list shows of each session, without reading every state again.
+//!
+//! A large repository keeps a disposable file in the git dir: each session's folder id, and what the list
+//! shows of that folder. A folder that is not in it is read; a file that is damaged, old or of another
+//! format is as good as none, and one that cannot be written is done without. Nothing but a list may
+//! look at it: a gate reads states.
+
+use super::snapshot::{Session, Snapshot};
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::core::session::{Ending, State};
+use crate::core::stage::Stage;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Below this many sessions reading them all is as fast.
+const WORTH_KEEPING: usize = 500;
+
+/// Raised when what is kept changes: an older file is passed over.
+const FORMAT: u32 = 1;
+
+/// One line of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    pub title: String,
+    pub stage: Stage,
+    pub ending: Option<Ending>,
+    pub branch: Option<String>,
+    /// RFC 3339.
+    pub touched: String,
+}
+
+impl From<State> for Summary {
+    fn from(state: State) -> Self {
+        Summary {
+            title: state.title,
+            stage: state.stage,
+            ending: state.ending,
+            branch: state.branch,
+            touched: state.touched.at,
+        }
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    format: u32,
+    /// By the folder's tree id: the same folder says the same.
+    by_tree: HashMap<Oid, Summary>,
+}
+
+impl Snapshot<'_> {
+    /// The active sessions, sorted, then the archived ones if asked for, newest month first. A damaged one
+    /// is given as its failure, each time anew.
+    pub fn summaries(&self, archived: bool) -> Result<Vec<(SessionId, Result<Summary>)>> {
+        let folders = self.session_folders(archived)?;
+        let file = (folders.len() >= WORTH_KEEPING).then(|| place(&self.repo().common_dir()));
+        let mut kept = file.as_deref().map(read).unwrap_or_default();
+        let mut fresh = false;
+        let mut found = Vec::with_capacity(folders.len());
+        let mut now = HashMap::new();
+        for (id, path, entry) in folders {
+            if let Some(summary) = kept.by_tree.remove(&entry.id) {
+                now.insert(entry.id, summary.clone());
+                found.push((id, Ok(summary)));
+                continue;
+            }
+            if let Some(summary) = now.get(&entry.id) {
+                found.push((id, Ok(summary.clone())));
+                continue;
+            }
+            let summary = self
+                .load_folder(path, &entry)
+                .map(|Session { state, .. }| Summary::from(state));
+            if let Ok(summary) = &summary {
+                fresh = true;
+                now.insert(entry.id, summary.clone());
+            }
+            found.push((id, summary));
+        }
+        if let Some(file) = file
+            && fresh
+        {
+            // What this list left out will be asked for again.
+            kept.by_tree
+                .retain(|_, summary| matches!(summary.ending, Some(Ending::Archived { .. })));
+            now.extend(kept.by_tree);
+            // A list without its file is slower, and right.
+            let _ = write(&file, now);
+        }
+        Ok(found)
+    }
+}
+
+fn place(common_dir: &Path) -> PathBuf {
+    common_dir.join("loopx").join("list-cache.json")
+}
+
+fn read(file: &Path) -> Kept {
+    std::fs::read(file)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok())
+        .filter(|kept| kept.format == FORMAT)
+        .unwrap_or_default()
+}
+
+fn write(file: &Path, by_tree: HashMap<Oid, Summary>) -> std::io::Result<()> {
+    let Some(folder) = file.parent() else {
+        return Ok(());
+    };
+    let kept = Kept {
+        format: FORMAT,
+        by_tree,
+    };
+    std::fs::create_dir_all(folder)?;
+    let mut next = tempfile::NamedTempFile::new_in(folder)?;
+    next.write_all(&serde_json::to_vec(&kept)?)?;
+    next.persist(file)?;
+    Ok(())
+}
