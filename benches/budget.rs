@@ -6,15 +6,26 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
+#[path = "../tests/it/support/mod.rs"]
+mod support;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use support::Sandbox;
+use support::scale::grow;
 
 /// Runs of one command in a batch, and batches.
 const BATCH: u32 = 100;
 const ROUNDS: usize = 5;
-/// Sessions of the large repository.
-const MANY: u32 = 1_000;
+/// The large repository: sessions, commits of theirs, other branches.
+const SESSIONS: usize = 10_000;
+const COMMITS: usize = 100_000;
+const BRANCHES: usize = 10_000;
+/// Files of the wide worktree.
+const FILES: usize = 100_000;
+/// Operations of the long session.
+const OPERATIONS: u32 = 2_000;
 
 struct Case {
     name: &'static str,
@@ -31,11 +42,13 @@ fn main() {
     // cargo passes `--bench`; a filter is not supported.
     let loopx = env!("CARGO_BIN_EXE_git-loopx");
     let temporary = tempfile::tempdir().expect("a temporary folder");
-    let plain = repository(&temporary.path().join("plain"), 0);
-    let one = repository(&temporary.path().join("one"), 1);
-    let many = repository(&temporary.path().join("many"), MANY);
+    let plain = repository(&temporary.path().join("plain"), false);
+    let one = repository(&temporary.path().join("one"), true);
+    let large = large();
+    let many = large.path().to_path_buf();
+    let wide = wide(&temporary.path().join("wide"));
+    let long = long(&temporary.path().join("long"));
     std::fs::write(one.join("message"), "subject\n").expect("write a message");
-    std::fs::write(many.join("message"), "subject\n").expect("write a message");
 
     let case = |name, budget, dir: &Path, args: &[&str]| Case {
         name,
@@ -75,7 +88,7 @@ fn main() {
             &["hook", "pre-commit"],
         ),
         case(
-            "hook pre-commit, 1,000 sessions",
+            "hook pre-commit, 10,000 sessions",
             "2.5x CPU",
             &many,
             &["hook", "pre-commit"],
@@ -93,16 +106,32 @@ fn main() {
             &["status", "-s", "session-0"],
         ),
         case(
-            "status, 1,000 sessions",
+            "status, 10,000 sessions",
             "1.5x of status with 1",
             &many,
             &["status", "-s", "session-0"],
         ),
-        case("list, 1,000 sessions", "", &many, &["list"]),
+        case(
+            "status, 2,000 operations",
+            "1.5x of status with 1",
+            &long,
+            &["status", "-s", "session-0"],
+        ),
+        case(
+            "hook pre-commit, 100,000 files",
+            "",
+            &wide,
+            &["hook", "pre-commit"],
+        ),
+        Case {
+            batch: 20,
+            ..case("list, 10,000 sessions", "150 ms", &many, &["list"])
+        },
     ];
     for (name, dir) in [
         ("transition (save), 1 session", &one),
-        ("transition (save), 1,000 sessions", &many),
+        ("transition (save), 10,000 sessions", &many),
+        ("transition (save), 2,000 operations", &long),
     ] {
         cases.push(Case {
             prepare: Some(edit),
@@ -207,38 +236,73 @@ fn command(program: &str, dir: &Path) -> Command {
     command
 }
 
-/// A repository with that many sessions; the first is bound to its branch.
-fn repository(dir: &Path, sessions: u32) -> PathBuf {
+/// A repository with one commit and, where wanted, a session that is bound to its branch.
+fn repository(dir: &Path, session: bool) -> PathBuf {
     std::fs::create_dir_all(dir).expect("make a folder");
-    let run = |program: &str, args: &[&str]| {
-        let done = command(program, dir)
-            .args(args)
-            .output()
-            .expect("start a command");
-        assert!(
-            done.status.success(),
-            "{program} {args:?}: {}",
-            String::from_utf8_lossy(&done.stderr)
-        );
-    };
-    run("git", &["init", "-q", "-b", "main"]);
+    run("git", dir, &["init", "-q", "-b", "main"]);
     std::fs::write(dir.join("README.md"), "bench\n").expect("write a file");
-    run("git", &["add", "."]);
-    run("git", &["commit", "-q", "-m", "first"]);
-    let loopx = env!("CARGO_BIN_EXE_git-loopx");
-    if sessions > 0 {
-        run(loopx, &["init", "-q"]);
-    }
-    for n in 0..sessions {
-        let name = format!("session-{n}");
-        let mut args = vec!["start", "-q", &name];
-        if n > 0 {
-            args.push("--no-branch");
-        }
-        run(loopx, &args);
-    }
-    if sessions > 100 {
-        run("git", &["gc", "-q"]);
+    run("git", dir, &["add", "."]);
+    run("git", dir, &["commit", "-q", "-m", "first"]);
+    if session {
+        let loopx = env!("CARGO_BIN_EXE_git-loopx");
+        run(loopx, dir, &["init", "-q"]);
+        run(loopx, dir, &["start", "-q", "session-0"]);
     }
     dir.to_path_buf()
+}
+
+fn run(program: &str, dir: &Path, args: &[&str]) {
+    let done = command(program, dir)
+        .args(args)
+        .output()
+        .expect("start a command");
+    assert!(
+        done.status.success(),
+        "{program} {args:?}: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+/// Thousands of sessions, of their commits and of other branches.
+fn large() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("README.md", "bench\n", "first").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "session-0"]).ok();
+    grow(&s, SESSIONS, COMMITS);
+    let mut branches = String::new();
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    for n in 0..BRANCHES {
+        branches.push_str(&format!("create refs/heads/topic/{n:05} {head}\n"));
+    }
+    let call = s.call("git").args(&["update-ref", "--stdin"]);
+    call.stdin(branches).run().ok();
+    s.git(&["gc", "--quiet"]).ok();
+    s
+}
+
+/// A session in a worktree of many files.
+fn wide(dir: &Path) -> PathBuf {
+    for n in 0..FILES {
+        let folder = dir.join(format!("src/{:03}", n / 1_000));
+        if n % 1_000 == 0 {
+            std::fs::create_dir_all(&folder).expect("make a folder");
+        }
+        std::fs::write(folder.join(format!("{n}.txt")), "x\n").expect("write a file");
+    }
+    repository(dir, true)
+}
+
+/// A session with many operations.
+fn long(dir: &Path) -> PathBuf {
+    let dir = repository(dir, true);
+    for n in 0..OPERATIONS {
+        let spec = dir.join(".loopx/session-0/spec.md");
+        let text = std::fs::read_to_string(&spec).expect("read the spec");
+        let first = text.lines().take(20).collect::<Vec<_>>().join("\n");
+        std::fs::write(&spec, format!("{first}\n\noperation {n}\n")).expect("write the spec");
+        let loopx = env!("CARGO_BIN_EXE_git-loopx");
+        run(loopx, &dir, &["save", "-q", "-s", "session-0"]);
+    }
+    dir
 }

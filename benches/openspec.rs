@@ -283,10 +283,7 @@ fn command(program: &std::ffi::OsStr, args: &[&str], dir: &Path) -> Command {
         .current_dir(dir)
         .stdin(Stdio::null())
         .env_clear()
-        .env(
-            "PATH",
-            std::env::var_os("PATH").unwrap_or_default(),
-        )
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", dir)
         .env("OPENSPEC_TELEMETRY", "0")
         .env("DO_NOT_TRACK", "1")
