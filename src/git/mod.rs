@@ -18,6 +18,7 @@ mod program;
 pub mod refs;
 pub mod repo;
 pub mod run;
+mod trees;
 
 pub use objects::{CommitInfo, Entry, EntryKind};
 pub use refs::Swap;

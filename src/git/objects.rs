@@ -144,15 +144,16 @@ impl Repo {
 
     /// The entry at a path below a tree.
     pub fn entry_at(&self, tree: &Oid, path: &str) -> Result<Option<Entry>> {
-        let tree = self.tree(tree)?;
-        match tree.get_path(std::path::Path::new(path)) {
-            Ok(entry) => Ok(Some(owned(entry.id(), entry.kind())?)),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(failed(
-                &error,
-                format!("read `{path}` in tree {}", tree.id()),
-            )),
+        let mut folder = tree.clone();
+        let mut names = path.split('/').peekable();
+        while let Some(name) = names.next() {
+            match self.entry_named(&folder, name)? {
+                Some(entry) if names.peek().is_none() => return Ok(Some(entry)),
+                Some(entry) if entry.kind == EntryKind::Tree => folder = entry.id,
+                _ => break,
+            }
         }
+        Ok(None)
     }
 
     /// Some entries of one tree, by name: it is read once.
@@ -213,7 +214,7 @@ impl Repo {
         Ok(found)
     }
 
-    fn tree(&self, id: &Oid) -> Result<git2::Tree<'_>> {
+    pub(super) fn tree(&self, id: &Oid) -> Result<git2::Tree<'_>> {
         self.inner.find_tree(id)
     }
 
@@ -408,7 +409,7 @@ fn set_entry(
     Ok(())
 }
 
-fn owned(id: git2::Oid, kind: Option<git2::ObjectType>) -> Result<Entry> {
+pub(super) fn owned(id: git2::Oid, kind: Option<git2::ObjectType>) -> Result<Entry> {
     Ok(Entry {
         id: oid(id)?,
         kind: match kind {

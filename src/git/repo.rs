@@ -7,6 +7,7 @@ use super::database::Database;
 use super::failed;
 use super::files::Files;
 use super::program::{Found, Program};
+use super::trees::LargeTrees;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, Person};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ pub struct Repo {
     git_dir: PathBuf,
     common_dir: PathBuf,
     work_dir: Option<PathBuf>,
+    pub(super) large_trees: LargeTrees,
 }
 
 /// Where HEAD points.
@@ -92,6 +94,7 @@ impl Repo {
                     git,
                     common_dir,
                     work_dir,
+                    large_trees: LargeTrees::default(),
                 })
             }
             // git may know better: a ref format, an extension, an owner that it trusts. What it does not
@@ -106,6 +109,7 @@ impl Repo {
                     common_dir: found.common_dir.clone(),
                     work_dir: found.work_dir.clone(),
                     backend: Box::new(Program::new(git, found, folder)),
+                    large_trees: LargeTrees::default(),
                 })
             }
         }
