@@ -58,7 +58,7 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let held = |one: &Judged| {
         one.verdict == Word::Clean
             && args.strict
-            && !(one.warnings.is_empty() && one.waits_for.is_empty())
+            && !(one.warnings.is_empty() && one.waits_for.is_empty() && one.unserved.is_empty())
     };
     for one in &judged {
         let target = one.target.as_deref().unwrap_or("no branch");
@@ -82,6 +82,7 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ));
         }
         blocker_lines(ui, &one.waits_for);
+        blocker_lines(ui, &one.unserved);
     }
     if args.all && judged.is_empty() {
         ui.status("no active session has a delta");

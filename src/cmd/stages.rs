@@ -149,7 +149,16 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "approvals": approved.people,
         "required": approved.required,
         "completed": approved.completed,
+        "unserved": approved.unserved,
     });
+    if !ui.is_json() {
+        for scenario in &approved.unserved {
+            ui.warn(format!(
+                "no slice names scenario `{}` (`scenarios` in change/slices.json): archive will refuse it unless it is waived",
+                clean(scenario)
+            ));
+        }
+    }
     report(ui, "approve", &done, &said, Some(&next), extra);
     Ok(Exit::Done)
 }

@@ -10,6 +10,7 @@ use super::pack::Slice;
 use super::session::State;
 use super::spec::{Delta, OpKind, fold};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What a scenario rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,6 +94,16 @@ pub fn scenarios(delta: &Delta) -> Vec<String> {
         }
     }
     found
+}
+
+/// The scenarios that no slice names.
+pub fn unserved(scenarios: &[String], slices: &[Slice]) -> Vec<String> {
+    let named: BTreeSet<String> = slices
+        .iter()
+        .flat_map(|slice| slice.scenarios.iter().map(|name| fold(name)))
+        .collect();
+    let is_free = |scenario: &&String| !named.contains(&fold(scenario));
+    scenarios.iter().filter(is_free).cloned().collect()
 }
 
 /// What proves each scenario on `tree`.

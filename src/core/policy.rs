@@ -173,11 +173,11 @@ pub struct ArchivePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceRule {
-    /// `spec coverage` shows it, and archive takes it.
-    #[default]
-    Off,
     /// Archive refuses it, unless somebody waives it by name and says why.
+    #[default]
     Require,
+    /// `spec coverage` shows it, and archive takes it.
+    Off,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use super::{coverage, delta};
 use crate::core::failure::{Failure, Result};
 use crate::core::gate;
 use crate::core::op::Event;
@@ -18,6 +19,8 @@ pub struct Approved {
     pub required: usize,
     /// review->done: the session moved.
     pub completed: bool,
+    /// plan->build: scenarios that archive will ask proof of and that no slice names.
+    pub unserved: Vec<String>,
 }
 
 /// Approves the move from the present stage to `to`.
@@ -145,6 +148,12 @@ fn arm(
         people,
         required,
         completed,
+        unserved: match (transition, delta::read(&facts.texts)) {
+            (Transition::PlanToBuild, Some((delta, _))) => {
+                coverage::unserved(&facts.policy, &facts.texts, &delta)
+            }
+            _ => Vec::new(),
+        },
     };
     let what = format!("approve {} -> {}", transition.from(), transition.to());
     Ok(Act::new(event, what, value).reason(reason))

@@ -5,6 +5,7 @@
 
 use super::act::{Act, Done, Needs, act, texts_here};
 use super::context::Context;
+use super::coverage;
 use super::delta::{self, Judgement, Target, WHOLE};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Failure, Result};
@@ -50,6 +51,8 @@ pub struct Judged {
     pub warnings: Vec<Finding>,
     /// Sessions that have to be archived first.
     pub waits_for: Vec<Blocker>,
+    /// Scenarios that archive asks proof of and that no slice names.
+    pub unserved: Vec<Blocker>,
 }
 
 /// A session with its unsaved edits, and what became of its delta.
@@ -114,6 +117,16 @@ impl Loaded {
             conflicts,
             warnings: self.warnings(),
             waits_for: delta::waits_for(snapshot, &judgement.delta, &[])?,
+            unserved: coverage::unserved(policy, texts, &judgement.delta)
+                .into_iter()
+                .map(|scenario| {
+                    Blocker::new(
+                        "scenario_unserved",
+                        format!("no slice names scenario `{scenario}` in its `scenarios`"),
+                        format!("git loopx edit {}", Artifact::Slices),
+                    )
+                })
+                .collect(),
         })
     }
 

@@ -9,10 +9,11 @@ use crate::core::coverage::{self, Covered};
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::pack;
-use crate::core::policy::EvidenceRule;
+use crate::core::policy::{EvidenceRule, Policy};
 use crate::core::session::State;
 use crate::core::spec::{Delta, fold};
 use crate::core::stage::Stage;
+use std::collections::BTreeMap;
 
 /// The code tree that the approved review is about.
 fn reviewed_tree(state: &State) -> Option<&Oid> {
@@ -42,7 +43,7 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
                 "waiver_unused",
                 "nothing has to be waived: the policy asks for no evidence",
             )
-            .help("evidence = \"require\" below [archive] in loopx.toml asks for it")),
+            .help("leave --waive out; evidence = \"off\" stands below [archive] in loopx.toml")),
         };
     }
     let delta = delta::read(&facts.texts).map_or_else(Delta::default, |(delta, _)| delta);
@@ -78,6 +79,20 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
         .help("let a person archive it"));
     }
     Ok((coverage::blockers(&covered, &waived), waived))
+}
+
+/// Scenarios of the delta that no slice names, where archive will ask for their proof: the way to change
+/// that ends with plan->build.
+pub(super) fn unserved(
+    policy: &Policy,
+    texts: &BTreeMap<Artifact, String>,
+    delta: &Delta,
+) -> Vec<String> {
+    if policy.archive.evidence == EvidenceRule::Off {
+        return Vec::new();
+    }
+    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
+    coverage::unserved(&coverage::scenarios(delta), &slices.unwrap_or_default())
 }
 
 /// Scenario, slice and evidence of the session that is meant: on the reviewed code once it is done, on

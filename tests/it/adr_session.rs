@@ -71,7 +71,7 @@ fn done_session(s: &Sandbox) {
     );
     s.write(
         ".loopx/auth-timeout/change/slices.json",
-        r#"[{"id":"VS-1","type":"AFK","behaviour":"ends","acceptance_criteria":["a"],"verification":["grep","-q","timeout","src/a"]}]"#,
+        r#"[{"id":"VS-1","type":"AFK","behaviour":"ends","acceptance_criteria":["a"],"verification":["grep","-q","timeout","src/a"],"scenarios":["demo/Session timeout/Idle"]}]"#,
     );
     step(&["plan", "--architect", "approve"]);
     step(&["plan", "--critic", "approve"]);

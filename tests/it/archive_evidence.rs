@@ -1,4 +1,4 @@
-//! Where policy asks for evidence, no scenario goes in without it, unless somebody says why.
+//! No scenario goes in without evidence, unless somebody says why or policy asks for none.
 
 use crate::support::Sandbox;
 use crate::support::changes::adding;
@@ -7,6 +7,13 @@ const APPLES: &str = "demo/Apples/Asked";
 
 /// A session that is done, whose slice serves no scenario of its delta.
 fn unproven(policy: Option<&str>) -> Sandbox {
+    let s = unserved(policy);
+    s.finish("one");
+    s
+}
+
+/// The same, in plan.
+fn unserved(policy: Option<&str>) -> Sandbox {
     let s = Sandbox::with_spec();
     if let Some(policy) = policy {
         s.commit_file("loopx.toml", policy, "Say the policy").ok();
@@ -18,15 +25,12 @@ fn unproven(policy: Option<&str>) -> Sandbox {
         "change/slices.json",
         &slices.replace("Apples/Asked", "Apples/Other"),
     );
-    s.finish("one");
     s
 }
 
 #[test]
 fn a_scenario_without_evidence_holds_the_archive_until_it_is_waived_by_name() {
-    let s = unproven(Some(
-        "[archive]\nevidence = \"require\"\n[approve]\ndeny = [\"Bot\"]\n",
-    ));
+    let s = unproven(Some("[approve]\ndeny = [\"Bot\"]\n"));
     let before = s.git(&["for-each-ref"]).ok();
     for dry in [&[][..], &["--dry-run"]] {
         let failure = s.error(1, &[&["archive"], dry].concat());
@@ -62,10 +66,63 @@ fn a_scenario_without_evidence_holds_the_archive_until_it_is_waived_by_name() {
 }
 
 #[test]
-fn by_default_evidence_is_not_asked_for_and_there_is_nothing_to_waive() {
-    let s = unproven(None);
+fn where_policy_asks_for_none_there_is_nothing_to_waive() {
+    let s = unproven(Some("[archive]\nevidence = \"off\"\n"));
     s.document(1, &["spec", "coverage"]);
     let waive = ["archive", "--waive", APPLES, "--reason", "x"];
     assert_eq!(s.error(2, &waive)["code"], "waiver_unused");
     s.document(0, &["archive"]);
+}
+
+#[test]
+fn a_scenario_that_no_slice_names_is_said_while_the_plan_can_still_be_changed() {
+    for (policy, said) in [
+        (None, true),
+        (Some("[archive]\nevidence = \"off\"\n"), false),
+    ] {
+        let s = unserved(policy);
+        let validated = s.document(0, &["change", "validate"]);
+        let unserved = &validated["sessions"][0]["unserved"];
+        assert_eq!(
+            unserved[0]["code"] == "scenario_unserved",
+            said,
+            "{unserved}"
+        );
+        s.document(i32::from(said), &["change", "validate", "--strict"]);
+        s.loopx(&["plan", "--architect", "approve"]).ok();
+        s.loopx(&["plan", "--critic", "approve"]).ok();
+        let out = s.loopx(&["approve", "--to", "build"]);
+        assert_eq!(out.code, Some(0), "{out}");
+        assert_eq!(out.stderr.contains(APPLES), said, "{out}");
+    }
+}
+
+#[test]
+fn of_several_sessions_each_takes_the_waivers_of_its_own_scenarios() {
+    let s = unproven(None);
+    s.plan("two", &adding("Pears"));
+    s.finish("two");
+    s.git(&["switch", "--quiet", "main"]).ok();
+    let both = ["archive", "one", "two", "--onto", "main"];
+    let before = s.git(&["for-each-ref"]).ok();
+    assert_eq!(s.error(1, &both)["code"], "archive_unproven");
+    let waive = |name| [&both[..], &["--waive", name, "--reason", "seen by hand"]].concat();
+    assert_eq!(
+        s.error(2, &waive("demo/Plums/Asked"))["code"],
+        "waiver_unused"
+    );
+    assert_eq!(s.git(&["for-each-ref"]).ok(), before);
+    s.document(0, &waive(APPLES));
+    let bodies = s.git(&[
+        "log",
+        "-2",
+        "--format=%s %(trailers:key=Loopx-Waived,valueonly)",
+        "main",
+    ]);
+    let bodies = bodies.ok();
+    let lines: Vec<&str> = bodies.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(
+        lines,
+        ["Archive two: two ", "Archive one: one demo/Apples/Asked"]
+    );
 }

@@ -1,7 +1,8 @@
 //! Sessions that are ready to be archived, several in one repository, each with a delta of its own; and
 //! what may not change around an archive, as values to compare.
 
-use super::drive::{RECORD, RITA, SLICES, SPEC};
+use super::changes::slices;
+use super::drive::{RECORD, RITA, SPEC};
 use super::{Kept, LOOPX, Output, Sandbox};
 use serde_json::Value;
 use std::ops::Deref;
@@ -228,7 +229,7 @@ impl Yard {
                 "change/tasks.md",
                 "# Tasks\n\n## Tasks\n\n- [ ] 1.1 Write it\n",
             ),
-            ("change/slices.json", SLICES),
+            ("change/slices.json", &slices(delta)),
             ("change/spec-delta.md", delta),
         ] {
             self.edit(id, artifact, text);

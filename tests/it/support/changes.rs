@@ -88,7 +88,7 @@ The file says so.
 ";
 
 /// One slice that serves every scenario of a delta.
-fn slices(delta: &str) -> String {
+pub(crate) fn slices(delta: &str) -> String {
     let (mut domain, mut requirement) = ("", "");
     let mut scenarios = Vec::new();
     for line in delta.lines() {
@@ -97,6 +97,7 @@ fn slices(delta: &str) -> String {
         } else if let Some(name) = line.strip_prefix("### Requirement: ") {
             requirement = name;
         } else if let Some((_, name)) = line.split_once("Scenario: ") {
+            let name = name.split_once(" -> ").map_or(name, |(_, to)| to);
             scenarios.push(format!("{domain}/{requirement}/{name}"));
         }
     }

@@ -112,7 +112,8 @@ pub(crate) const SLICES: &str = r#"[
     "type": "AFK",
     "behaviour": "An idle session ends",
     "acceptance_criteria": ["It ends after 30 minutes"],
-    "verification": ["true"]
+    "verification": ["true"],
+    "scenarios": ["demo/Idle sessions end/Idle"]
   }
 ]
 "#;

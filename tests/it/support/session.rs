@@ -12,7 +12,7 @@ target_domains: [demo]\n---\n# Demo\n\n## Desired outcome\n\nx\n\n## Non-goals\n
 ## Decision boundaries\n\nx\n\n## Success criteria\n\nx\n\n## Execution inputs\n\n- src\n";
 const DELTA: &str = "# Domain: demo\n\n## ADDED Requirements\n\n### Requirement: X\n\
 The system SHALL x.\n\n#### Scenario: S\n- **WHEN** a\n- **THEN** b\n";
-const SLICES: &str = r#"[{"id":"VS-1","type":"AFK","behaviour":"x","acceptance_criteria":["x"],"verification":["true"]}]"#;
+const SLICES: &str = r#"[{"id":"VS-1","type":"AFK","behaviour":"x","acceptance_criteria":["x"],"verification":["true"],"scenarios":["demo/X/S"]}]"#;
 
 /// A repository with one commit on `main`, hooks, and the session `demo` on the branch `demo`.
 pub(crate) fn started(policy: &str) -> Sandbox {

@@ -80,7 +80,7 @@ const PLAN: [(&str, &str); 9] = [
     ),
     (
         "change/slices.json",
-        r#"[{"id":"VS-1","type":"AFK","behaviour":"It ends","acceptance_criteria":["It ends"],"verification":["true"]}]"#,
+        r#"[{"id":"VS-1","type":"AFK","behaviour":"It ends","acceptance_criteria":["It ends"],"verification":["true"],"scenarios":["auth/Idle sessions end/Idle"]}]"#,
     ),
 ];
 
