@@ -18,6 +18,9 @@ pub struct VerifyArgs {
     /// The branch that the commits are on, where HEAD is detached
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
+    /// The branch that is to take the commits: where policy protects it, all that it asks for
+    #[arg(long, value_name = "NAME")]
+    pub onto: Option<String>,
 }
 
 pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -25,6 +28,7 @@ pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         range: args.range,
         policy_from: args.policy_from,
         branch: args.branch,
+        onto: args.onto,
     };
     let report = verify::verify(ctx, &request)?;
     for finding in &report.findings {

@@ -6,11 +6,12 @@
 use super::context::Context;
 use super::hook::Outcome;
 use super::upstream;
-use super::verify::{self, Judged, Sessions, Span};
+use super::verify::{self, Sessions, Span};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
-use crate::core::range_policy::{self, Claim, Commit, Finding, Range, Severity};
+use crate::core::range_policy::{self, Finding, Severity};
 use crate::core::session::State;
+use crate::git::Repo;
 use crate::store::Store;
 use std::ffi::OsString;
 use std::rc::Rc;
@@ -22,7 +23,8 @@ const SHOWN: usize = 10;
 /// One line: what goes where.
 struct Update {
     local: String,
-    new: Oid,
+    /// `None` for a delete.
+    new: Option<Oid>,
     /// The branch on the other side.
     branch: String,
     /// What is there; `None` for a new branch.
@@ -64,19 +66,28 @@ pub fn pre_push(
             )),
         }
     }
+    Ok(outcome(
+        findings,
+        warnings,
+        "git loopx verify  (to push all the same: git push --no-verify, or LOOPX=0)",
+    ))
+}
+
+/// What findings come to: a refusal where one is an error.
+pub(super) fn outcome(findings: Vec<Finding>, mut warnings: Vec<String>, help: &str) -> Outcome {
     let (errors, rest): (Vec<Finding>, Vec<Finding>) = findings
         .into_iter()
         .partition(|finding| finding.severity == Severity::Error);
     warnings.extend(rest.iter().map(|finding| finding.blocker().message));
     let Some(first) = errors.first() else {
-        return Ok(Outcome::Passed(warnings));
+        return Outcome::Passed(warnings);
     };
     let more = match errors.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" ({more} more are not shown)"),
     };
     let count = errors.len();
-    Ok(Outcome::Refused(
+    Outcome::Refused(
         Failure::refused(
             first.code,
             format!(
@@ -85,12 +96,12 @@ pub fn pre_push(
             ),
         )
         .blockers(errors.iter().take(SHOWN).map(Finding::blocker).collect())
-        .help("git loopx verify  (to push all the same: git push --no-verify, or LOOPX=0)"),
-    ))
+        .help(help),
+    )
 }
 
-/// Reads `<local ref> <local oid> <remote ref> <remote oid>`. Deletes, tags and the loopx branch are
-/// nobody's business here.
+/// Reads `<local ref> <local oid> <remote ref> <remote oid>`. Tags and the loopx branch are nobody's
+/// business here.
 fn update(line: &str, loopx: &str) -> Option<Update> {
     let mut words = line.split(' ');
     let (local, new, remote, old) = (words.next()?, words.next()?, words.next()?, words.next()?);
@@ -102,7 +113,7 @@ fn update(line: &str, loopx: &str) -> Option<Update> {
     };
     (branch != loopx).then_some(Update {
         local: local.to_owned(),
-        new: id(new)?,
+        new: id(new),
         branch: branch.to_owned(),
         old: id(old),
     })
@@ -115,19 +126,26 @@ fn judge(
     remote: &str,
 ) -> Result<Vec<Finding>> {
     let repo = &ctx.repo;
-    let bound = bound(ctx, sessions, update)?;
     let there = match &update.old {
         Some(old) if repo.contains(old)? => Some(old.clone()),
         _ => tracked(ctx, remote, &update.branch)?,
     };
+    let bound = bound(ctx, sessions, update)?;
     // What holds on the other side now, not what is pushed, says whether its branch is protected.
     let base = match (&there, bound.as_ref().and_then(|state| state.base.clone())) {
         (Some(there), _) => Some(there.clone()),
         (None, base) => base,
     };
-    let protects = verify::policy_at(ctx, base.as_ref())?.protects(&update.branch);
-    if bound.is_none() && !protects {
-        return Ok(Vec::new());
+    let protected = verify::policy_at(ctx, base.as_ref())?.protects(&update.branch);
+    let mut findings = Vec::new();
+    if protected && let Some(there) = &there {
+        findings.extend(set_back(repo, &update.branch, there, update.new.as_ref())?);
+    }
+    let Some(new) = &update.new else {
+        return Ok(findings);
+    };
+    if bound.is_none() && !protected {
+        return Ok(findings);
     }
     let policy = match &bound {
         Some(state) => ctx.policy(state)?,
@@ -147,58 +165,45 @@ fn judge(
                 hidden.push(start.clone());
             }
         }
-        None => {
+        None if there.is_none() => {
             let known = repo.refs_below("refs/remotes/")?;
             hidden.extend(known.into_iter().map(|(_, tip)| tip));
         }
+        None => {}
     }
     let span = Span {
         base: there,
         hidden,
+        own: !upstream.is_empty(),
         upstream,
-        head: update.new.clone(),
+        protected,
+        head: new.clone(),
         branch: Some(update.branch.clone()),
         bound,
     };
-    let judged = verify::judge(repo, sessions, span, &policy)?;
-    let mut findings = judged.report.findings.clone();
-    if protects {
-        findings.extend(refused_by_protection(ctx, &judged, update, &policy)?);
-    }
+    findings.extend(verify::judge(repo, sessions, span, &policy)?.findings);
     Ok(findings)
 }
 
-fn refused_by_protection(
-    ctx: &Context,
-    judged: &Judged,
-    update: &Update,
-    policy: &crate::core::policy::Policy,
-) -> Result<Vec<Finding>> {
-    let info = ctx.repo.commit_info(&update.new)?;
-    let tip = Commit {
-        id: info.id.clone(),
-        subject: info.subject().to_owned(),
-        paths: Vec::new(),
-        direct: true,
-        claim: Claim::Nothing,
+/// What a push takes away from a protected branch.
+pub(super) fn set_back(
+    repo: &Repo,
+    branch: &str,
+    old: &Oid,
+    new: Option<&Oid>,
+) -> Result<Option<Finding>> {
+    let becomes = match new {
+        None => "deleted",
+        Some(new) if repo.is_ancestor(old, new)? => return Ok(None),
+        Some(_) => "rewritten",
     };
-    let range = Range {
-        policy,
-        bound: judged.bound.as_deref(),
-        commits: &[],
-        head: judged.head.as_ref(),
-    };
-    let mut findings = range_policy::protected(&range, &update.branch, &tip, &judged.named);
-    // Where the range did not end in a commit of the session, the tree has not been compared yet.
-    let compared = judged
-        .report
-        .findings
-        .iter()
-        .any(|f| f.code == "review_stale");
-    if findings.is_empty() && !compared {
-        findings = range_policy::judge(&range)?;
-    }
-    Ok(findings)
+    let info = repo.commit_info(old)?;
+    Ok(Some(range_policy::set_back(
+        branch,
+        old,
+        info.subject(),
+        becomes,
+    )))
 }
 
 /// The session of a pushed branch: by its name here, else by its name there.
@@ -209,7 +214,7 @@ fn bound(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Opti
         None => {
             let head = ctx.repo.head()?;
             head.branch
-                .filter(|_| head.commit.as_ref() == Some(&update.new))
+                .filter(|_| update.new.is_some() && head.commit == update.new)
         }
     };
     for branch in here.iter().chain([&update.branch]) {

@@ -16,12 +16,14 @@ pub mod merge;
 pub mod objects;
 mod program;
 pub mod refs;
+pub mod remerge;
 pub mod repo;
 pub mod run;
 mod trees;
 
 pub use objects::{CommitInfo, Entry, EntryKind};
 pub use refs::Swap;
+pub use remerge::Remerge;
 pub use repo::{Head, Identity, Repo};
 
 use crate::core::failure::{Failure, Result};

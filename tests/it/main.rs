@@ -45,6 +45,7 @@ mod spec_props;
 mod support;
 mod verify;
 mod verify_approvals;
+mod verify_history;
 mod verify_range;
 mod weakness;
 mod workcopy;

@@ -197,7 +197,7 @@ fn a_review_covers_a_tree() {
     bypass(&s, "src/b.rs", "late");
     assert_eq!(
         findings(&s, &[]),
-        found(1, &["commit_without_state warning", "review_stale error"])
+        found(1, &["commit_without_state error", "review_stale error"])
     );
 }
 
@@ -359,12 +359,12 @@ fn what_a_merge_commit_adds_itself_is_seen() {
     s.write("src/hidden.rs", "code");
     s.git(&["add", "."]).ok();
     s.git(&["commit", "--quiet", "-m", "merge"]).ok();
-    let warning = "merge_changes_code warning";
-    assert_eq!(findings(&s, &["main..HEAD"]), found(0, &[warning]));
+    let error = "merge_changes_code error";
+    assert_eq!(findings(&s, &["main..HEAD"]), found(1, &[error]));
     s.loopx(&["verify", "main..HEAD"])
-        .says("1 commit, no error")
-        .says("`src/hidden.rs`")
-        .ok();
+        .fails_with(1)
+        .says("1 commit, 1 error")
+        .says("`src/hidden.rs`");
     advance(&s, "clarify", "build", "");
     assert_eq!(findings(&s, &["main..HEAD"]), found(0, &[]));
 }

@@ -2,14 +2,16 @@
 //! findings out. A trailer is a claim; what it names on the loopx branch is what counts.
 
 pub mod approvals;
+pub mod history;
 
 use super::commit_policy::{Rules, some};
 use super::failure::{Blocker, Result};
 use super::id::{Oid, SessionId};
 use super::op::CodeVerdict;
-use super::policy::{Globs, Policy};
+use super::policy::{Globs, Policy, Strictness};
 use super::session::{Ending, State};
 use super::stage::Stage;
+use history::Standing;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -56,11 +58,16 @@ impl Finding {
 pub struct Commit {
     pub id: Oid,
     pub subject: String,
-    /// What it changes against its parent; of a merge, what it changes against each of them.
+    /// What it changes against its parent; of a merge, what it has otherwise than its parents merge to.
     pub paths: Vec<String>,
+    /// Of a merge: paths in conflict that it resolved to what neither parent has.
+    pub resolved: Vec<String>,
+    pub is_merge: bool,
     /// It was made on the branch itself, and did not come through a merge.
     pub direct: bool,
     pub claim: Claim,
+    /// What the operations of its session say of the moment at which it was made.
+    pub standing: Standing,
 }
 
 /// What the trailers of a commit came to.
@@ -68,8 +75,6 @@ pub struct Commit {
 pub enum Claim {
     /// There are none.
     Nothing,
-    /// A merge, which claims nothing.
-    Merge,
     /// The session as it was at each of the named states.
     States(Vec<Rc<State>>),
     /// A session is named, and no state of it: archive writes such a commit. With the session as it
@@ -100,9 +105,12 @@ pub enum Fault {
 pub struct Head {
     pub id: Oid,
     pub subject: String,
-    /// The session whose result it is, as it is now.
+    pub tree: Oid,
+    /// The session whose result it is, as it is now: the newest one.
     pub session: Rc<State>,
-    /// What differs between the reviewed tree and this one; `None` where there is no approving verdict
+    /// All of them, oldest first.
+    pub sessions: Vec<Rc<State>>,
+    /// What differs between the reviewed trees and this one; `None` where there is no approving verdict
     /// to compare with, or its tree is not here.
     pub differing: Option<Vec<String>>,
 }
@@ -113,6 +121,8 @@ pub struct Range<'a> {
     pub policy: &'a Policy,
     /// The session that the branch is bound to, as it is now.
     pub bound: Option<&'a State>,
+    /// What the target has is left out, so that everything here is the branch's own.
+    pub own: bool,
     pub commits: &'a [Commit],
     pub head: Option<&'a Head>,
 }
@@ -124,12 +134,22 @@ pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
     let mut known = Known::default();
     for commit in range.commits {
         match &commit.claim {
-            Claim::Nothing => findings.extend(unclaimed(range.bound, &allowed, commit)),
-            Claim::Merge => findings.extend(merged(range.bound, &allowed, commit)),
+            Claim::Nothing if commit.is_merge => findings.extend(merged(range, &allowed, commit)?),
+            Claim::Nothing => findings.extend(unclaimed(range, &allowed, commit)),
             Claim::States(states) => {
-                let rules = known.rules(states, range.policy)?;
-                if let Some(first) = states.first() {
-                    findings.extend(claimed(commit, &first.id, &rules));
+                let Some(first) = states.first() else {
+                    continue;
+                };
+                match current(commit, states) {
+                    Current::Yes => {
+                        let rules = known.rules(states, range.policy)?;
+                        findings.extend(claimed(commit, &first.id, &rules));
+                    }
+                    Current::Reopened(since) => {
+                        let rules = known.rules(since, range.policy)?;
+                        findings.extend(claimed(commit, &first.id, &rules));
+                    }
+                    Current::No(left) => findings.extend(replayed(&allowed, commit, first, left)),
                 }
             }
             Claim::Session(state) => findings.extend(result(range.policy, commit, state)?),
@@ -142,21 +162,41 @@ pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether a session has been allowed to touch code.
+/// Whether a session has been in build.
 fn has_built(state: &State) -> bool {
     !state.build.builders.is_empty()
         || matches!(state.stage, Stage::Build | Stage::Review | Stage::Done)
 }
 
-fn unclaimed(bound: Option<&State>, allowed: &Globs, commit: &Commit) -> Option<Finding> {
-    let bound = bound?;
+/// Whether policy may have let code in at any time until now.
+fn may_have_allowed(policy: &Policy, state: &State) -> bool {
+    Stage::ALL
+        .into_iter()
+        .filter(|stage| *stage <= state.stage || (*stage <= Stage::Build && has_built(state)))
+        .any(|stage| policy.gates.stages.at(stage) != Strictness::Refuse)
+}
+
+/// Whether a commit is known to have been made while no code was taken.
+fn was_closed(range: &Range<'_>, bound: &State, commit: &Commit) -> bool {
+    match &commit.standing {
+        Standing::Settled => false,
+        Standing::Left { reopened, .. } => {
+            let after = |stage: &Stage| range.policy.gates.stages.at(*stage) == Strictness::Refuse;
+            reopened.is_empty() && after(&bound.stage)
+        }
+        Standing::Open => !may_have_allowed(range.policy, bound),
+    }
+}
+
+fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Option<Finding> {
+    let bound = range.bound?;
     let paths = without(&commit.paths, |path| allowed.matches(path));
     if paths.is_empty() {
         return None;
     }
-    // Somebody else's commit may come through a merge; and where code was allowed at some time, a
-    // commit without trailers is more likely one of another tool than one that went past the hooks.
-    let severity = if commit.direct && !has_built(bound) {
+    // Where code was allowed at some time, a commit without trailers is more likely one of another tool
+    // than one that went past the hooks. What a merge brings may be upstream's, where no target is known.
+    let severity = if (commit.direct || range.own) && was_closed(range, bound, commit) {
         Severity::Error
     } else {
         Severity::Warning
@@ -177,25 +217,86 @@ fn unclaimed(bound: Option<&State>, allowed: &Globs, commit: &Commit) -> Option<
     ))
 }
 
-/// Merges pass every hook, and resolving a conflict is no offence; but what is in neither parent is
-/// worth a look while the session may not touch code.
-fn merged(bound: Option<&State>, allowed: &Globs, commit: &Commit) -> Option<Finding> {
-    let bound = bound.filter(|bound| commit.direct && !has_built(bound))?;
+/// Merges pass every hook, and resolving a conflict is no offence; but what a merge adds of its own is a
+/// change like any other.
+fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Finding>> {
+    let Some(bound) = range.bound.filter(|_| commit.direct) else {
+        return Ok(Vec::new());
+    };
+    let tell = |severity, paths: Vec<String>, why: String| {
+        let message = format!("the merge itself changes {}, and {why}", some(&paths));
+        let help = format!("git show --remerge-diff {}", commit.id.short());
+        finding(
+            commit,
+            "merge_changes_code",
+            severity,
+            paths,
+            message,
+            &help,
+        )
+    };
+    let mut found = Vec::new();
+    let paths = without(&commit.paths, |path| allowed.matches(path));
+    let rules = Rules::new(bound, range.policy)?;
+    let settled = matches!(commit.standing, Standing::Settled);
+    let refused: Vec<String> = rules
+        .judge(&paths)
+        .into_iter()
+        .filter(|offence| offence.refused)
+        .flat_map(|offence| offence.paths)
+        .collect();
+    if !refused.is_empty() && !settled {
+        let why = format!(
+            "session {} in stage {} does not take that",
+            bound.id, bound.stage
+        );
+        found.push(tell(Severity::Error, refused, why));
+    }
+    let resolved = without(&commit.resolved, |path| allowed.matches(path));
+    if !resolved.is_empty() && !may_have_allowed(range.policy, bound) {
+        let why = format!("session {} has not been in build", bound.id);
+        found.push(tell(Severity::Warning, resolved, why));
+    }
+    Ok(found)
+}
+
+/// Whether the states that a commit names held when it was made.
+enum Current<'c> {
+    Yes,
+    /// They were left before, and these have opened code since.
+    Reopened(&'c [Rc<State>]),
+    /// They were left by this operation.
+    No(u64),
+}
+
+fn current<'c>(commit: &'c Commit, states: &[Rc<State>]) -> Current<'c> {
+    match &commit.standing {
+        Standing::Left { seq, reopened } if states.iter().all(|state| state.seq < *seq) => {
+            match reopened.as_slice() {
+                [] => Current::No(*seq),
+                since => Current::Reopened(since),
+            }
+        }
+        _ => Current::Yes,
+    }
+}
+
+fn replayed(allowed: &Globs, commit: &Commit, state: &State, left: u64) -> Option<Finding> {
     let paths = without(&commit.paths, |path| allowed.matches(path));
     if paths.is_empty() {
         return None;
     }
     let message = format!(
-        "the merge itself changes {}, and session {} has not been in build",
-        some(&paths),
-        bound.id
+        "names state #{} of session {}, which was left by #{left} before {} was committed",
+        state.seq,
+        state.id,
+        some(&paths)
     );
-    let severity = Severity::Warning;
-    let help = format!("git show {}", commit.id.short());
+    let help = format!("git loopx -s {} log", state.id);
     Some(finding(
         commit,
-        "merge_changes_code",
-        severity,
+        "state_replayed",
+        Severity::Error,
         paths,
         message,
         &help,
@@ -370,50 +471,74 @@ fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
     }))
 }
 
-/// What a push to a protected branch lacks: every session that it brings is done, and the review of
-/// the newest one covers the tree that is pushed. `tip` is the commit that is pushed, `named` the
-/// sessions as they are now.
+/// What a push to a protected branch lacks: every session that it brings is done, and the reviews
+/// cover the tree that is pushed. `tip` is the commit that is pushed, `named` the sessions as they are
+/// now.
 pub fn protected(
     range: &Range<'_>,
     branch: &str,
     tip: &Commit,
     named: &[Rc<State>],
-) -> Vec<Finding> {
+) -> Result<Vec<Finding>> {
     let refuse = |code, message: String, help: String| {
         finding(tip, code, Severity::Error, Vec::new(), message, &help)
     };
-    let mut findings: Vec<Finding> = named
-        .iter()
-        .filter(|state| state.stage != Stage::Done)
-        .map(|state| {
-            refuse(
-                "protected_not_done",
-                format!(
-                    "`{branch}` takes what is done; session {} is in stage {}",
-                    state.id, state.stage
-                ),
-                format!("git loopx -s {} status", state.id),
-            )
-        })
-        .collect();
-    match range.head {
-        None => findings.push(refuse(
+    let brought = range.bound.into_iter().chain(named.iter().map(Rc::as_ref));
+    let mut findings: Vec<Finding> = Vec::new();
+    for state in brought {
+        let message = format!(
+            "`{branch}` takes what is done; session {} is in stage {}",
+            state.id, state.stage
+        );
+        if state.stage != Stage::Done && !findings.iter().any(|known| known.message == message) {
+            let help = format!("git loopx -s {} status", state.id);
+            findings.push(refuse("protected_not_done", message, help));
+        }
+    }
+    let Some(head) = range.head else {
+        findings.push(refuse(
             "protected_without_session",
-            format!("`{branch}` takes only the result of a session, and nothing here names one"),
+            format!("`{branch}` takes only the result of a session, and this is nobody's"),
             "git loopx start \"WHAT TO CHANGE\"".to_owned(),
-        )),
-        Some(head) if findings.is_empty() && head.differing.is_none() => findings.push(refuse(
+        ));
+        return Ok(findings);
+    };
+    if !findings.is_empty() {
+        return Ok(findings);
+    }
+    if head.differing.is_none() {
+        findings.push(refuse(
             "protected_not_reviewed",
             format!(
                 "`{branch}` takes what was reviewed; no verdict of session {} covers this tree",
                 head.session.id
             ),
             format!("git loopx -s {} status", head.session.id),
-        )),
-        // What differs from the reviewed tree is a finding of the range already.
-        Some(_) => {}
+        ));
     }
-    findings
+    // The range has it already where its newest commit was held against the review.
+    let said = range
+        .commits
+        .first()
+        .is_some_and(|newest| range.bound.is_some() || !matches!(newest.claim, Claim::Nothing));
+    if !said {
+        findings.extend(stale(range.policy, head)?);
+    }
+    Ok(findings)
+}
+
+/// A protected branch goes forward: nothing that it took is taken away again. `old` is where it was,
+/// `becomes` what would happen to it.
+pub fn set_back(branch: &str, old: &Oid, subject: &str, becomes: &str) -> Finding {
+    Finding {
+        code: "protected_set_back",
+        severity: Severity::Error,
+        commit: old.clone(),
+        subject: subject.to_owned(),
+        paths: Vec::new(),
+        message: format!("`{branch}` is protected and would be {becomes}"),
+        help: format!("git revert {}", old.short()),
+    }
 }
 
 fn finding(

@@ -153,7 +153,10 @@ impl<'a, 'r> Reading<'a, 'r> {
                 at.require_whole(&session)?;
                 let mut operations = at.operations(&session)?;
                 operations.extend(self.sessions.undos(id)?);
+                // The number stays that of the moment that is named.
+                let seq = session.state.seq;
                 session.state = fold(id, &operations)?;
+                session.state.seq = seq;
             }
             Ok(Some(session))
         });

@@ -1,15 +1,17 @@
 //! `verify`: every commit of a range judged again, from objects and refs alone. pre-push judges with
 //! the same code.
 //!
-//! The loopx branch counts wherever it is known: the local one, and those that were fetched.
+//! The loopx branch counts as it is here, and as it was fetched from the default remote.
 
 mod approvals;
 mod claims;
+mod landing;
+mod moments;
 mod range;
 mod sessions;
 mod span;
 
-pub use range::{Judged, judge};
+pub use range::judge;
 pub use sessions::Sessions;
 pub use span::Span;
 
@@ -17,7 +19,7 @@ use super::context::Context;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
-use crate::core::range_policy::{Finding, Severity};
+use crate::core::range_policy::{Finding, Head, Severity};
 use serde::Serialize;
 
 /// What was typed.
@@ -26,6 +28,8 @@ pub struct Request {
     pub range: Option<String>,
     pub policy_from: Option<String>,
     pub branch: Option<String>,
+    /// The branch that is going to take the range.
+    pub onto: Option<String>,
 }
 
 /// What was judged, and what was found.
@@ -39,7 +43,28 @@ pub struct Report {
     pub session: Option<SessionId>,
     /// Merges are passed over.
     pub commits: usize,
+    /// Whose result the newest commit is, where that is asked.
+    pub result: Option<Landing>,
     pub findings: Vec<Finding>,
+}
+
+/// A tree, held against what was reviewed.
+#[derive(Debug, Serialize)]
+pub struct Landing {
+    pub sessions: Vec<SessionId>,
+    pub tree: Oid,
+    /// What no verdict covers; absent where there is no approving verdict to compare with.
+    pub differing: Option<Vec<String>>,
+}
+
+impl Landing {
+    fn of(head: &Head) -> Self {
+        Landing {
+            sessions: head.sessions.iter().map(|state| state.id.clone()).collect(),
+            tree: head.tree.clone(),
+            differing: head.differing.clone(),
+        }
+    }
 }
 
 impl Report {
@@ -58,10 +83,14 @@ pub fn verify(ctx: &Context, request: &Request) -> Result<Report> {
         Some(revision) => Some(repo.resolve_commit(revision)?),
         None => None,
     };
-    let span = span::find(ctx, &sessions, request, policy_from.as_ref())?;
+    let mut span = span::find(ctx, &sessions, request, policy_from.as_ref())?;
     let policy = policy_at(ctx, policy_from.as_ref().or(span.base.as_ref()))?;
-    let judged = judge(repo, &sessions, span, &policy)?;
-    Ok(judged.report)
+    let branch = request.onto.as_deref().or(span.branch.as_deref());
+    span.protected = branch.is_some_and(|branch| policy.protects(branch));
+    if span.protected && request.onto.is_some() {
+        span.branch.clone_from(&request.onto);
+    }
+    judge(repo, &sessions, span, &policy)
 }
 
 /// The policy of a commit; the defaults where there is none.

@@ -1,11 +1,13 @@
 //! Judging a range whose ends are known: facts of its commits in hand, `core::range_policy` decides.
 
 use super::claims::Reading;
-use super::{Report, Sessions, Span, approvals};
+use super::landing::{self, Merger};
+use super::moments::Moments;
+use super::{Landing, Report, Sessions, Span, approvals};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
-use crate::core::op::CodeVerdict;
 use crate::core::policy::Policy;
+use crate::core::range_policy::history::Standing;
 use crate::core::range_policy::{self, Claim, Commit, Head, Range};
 use crate::core::session::State;
 use crate::flow::upstream;
@@ -13,18 +15,52 @@ use crate::git::{CommitInfo, Repo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// A range with what was found of it.
-pub struct Judged {
-    pub report: Report,
-    pub commits: Vec<Commit>,
-    pub head: Option<Head>,
-    /// The sessions that its commits name, as they are now.
-    pub named: Vec<Rc<State>>,
-    pub bound: Option<Rc<State>>,
+/// Judges a range.
+pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) -> Result<Report> {
+    let infos = infos(repo, &span)?;
+    let merger = Merger::new(repo);
+    let (commits, named) = read(repo, sessions, &span, &infos, &merger)?;
+    let head = head(repo, sessions, &span, &infos, &merger, &named, policy)?;
+    // On a branch of nobody only its own newest commit says whose result it is.
+    let own = head.as_ref().filter(|head| {
+        span.bound.is_some()
+            || commits.first().is_some_and(|commit| {
+                commit.id == head.id && !matches!(commit.claim, Claim::Nothing)
+            })
+    });
+    let mut range = Range {
+        policy,
+        bound: span.bound.as_deref(),
+        own: span.own,
+        commits: &commits,
+        head: own,
+    };
+    let mut findings = range_policy::judge(&range)?;
+    let result = head.as_ref().filter(|_| own.is_some() || span.protected);
+    let result = result.map(Landing::of);
+    if let Some(newest) = commits.first() {
+        let landed = head.as_ref().map_or(&[][..], |head| &head.sessions);
+        for state in judged_sessions(span.bound.as_ref(), &named, landed) {
+            findings.extend(approvals::judge(repo, sessions, policy, state, newest)?);
+        }
+        if let Some(branch) = span.branch.as_deref().filter(|_| span.protected) {
+            range.head = head.as_ref();
+            findings.extend(range_policy::protected(&range, branch, newest, &named)?);
+        }
+    }
+    Ok(Report {
+        base: span.base,
+        head: span.head,
+        branch: span.branch,
+        session: span.bound.as_ref().map(|state| state.id.clone()),
+        commits: infos.iter().filter(|info| info.parents.len() < 2).count(),
+        result,
+        findings,
+    })
 }
 
-/// Judges a range.
-pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) -> Result<Judged> {
+/// The commits of a range, newest first.
+fn infos(repo: &Repo, span: &Span) -> Result<Vec<CommitInfo>> {
     let ids = repo.range(&span.head, &span.hidden, usize::MAX)?;
     let session = span.bound.as_ref().map(|state| &state.id);
     let (ids, _) = upstream::without_upstream(
@@ -38,82 +74,117 @@ pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) 
     if repo.is_shallow() {
         whole(repo, &ids)?;
     }
-    let infos = ids
-        .iter()
-        .map(|id| repo.commit_info(id))
-        .collect::<Result<Vec<_>>>()?;
-    let direct = first_parents(&infos, &span.head);
+    ids.iter().map(|id| repo.commit_info(id)).collect()
+}
+
+/// The commits with what they claim, and the sessions that they name, newest first.
+fn read(
+    repo: &Repo,
+    sessions: &Sessions<'_>,
+    span: &Span,
+    infos: &[CommitInfo],
+    merger: &Merger<'_>,
+) -> Result<(Vec<Commit>, Vec<Rc<State>>)> {
+    let direct = first_parents(infos, &span.head);
     let mut commits = Vec::new();
     let mut named: Vec<Rc<State>> = Vec::new();
     let mut reading = Reading::new(repo, sessions, span.bound.as_deref());
-    for info in &infos {
-        let (claim, session) = if info.parents.len() > 1 {
-            (Claim::Merge, None)
-        } else {
-            reading.claim(info)?
+    let mut moments = Moments::new(repo, sessions, infos, &span.hidden);
+    for info in infos {
+        let (claim, session) = reading.claim(info)?;
+        let whose = session.as_ref().or(span.bound.as_ref());
+        let standing = match whose {
+            Some(state) => moments.standing(&state.id, &info.id)?,
+            None => Standing::Open,
         };
         if let Some(session) = session
             && !named.iter().any(|known| known.id == session.id)
         {
             named.push(session);
         }
+        let is_merge = info.parents.len() > 1;
+        let mut paths = own_paths(repo, info)?;
+        let mut resolved = Vec::new();
+        if info.parents.len() == 2 && direct.contains(&info.id) {
+            let strays = merger.get()?.strays(info)?;
+            resolved = paths;
+            resolved.retain(|path| strays.conflicts.contains(path));
+            paths = strays.paths;
+        }
         commits.push(Commit {
             id: info.id.clone(),
             subject: info.subject().to_owned(),
-            paths: own_paths(repo, info)?,
+            paths,
+            resolved,
+            is_merge,
             direct: direct.contains(&info.id),
             claim,
+            standing,
         });
     }
-    let newest = infos.first();
-    let session = span.bound.clone().or_else(|| named.first().cloned());
-    let head = match (newest, session) {
-        (Some(info), Some(session)) => Some(head(repo, info, session)?),
-        _ => None,
-    };
-    // On a branch of nobody only its own newest commit says whose result it is.
-    let own = head.as_ref().filter(|head| {
-        span.bound.is_some()
-            || commits.first().is_some_and(|commit| {
-                commit.id == head.id && !matches!(commit.claim, Claim::Nothing | Claim::Merge)
-            })
-    });
-    let mut findings = range_policy::judge(&Range {
-        policy,
-        bound: span.bound.as_deref(),
-        commits: &commits,
-        head: own,
-    })?;
-    if let Some(newest) = commits.first() {
-        for state in judged_sessions(span.bound.as_ref(), &named) {
-            findings.extend(approvals::judge(repo, sessions, policy, state, newest)?);
-        }
-    }
-    Ok(Judged {
-        report: Report {
-            base: span.base,
-            head: span.head,
-            branch: span.branch,
-            session: span.bound.as_ref().map(|state| state.id.clone()),
-            commits: infos.iter().filter(|info| info.parents.len() < 2).count(),
-            findings,
-        },
-        commits,
-        head,
-        named,
-        bound: span.bound,
-    })
+    Ok((commits, named))
 }
 
-/// The sessions whose approvals let the range in: the branch's own, and those that commits name.
+/// The newest commit, and how it differs from what was reviewed.
+fn head(
+    repo: &Repo,
+    sessions: &Sessions<'_>,
+    span: &Span,
+    infos: &[CommitInfo],
+    merger: &Merger<'_>,
+    named: &[Rc<State>],
+    policy: &Policy,
+) -> Result<Option<Head>> {
+    let Some(newest) = infos.first() else {
+        return Ok(None);
+    };
+    let base = match &span.base {
+        Some(base) => repo.merge_base(base, &newest.id)?,
+        None => None,
+    };
+    let mut whose: Vec<Rc<State>> = match &span.bound {
+        Some(bound) => vec![Rc::clone(bound)],
+        None => named.iter().rev().cloned().collect(),
+    };
+    if whose.is_empty()
+        && span.protected
+        && let Some(base) = &base
+    {
+        let direct = first_parents(infos, &span.head);
+        let chain = infos.iter().rev().filter(|info| direct.contains(&info.id));
+        let chain: Vec<&CommitInfo> = chain.collect();
+        let found = landing::squashed(repo, merger, sessions, policy, base, &chain)?;
+        whose = found.unwrap_or_default();
+    }
+    let Some(session) = whose.last().cloned() else {
+        return Ok(None);
+    };
+    let own = span.bound.is_some();
+    let differing = landing::differing(repo, merger, &whose, base.as_ref(), newest, own)?;
+    Ok(Some(Head {
+        id: newest.id.clone(),
+        subject: newest.subject().to_owned(),
+        tree: newest.tree.clone(),
+        session,
+        sessions: whose,
+        differing,
+    }))
+}
+
+/// The sessions whose approvals let the range in: the branch's own, those that commits name, and those
+/// whose result it is.
 fn judged_sessions<'s>(
     bound: Option<&'s Rc<State>>,
     named: &'s [Rc<State>],
-) -> impl Iterator<Item = &'s State> {
-    let others = named
-        .iter()
-        .filter(move |state| bound.is_none_or(|bound| bound.id != state.id));
-    bound.into_iter().chain(others).map(Rc::as_ref)
+    landed: &'s [Rc<State>],
+) -> Vec<&'s State> {
+    let mut found: Vec<&State> = Vec::new();
+    for state in bound.into_iter().chain(named).chain(landed) {
+        if !found.iter().any(|known| known.id == state.id) {
+            found.push(state);
+        }
+    }
+    found
 }
 
 /// What a commit changes against every parent that it has.
@@ -157,25 +228,6 @@ fn whole(repo: &Repo, ids: &[Oid]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn head(repo: &Repo, info: &CommitInfo, session: Rc<State>) -> Result<Head> {
-    let reviewed = session
-        .verdict
-        .as_ref()
-        .filter(|verdict| verdict.value.verdict == CodeVerdict::Approve)
-        .map(|verdict| verdict.value.tree.clone());
-    let differing = match reviewed {
-        Some(tree) if tree == info.tree => Some(Vec::new()),
-        Some(tree) if repo.contains(&tree)? => Some(repo.changed_paths(Some(&tree), &info.tree)?),
-        _ => None,
-    };
-    Ok(Head {
-        id: info.id.clone(),
-        subject: info.subject().to_owned(),
-        session,
-        differing,
-    })
 }
 
 /// The commits that were made on the branch itself.

@@ -5,6 +5,7 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Operation};
 use crate::core::session::State;
+use crate::core::stage::Stage;
 use crate::flow::context::Context;
 use crate::git::Repo;
 use crate::store::{Snapshot, Store};
@@ -40,6 +41,16 @@ impl<'r> Sessions<'r> {
                 tips.extend(Snapshot::at(repo, tip, &name).ok());
             }
         }
+        Ok(Sessions { repo, tips })
+    }
+
+    /// One state of the branch, and no other; nothing where there is none.
+    pub fn at(ctx: &'r Context, tip: Option<Oid>, label: &str) -> Result<Self> {
+        let repo = &ctx.repo;
+        let tips = match tip {
+            Some(tip) => vec![Snapshot::at(repo, tip, label)?],
+            None => Vec::new(),
+        };
         Ok(Sessions { repo, tips })
     }
 
@@ -82,6 +93,19 @@ impl<'r> Sessions<'r> {
         let found = tip.active()?.into_iter();
         Ok(found
             .filter_map(|(_, session)| Some(session.ok()?.state))
+            .collect())
+    }
+
+    /// The sessions that are done or archived, with those that can still change first.
+    pub(super) fn finished(&self) -> Result<Vec<Rc<State>>> {
+        let Some(tip) = self.tips.first() else {
+            return Ok(Vec::new());
+        };
+        let all = tip.active()?.into_iter().chain(tip.archived()?);
+        let states = all.filter_map(|(_, session)| Some(session.ok()?.state));
+        Ok(states
+            .filter(|state| state.stage == Stage::Done)
+            .map(Rc::new)
             .collect())
     }
 

@@ -16,6 +16,10 @@ pub struct Span {
     pub hidden: Vec<Oid>,
     /// What these have is not judged either, but for what names the bound session.
     pub upstream: Vec<Oid>,
+    /// What the target has is left out.
+    pub own: bool,
+    /// The branch takes only what is done and reviewed.
+    pub protected: bool,
     pub head: Oid,
     pub branch: Option<String>,
     pub bound: Option<Rc<State>>,
@@ -82,14 +86,13 @@ pub(super) fn find(
         (None, Some(branch)) => sessions.bound_to(branch)?,
         (None, None) => None,
     };
-    let mut upstream = Vec::new();
     let base = match (from, policy_from, &bound) {
         (Some(from), _, _) => Some(repo.resolve_commit(from)?),
         (None, Some(other), _) if request.range.is_some() => repo.merge_base(other, &head)?,
         (None, _, Some(state)) => {
             let policy = ctx.policy(state)?;
             let target = upstream::target(ctx, branch.as_deref(), &policy)?;
-            upstream = target.map(|target| target.tips).unwrap_or_default();
+            let upstream = target.map(|target| target.tips).unwrap_or_default();
             let own = upstream::own(repo, state.base.as_ref(), &upstream, &head, Some(&state.id))?;
             let hidden = match &state.base {
                 Some(start) if repo.contains(start)? => vec![start.clone()],
@@ -97,7 +100,9 @@ pub(super) fn find(
             };
             return Ok(Span {
                 hidden,
+                own: !upstream.is_empty(),
                 upstream,
+                protected: false,
                 base: own.base,
                 head,
                 branch,
@@ -109,7 +114,9 @@ pub(super) fn find(
     };
     Ok(Span {
         hidden: base.iter().cloned().collect(),
-        upstream,
+        upstream: Vec::new(),
+        own: true,
+        protected: false,
         base,
         head,
         branch,

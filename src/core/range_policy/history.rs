@@ -1,0 +1,166 @@
+//! What a session's operations say of the moment at which a commit was made.
+//!
+//! A hand-over to review names the code tree that it was about, a verdict the commit. What git shows to
+//! have come after such a commit was made when the session had left the build before it, whatever its
+//! trailers name: an older state cannot be used again. Dates are not asked: whoever commits writes them.
+
+use super::super::failure::Result;
+use super::super::id::{Oid, SessionId};
+use super::super::op::{CodeVerdict, Event, Operation};
+use super::super::replay;
+use super::super::session::State;
+use super::super::stage::{Stage, Transition};
+use std::rc::Rc;
+
+/// A moment at which code was closed, that names the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    pub seq: u64,
+    pub at: At,
+    /// What it has was handed over or approved, as it should be.
+    pub settles: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    Commit(Oid),
+    Tree(Oid),
+}
+
+/// Where a commit stands to a milestone, by git's history alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The milestone's commit has it.
+    Before,
+    After,
+    /// Neither; or the milestone is in no commit that is here.
+    Beside,
+}
+
+/// The moments of one session.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub milestones: Vec<Milestone>,
+    /// The session each time that code was opened.
+    openings: Vec<Rc<State>>,
+}
+
+/// What is known of the moment of a commit.
+#[derive(Clone, Debug, Default)]
+pub enum Standing {
+    #[default]
+    Open,
+    /// A hand-over or an approving verdict covers it.
+    Settled,
+    /// It came after the code had been closed.
+    Left {
+        /// The number of the operation that closed it.
+        seq: u64,
+        /// The session as it was when code was opened again after that.
+        reopened: Vec<Rc<State>>,
+    },
+}
+
+/// Reads the moments out of a session's operations.
+pub fn history(id: &SessionId, operations: &[Operation]) -> Result<History> {
+    let mut found = History::default();
+    replay::walk(id, operations, |op, state| {
+        let (at, settles) = match &op.event {
+            Event::Entered { transition, .. } if transition.to() == Stage::Build => {
+                found.openings.push(Rc::new(state.clone()));
+                return;
+            }
+            Event::Entered {
+                transition: Transition::BuildToReview,
+                ..
+            } => {
+                let approval = state.approvals.get(&Transition::BuildToReview.key());
+                let tree = approval.and_then(|approval| approval.code.clone());
+                (tree.map(At::Tree), true)
+            }
+            Event::Reviewed { verdict } => (
+                verdict.head.clone().map(At::Commit),
+                verdict.verdict == CodeVerdict::Approve,
+            ),
+            _ => return,
+        };
+        if let Some(at) = at {
+            found.milestones.push(Milestone {
+                seq: op.seq,
+                at,
+                settles,
+            });
+        }
+    })?;
+    Ok(found)
+}
+
+impl History {
+    /// The standing of a commit; `side` says where it stands to each milestone.
+    pub fn standing(&self, side: impl Fn(&Milestone) -> Result<Side>) -> Result<Standing> {
+        let mut left = None;
+        let mut settled = None;
+        for milestone in &self.milestones {
+            match side(milestone)? {
+                Side::After => left = Some(milestone.seq),
+                Side::Before if milestone.settles => settled = Some(milestone.seq),
+                Side::Before | Side::Beside => {}
+            }
+        }
+        Ok(match (left, settled) {
+            (None, None) => Standing::Open,
+            (None, Some(_)) => Standing::Settled,
+            (Some(left), Some(settled)) if settled > left => Standing::Settled,
+            (Some(seq), _) => Standing::Left {
+                seq,
+                reopened: self
+                    .openings
+                    .iter()
+                    .filter(|state| state.seq > seq)
+                    .cloned()
+                    .collect(),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{At, History, Milestone, Side, Standing};
+    use crate::core::id::Oid;
+
+    #[test]
+    fn what_came_after_counts_until_something_later_covers_it() {
+        let milestone = |seq, settles| Milestone {
+            seq,
+            at: At::Tree(Oid::parse(&"1".repeat(40)).expect("an id")),
+            settles,
+        };
+        let history = History {
+            milestones: vec![milestone(3, true), milestone(5, false), milestone(8, true)],
+            openings: Vec::new(),
+        };
+        let of = |sides: [Side; 3]| {
+            let at = |seq| match seq {
+                3 => 0,
+                5 => 1,
+                _ => 2,
+            };
+            let standing = history
+                .standing(|m| Ok(sides[at(m.seq)]))
+                .expect("a standing");
+            match standing {
+                Standing::Open => "open".to_owned(),
+                Standing::Settled => "settled".to_owned(),
+                Standing::Left { seq, reopened } => format!("left {seq} {}", reopened.len()),
+            }
+        };
+        use Side::{After, Before, Beside};
+        assert_eq!(of([Beside, Beside, Beside]), "open");
+        assert_eq!(of([Before, Before, Before]), "settled");
+        // A reviewer who asks for changes settles nothing.
+        assert_eq!(of([After, Before, Beside]), "left 3 0");
+        assert_eq!(of([After, Before, Before]), "settled");
+        assert_eq!(of([Before, After, After]), "left 8 0");
+    }
+}

@@ -1,0 +1,154 @@
+//! Whether a tree is what was reviewed: the tree of the verdict, or what it merges to with what the
+//! target has got meanwhile. Messages, authors and the number of commits do not matter, so that a squash
+//! or a rebase by a forge keeps the verdict.
+
+use super::Sessions;
+use crate::core::failure::Result;
+use crate::core::id::Oid;
+use crate::core::op::{CodeVerdict, Verdict};
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::git::{CommitInfo, Remerge, Repo};
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// Merges in a scratch repository, once it is asked to.
+pub(super) struct Merger<'r> {
+    repo: &'r Repo,
+    made: OnceCell<Remerge>,
+}
+
+impl<'r> Merger<'r> {
+    pub(super) fn new(repo: &'r Repo) -> Self {
+        Merger {
+            repo,
+            made: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn get(&self) -> Result<&Remerge> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let made = Remerge::new(self.repo)?;
+        Ok(self.made.get_or_init(|| made))
+    }
+}
+
+/// The verdict that lets a session's result through.
+pub(super) fn approving(state: &State) -> Option<&Verdict> {
+    let verdict = &state.verdict.as_ref()?.value;
+    (verdict.verdict == CodeVerdict::Approve).then_some(verdict)
+}
+
+/// What a commit has otherwise than the reviewed trees of these sessions, oldest first, make on top of
+/// `base`. `None` where one has no approving verdict, or its tree is not here. On a session's own branch
+/// (`own`), a base that has the reviewed commit has more than what was reviewed.
+pub(super) fn differing(
+    repo: &Repo,
+    merger: &Merger<'_>,
+    sessions: &[Rc<State>],
+    base: Option<&Oid>,
+    commit: &CommitInfo,
+    own: bool,
+) -> Result<Option<Vec<String>>> {
+    let mut expected = match base {
+        Some(base) => Some(repo.commit_info(base)?.tree),
+        None => None,
+    };
+    let mut any = false;
+    for state in sessions {
+        let Some(verdict) = approving(state) else {
+            return Ok(None);
+        };
+        if !repo.contains(&verdict.tree)? {
+            return Ok(None);
+        }
+        any = true;
+        let from = match (base, &verdict.head) {
+            (Some(base), Some(head)) if repo.contains(head)? => {
+                if own && repo.is_ancestor(head, base)? {
+                    None
+                } else {
+                    repo.merge_base(base, head)?
+                }
+            }
+            _ => None,
+        };
+        let merged = match (&expected, from) {
+            (Some(so_far), Some(from)) => merge(
+                merger,
+                &repo.commit_info(&from)?.tree,
+                so_far,
+                &verdict.tree,
+            )?,
+            _ => None,
+        };
+        expected = Some(merged.unwrap_or_else(|| verdict.tree.clone()));
+    }
+    match expected {
+        Some(expected) if any => {
+            if expected == commit.tree {
+                Ok(Some(Vec::new()))
+            } else if repo.contains(&expected)? {
+                repo.changed_paths(Some(&expected), &commit.tree).map(Some)
+            } else {
+                merger
+                    .get()?
+                    .changed_paths(&expected, &commit.tree)
+                    .map(Some)
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+fn merge(merger: &Merger<'_>, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Option<Oid>> {
+    if base == ours || ours == theirs {
+        return Ok(Some(theirs.clone()));
+    }
+    if base == theirs {
+        return Ok(Some(ours.clone()));
+    }
+    merger.get()?.merge_trees(base, ours, theirs)
+}
+
+/// The sessions whose reviewed results a row of commits without trailers is, one each: what squash
+/// merges with empty messages leave. `None` where one of them is nobody's. `chain` is oldest first.
+pub(super) fn squashed(
+    repo: &Repo,
+    merger: &Merger<'_>,
+    sessions: &Sessions<'_>,
+    policy: &Policy,
+    base: &Oid,
+    chain: &[&CommitInfo],
+) -> Result<Option<Vec<Rc<State>>>> {
+    let results = policy.results()?;
+    let candidates = sessions.finished()?;
+    let mut found = Vec::new();
+    let mut before = base.clone();
+    for commit in chain {
+        let mut whose = None;
+        for state in &candidates {
+            let one = [Rc::clone(state)];
+            let differing = differing(repo, merger, &one, Some(&before), commit, false)?;
+            // Something has to come of it: a session that landed before explains an unchanged tree too.
+            let landed = match approving(state).and_then(|verdict| verdict.head.as_ref()) {
+                Some(head) => repo.contains(head)? && repo.is_ancestor(head, &before)?,
+                None => true,
+            };
+            if !landed
+                && differing.is_some_and(|paths| paths.iter().all(|path| results.matches(path)))
+            {
+                whose = Some(Rc::clone(state));
+                break;
+            }
+        }
+        match whose {
+            Some(state) => found.push(state),
+            None => return Ok(None),
+        }
+        before = commit.id.clone();
+    }
+    Ok(Some(found))
+}

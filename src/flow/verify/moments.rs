@@ -1,0 +1,132 @@
+//! Where the commits of a range stand to the moments that their session's operations name.
+
+use super::Sessions;
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::core::range_policy::history::{At, History, Milestone, Side, Standing, history};
+use crate::git::{CommitInfo, Repo};
+use std::collections::{HashMap, HashSet};
+
+/// The commits of a range by their parents, and the histories of sessions, each read once.
+pub(super) struct Moments<'a, 'r> {
+    repo: &'a Repo,
+    sessions: &'a Sessions<'r>,
+    infos: &'a [CommitInfo],
+    /// What the range builds on.
+    hidden: &'a [Oid],
+    known: HashMap<SessionId, (History, Vec<Sides>)>,
+}
+
+/// One milestone in the range.
+enum Sides {
+    Here {
+        before: HashSet<Oid>,
+        after: HashSet<Oid>,
+    },
+    /// It lies below the range.
+    Below(Oid),
+    Nowhere,
+}
+
+impl<'a, 'r> Moments<'a, 'r> {
+    pub(super) fn new(
+        repo: &'a Repo,
+        sessions: &'a Sessions<'r>,
+        infos: &'a [CommitInfo],
+        hidden: &'a [Oid],
+    ) -> Self {
+        Moments {
+            repo,
+            sessions,
+            infos,
+            hidden,
+            known: HashMap::new(),
+        }
+    }
+
+    pub(super) fn standing(&mut self, id: &SessionId, commit: &Oid) -> Result<Standing> {
+        if !self.known.contains_key(id) {
+            let operations = self.sessions.operations(id)?;
+            let history = if operations.is_empty() {
+                History::default()
+            } else {
+                history(id, &operations)?
+            };
+            let sides = history
+                .milestones
+                .iter()
+                .map(|milestone| self.sides(milestone))
+                .collect::<Result<_>>()?;
+            self.known.insert(id.clone(), (history, sides));
+        }
+        let Some((history, sides)) = self.known.get(id) else {
+            return Ok(Standing::Open);
+        };
+        history.standing(|milestone| {
+            let at = history.milestones.iter().position(|m| m == milestone);
+            match at.and_then(|at| sides.get(at)) {
+                Some(Sides::Here { before, .. }) if before.contains(commit) => Ok(Side::Before),
+                Some(Sides::Here { after, .. }) if after.contains(commit) => Ok(Side::After),
+                Some(Sides::Below(below)) if self.repo.is_ancestor(below, commit)? => {
+                    Ok(Side::After)
+                }
+                _ => Ok(Side::Beside),
+            }
+        })
+    }
+
+    fn sides(&self, milestone: &Milestone) -> Result<Sides> {
+        let is_it = |info: &&CommitInfo| match &milestone.at {
+            At::Commit(id) => info.id == *id,
+            At::Tree(tree) => info.tree == *tree,
+        };
+        let found: Vec<&Oid> = self
+            .infos
+            .iter()
+            .filter(is_it)
+            .map(|info| &info.id)
+            .collect();
+        if found.is_empty() {
+            return self.below(&milestone.at);
+        }
+        let mut parents: HashMap<&Oid, Vec<&Oid>> = HashMap::new();
+        let mut children: HashMap<&Oid, Vec<&Oid>> = HashMap::new();
+        for info in self.infos {
+            for parent in &info.parents {
+                parents.entry(&info.id).or_default().push(parent);
+                children.entry(parent).or_default().push(&info.id);
+            }
+        }
+        Ok(Sides::Here {
+            before: reach(&found, &parents),
+            after: reach(&found, &children),
+        })
+    }
+
+    fn below(&self, at: &At) -> Result<Sides> {
+        match at {
+            At::Commit(id) if self.repo.contains(id)? => Ok(Sides::Below(id.clone())),
+            At::Commit(_) => Ok(Sides::Nowhere),
+            At::Tree(tree) => {
+                for id in self.hidden {
+                    if self.repo.commit_info(id)?.tree == *tree {
+                        return Ok(Sides::Below(id.clone()));
+                    }
+                }
+                Ok(Sides::Nowhere)
+            }
+        }
+    }
+}
+
+/// What is reached from these, and these.
+fn reach(from: &[&Oid], ways: &HashMap<&Oid, Vec<&Oid>>) -> HashSet<Oid> {
+    let mut found = HashSet::new();
+    let mut next: Vec<&Oid> = from.to_vec();
+    while let Some(id) = next.pop() {
+        if found.insert(id.clone()) {
+            next.extend(ways.get(id).into_iter().flatten());
+        }
+    }
+    found
+}
