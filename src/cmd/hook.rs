@@ -2,7 +2,7 @@
 //! side is one line on stderr, and the commit passes (design 7).
 
 use crate::cli::Exit;
-use crate::core::failure::{Kind, Result};
+use crate::core::failure::{Failure, Kind, Result};
 use crate::flow::hook::{self, Outcome, Request};
 use crate::ui::{Ui, clean};
 use std::ffi::OsString;
@@ -23,6 +23,7 @@ pub struct HookArgs {
 
 pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
     let HookArgs { shim, event, args } = args;
+    let on_server = event == "pre-receive";
     let request = Request { event, args, shim };
     // A bug of ours must not stop anybody's commit either, nor fill the screen.
     panic::set_hook(Box::new(|_| {}));
@@ -46,6 +47,11 @@ pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
             ui.warn(format!("git loopx checked nothing: {}", clean(&line)));
             Ok(Exit::Done)
         }
+        // A gate that opens when it breaks is none.
+        Err(_) if on_server => Err(Failure::refused(
+            "push_not_judged",
+            "git loopx could not judge this push: it panicked",
+        )),
         Err(_) => {
             ui.warn("git loopx checked nothing: it panicked");
             Ok(Exit::Done)

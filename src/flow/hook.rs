@@ -4,7 +4,7 @@
 //! Nothing here may stop a commit by accident: `cmd::hook` lets every failure pass that is no refusal.
 
 use super::context::Context;
-use super::{hook_commit, hook_push};
+use super::{hook_commit, hook_push, hook_receive};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::hooks::Event;
 use crate::env;
@@ -48,6 +48,17 @@ pub fn run(request: &Request) -> Result<Outcome> {
     if let Some(token) = probe_token() {
         return Ok(Outcome::Probed(probe_answer(&token, &name)));
     }
+    match &*name {
+        "pre-receive" => return on_server(),
+        "update" => {
+            return Err(Failure::refused(
+                "event_unsupported",
+                "a push is judged as a whole, before any ref of it moves: not in `update`",
+            )
+            .help("call `git-loopx hook pre-receive` from hooks/pre-receive"));
+        }
+        _ => {}
+    }
     let Some(event) = Event::from_name(&name) else {
         return Ok(Outcome::Passed(Vec::new()));
     };
@@ -70,6 +81,27 @@ pub fn run(request: &Request) -> Result<Outcome> {
         // Only a proven violation stops git; that we could not look is none.
         kind: Kind::Internal,
         ..failure
+    })
+}
+
+/// pre-receive: what cannot be judged is refused.
+fn on_server() -> Result<Outcome> {
+    let judged = || {
+        let ctx = Context::open_in_hook()?;
+        let store = ctx.store()?;
+        hook_receive::pre_receive(&ctx, &store, &read_stdin())
+    };
+    judged().map_err(|failure| match failure.kind {
+        Kind::Refused => failure,
+        _ => Failure::refused(
+            "push_not_judged",
+            format!("git loopx could not judge this push: {}", failure.message),
+        )
+        .help(
+            failure
+                .help
+                .unwrap_or_else(|| "ask whoever runs the server".to_owned()),
+        ),
     })
 }
 

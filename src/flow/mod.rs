@@ -20,6 +20,7 @@ pub mod fsck;
 pub mod hook;
 pub mod hook_commit;
 pub mod hook_push;
+pub mod hook_receive;
 pub mod hooks;
 pub mod import;
 pub mod lease;

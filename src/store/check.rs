@@ -102,7 +102,7 @@ fn gone(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
 }
 
 /// Records of bound branches that name no session.
-fn bindings(
+pub(super) fn bindings(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     restored: &BTreeSet<String>,
@@ -172,7 +172,11 @@ fn replay(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<State> {
     Ok(state)
 }
 
-fn check_folder(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<(String, Mend)>> {
+pub(super) fn check_folder(
+    repo: &Repo,
+    id: &SessionId,
+    folder: &Oid,
+) -> Result<Option<(String, Mend)>> {
     let replayed = match replay(repo, id, folder) {
         Ok(state) => state,
         Err(failure) => return Ok(Some((failure.message, Mend::Restore))),

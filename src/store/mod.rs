@@ -8,6 +8,7 @@ pub mod check;
 mod import;
 mod layout;
 mod lock;
+pub mod pushed;
 pub mod snapshot;
 mod summaries;
 

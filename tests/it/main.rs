@@ -27,6 +27,7 @@ mod kill;
 mod layers;
 mod lease;
 mod manual;
+mod pre_receive;
 mod race;
 mod readme;
 mod scale;

@@ -1,0 +1,240 @@
+//! `hook pre-receive` on a bare repository, with real pushes through the hook file that the README
+//! shows: every ref of a push, policy from before the push, and a loopx branch that only goes forward.
+
+use crate::support::session::{advance, commit, started, tip};
+use crate::support::store::tamper;
+use crate::support::{Output, Sandbox};
+
+/// What a server's admin writes into `hooks/pre-receive`.
+const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
+
+/// A server with `main` and the loopx branch of a sandbox, and the hook.
+fn server(s: &Sandbox) {
+    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    s.script("../remote.git/hooks/pre-receive", HOOK);
+    push(s, &["main", "loopx"]).ok();
+}
+
+/// Pushes past our own pre-push: the server stands alone.
+#[must_use]
+fn push(s: &Sandbox, what: &[&str]) -> Output {
+    let mut all = vec!["push", "--quiet", "--no-verify", "origin"];
+    all.extend(what);
+    s.git(&all)
+}
+
+/// A push that is refused as a whole, with this code.
+#[track_caller]
+fn refused(s: &Sandbox, what: &[&str], code: &str) {
+    let remote = s.root().join("remote.git");
+    let before = s.git_in(&remote, &["for-each-ref"]).ok();
+    push(s, what)
+        .fails_with(1)
+        .says(code)
+        .says("pre-receive hook declined");
+    assert_eq!(s.git_in(&remote, &["for-each-ref"]).ok(), before);
+    // Quarantined objects are gone with it.
+    s.git_in(&remote, &["fsck", "--strict"]).ok();
+}
+
+fn bypass(s: &Sandbox, path: &str) {
+    s.write(path, path);
+    s.git(&["add", "--force", "--", path]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", path])
+        .ok();
+}
+
+#[test]
+fn what_the_workflow_allows_goes_through_and_the_rest_does_not() {
+    let s = started("");
+    server(&s);
+    commit(&s, "docs/a", "a document").ok();
+    push(&s, &["demo"]).ok();
+    // Nothing of a session: branches of nobody, tags, deletes.
+    s.git(&["branch", "free", "main"]).ok();
+    s.git(&["tag", "v1"]).ok();
+    push(&s, &["free", "v1"]).ok();
+    push(&s, &[":free", ":v1"]).ok();
+    bypass(&s, "src/a.rs");
+    refused(&s, &["demo"], "commit_without_state");
+    refused(
+        &s,
+        &["main:refs/heads/other", "demo", "HEAD~1:refs/tags/v2"],
+        "commit_without_state",
+    );
+    refused(&s, &["--force", "demo"], "commit_without_state");
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    // A state that the server does not know yet; then the branch that has it, in the same push.
+    advance(&s, "clarify", "build", "");
+    commit(&s, "src/a.rs", "code").ok();
+    refused(&s, &["demo"], "state_not_on_branch");
+    push(&s, &["demo", "loopx"]).ok();
+    // Forced, over what is there: judged from the target.
+    s.git(&["commit", "--quiet", "--amend", "-m", "again"]).ok();
+    push(&s, &["--force", "demo"]).ok();
+    // A variable of the pusher switches nothing off here.
+    advance(&s, "build", "review", "");
+    bypass(&s, "src/late.rs");
+    let call = s
+        .call("git")
+        .args(&["push", "--no-verify", "origin", "demo", "loopx"]);
+    call.env("LOOPX", "0")
+        .run()
+        .fails_with(1)
+        .says("commit_without_state");
+}
+
+#[test]
+fn a_protected_branch_takes_reviewed_results_and_goes_forward() {
+    let s = started("[gates]\nprotected = [\"main\"]\n");
+    server(&s);
+    s.git(&["switch", "--quiet", "main"]).ok();
+    bypass(&s, "src/free.rs");
+    refused(&s, &["main"], "protected_without_session");
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    s.git(&["switch", "--quiet", "demo"]).ok();
+    advance(&s, "clarify", "build", "");
+    commit(&s, "src/a.rs", "code").ok();
+    push(&s, &["demo", "loopx"]).ok();
+    refused(&s, &["demo:main"], "protected_not_done");
+    advance(&s, "build", "done", "");
+    refused(&s, &["demo:main"], "protected_not_done");
+    let reviewed = s.git(&["rev-parse", "demo"]).line();
+    bypass(&s, "src/late.rs");
+    refused(&s, &["demo:main", "loopx"], "review_stale");
+    s.git(&["reset", "--quiet", "--hard", &reviewed]).ok();
+    push(&s, &["demo:main", "loopx"]).ok();
+    // It is not deleted, and nothing of it is taken back.
+    refused(&s, &[":main"], "protected_set_back");
+    refused(&s, &["--force", "main~0:main"], "protected_set_back");
+}
+
+#[test]
+fn edge_11_a_change_does_not_judge_itself() {
+    let s = started("[gates]\nprotected = [\"main\"]\n");
+    server(&s);
+    // The policy that is pushed would let everything in; so would the one that the branch had before.
+    s.write("loopx.toml", "[gates]\nalways_allow = [\"**\"]\n");
+    s.git(&["commit", "--quiet", "-am", "a friendlier policy"])
+        .ok();
+    push(&s, &["demo"]).ok();
+    bypass(&s, "src/a.rs");
+    refused(&s, &["demo"], "commit_without_state");
+    refused(&s, &["demo:main"], "protected_not_done");
+    s.loopx(&[
+        "verify",
+        "origin/main..demo",
+        "--policy-from",
+        "origin/main",
+    ])
+    .fails_with(1);
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    // One that nobody could read afterwards is not taken at all.
+    s.write("loopx.toml", "[gates]\nprotect = [\"main\"]\n");
+    s.git(&["commit", "--quiet", "-am", "a broken policy"]).ok();
+    refused(&s, &["demo"], "policy_invalid");
+    refused(&s, &["demo:refs/heads/nobody"], "policy_invalid");
+}
+
+#[test]
+fn the_loopx_branch_goes_forward_and_loses_nothing() {
+    let s = started("");
+    let first = tip(&s);
+    advance(&s, "clarify", "plan", "");
+    server(&s);
+    let good = tip(&s);
+    let back = |s: &Sandbox| s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    refused(&s, &[":loopx"], "sessions_deleted");
+    refused(
+        &s,
+        &["--force", &format!("{first}:refs/heads/loopx")],
+        "sessions_invalid",
+    );
+    refused(&s, &["--force", "main:loopx"], "sessions_invalid");
+    let folder = s
+        .git(&["ls-tree", "--name-only", "loopx:sessions/demo/ops"])
+        .ok();
+    let op = format!(
+        "sessions/demo/ops/{}",
+        folder.lines().next().expect("an operation")
+    );
+    let text = s.git(&["show", &format!("loopx:{op}")]).ok();
+    for (path, bytes) in [
+        // A state that says more than its operations, one that says nothing, a session that is gone.
+        ("sessions/demo/state.json", Some(&b"{}"[..])),
+        ("sessions/demo/state.json", None),
+        ("sessions/demo", None),
+        ("format", None),
+        ("format", Some(b"2\n")),
+        ("branches/other", Some(b"nobody\n")),
+        (op.as_str(), None),
+        (op.as_str(), Some(text.replace("demo", "d3mo").as_bytes())),
+    ] {
+        tamper(&s, path, bytes);
+        refused(&s, &["loopx"], "sessions_invalid");
+        // Hidden under an honest commit on top, it is seen as well.
+        tamper(&s, "README.md", Some(b"hello"));
+        refused(&s, &["loopx"], "sessions_invalid");
+        back(&s);
+    }
+    // A hostile branch opens no gate for what comes with it.
+    let state = s.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    assert!(state.contains("\"stage\": \"plan\""), "{state}");
+    let open = state.replace("\"stage\": \"plan\"", "\"stage\": \"build\"");
+    tamper(&s, "sessions/demo/state.json", Some(open.as_bytes()));
+    let message = format!("x\n\nLoopx-Session: demo\nLoopx-State: {}\n", tip(&s));
+    s.write("src/a.rs", "code");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", &message])
+        .ok();
+    refused(&s, &["demo", "loopx"], "sessions_invalid");
+    refused(&s, &["demo"], "state_not_on_branch");
+    back(&s);
+    advance(&s, "plan", "build", "");
+    push(&s, &["loopx"]).ok();
+    // An archived session keeps its operations too.
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    advance(&s, "build", "done", "");
+    push(&s, &["loopx"]).ok();
+    s.loopx(&["archive"]).ok();
+    push(&s, &["loopx", "demo"]).ok();
+}
+
+#[test]
+fn what_cannot_be_judged_is_refused() {
+    let s = started("");
+    server(&s);
+    let remote = s.root().join("remote.git");
+    let hook = |event: &str, stdin: &str| {
+        let call = s.call(crate::support::LOOPX).cwd(&remote);
+        call.args(&["hook", event]).stdin(stdin).run()
+    };
+    hook("pre-receive", "").ok();
+    hook("pre-receive", "not a line\n").fails_with(1);
+    let unknown = format!("{} {} refs/heads/demo\n", "0".repeat(40), "1".repeat(40));
+    hook("pre-receive", &unknown).ok();
+    let loopx = format!("{} {} refs/heads/loopx\n", "0".repeat(40), "1".repeat(40));
+    hook("pre-receive", &loopx)
+        .fails_with(1)
+        .says("could not judge");
+    hook("update", "").fails_with(1).says("pre-receive");
+    let out = s
+        .call(crate::support::LOOPX)
+        .cwd(s.root())
+        .args(&["hook", "pre-receive"]);
+    out.stdin(unknown.as_str()).run().fails_with(1);
+    // A policy on the server that cannot be read closes the door, and says why.
+    s.write("loopx.toml", "[nothing]\n");
+    s.git(&["commit", "--quiet", "-am", "broken"]).ok();
+    s.git(&[
+        "-C",
+        remote.to_str().expect("UTF-8"),
+        "fetch",
+        "--quiet",
+        s.path().to_str().expect("UTF-8"),
+        "+demo:main",
+    ])
+    .ok();
+    refused(&s, &["main:refs/heads/x"], "loopx.toml");
+}
