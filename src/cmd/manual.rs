@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::Path;
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::internal("file_failed", format!("{}: {error}", path.display()))
+    Failure::refused("file_failed", format!("{}: {error}", path.display()))
 }
 
 /// Every page with its file name: `git-loopx.1`, and `git-loopx-NAME.1` for each command.

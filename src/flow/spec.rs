@@ -460,8 +460,5 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::internal(
-        "write_failed",
-        format!("cannot {what} `{}`: {error}", path.display()),
-    )
+    crate::git::unwritable(path, error).context(format!("cannot {what}"))
 }

@@ -43,12 +43,14 @@ pub(crate) fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Fail
 }
 
 /// What the system says where a disk is full or a file may not be touched: nothing is broken then.
-const NOT_OURS: [&str; 5] = [
+const NOT_OURS: [&str; 6] = [
     "Read-only file system",
     "Permission denied",
     "No space left on device",
     "File too large",
     "Disk quota exceeded",
+    // git says no more where its configuration meets any of these.
+    "failed to write new configuration file",
 ];
 
 const TRY_AGAIN: &str = "make room, or give yourself the right to write there; then try again";

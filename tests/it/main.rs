@@ -53,4 +53,5 @@ mod workcopy;
 mod zoo;
 mod zoo_clone;
 mod zoo_index;
+mod zoo_matrix;
 mod zoo_refs;

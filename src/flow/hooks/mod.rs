@@ -135,7 +135,7 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
             Step::DropSaved(event) => fs::remove_file(dir.join(event.saved_name())),
         };
         done.map_err(|error| {
-            Failure::internal(
+            Failure::refused(
                 "hook_not_written",
                 format!("{}: {error}", describe(repository, step)),
             )

@@ -174,8 +174,14 @@ impl Drive {
     /// A repository with one commit on `main`, initialised, with the branch `demo` checked out and no
     /// session yet. `policy` is the text of `loopx.toml` on `main`.
     pub(crate) fn repository(policy: Option<&str>) -> Self {
+        Self::repository_in(policy, &[])
+    }
+
+    /// The same where `git init` got these options.
+    fn repository_in(policy: Option<&str>, options: &[&str]) -> Self {
         let s = Sandbox::empty("repo");
-        s.git(&["init", "--quiet", "--template="]).ok();
+        s.git(&[&["init", "--quiet", "--template="], options].concat())
+            .ok();
         if let Some(policy) = policy {
             s.write("loopx.toml", policy);
         }
@@ -253,8 +259,21 @@ impl Drive {
         Self::under(policy, Point::Clarified)
     }
 
+    /// In build, in a repository of another format: every step runs.
+    pub(crate) fn building_in(options: &[&str]) -> Self {
+        Self::repository_in(None, options).walk(Point::Building)
+    }
+
+    pub(crate) fn into_sandbox(self) -> Sandbox {
+        self.0
+    }
+
     fn under(policy: &str, to: Point) -> Self {
-        let d = Self::repository(Some(policy));
+        Self::repository(Some(policy)).walk(to)
+    }
+
+    fn walk(self, to: Point) -> Self {
+        let d = self;
         for point in POINTS.into_iter().filter(|point| *point <= to) {
             d.step(point);
         }

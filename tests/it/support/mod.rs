@@ -12,6 +12,7 @@ pub(crate) mod hooks;
 pub(crate) mod scale;
 pub(crate) mod session;
 pub(crate) mod store;
+pub(crate) mod zoo;
 
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};

@@ -1,0 +1,334 @@
+//! Every command on every animal of the repository zoo: it does there what it does in an ordinary
+//! repository, or it refuses in one sentence and changes nothing (reference git-stores, section 6).
+//!
+//! [`STORY`] takes a session from build to its archive and calls every command on the way. What it gives
+//! in an ordinary repository stands beside each call; an animal names only what is different there.
+
+use crate::support::drive::{DELTA, RECORD, RITA};
+use crate::support::zoo::{self, Animal};
+use clap::CommandFactory;
+use std::collections::BTreeSet;
+
+/// A step of the story.
+enum Step {
+    /// A command, and its exit code in an ordinary repository.
+    Call(&'static str, i32),
+    /// The same by Rita, who wrote nothing.
+    Rita(&'static str, i32),
+    /// Judged, recorded, not passed: 1.
+    Blocked(&'static str),
+    /// The code is written and committed.
+    Code,
+    File(&'static str, &'static str),
+}
+use Step::{Blocked, Call, Code, File, Rita};
+
+const STORY: &[Step] = &[
+    Call("init", 0),
+    Call("list", 0),
+    Call("status", 0),
+    Call("show", 0),
+    Call("log", 0),
+    Call("diff", 0),
+    Call("cat spec.md", 0),
+    Call("config show", 0),
+    Call("config schema", 0),
+    Call("fsck", 0),
+    Call("spec list", 0),
+    Call("spec show demo", 0),
+    Call("spec drift", 0),
+    Call("spec coverage", 1),
+    Call("change validate", 0),
+    Call("change diff", 0),
+    Call("change overlap", 0),
+    Call("change refresh", 1),
+    Call("adr list", 0),
+    Call("adr graph", 0),
+    Call("adr check", 0),
+    Call("adr show 1", 4),
+    Call("verify HEAD", 0),
+    Call("hooks status", 0),
+    Call("hooks install", 0),
+    Call("hook pre-commit", 0),
+    Call("checkout", 0),
+    File(".loopx/demo/execution-record.md", RECORD),
+    Call("save", 0),
+    Call("put execution-record.md -", 0),
+    Call("save", 5),
+    Call("edit execution-record.md", 0),
+    Call("start second --no-branch", 0),
+    Blocked("-s second clarify"),
+    Call("-s second undo", 0),
+    Call("-s second abandon", 0),
+    Call("use demo", 5),
+    Call("build --take-over --reason moved", 5),
+    Code,
+    Call("run --task VS-1", 0),
+    Call("build --report execution=complete", 0),
+    Call("build", 0),
+    Call("plan", 1),
+    Call("approve --to review", 0),
+    Call("review", 0),
+    Rita("review --verdict approve", 0),
+    Call("approve --to done", 0),
+    Call("archive", 0),
+    Call("verify main..HEAD", 0),
+    Call("adr promote demo", 0),
+    Call("adr accept 1", 0),
+    Call("adr new Second", 0),
+    Call("adr link 1 amends 1", 2),
+    Call("adr supersede 1 2", 4),
+    Call("adr renumber 1 7", 0),
+    Call("adr index", 0),
+    Call("import openspec openspec", 4),
+    Call("fsck --repair", 0),
+    File("one.md", "# one\n"),
+    File("delta.md", DELTA),
+    Call("spec parse one.md", 0),
+    Call("spec validate specs/demo/spec.md", 0),
+    Call("spec merge-file one.md one.md one.md", 0),
+    Call(
+        "spec merge-driver one.md one.md one.md specs/demo/spec.md",
+        0,
+    ),
+    Call("spec apply --specs specs delta.md", 0),
+    Call("spec install-driver", 0),
+    Call("hooks uninstall", 0),
+    Call("completions bash", 0),
+    Call("man", 0),
+];
+
+/// What a command leaves out of the story, and why.
+const APART: [(&str, &str); 1] = [("demo", "it makes a repository of its own")];
+
+/// The paths of all commands that do something.
+fn commands() -> BTreeSet<String> {
+    fn walk(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
+        let mut is_leaf = true;
+        for sub in command.get_subcommands() {
+            if sub.get_name() != "help" {
+                is_leaf = false;
+                walk(sub, format!("{path} {}", sub.get_name()).trim(), found);
+            }
+        }
+        if is_leaf {
+            found.insert(path.to_owned());
+        }
+    }
+    let mut found = BTreeSet::new();
+    walk(&git_loopx::cli::Cli::command(), "", &mut found);
+    found
+}
+
+/// The command line of a step, without the choice of a session.
+fn line(step: &Step) -> Option<&'static str> {
+    match step {
+        Call(line, _) | Rita(line, _) | Blocked(line) => {
+            Some(line.strip_prefix("-s second ").unwrap_or(line))
+        }
+        Code | File(..) => None,
+    }
+}
+
+#[test]
+fn no_command_is_left_out_of_the_story() {
+    let lines: Vec<&str> = STORY.iter().filter_map(line).collect();
+    let is_told = |command: &str| {
+        let begins = |line: &&str| *line == command || line.starts_with(&format!("{command} "));
+        lines.iter().any(begins)
+    };
+    let apart: Vec<&str> = APART.iter().map(|(command, _)| *command).collect();
+    let forgotten: Vec<String> = commands()
+        .into_iter()
+        .filter(|command| !is_told(command) && !apart.contains(&command.as_str()))
+        .collect();
+    assert!(
+        forgotten.is_empty(),
+        "add a call of these to STORY: {forgotten:?}"
+    );
+}
+
+/// What is different from an ordinary repository: the command line and the exit code.
+type Different = &'static [(&'static str, i32)];
+
+/// The animals on which every command that would write refuses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writes {
+    Yes,
+    Never,
+}
+
+#[track_caller]
+fn tell(animal: &Animal, different: Different, writes: Writes) {
+    let mut wrong = Vec::new();
+    let mut used = BTreeSet::new();
+    let mut before = animal.stand();
+    for step in STORY {
+        let (line, plain, by) = match *step {
+            Call(line, code) => (line, code, None),
+            Rita(line, code) => (line, code, Some(RITA)),
+            Blocked(line) => (line, 1, None),
+            File(path, text) => {
+                animal.write(path, text);
+                before = animal.stand();
+                continue;
+            }
+            Code => {
+                if writes == Writes::Yes {
+                    animal.commit("src/demo.txt", "an end\n");
+                    before = animal.stand();
+                }
+                continue;
+            }
+        };
+        let args: Vec<&str> = line.split(' ').collect();
+        let mut call = animal.loopx(&args).env("GIT_EDITOR", "true");
+        call = call.stdin(format!("{RECORD}\nMore.\n"));
+        if let Some((name, email)) = by {
+            for role in ["AUTHOR", "COMMITTER"] {
+                call = call.env(format!("GIT_{role}_NAME"), name);
+                call = call.env(format!("GIT_{role}_EMAIL"), email);
+            }
+        }
+        let out = call.run();
+        let after = animal.stand();
+        let expected = different.iter().find(|(other, _)| *other == line);
+        used.extend(expected.map(|(line, _)| *line));
+        let code = out.code.unwrap_or(-1);
+        let is_known = match writes {
+            Writes::Yes => code == expected.map_or(plain, |(_, code)| *code),
+            // Reading works as ever, or says why not.
+            Writes::Never => (0..=6).contains(&code) || code == 129 && line.contains("-driver "),
+        };
+        let says_it_well = code == 0
+            || (!out.stderr.is_empty() || !out.stdout.is_empty())
+                && !["internal error", "panicked", "libgit2", "class=", "git_"]
+                    .iter()
+                    .any(|raw| out.stderr.contains(raw));
+        let is_blocked = matches!(step, Blocked(_)) && writes == Writes::Yes;
+        let is_as_it_was = match writes {
+            Writes::Yes => code == 0 || is_blocked || after == before,
+            // Some commands need no session, and write to the worktree alone.
+            Writes::Never => after.is_stored_as(&before) && (code == 0 || after == before),
+        };
+        let changed = if is_as_it_was {
+            ""
+        } else {
+            "\nand something changed"
+        };
+        if !is_known || !says_it_well || !changed.is_empty() {
+            wrong.push(format!("expected {plain}{changed}: {out}"));
+        }
+        before = after;
+    }
+    for (line, _) in different {
+        if !used.contains(line) {
+            wrong.push(format!("`{line}` is not in the story"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+macro_rules! animals {
+    ($($name:ident: $animal:expr, $different:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                tell(&$animal, $different, Writes::Yes);
+            }
+        )*
+    };
+}
+
+/// The build was begun in another worktree, and is taken over.
+const MOVED: Different = &[("build --take-over --reason moved", 0)];
+
+/// Decision records are files, and `docs/adr` is not checked out.
+const WITHOUT_DOCS: Different = &[
+    ("adr accept 1", 4),
+    ("adr link 1 amends 1", 4),
+    ("adr renumber 1 7", 4),
+];
+
+/// What is about files needs a worktree; what follows from that is not ready.
+const BARE: Different = &[
+    ("checkout", 2),
+    ("save", 5),
+    ("put execution-record.md -", 2),
+    ("edit execution-record.md", 2),
+    ("build --take-over --reason moved", 0),
+    ("run --task VS-1", 2),
+    ("build --report execution=complete", 2),
+    ("build", 2),
+    ("approve --to review", 1),
+    ("review", 1),
+    ("review --verdict approve", 1),
+    ("approve --to done", 1),
+    ("archive", 1),
+    ("adr promote demo", 1),
+    ("adr accept 1", 4),
+    ("adr new Second", 2),
+    ("adr link 1 amends 1", 4),
+    ("adr renumber 1 7", 2),
+    ("spec parse one.md", 4),
+    ("spec validate specs/demo/spec.md", 4),
+    ("spec merge-file one.md one.md one.md", 4),
+    (
+        "spec merge-driver one.md one.md one.md specs/demo/spec.md",
+        129,
+    ),
+    ("spec apply --specs specs delta.md", 4),
+    ("spec install-driver", 2),
+];
+
+/// Files are named from the current folder, which is not that of the worktree.
+const ELSEWHERE: Different = &[
+    ("spec parse one.md", 4),
+    ("spec validate specs/demo/spec.md", 4),
+    ("spec merge-file one.md one.md one.md", 4),
+    (
+        "spec merge-driver one.md one.md one.md specs/demo/spec.md",
+        129,
+    ),
+    ("spec apply --specs specs delta.md", 4),
+];
+
+animals! {
+    an_ordinary_repository: zoo::plain(), &[];
+    a_linked_worktree: zoo::linked_worktree(), MOVED;
+    a_submodule: zoo::submodule(), MOVED;
+    a_bare_repository: zoo::bare(), BARE;
+    a_separate_git_dir: zoo::separate_git_dir(), &[];
+    alternates: zoo::alternates(), MOVED;
+    a_shallow_clone: zoo::shallow(), MOVED;
+    a_clone_without_blobs: zoo::partial("--filter=blob:none"), MOVED;
+    a_clone_without_trees: zoo::partial("--filter=tree:0"), MOVED;
+    a_sparse_checkout: zoo::sparse_checkout("--no-sparse-index"), WITHOUT_DOCS;
+    a_sparse_index: zoo::sparse_checkout("--sparse-index"), WITHOUT_DOCS;
+    a_split_index: zoo::split_index(), &[];
+    reftable: zoo::format(&["--ref-format=reftable"]), &[];
+    sha256: zoo::format(&["--object-format=sha256"]), &[];
+    reftable_and_sha256: zoo::format(&["--ref-format=reftable", "--object-format=sha256"]), &[];
+    replaced_objects: zoo::replaced(), &[];
+    odd_names: zoo::odd_names(), &[];
+    a_branch_of_another_name: zoo::other_branch(), &[];
+    extensions: zoo::extensions(), &[];
+    an_environment_that_names_it: zoo::environment(), ELSEWHERE;
+}
+
+#[test]
+fn another_owner() {
+    if let Some(animal) = zoo::other_owner() {
+        tell(&animal, &[], Writes::Yes);
+    }
+}
+
+#[test]
+fn a_pipeline() {
+    tell(&zoo::pipeline(), &[], Writes::Never);
+}
+
+#[test]
+fn a_full_disk() {
+    tell(&zoo::full_disk(), &[], Writes::Never);
+}
