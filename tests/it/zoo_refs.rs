@@ -156,6 +156,30 @@ fn extensions_that_git_knows_are_opened_and_the_others_refused() {
     hook.says("checked nothing").ok();
 }
 
+/// With LOOPX_TEST_GIT: what another git makes by default, and with the formats that it will.
+#[test]
+fn a_repository_that_another_git_made() {
+    let options: [&[&str]; 3] = [
+        &[],
+        &["--ref-format=reftable"],
+        &["--ref-format=reftable", "--object-format=sha256"],
+    ];
+    for options in options {
+        let Some(s) = Sandbox::with_test_git() else {
+            return;
+        };
+        std::fs::remove_dir_all(s.path().join(".git")).expect("a folder");
+        s.git(&[&["init", "--quiet"], options].concat()).ok();
+        s.git(&["config", "worktree.useRelativePaths", "true"]).ok();
+        begin(&s);
+        s.loopx(&["run", "--", "true"]).ok();
+        let other = linked(&s, "other");
+        s.loopx_in(&other, &["start", "second"]).ok();
+        s.loopx(&["list"]).says("second").ok();
+        assert_whole(&s);
+    }
+}
+
 #[test]
 fn a_setting_of_one_worktree_is_read_there_alone() {
     let s = Sandbox::new();

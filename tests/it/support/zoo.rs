@@ -36,6 +36,8 @@ pub(crate) struct Animal {
     shell: Option<&'static str>,
     /// Objects may come from a remote while a command runs.
     pub(crate) is_partial: bool,
+    /// Nothing below the folder may be written.
+    is_locked: bool,
 }
 
 impl Animal {
@@ -49,6 +51,7 @@ impl Animal {
             env: Vec::new(),
             shell: None,
             is_partial: false,
+            is_locked: false,
         }
     }
 
@@ -93,7 +96,7 @@ impl Animal {
 
     /// The file of the worktree, where there is one.
     pub(crate) fn write(&self, path: &str, text: &str) {
-        if self.has_worktree {
+        if self.has_worktree && !self.is_locked {
             self.s.write(self.work_dir().join(path), text);
         }
     }
@@ -355,6 +358,63 @@ pub(crate) fn pipeline() -> Animal {
     }
     animal.git(&["config", "user.useConfigOnly", "true"]).ok();
     animal
+}
+
+/// Somebody who may read everything and write nothing; `None` where root cannot become somebody else.
+pub(crate) fn read_only() -> Option<Animal> {
+    let mut animal = plain();
+    let root = animal.s.root();
+    let is_root = root.metadata().expect("a folder").uid() == 0;
+    if is_root {
+        let tried = animal.s.call("setpriv").args(&["--version"]).command();
+        let has_setpriv = { tried }.output().is_ok_and(|out| out.status.success());
+        if !has_setpriv {
+            return None;
+        }
+        // The way to the repository, and the binary, are open to everybody.
+        animal.s.chmod(&root, 0o755);
+        fs::copy(LOOPX, root.join("bin/git-loopx")).expect("a copy");
+        animal.shell = Some(
+            "shift; exec setpriv --reuid=65534 --regid=65534 --clear-groups -- git-loopx \"$@\"",
+        );
+        animal.s.chmod(root.join("tmp"), 0o777);
+    } else {
+        for path in walk(&animal.dir).into_iter().rev() {
+            let mode = animal.s.mode(&path) & 0o555;
+            animal.s.chmod(path, mode);
+        }
+        animal.is_locked = true;
+    }
+    let config = root.join("home/gitconfig");
+    animal.s.write(&config, "[safe]\n\tdirectory = *\n");
+    let config = config.display().to_string();
+    Some(animal.env("GIT_CONFIG_GLOBAL", Some(&config)))
+}
+
+/// Folders before what is in them.
+fn walk(dir: &Path) -> Vec<PathBuf> {
+    let mut found = vec![dir.to_owned()];
+    for entry in fs::read_dir(dir).expect("a folder").flatten() {
+        match entry.file_type().expect("a type").is_dir() {
+            true => found.extend(walk(&entry.path())),
+            false => found.push(entry.path()),
+        }
+    }
+    found
+}
+
+impl Drop for Animal {
+    fn drop(&mut self) {
+        if self.is_locked {
+            // What may not be written cannot be removed.
+            drop(
+                std::process::Command::new("chmod")
+                    .args(["-R", "u+w"])
+                    .arg(&self.dir)
+                    .status(),
+            );
+        }
+    }
 }
 
 /// No file can grow.
