@@ -101,8 +101,8 @@ fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
     ui.status(match (mode, &one.commit) {
         (Mode::DryRun, _) => {
             let n = one.changes.len();
-            let specs = if n == 1 { "spec" } else { "specs" };
-            format!("{id}: would change {n} {specs} on {target}")
+            let files = if n == 1 { "file" } else { "files" };
+            format!("{id}: would change {n} {files} on {target}")
         }
         (Mode::Abort, _) => {
             format!("{id}: the conflicts are forgotten; the session is still done")

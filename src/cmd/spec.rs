@@ -30,6 +30,8 @@ pub enum SpecCommand {
     Coverage,
     /// Tell from history which requirements were edited by hand since they were archived
     Drift,
+    /// Show the changelog fragments of archived sessions, or put them into the changelog
+    Changelog(specs::ChangelogArgs),
     /// Merge three versions into OURS (called by git: see install-driver)
     MergeDriver(specs::DriverArgs),
     /// Make git merge specs by requirement and scenario
@@ -103,6 +105,7 @@ pub fn run(command: SpecCommand, open: impl Fn() -> Result<Context>, ui: &mut Ui
         SpecCommand::Show(args) => specs::show(args, &open()?, ui),
         SpecCommand::Coverage => specs::coverage(&open()?, ui),
         SpecCommand::Drift => specs::drift(&open()?, ui),
+        SpecCommand::Changelog(args) => specs::changelog(args, &open()?, ui),
         SpecCommand::MergeDriver(args) => specs::merge_driver(args, ui),
         SpecCommand::InstallDriver(args) => specs::install_driver(args, &open()?, ui),
     }

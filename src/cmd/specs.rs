@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::flow::drift::{self, Kind};
-use crate::flow::{Context, driver, specs};
+use crate::flow::{Context, changelog, driver, specs};
 use crate::ui::{Ui, clean, style};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -42,6 +42,56 @@ pub struct InstallDriverArgs {
     /// Take the attribute and the configuration away
     #[arg(long)]
     uninstall: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ChangelogArgs {
+    /// Put them below `## [Unreleased]`, and remove the fragments; committing is yours
+    #[arg(long)]
+    write: bool,
+    /// The changelog
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "CHANGELOG.md",
+        requires = "write"
+    )]
+    file: String,
+}
+
+pub fn changelog(args: ChangelogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let into = args.write.then_some(args.file.as_str());
+    let found = changelog::collect(ctx, into)?;
+    match &found.written {
+        None => {
+            ui.out(clean(found.entries.text().trim_end()));
+            ui.hint("git loopx spec changelog --write");
+        }
+        Some(file) => {
+            let n = found.fragments.len();
+            let fragments = if n == 1 { "fragment" } else { "fragments" };
+            ui.status(format!("{}: took in {n} {fragments}", clean(file)));
+            let folder = found.fragments[0]
+                .rsplit_once('/')
+                .map_or("", |(dir, _)| dir);
+            ui.hint(format!("git add {file} {folder} && git commit"));
+        }
+    }
+    let sections: serde_json::Map<String, Value> = found
+        .entries
+        .sections()
+        .map(|(heading, entries)| (heading.to_owned(), json!(entries)))
+        .collect();
+    ui.json(
+        "spec changelog",
+        &json!({
+            "fragments": found.fragments,
+            "sections": sections,
+            "text": found.entries.text(),
+            "written": found.written,
+        }),
+    );
+    Ok(Exit::Done)
 }
 
 pub fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {

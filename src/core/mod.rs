@@ -5,6 +5,7 @@
 
 pub mod adr;
 pub mod artifact;
+pub mod changelog;
 pub mod commit_policy;
 pub mod coverage;
 pub mod depends;

@@ -25,6 +25,7 @@ pub struct Policy {
     pub review: ReviewPolicy,
     pub build: BuildPolicy,
     pub archive: ArchivePolicy,
+    pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
 }
 
@@ -169,6 +170,14 @@ pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
 }
 
+/// What archive says of a change besides the specs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangelogPolicy {
+    /// The folder that gets a fragment for each session; none is written where it is empty.
+    pub fragments: String,
+}
+
 /// What to do with a scenario that no passing run proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -222,8 +231,10 @@ impl Policy {
         for (name, path) in [
             ("paths.specs", &policy.paths.specs),
             ("paths.adr", &policy.paths.adr),
+            ("changelog.fragments", &policy.changelog.fragments),
         ] {
-            if !is_inside(path) {
+            let off = name == "changelog.fragments" && path.is_empty();
+            if !off && !is_inside(path) {
                 return Err(Failure::usage(
                     "policy_invalid",
                     format!(
@@ -243,7 +254,10 @@ impl Policy {
     /// The paths of results that archive writes, besides those that every stage may commit.
     pub fn results(&self) -> Result<Globs> {
         let mut patterns = self.gates.always_allow.clone();
-        patterns.extend([&self.paths.specs, &self.paths.adr].map(|dir| format!("{dir}/**")));
+        let fragments = &self.changelog.fragments;
+        let dirs = [&self.paths.specs, &self.paths.adr, fragments];
+        let dirs = dirs.into_iter().filter(|dir| !dir.is_empty());
+        patterns.extend(dirs.map(|dir| format!("{dir}/**")));
         Globs::new(&patterns)
     }
 

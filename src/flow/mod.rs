@@ -8,6 +8,7 @@ pub mod adr;
 pub mod approve;
 pub mod archive;
 pub mod change;
+pub mod changelog;
 pub mod config;
 pub mod context;
 pub mod coverage;

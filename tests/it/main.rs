@@ -4,6 +4,7 @@ mod adr;
 mod adr_session;
 mod approvals;
 mod archive;
+mod archive_changelog;
 mod archive_corpus;
 mod archive_crash;
 mod archive_evidence;

@@ -49,7 +49,7 @@ pub struct Waivers {
     pub reason: String,
 }
 
-/// One spec file, before and after.
+/// One file, before and after: a spec, or the fragment of a changelog.
 #[derive(Clone, Debug, Serialize)]
 pub struct SpecChange {
     pub path: String,

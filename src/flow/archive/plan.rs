@@ -10,11 +10,12 @@ use super::super::spec::Verdict;
 use super::closing::{Closing, adr_candidate};
 use super::pending::{FORMAT, Pending};
 use super::{SpecChange, Waivers};
+use crate::core::changelog;
 use crate::core::failure::{Blocker, Failure, Kind, Result};
 use crate::core::gate::{self, View};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
-use crate::core::spec::{Action, Severity};
+use crate::core::spec::{Action, Delta, Severity};
 use crate::core::stage::Stage;
 use crate::git::Repo;
 use crate::store::Snapshot;
@@ -34,6 +35,8 @@ pub(super) struct Aim {
 pub(super) struct Plan {
     pub(super) aim: Aim,
     pub(super) specs: String,
+    /// Path and text of the changelog fragment, where policy asks for one.
+    pub(super) fragment: Option<(String, String)>,
     pub(super) verdict: Verdict,
     /// What goes in without proof, and why.
     pub(super) waived: Waivers,
@@ -83,12 +86,24 @@ pub(super) fn plan(
     Ok(Plan {
         aim,
         specs: facts.policy.paths.specs.clone(),
+        fragment: fragment(facts, &judgement.delta),
         verdict: judgement.verdict,
         waived: Waivers {
             scenarios: waived,
             reason: waivers.reason.clone(),
         },
     })
+}
+
+/// What the delta gives to the changelog.
+fn fragment(facts: &Facts<'_>, delta: &Delta) -> Option<(String, String)> {
+    let folder = &facts.policy.changelog.fragments;
+    let entries = changelog::of_delta(delta);
+    if folder.is_empty() || entries.is_empty() {
+        return None;
+    }
+    let path = format!("{folder}/{}.md", facts.state.id);
+    Some((path, entries.text()))
 }
 
 /// Refuses where a rule does not hold, under the code of the first one's family.
@@ -209,6 +224,33 @@ impl Plan {
         changes
     }
 
+    /// The fragment as a change, where it is not there already. A file of somebody else stays.
+    pub(super) fn fragment_change(&self, ctx: &Context) -> Result<Option<SpecChange>> {
+        let Some((path, text)) = &self.fragment else {
+            return Ok(None);
+        };
+        let there = match &self.aim.tree {
+            Some(tree) => ctx.repo.entry_at(tree, path)?.map(|entry| entry.id),
+            None => None,
+        };
+        match there {
+            None => Ok(Some(SpecChange {
+                path: path.clone(),
+                before: None,
+                after: Some(text.clone()),
+            })),
+            Some(blob) if blob == ctx.repo.hash_blob(text.as_bytes())? => Ok(None),
+            Some(_) => Err(Failure::refused(
+                "changelog_fragment_exists",
+                format!(
+                    "{path} is on {} already, with another text",
+                    self.aim.target
+                ),
+            )
+            .help(format!("git mv {path} ELSEWHERE, and commit it"))),
+        }
+    }
+
     /// Warnings of the merge.
     pub(super) fn warnings(&self) -> Vec<String> {
         self.verdict
@@ -237,15 +279,12 @@ impl Plan {
             Ok(ctx.repo.entry_at(tree, path)?.map(|entry| entry.id))
         };
         let mut paths = seat::Changes::new();
-        for one in &self.verdict.domains {
-            let path = self.path(&one.outcome.domain);
+        for path in ctx.repo.changed_paths(before.as_ref(), &info.tree)? {
             let sides = (
                 blob(before.as_ref(), &path)?,
                 blob(Some(&info.tree), &path)?,
             );
-            if sides.0 != sides.1 {
-                paths.insert(path, sides);
-            }
+            paths.insert(path, sides);
         }
         let closing = Closing {
             id: facts.state.id.clone(),

@@ -94,6 +94,9 @@ pub(super) fn steps<'a>(
                 None => BTreeMap::new(),
             };
             step.changes = step.plan.changes(&texts);
+            if !step.changes.is_empty() {
+                step.changes.extend(step.plan.fragment_change(ctx)?);
+            }
         }
         for change in &step.changes {
             let after = change.after.clone();
