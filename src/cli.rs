@@ -144,6 +144,24 @@ pub enum Command {
     Plan(cmd::stages::PlanArgs),
     Build(cmd::stages::BuildArgs),
     Run(cmd::run::RunArgs),
+    /// Record what stands in the way of the build; a coding agent may stop then
+    Block {
+        /// What stands in the way (needed)
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Let coding agents of this worktree stop until the build is taken up again
+    Park {
+        /// Why (needed)
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Take a build up again that was parked or blocked
+    Resume {
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     Review(cmd::review::ReviewArgs),
     Archive(cmd::archive::ArchiveArgs),
     /// Check every session against its operations
@@ -167,6 +185,8 @@ pub enum Command {
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
+    #[command(hide = true)]
+    AgentHook(cmd::agent_hook::AgentHookArgs),
     Verify(cmd::verify::VerifyArgs),
     /// Show the settings that hold, and the schema of loopx.toml
     #[command(subcommand)]
@@ -199,6 +219,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(hook) = hook_call(&args) {
         let mut ui = Ui::new(Options::default());
         return ended(cmd::hook::run(hook, &mut ui), &mut ui);
+    }
+    if let Some(hook) = agent_hook_call(&args) {
+        let mut ui = Ui::new(Options::default());
+        let exit = cmd::agent_hook::run(&hook, &mut ui);
+        return ended(Ok(exit), &mut ui);
     }
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
@@ -238,6 +263,21 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
     cmd::hook::HookArgs::from_arg_matches(&matches).ok()
 }
 
+/// What a coding agent's host calls. It is told nothing about a command line that is wrong: it would
+/// take that, or the exit code, for an answer to its agent.
+fn agent_hook_call(args: &[OsString]) -> Option<cmd::agent_hook::AgentHookArgs> {
+    let asks = |arg: &OsString| arg == "--help" || arg == "-h";
+    if args.get(1).is_none_or(|word| word != "agent-hook") || args.iter().any(asks) {
+        return None;
+    }
+    let word = |at: usize| args.get(at).cloned().unwrap_or_default();
+    Some(cmd::agent_hook::AgentHookArgs {
+        host: word(2),
+        event: word(3),
+        rest: Vec::new(),
+    })
+}
+
 fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     match outcome {
         Ok(Exit::Done) => ExitCode::SUCCESS,
@@ -275,6 +315,10 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     let open = || Context::open(global.session.clone());
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
+        Command::AgentHook(args) => Ok(cmd::agent_hook::run(&args, ui)),
+        Command::Block { reason } => cmd::pause::block(reason, &open()?, ui),
+        Command::Park { reason } => cmd::pause::park(reason, &open()?, ui),
+        Command::Resume { reason } => cmd::pause::resume(reason, &open()?, ui),
         Command::Hook(args) => cmd::hook::run(args, ui),
         Command::Config(command) => cmd::config::run(command, open, ui),
         Command::Verify(args) => cmd::verify::verify(args, &open()?, ui),

@@ -41,6 +41,11 @@ pub fn current_dir() -> std::io::Result<PathBuf> {
     std::env::current_dir()
 }
 
+/// Makes a folder the current one.
+pub fn enter(dir: &str) -> std::io::Result<()> {
+    std::env::set_current_dir(dir)
+}
+
 /// The folders of PATH.
 pub fn path() -> Vec<PathBuf> {
     paths("PATH")

@@ -153,8 +153,13 @@ fn what(op: &Operation) -> String {
         Event::Extended { stage, by } => format!("extend {stage} by {by}"),
         Event::Bound { branch } => format!("use on {branch}"),
         Event::Undone { undone } => format!("undo {undone}"),
+        Event::Blocked { cause, missing } => format!("blocked:{cause} ({})", missing.join(", ")),
         other => other.word().to_owned(),
     };
+    if let Some(over) = op.claim.as_ref().and_then(|claim| claim.over.as_ref()) {
+        let whose = crate::core::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
+        text.push_str(&format!("; the build was taken over from {whose}"));
+    }
     let written: Vec<&str> = op.writes.keys().map(|a| a.path()).collect();
     if !written.is_empty() {
         text.push_str(&format!("  [{}]", written.join(", ")));

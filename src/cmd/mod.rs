@@ -1,6 +1,7 @@
 //! One file per group of commands: arguments in, text or JSON out. No rule lives here.
 
 pub mod adr;
+pub mod agent_hook;
 pub mod archive;
 pub mod artifacts;
 pub mod change;
@@ -12,6 +13,7 @@ pub mod hook;
 pub mod hooks;
 pub mod import;
 pub mod manual;
+pub mod pause;
 pub mod review;
 pub mod run;
 pub mod sessions;

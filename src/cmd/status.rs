@@ -63,6 +63,10 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let why = block.reason.as_deref().unwrap_or_default();
         ui.out(format!("stuck   {cause}  {}", clean(why)));
     }
+    if let Some(parked) = &status.parked {
+        let word = ui.paint(style::WARN, "parked");
+        ui.out(format!("{word}  {}", clean(&parked.why)));
+    }
     ui.out("");
     for gate in &status.gates {
         let mark = |on: bool, yes: &str, no: &str| {

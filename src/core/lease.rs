@@ -122,15 +122,8 @@ pub fn hold(
         seconds: owner.seconds.min(MAX_LEASE),
         over,
     };
-    let taken = |claim: &Recorded<Claim>, alive: bool| {
-        let over = Over {
-            owner: claim.value.owner.clone(),
-            agent: claim.value.agent.clone(),
-            signed: claim.signed.clone(),
-            alive,
-        };
-        new(Some(over), owner.agent.clone())
-    };
+    let taken =
+        |claim: &Recorded<Claim>, alive: bool| new(Some(over(claim, alive)), owner.agent.clone());
     match standing(claim, Some(&owner.token), now) {
         Standing::Free => Ok(Some(new(None, owner.agent.clone()))),
         Standing::Own { fresh } => {
@@ -143,6 +136,39 @@ pub fn hold(
         Standing::Dead(claim) => Ok(Some(taken(claim, false))),
         Standing::Held(claim) if take_over => Ok(Some(taken(claim, true))),
         Standing::Held(claim) => Err(held(claim)),
+    }
+}
+
+/// The claim of an agent session that was found at work on the build: its worktree's, with its name.
+pub fn adopt(claim: Option<&Recorded<Claim>>, owner: &Owner, now: i64) -> Result<Claim> {
+    let mut new = Claim {
+        owner: owner.token.clone(),
+        agent: owner.agent.clone(),
+        seconds: owner.seconds.min(MAX_LEASE),
+        over: None,
+    };
+    match (standing(claim, Some(&owner.token), now), claim) {
+        (Standing::Held(claim), _) => return Err(held(claim)),
+        (Standing::Dead(claim), _) => new.over = Some(over(claim, false)),
+        (Standing::Own { .. }, Some(claim)) => {
+            new.agent = owner.agent.clone().or_else(|| claim.value.agent.clone());
+            let same = claim.value.agent.is_none() || claim.value.agent == new.agent;
+            new.over = match same {
+                true => claim.value.over.clone(),
+                false => Some(over(claim, until(claim) > now)),
+            };
+        }
+        _ => {}
+    }
+    Ok(new)
+}
+
+fn over(claim: &Recorded<Claim>, alive: bool) -> Over {
+    Over {
+        owner: claim.value.owner.clone(),
+        agent: claim.value.agent.clone(),
+        signed: claim.signed.clone(),
+        alive,
     }
 }
 

@@ -4,6 +4,7 @@
 //! brings the facts.
 
 pub mod adr;
+pub mod agent;
 pub mod artifact;
 pub mod changelog;
 pub mod commit_policy;

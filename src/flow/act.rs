@@ -144,10 +144,29 @@ pub fn act<T>(
     act_after(ctx, needs, |_, _| Ok(()), decide)
 }
 
+/// Changes one session and leaves its working copy alone: a note of the tool's own saves nobody's edits.
+pub fn act_beside<T>(
+    ctx: &Context,
+    needs: Needs,
+    decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
+) -> Result<Done<T>> {
+    change(ctx, needs, false, |_, _| Ok(()), decide)
+}
+
 /// Changes one session, after something was done to its working copy under the same lock.
 pub fn act_after<T>(
     ctx: &Context,
     needs: Needs,
+    prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
+    decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
+) -> Result<Done<T>> {
+    change(ctx, needs, true, prepare, decide)
+}
+
+fn change<T>(
+    ctx: &Context,
+    needs: Needs,
+    saves: bool,
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
     mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<Done<T>> {
@@ -158,7 +177,10 @@ pub fn act_after<T>(
     let snapshot = store.snapshot()?;
     let id = ctx.session_id(&snapshot)?;
     earlier.check(&id)?;
-    let mut copy = WorkCopy::open(&ctx.repo, &id)?;
+    let mut copy = match saves {
+        true => WorkCopy::open(&ctx.repo, &id)?,
+        false => None,
+    };
     prepare(&load_active(&snapshot, &id)?.state, copy.as_mut())?;
     let committed = store.update(&lock, &identity, |snapshot| {
         let session = load_active(snapshot, &id)?;

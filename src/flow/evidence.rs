@@ -57,7 +57,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let output = ctx.repo.hash_file(recording.output.path())?;
     let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
     let log = ctx.repo.write_blob(&log)?;
-    act(ctx, Needs::Code, |facts| {
+    let done = act(ctx, Needs::Code, |facts| {
         let after = code_tree(facts)?;
         let evidence = Evidence {
             what: request.what.clone(),
@@ -91,7 +91,9 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             act.claim = lease::hold(facts, &owner).unwrap_or_default();
         }
         Ok(act)
-    })
+    })?;
+    lease::works(ctx);
+    Ok(done)
 }
 
 /// The command: as typed, or the task's own verification.

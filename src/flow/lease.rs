@@ -4,6 +4,7 @@
 //! and goes away with the worktree.
 
 use super::act::{Act, Facts, Needs, act};
+use super::agent::ledger;
 use super::context::Context;
 use crate::core::failure::{Failure, Result};
 use crate::core::lease::{self, Claim, LEASE, Owner};
@@ -53,10 +54,13 @@ fn make_token(repo: &Repo) -> Result<String> {
     }
 }
 
-/// Who asks. `agent` is the session that is known to ask; else the environment may name one.
+/// Who asks. `agent` is the session that is known to ask; else the environment may name one, or a hook has
+/// seen which one was about to.
 pub fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
+    let driver = || ledger::peek(repo).driver_at(repo.now()).map(str::to_owned);
     let agent = agent
         .or_else(|| env::var(env::LOOPX_AGENT_SESSION))
+        .or_else(driver)
         .and_then(|name| lease::agent_name(&name));
     let seconds = match repo.config(SETTING) {
         None => LEASE,
@@ -86,6 +90,19 @@ fn now(facts: &Facts<'_>) -> i64 {
 /// The claim that a step of the build carries; refused while another worktree builds.
 pub fn hold(facts: &Facts<'_>, owner: &Owner) -> Result<Option<Claim>> {
     lease::hold(facts.state.build.claim.as_ref(), owner, now(facts), false)
+}
+
+/// The claim of an agent session that was found at work on the build.
+pub fn adopt(facts: &Facts<'_>, owner: &Owner) -> Result<Option<Claim>> {
+    lease::adopt(facts.state.build.claim.as_ref(), owner, now(facts)).map(Some)
+}
+
+/// A step of the build ends what parked it in this worktree.
+pub fn works(ctx: &Context) {
+    if ledger::peek(&ctx.repo).parked.is_some() {
+        // What cannot be written is only a memory.
+        drop(ledger::update(&ctx.repo, |ledger| ledger.parked = None));
+    }
 }
 
 /// Refused while another worktree builds: asked before something long is begun.

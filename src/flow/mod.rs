@@ -5,6 +5,7 @@
 
 pub mod act;
 pub mod adr;
+pub mod agent;
 pub mod approve;
 pub mod archive;
 pub mod change;

@@ -361,7 +361,7 @@ pub struct BuildRequest {
 /// `build`: consumes the approval; run again, ends an iteration with the completion audit.
 pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
     let owner = lease::owner(&ctx.repo, None)?;
-    act(ctx, Needs::Code, |facts| {
+    let done = act(ctx, Needs::Code, |facts| {
         let state = &facts.state;
         let act = match state.stage {
             Stage::Plan => {
@@ -381,7 +381,9 @@ pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
         // A build begins: whoever had an earlier one has it no more.
         let claim = crate::core::lease::hold(None, &owner, 0, false)?;
         Ok(act.claim(claim))
-    })
+    })?;
+    lease::works(ctx);
+    Ok(done)
 }
 
 fn require_documents(facts: &Facts<'_>) -> Result<()> {
@@ -557,7 +559,7 @@ pub fn report_lane(
     summary: Option<String>,
 ) -> Result<Done<Outcome>> {
     let owner = lease::owner(&ctx.repo, None)?;
-    act(ctx, Needs::Code, |facts| {
+    let done = act(ctx, Needs::Code, |facts| {
         in_build(facts)?;
         // The architect looks at it from outside, perhaps in another clone.
         let claim = match lane {
@@ -574,7 +576,9 @@ pub fn report_lane(
         Ok(Act::new(event, what, Outcome::recorded())
             .reason(summary.clone())
             .claim(claim))
-    })
+    })?;
+    lease::works(ctx);
+    Ok(done)
 }
 
 /// What was handed to somebody else.
@@ -590,7 +594,7 @@ pub struct DelegationRequest {
 /// Opens, changes or closes an entry of the delegation ledger.
 pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outcome>> {
     let owner = lease::owner(&ctx.repo, None)?;
-    act(ctx, Needs::Stage, |facts| {
+    let done = act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
         let claim = lease::hold(facts, &owner)?;
         let known = facts
@@ -623,7 +627,9 @@ pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outco
                 .reason(request.summary.clone())
                 .claim(claim),
         )
-    })
+    })?;
+    lease::works(ctx);
+    Ok(done)
 }
 
 /// A named person's word that a slice needs no evidence.

@@ -7,6 +7,7 @@ use super::lease::{self, ClaimView};
 use super::review;
 use super::upstream;
 use super::workcopy::{FileStatus, WorkCopy};
+use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::gate::{self, AuditItem, Claim, GateView};
@@ -45,6 +46,8 @@ pub struct Status {
     pub claim: Option<ClaimView>,
     /// Why the build cannot go on.
     pub blocked: Option<Recorded<BuildBlock>>,
+    /// Why agents of this worktree may stop until it is taken up again.
+    pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
     pub next_action: String,
@@ -76,7 +79,11 @@ pub fn status(ctx: &Context) -> Result<Status> {
     status_of(ctx, &snapshot, &session)
 }
 
-fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Status> {
+pub(super) fn status_of(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<Status> {
     // Reading needs no identity; the gates do not look at it.
     let facts = gather_readonly(ctx, snapshot, session)?;
     let view = facts.view();
@@ -185,11 +192,18 @@ fn status_of(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resul
             .as_ref()
             .map(|claim| lease::view(&ctx.repo, claim)),
         blocked: state.build.blocked.clone(),
+        parked: parked(ctx, state),
         gates,
         stale_artifacts,
         working_copy,
         next_action,
     })
+}
+
+fn parked(ctx: &Context, state: &State) -> Option<Parked> {
+    let build = super::agent::hook::build_of(ctx, state, ctx.repo.now())?;
+    let ledger = super::agent::ledger::peek(&ctx.repo);
+    ledger.parked.filter(|_| ledger.build == build.key)
 }
 
 /// The first edit that `save` would refuse.

@@ -96,6 +96,15 @@ impl Repo {
         self.backend.staged_paths(tree)
     }
 
+    /// A digest of what is staged, as git lists it; a bare repository stages nothing.
+    pub fn index_digest(&self) -> Result<Oid> {
+        let listed = match self.work_dir() {
+            Some(top) => self.git_at(top, ["ls-files", "-s", "-z"]).capture()?.ok()?,
+            None => Vec::new(),
+        };
+        self.hash_blob(&listed)
+    }
+
     /// The paths that differ between two trees.
     pub fn changed_paths(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
         let old = old.map(|id| self.inner.find_tree(id)).transpose()?;

@@ -10,10 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every kind of operation but `archived`, which tests/it/archive.rs holds.
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 20] = [
     "abandoned",
     "approved",
     "audited",
+    "blocked",
     "bound",
     "claimed",
     "clarified",
@@ -24,6 +25,7 @@ const KINDS: [&str; 18] = [
     "lane_reported",
     "plan_reviewed",
     "ran",
+    "resumed",
     "reviewed",
     "saved",
     "started",
@@ -134,6 +136,8 @@ fn eventful() -> Drive {
         d.loopx_in(dir, &["-s", ID, "build", "--take-over", "--reason", "swap"])
             .ok();
     }
+    d.does(&["block", "--reason", "the network is gone"]);
+    d.does(&["resume"]);
     d.commit_code("an end\n");
     d.does(&[
         "build",

@@ -2,6 +2,7 @@
 
 mod adr;
 mod adr_session;
+mod agent_stop;
 mod approvals;
 mod archive;
 mod archive_changelog;

@@ -5,6 +5,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod changes;
 pub(crate) mod drive;

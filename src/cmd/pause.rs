@@ -1,0 +1,50 @@
+//! `block`, `park`, `resume`: the honest ways out of a build, and back.
+
+use super::report;
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::agent::pause;
+use crate::ui::{Ui, clean};
+use serde_json::json;
+
+pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = pause::block(ctx, reason)?;
+    let extra = json!({ "blocked": done.state.build.blocked });
+    report(
+        ui,
+        "block",
+        &done,
+        "recorded as blocked; the next build step ends that",
+        Some("git loopx resume"),
+        extra,
+    );
+    Ok(Exit::Done)
+}
+
+pub fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (id, why) = pause::park(ctx, reason)?;
+    ui.status(format!("{id}: the build is parked in this worktree"));
+    ui.hint("git loopx resume");
+    ui.json(
+        "park",
+        &json!({ "session": id, "reason": clean(&why), "next_action": "git loopx resume" }),
+    );
+    Ok(Exit::Done)
+}
+
+pub fn resume(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let resumed = pause::resume(ctx, reason)?;
+    ui.status(format!("{}: the build goes on", resumed.id));
+    ui.hint("git loopx status");
+    ui.json(
+        "resume",
+        &json!({
+            "session": resumed.id,
+            "parked": resumed.parked,
+            "blocked": resumed.blocked,
+            "next_action": "git loopx status",
+        }),
+    );
+    Ok(Exit::Done)
+}

@@ -1,0 +1,409 @@
+//! What happens when an agent's host runs one of our hooks: facts are gathered, `core::agent` decides, and
+//! what was decided is remembered and recorded.
+//!
+//! A repository without sessions, and a branch without a build, are left after a look at a few refs;
+//! no process is started before the code has to be judged. Whatever goes wrong lets the agent go on.
+
+use super::super::act::{Act, Needs, act_beside};
+use super::super::context::Context;
+use super::super::{lease, view};
+use super::ledger;
+use crate::core::agent::guard::{self, Kind as OffenceKind, Offence};
+use crate::core::agent::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
+use crate::core::agent::{Call, Decision, Host, MAX_TEXT, Moment};
+use crate::core::failure::Result;
+use crate::core::id::Oid;
+use crate::core::lease as leases;
+use crate::core::op::{DelegationStatus, Event};
+use crate::core::session::State;
+use crate::core::stage::Stage;
+use crate::env;
+use crate::store::{Session, Snapshot, Store};
+use serde_json::{Value, json};
+
+/// What to say: one document on stdout, or nothing, and perhaps a word on stderr.
+#[derive(Debug, Default)]
+pub struct Answer {
+    pub stdout: Option<String>,
+    pub note: Option<String>,
+}
+
+/// Answers one call. `input` is what the host wrote.
+pub fn answer(host: Host, event: &str, input: &[u8]) -> Answer {
+    let Some(moment) = host.moment(event) else {
+        return Answer::default();
+    };
+    // What is not UTF-8 may still be readable around it.
+    let text = String::from_utf8_lossy(input);
+    let input = serde_json::from_str(&text).unwrap_or(Value::Null);
+    let decision = if env::var(env::LOOPX).as_deref() == Some("0") || !input.is_object() {
+        Decision::Allow
+    } else {
+        decide(host, moment, &host.read(&input)).unwrap_or(Decision::Allow)
+    };
+    let note = match &decision {
+        Decision::Nudge(text) => Some(text.clone()),
+        _ => None,
+    };
+    Answer {
+        stdout: host.answer(event, &decision).map(|said| said.to_string()),
+        note,
+    }
+}
+
+fn decide(host: Host, moment: Moment, call: &Call) -> Result<Decision> {
+    let reading = match (moment, &call.command) {
+        (Moment::PreTool, Some(line)) => guard::read(line),
+        _ => guard::Reading::default(),
+    };
+    if moment == Moment::PreTool && reading.offence.is_none() && !reading.builds {
+        return Ok(Decision::Allow);
+    }
+    if let Some(cwd) = &call.cwd {
+        // A folder that is gone: the one that we were started in has to do.
+        drop(env::enter(cwd));
+    }
+    match moment {
+        Moment::PreTool => pre_tool(call, &reading),
+        Moment::Stop | Moment::SubagentStop => stops(host, moment, call),
+        Moment::SessionStart => session_start(),
+        Moment::Prompt => prompt(call),
+    }
+}
+
+/// The session of the branch that is checked out, where there is an active one.
+struct Bound<'r> {
+    snapshot: Snapshot<'r>,
+    session: Session,
+}
+
+fn bound<'r>(ctx: &'r Context, store: &Store<'r>) -> Result<Option<Bound<'r>>> {
+    let Some(tip) = ctx.repo.find_ref(&store.branch_ref())? else {
+        return Ok(None);
+    };
+    let Some(branch) = ctx.repo.head()?.branch else {
+        return Ok(None);
+    };
+    let snapshot = Snapshot::at(&ctx.repo, tip, store.branch())?;
+    let Some(id) = snapshot.bound_to(&branch)? else {
+        return Ok(None);
+    };
+    let session = snapshot.session(&id)?;
+    Ok(session
+        .filter(|session| session.state.is_active())
+        .map(|session| Bound { snapshot, session }))
+}
+
+/// The build of this worktree, as far as refs and records tell.
+pub(crate) fn build_of(ctx: &Context, state: &State, now: i64) -> Option<Build> {
+    if state.stage != Stage::Build || ctx.repo.work_dir().is_none() {
+        return None;
+    }
+    let facts = &state.build;
+    let token = lease::token(&ctx.repo);
+    let owner = match leases::standing(facts.claim.as_ref(), token.as_deref(), now) {
+        leases::Standing::Held(_) => BuildOwner::Elsewhere,
+        leases::Standing::Free | leases::Standing::Dead(_) => BuildOwner::Nobody,
+        leases::Standing::Own { .. } => BuildOwner::Here {
+            agent: facts.claim.as_ref().and_then(|c| c.value.agent.clone()),
+            alive: facts.claim.as_ref().is_some_and(|c| leases::until(c) > now),
+        },
+    };
+    let runs = |status| matches!(status, DelegationStatus::Active);
+    Some(Build {
+        session: state.id.to_string(),
+        key: format!("{}/{}/{}", state.uid, state.plan.run, facts.fresh_after),
+        owner,
+        blocked: facts.blocked.is_some(),
+        delegated: facts
+            .delegations
+            .iter()
+            .filter(|d| d.blocking && runs(d.status))
+            .count(),
+    })
+}
+
+fn stops(host: Host, moment: Moment, call: &Call) -> Result<Decision> {
+    let ctx = Context::open_in_hook()?;
+    let store = ctx.store()?;
+    let Some(bound) = bound(&ctx, &store)? else {
+        return Ok(Decision::Allow);
+    };
+    let now = ctx.repo.now();
+    let Some(build) = build_of(&ctx, &bound.session.state, now) else {
+        return Ok(Decision::Allow);
+    };
+    // Before anything is written: who has no build here leaves no trace.
+    let asked = |ledger: &Ledger| {
+        stop::decide(host, moment, call, now, Some(&build), ledger, || {
+            judge(&ctx, &bound).ok()
+        })
+    };
+    let ruling = ledger::update(&ctx.repo, |ledger| {
+        let ruling = asked(ledger);
+        ledger.clone_from(&ruling.ledger);
+        ruling
+    })?;
+    // What cannot be recorded (no identity, a read-only repository) changes no decision.
+    drop(record(&ctx, call, &bound, &ruling));
+    Ok(ruling.decision)
+}
+
+/// Notes on the session who builds, and that an agent was let go.
+fn record(ctx: &Context, call: &Call, bound: &Bound<'_>, ruling: &Ruling) -> Result<()> {
+    let agent = call.session.as_deref().and_then(leases::agent_name);
+    let claim = &bound.session.state.build.claim;
+    let owner = lease::owner(&ctx.repo, agent)?;
+    if let Some((cause, why)) = &ruling.record {
+        let missing = judge(ctx, bound)?.missing;
+        let event = Event::Blocked {
+            cause: *cause,
+            missing: missing.into_iter().map(|(code, _)| code).collect(),
+        };
+        act_beside(ctx, Needs::Stage, |facts| {
+            super::super::stages::in_build(facts)?;
+            let act = Act::new(event.clone(), format!("blocked, {cause}"), ());
+            Ok(act
+                .reason(Some(why.clone()))
+                .claim(lease::hold(facts, &owner)?))
+        })?;
+        return Ok(());
+    }
+    let stale = matches!(
+        leases::standing(claim.as_ref(), Some(&owner.token), ctx.repo.now()),
+        leases::Standing::Own { fresh: false }
+    );
+    // A stop that was let through says nothing of who builds.
+    if !matches!(ruling.decision, Decision::Block(_)) || !(ruling.adopt || stale) {
+        return Ok(());
+    }
+    act_beside(ctx, Needs::Stage, |facts| {
+        super::super::stages::in_build(facts)?;
+        let claim = lease::adopt(facts, &owner)?;
+        Ok(Act::new(Event::Claimed, "claim the build", ()).claim(claim))
+    })
+    .map(drop)
+}
+
+/// How the hand-off stands on the present code.
+fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
+    let status = view::status_of(ctx, &bound.snapshot, &bound.session)?;
+    let missing: Vec<(String, String)> = status
+        .blockers
+        .iter()
+        .map(|blocker| (blocker.code.clone(), blocker.message.clone()))
+        .collect();
+    let code = ctx.repo.code()?;
+    let parts = json!({
+        "head": code.as_ref().and_then(|code| code.head.clone()),
+        "index": ctx.repo.index_digest()?,
+        "worktree": code.map(|code| code.tree),
+        "record": record_of(&bound.session.state),
+        "edits": status.working_copy,
+        "missing": missing,
+    });
+    Ok(Judged {
+        missing,
+        next: for_agent(&status),
+        fingerprint: Oid::to_string(&ctx.repo.hash_blob(parts.to_string().as_bytes())?),
+    })
+}
+
+/// The command that leads on, for somebody who has no editor to open.
+fn for_agent(status: &view::Status) -> String {
+    match status.next_action.strip_prefix("git loopx edit ") {
+        Some(artifact) => format!(
+            "edit .loopx/{}/{artifact}, then: git loopx save",
+            status.session
+        ),
+        None => status.next_action.clone(),
+    }
+}
+
+/// What the session says of the build, without times and numbers: a step that is only repeated is no
+/// progress.
+fn record_of(state: &State) -> Value {
+    let build = &state.build;
+    let evidence: Vec<Value> = state
+        .evidence
+        .iter()
+        .map(|e| {
+            json!([
+                e.value.what,
+                e.value.task,
+                e.value.argv,
+                e.value.exit,
+                e.value.tree
+            ])
+        })
+        .collect();
+    let lanes: Vec<Value> = build
+        .lanes
+        .iter()
+        .map(|(lane, report)| json!([lane, report.value.status, report.value.tree]))
+        .collect();
+    let waived: Vec<&String> = build.waivers.keys().collect();
+    json!([
+        state.artifacts,
+        evidence,
+        lanes,
+        waived,
+        build.delegations,
+        build.no_deslop
+    ])
+}
+
+/// A short word on where the work stands, for an agent that begins or whose memory was compacted.
+fn session_start() -> Result<Decision> {
+    let ctx = Context::open_in_hook()?;
+    let store = ctx.store()?;
+    let Some(bound) = bound(&ctx, &store)? else {
+        return Ok(Decision::Allow);
+    };
+    let status = view::status_of(&ctx, &bound.snapshot, &bound.session)?;
+    let title: String = line(&status.title, 100);
+    let mut lines = vec![format!(
+        "This branch belongs to the git loopx session {} (\"{title}\"), stage {}.",
+        status.session, status.stage
+    )];
+    if let Some(claim) = &status.claim {
+        lines.push(format!("Build owner: {}.", line(&claim.words, 200)));
+    }
+    if let Some(block) = &status.blocked {
+        let why = block.reason.as_deref().unwrap_or_default();
+        lines.push(format!(
+            "Recorded as blocked:{} ({}).",
+            block.value.cause,
+            line(why, 200)
+        ));
+    }
+    if let Some(parked) = &status.parked {
+        lines.push(format!(
+            "Parked: {}. `git loopx resume` takes it up.",
+            line(&parked.why, 200)
+        ));
+    }
+    if !status.blockers.is_empty() {
+        let codes: Vec<&str> = status
+            .blockers
+            .iter()
+            .take(5)
+            .map(|b| b.code.as_str())
+            .collect();
+        lines.push(format!("Not met yet: {}.", line(&codes.join(", "), 300)));
+    }
+    lines.push(format!("Next: {}", line(&for_agent(&status), 200)));
+    lines.push(
+        "`git loopx status` shows all of it. Git hooks hold the gates; do not pass over them."
+            .into(),
+    );
+    let text: String = lines.join("\n").chars().take(MAX_TEXT).collect();
+    Ok(Decision::Inject(text))
+}
+
+/// One line without control characters, of at most this many characters.
+fn line(text: &str, max: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    flat.chars().filter(|c| !c.is_control()).take(max).collect()
+}
+
+/// A person spoke: a row of blocks ends here. What holds the build is worth a word.
+fn prompt(call: &Call) -> Result<Decision> {
+    let ctx = Context::open_in_hook()?;
+    let store = ctx.store()?;
+    let Some(bound) = bound(&ctx, &store)? else {
+        return Ok(Decision::Allow);
+    };
+    let state = &bound.session.state;
+    let Some(build) = build_of(&ctx, state, ctx.repo.now()) else {
+        return Ok(Decision::Allow);
+    };
+    let agent = call.session.as_deref().and_then(leases::agent_name);
+    let known = ledger::peek(&ctx.repo);
+    if known.row > 0 && known.build == build.key && (agent.is_none() || known.agent == agent) {
+        ledger::update(&ctx.repo, Ledger::breathe)?;
+    }
+    let parked = known
+        .parked
+        .filter(|parked| parked.told && known.build == build.key);
+    Ok(match (parked, &state.build.blocked) {
+        (Some(parked), _) => Decision::Inject(format!(
+            "The build of git loopx session {} is parked: {}. `git loopx resume` takes it up.",
+            state.id,
+            line(&parked.why, 300)
+        )),
+        (None, Some(block)) => Decision::Inject(format!(
+            "The build of git loopx session {} is recorded as blocked:{} ({}). The next build step, or `git loopx resume`, ends that.",
+            state.id,
+            block.value.cause,
+            line(block.reason.as_deref().unwrap_or_default(), 300)
+        )),
+        _ => Decision::Allow,
+    })
+}
+
+fn pre_tool(call: &Call, reading: &guard::Reading) -> Result<Decision> {
+    if let Some(offence) = &reading.offence {
+        for dir in &offence.dirs {
+            // Where it leads cannot be said (`cd "$X"`): then from here.
+            drop(env::enter(dir));
+        }
+    }
+    let ctx = Context::open_in_hook()?;
+    let store = ctx.store()?;
+    if let Some(offence) = &reading.offence
+        && let Some(reason) = refusal(&ctx, &store, offence)?
+    {
+        return Ok(Decision::Block(reason));
+    }
+    if reading.builds
+        && let Some(agent) = call.session.as_deref().and_then(leases::agent_name)
+        && bound(&ctx, &store)?.is_some()
+    {
+        let at = ctx.repo.now();
+        ledger::update(&ctx.repo, |ledger| {
+            ledger.driver = Some(Driver { agent, at });
+        })?;
+    }
+    Ok(Decision::Allow)
+}
+
+/// Why a command is refused; `None` where nothing of ours is at stake.
+fn refusal(ctx: &Context, store: &Store<'_>, offence: &Offence) -> Result<Option<String>> {
+    let bound = bound(ctx, store)?;
+    let what = line(&offence.what, 200);
+    let by_person = "If it has to be, ask the person to type it.";
+    Ok(match (&offence.kind, bound) {
+        (OffenceKind::Ref(name), bound) => {
+            let head = ctx.repo.head()?.branch;
+            let is_bound = |name: &str| {
+                bound.is_some()
+                    && (name == "HEAD"
+                        || head.is_some_and(|head| {
+                            name == head || name == format!("refs/heads/{head}")
+                        }))
+            };
+            let is_ours = name.starts_with("refs/loopx/") || *name == store.branch_ref();
+            let guarded =
+                (is_ours && ctx.repo.find_ref(&store.branch_ref())?.is_some()) || is_bound(name);
+            guarded.then(|| {
+                format!(
+                    "`{what}` moves {} by hand, past every gate of git loopx. `git loopx status` shows the command that leads on. {by_person}",
+                    line(name, 200)
+                )
+            })
+        }
+        (_, None) => None,
+        (kind, Some(bound)) => {
+            let state = &bound.session.state;
+            let past = match kind {
+                OffenceKind::Plumbing => "makes a commit without git's hooks",
+                _ => "passes over git's hooks",
+            };
+            Some(format!(
+                "`{what}` {past}, which hold the gates of git loopx session {} (stage {}); `git loopx verify` would find it. `git loopx status` shows the command that leads on. {by_person}",
+                state.id, state.stage
+            ))
+        }
+    })
+}

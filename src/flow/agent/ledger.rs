@@ -1,0 +1,88 @@
+//! The stop gate's memory: one small file in the worktree's own git dir, read and written under its lock.
+//! A file that cannot be read counts as empty; one that cannot be written holds nobody.
+
+use super::super::lease;
+use crate::core::agent::stop::Ledger;
+use crate::core::failure::{Failure, Kind, Result};
+use crate::git::Repo;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The longest wait for another hook of this worktree.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+fn path(repo: &Repo) -> PathBuf {
+    // No session's file: those end in `.json`.
+    lease::folder(repo).join("stop-gate")
+}
+
+fn failed(repo: &Repo, error: &std::io::Error) -> Failure {
+    Failure::internal(
+        "stop_gate_unwritable",
+        format!("{}: {error}", path(repo).display()),
+    )
+}
+
+/// What is remembered, without waiting for anybody.
+pub fn peek(repo: &Repo) -> Ledger {
+    std::fs::read(path(repo)).map_or_else(|_| Ledger::default(), |bytes| parse(&bytes))
+}
+
+/// The first document of the file: a kill while it was written leaves an older end behind it.
+fn parse(bytes: &[u8]) -> Ledger {
+    serde_json::Deserializer::from_slice(bytes)
+        .into_iter::<Ledger>()
+        .next()
+        .and_then(Result::ok)
+        .unwrap_or_default()
+}
+
+/// Changes what is remembered; nobody else of this worktree reads or writes it meanwhile.
+pub fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> Result<T> {
+    let failed = |error: std::io::Error| failed(repo, &error);
+    std::fs::create_dir_all(lease::folder(repo)).map_err(failed)?;
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(path(repo))
+        .map_err(failed)?;
+    lock(&file)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    let before = parse(&bytes);
+    let mut ledger = before.clone();
+    let value = change(&mut ledger);
+    if ledger != before {
+        let mut text = serde_json::to_vec(&ledger)
+            .map_err(|error| Failure::internal("stop_gate_unwritable", error.to_string()))?;
+        text.push(b'\n');
+        file.seek(SeekFrom::Start(0))
+            .and_then(|_| file.write_all(&text))
+            .and_then(|()| file.set_len(text.len() as u64))
+            .map_err(failed)?;
+    }
+    Ok(value)
+}
+
+fn lock(file: &File) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if began.elapsed() < DEADLINE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => {
+                return Err(Failure::new(
+                    Kind::Waiting,
+                    "stop_gate_held",
+                    format!("the stop gate's memory is held by another process: {error}"),
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The honest ways out of a build that cannot go on now: a recorded blocker, a pause, and taking it up
+//! again.
+
+use super::super::act::{Act, Done, Needs, act};
+use super::super::context::Context;
+use super::super::{lease, stages};
+use super::{hook, ledger};
+use crate::core::agent::stop::Parked;
+use crate::core::failure::{Failure, Result};
+use crate::core::gate;
+use crate::core::id::SessionId;
+use crate::core::op::{BlockCause, Event};
+use crate::core::stage::Transition;
+
+/// A word that a person will read: it has to be there.
+fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
+    reason
+        .filter(|reason| !reason.trim().is_empty())
+        .ok_or_else(|| {
+            Failure::usage(
+                "reason_required",
+                format!("`{command}` needs a reason: what stands in the way"),
+            )
+            .help(format!("git loopx {command} --reason WHY"))
+        })
+}
+
+/// Records what stands in the way of the build. An agent may stop then; the next build step ends it.
+pub fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
+    let reason = reason_for("block", reason)?;
+    let owner = lease::owner(&ctx.repo, None)?;
+    act(ctx, Needs::Code, |facts| {
+        stages::in_build(facts)?;
+        let claim = lease::hold(facts, &owner)?;
+        let missing = gate::blockers(facts.view(), Transition::BuildToReview);
+        let event = Event::Blocked {
+            cause: BlockCause::Reported,
+            missing: missing.into_iter().map(|blocker| blocker.code).collect(),
+        };
+        Ok(Act::new(event, "blocked", ())
+            .reason(Some(reason.clone()))
+            .claim(claim))
+    })
+}
+
+/// Lets agents of this worktree stop until somebody takes the build up again. Nothing is recorded on
+/// the session: it is this worktree's business.
+pub fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)> {
+    let why = reason_for("park", reason)?;
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let state = ctx.session(&snapshot)?.state;
+    let now = ctx.repo.now();
+    let Some(build) = hook::build_of(ctx, &state, now) else {
+        return Err(Failure::refused(
+            "stage_mismatch",
+            format!(
+                "a build is parked, and session {} is in stage {}",
+                state.id, state.stage
+            ),
+        )
+        .help("git loopx status"));
+    };
+    lease::check(ctx, &state)?;
+    ledger::update(&ctx.repo, |ledger| {
+        if ledger.build != build.key {
+            ledger.renew();
+            ledger.build.clone_from(&build.key);
+            ledger.agent = None;
+        }
+        ledger.parked = Some(Parked {
+            at: now,
+            why: why.clone(),
+            told: true,
+        });
+    })?;
+    Ok((state.id, why))
+}
+
+/// What [`resume`] ended.
+#[derive(Debug)]
+pub struct Resumed {
+    pub id: SessionId,
+    pub parked: bool,
+    pub blocked: Option<String>,
+}
+
+/// Takes the build up again: no longer parked, no longer blocked, and no counter is held against it.
+pub fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
+    let store = ctx.store()?;
+    let state = ctx.session(&store.snapshot()?)?.state;
+    let known = ledger::peek(&ctx.repo);
+    let parked = known.parked.is_some();
+    let blocked = state
+        .build
+        .blocked
+        .as_ref()
+        .map(|block| block.value.cause.to_string());
+    if !parked && blocked.is_none() && known.total == 0 {
+        return Err(Failure::nothing(
+            "nothing_to_resume",
+            format!("session {} is neither parked nor blocked here", state.id),
+        )
+        .help("git loopx status"));
+    }
+    if blocked.is_some() {
+        let owner = lease::owner(&ctx.repo, None)?;
+        act(ctx, Needs::Stage, |facts| {
+            stages::in_build(facts)?;
+            let claim = lease::hold(facts, &owner)?;
+            Ok(Act::new(Event::Resumed, "resume", ())
+                .reason(reason.clone())
+                .claim(claim))
+        })?;
+    }
+    ledger::update(&ctx.repo, |ledger| ledger.renew())?;
+    Ok(Resumed {
+        id: state.id,
+        parked,
+        blocked,
+    })
+}
