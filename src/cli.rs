@@ -185,6 +185,9 @@ pub enum Command {
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
+    /// Wire coding agents: Claude Code, Codex, Cursor, Copilot CLI, Gemini CLI
+    #[command(subcommand)]
+    Agent(cmd::agent::AgentCommand),
     #[command(hide = true)]
     AgentHook(cmd::agent_hook::AgentHookArgs),
     Verify(cmd::verify::VerifyArgs),
@@ -315,6 +318,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     let open = || Context::open(global.session.clone());
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
+        Command::Agent(command) => cmd::agent::run(command, &open()?, ui),
         Command::AgentHook(args) => Ok(cmd::agent_hook::run(&args, ui)),
         Command::Block { reason } => cmd::pause::block(reason, &open()?, ui),
         Command::Park { reason } => cmd::pause::park(reason, &open()?, ui),

@@ -1,6 +1,7 @@
 //! One file per group of commands: arguments in, text or JSON out. No rule lives here.
 
 pub mod adr;
+pub mod agent;
 pub mod agent_hook;
 pub mod archive;
 pub mod artifacts;

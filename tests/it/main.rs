@@ -2,6 +2,7 @@
 
 mod adr;
 mod adr_session;
+mod agent_install;
 mod agent_stop;
 mod approvals;
 mod archive;

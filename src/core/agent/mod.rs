@@ -10,8 +10,11 @@ mod copilot;
 mod cursor;
 mod gemini;
 pub mod guard;
+pub mod json_text;
+pub mod material;
 pub mod shell;
 pub mod stop;
+pub mod wiring;
 
 use super::failure::Failure;
 use serde_json::Value;

@@ -2,5 +2,7 @@
 //! build is parked and taken up again ([`pause`]), and the files that wire a host up ([`install`], [`material`]).
 
 pub mod hook;
+pub mod install;
 pub mod ledger;
+pub mod material;
 pub mod pause;

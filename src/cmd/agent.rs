@@ -1,0 +1,177 @@
+//! `git loopx agent install|uninstall|status|material`: arguments, and how the outcome reads.
+
+use crate::cli::Exit;
+use crate::core::agent::Host;
+use crate::core::agent::material::Drift;
+use crate::core::agent::wiring::Wired;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::agent::{install, material};
+use crate::ui::diff::unified;
+use crate::ui::{Ui, clean, style};
+use serde_json::json;
+
+#[derive(Debug, clap::Subcommand)]
+pub enum AgentCommand {
+    /// Let a coding agent's host ask git loopx when the agent starts, stops and runs a command
+    ///
+    /// Adds our entries to the host's file in this worktree and leaves the rest of it as it is. The
+    /// commands look for this program at its present place, then in PATH, and do nothing where it is
+    /// gone. A file that cannot be read is not written.
+    Install {
+        /// claude, codex, cursor, copilot or gemini
+        host: Host,
+        /// Show what would be written, and what to paste by hand; do nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+    /// Take our entries out of the host's file: every byte as it was, where nobody else wrote since
+    Uninstall {
+        /// claude, codex, cursor, copilot or gemini
+        host: Host,
+        /// Show what would be written, do nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+    /// Show which hosts are wired, and whether the material is current, outdated or edited
+    Status,
+    /// Write the working agreement (AGENTS.md, an existing CLAUDE.md) and the skill
+    ///
+    /// The agreement is a block between two marks; text around it stays. What somebody edited is
+    /// never overwritten.
+    Material {
+        /// Take it away again
+        #[arg(long)]
+        remove: bool,
+        /// Show what would be written, do nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+pub fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    match command {
+        AgentCommand::Install { host, dry_run } => {
+            let change = install::install(&ctx.repo, host, dry_run);
+            let change = match change {
+                Err(failure) if dry_run && failure.code == "agent_config_unreadable" => {
+                    // The way out that the refusal names: what to add by hand.
+                    let text = install::snippet(&install::read(&ctx.repo, host)?)?;
+                    ui.warn(clean(&failure.message));
+                    ui.raw_text(&text);
+                    ui.json("agent install", &json!({ "host": host.name(), "dry_run": true, "changed": false, "snippet": text }));
+                    return Ok(Exit::Done);
+                }
+                other => other?,
+            };
+            tell(ui, "agent install", host, &change, dry_run, "wired into");
+        }
+        AgentCommand::Uninstall { host, dry_run } => {
+            let change = install::uninstall(&ctx.repo, host, dry_run)?;
+            tell(
+                ui,
+                "agent uninstall",
+                host,
+                &change,
+                dry_run,
+                "taken out of",
+            );
+        }
+        AgentCommand::Status => return status(ctx, ui),
+        AgentCommand::Material { remove, dry_run } => {
+            let pieces = material::apply(&ctx.repo, remove, dry_run)?;
+            let color = ui.color();
+            for piece in &pieces {
+                let old = piece.before.as_deref().unwrap_or_default();
+                let new = piece.after.as_deref().unwrap_or_default();
+                match (piece.changed, piece.state) {
+                    (true, _) if dry_run => ui.raw_text(&unified(piece.path, old, new, color)),
+                    (true, _) if piece.after.is_none() => {
+                        ui.status(format!("removed {}", piece.path))
+                    }
+                    (true, _) => ui.status(format!("wrote {}", piece.path)),
+                    (false, Drift::Edited) => ui.warn(format!(
+                        "{}: somebody edited what git loopx wrote, so it stays as it is",
+                        piece.path
+                    )),
+                    (false, Drift::Absent) => {}
+                    (false, _) => ui.status(format!("{} is current", piece.path)),
+                }
+            }
+            ui.json(
+                "agent material",
+                &json!({ "dry_run": dry_run, "removed": remove, "files": pieces }),
+            );
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn tell(
+    ui: &mut Ui,
+    command: &str,
+    host: Host,
+    change: &install::Change,
+    dry_run: bool,
+    done: &str,
+) {
+    let path = change.path.display().to_string();
+    let changed = change.changes();
+    if !changed {
+        ui.status(format!("nothing to do in {}", clean(&path)));
+    } else if dry_run {
+        let old = change.before.as_deref().unwrap_or_default();
+        let new = change.after.as_deref().unwrap_or_default();
+        let color = ui.color();
+        let name = crate::core::agent::wiring::file(host);
+        ui.raw_text(&unified(name, old, new, color));
+    } else {
+        ui.status(format!("{} is {done} {}", host.title(), clean(&path)));
+    }
+    if changed && !ui.is_json() {
+        for note in &change.notes {
+            ui.status(format!("  {note}"));
+        }
+    }
+    ui.json(
+        command,
+        &json!({
+            "host": host.name(),
+            "file": path,
+            "dry_run": dry_run,
+            "changed": changed && !dry_run,
+            "text": change.after.as_ref().filter(|_| dry_run),
+            "notes": change.notes,
+        }),
+    );
+}
+
+fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let mut rows = Vec::new();
+    for host in Host::ALL {
+        let file = install::read(&ctx.repo, host)?;
+        let role = match file.wired {
+            Wired::Current => style::GOOD,
+            Wired::Absent => style::DIM,
+            Wired::Outdated | Wired::Unreadable => style::WARN,
+        };
+        let word = ui.paint(role, &format!("{:<10}", file.wired.word()));
+        let path = file.path.display().to_string();
+        ui.out(format!("{:<12} {word}  {}", host.title(), clean(&path)));
+        rows.push(json!({ "host": host.name(), "state": file.wired, "file": path }));
+    }
+    let pieces = material::status(&ctx.repo)?;
+    for piece in &pieces {
+        ui.out(format!(
+            "{:<12} {:<10}  {}",
+            "material",
+            piece.state.word(),
+            piece.path
+        ));
+    }
+    ui.json(
+        "agent status",
+        &json!({ "hosts": rows, "material": pieces }),
+    );
+    Ok(Exit::Done)
+}

@@ -1,0 +1,213 @@
+//! Writes our hooks into a host's configuration file and takes them out again. What stood there before
+//! is kept in the worktree's git dir, so that taking out restores every byte where nothing else changed.
+
+use super::super::{files, lease};
+use crate::core::agent::Host;
+use crate::core::agent::wiring::{self, Wired};
+use crate::core::failure::{Failure, Result};
+use crate::env;
+use crate::git::Repo;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The largest configuration file that is read.
+const MAX: u64 = 4 * 1024 * 1024;
+
+/// A host's file in this worktree.
+#[derive(Debug)]
+pub struct File {
+    pub host: Host,
+    pub path: PathBuf,
+    pub text: Option<String>,
+    pub wired: Wired,
+    top: PathBuf,
+    program: String,
+    kept: PathBuf,
+}
+
+/// A change of a host's file, before or after it was made.
+#[derive(Debug)]
+pub struct Change {
+    pub path: PathBuf,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub notes: Vec<&'static str>,
+}
+
+impl Change {
+    pub fn changes(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// What stood in a file before we wrote, and what we wrote.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    before: Option<String>,
+    after: String,
+}
+
+fn top(repo: &Repo, host: Host) -> Result<PathBuf> {
+    let here = repo.work_dir().ok_or_else(|| {
+        Failure::usage(
+            "worktree_required",
+            "a host's file lies in a worktree, and the repository is bare",
+        )
+        .help("git worktree add ../work BRANCH")
+    })?;
+    // Codex reads the primary checkout's file, whatever worktree it runs in.
+    let primary = repo.common_dir();
+    let primary = primary.parent().filter(|_| primary.ends_with(".git"));
+    Ok(match (host, primary) {
+        (Host::Codex, Some(primary)) => primary.to_path_buf(),
+        _ => here.to_path_buf(),
+    })
+}
+
+/// Reads a host's file.
+pub fn read(repo: &Repo, host: Host) -> Result<File> {
+    let top = top(repo, host)?;
+    let path = files::inside(&top, wiring::file(host))?;
+    let program = env::program()
+        .map_err(|error| Failure::internal("no_program", error.to_string()))?
+        .into_os_string()
+        .into_string()
+        .map_err(|_| {
+            Failure::refused(
+                "program_path_unreadable",
+                "the path of git-loopx is not UTF-8, and a host's file has to be",
+            )
+        })?;
+    let (text, wired) = match files::read(&path, MAX)?.map(String::from_utf8) {
+        None => (None, Wired::Absent),
+        Some(Ok(text)) => {
+            let wired = wiring::state(host, Some(&text), &program);
+            (Some(text), wired)
+        }
+        Some(Err(_)) => (None, Wired::Unreadable),
+    };
+    let folder = match host {
+        Host::Codex => repo.common_dir().join("loopx"),
+        _ => lease::folder(repo),
+    };
+    Ok(File {
+        host,
+        kept: folder.join("agent").join(format!("{host}.json")),
+        path,
+        text,
+        wired,
+        top,
+        program,
+    })
+}
+
+fn unreadable(file: &File) -> Failure {
+    Failure::refused(
+        "agent_config_unreadable",
+        format!(
+            "{}: expected JSON in UTF-8; nothing was written",
+            file.path.display()
+        ),
+    )
+    .help(format!("git loopx agent install {} --dry-run", file.host))
+}
+
+/// What to paste by hand.
+pub fn snippet(file: &File) -> Result<String> {
+    wiring::snippet(file.host, &file.program)
+}
+
+/// Puts our hooks in, or only says how. A second time it changes nothing.
+pub fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
+    let file = read(repo, host)?;
+    if file.wired == Wired::Unreadable && file.text.is_none() {
+        return Err(unreadable(&file));
+    }
+    let after = wiring::wire(host, file.text.as_deref(), &file.program)?;
+    let others: Vec<Host> = Host::ALL
+        .into_iter()
+        .filter(|other| {
+            read(repo, *other)
+                .is_ok_and(|file| matches!(file.wired, Wired::Current | Wired::Outdated))
+        })
+        .collect();
+    let change = Change {
+        path: file.path.clone(),
+        before: file.text.clone(),
+        after: Some(after.clone()),
+        notes: wiring::notes(host, &others),
+    };
+    if change.changes() && !dry_run {
+        // An update keeps what stood there before the first time.
+        let before = match kept(&file) {
+            Some(kept) if Some(&kept.after) == file.text.as_ref() => kept.before,
+            _ if file.wired == Wired::Outdated => Some(wiring::unwire(
+                host,
+                file.text.as_deref().unwrap_or_default(),
+            )?),
+            _ => file.text.clone(),
+        };
+        let kept = serde_json::to_vec(&Kept {
+            before,
+            after: after.clone(),
+        })
+        .map_err(|error| Failure::internal("agent_backup", error.to_string()))?;
+        files::write(&file.kept, &kept)?;
+        files::write(&file.path, after.as_bytes())?;
+    }
+    Ok(change)
+}
+
+fn kept(file: &File) -> Option<Kept> {
+    let bytes = files::read(&file.kept, MAX * 3).ok()??;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Takes our hooks out: every byte as it was where nobody else wrote since, else our entries alone.
+pub fn uninstall(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
+    let file = read(repo, host)?;
+    let Some(text) = &file.text else {
+        return match file.wired {
+            Wired::Unreadable => Err(unreadable(&file)),
+            _ => Ok(Change {
+                path: file.path,
+                before: None,
+                after: None,
+                notes: Vec::new(),
+            }),
+        };
+    };
+    let after = match kept(&file) {
+        Some(kept) if kept.after == *text => kept.before,
+        _ if matches!(file.wired, Wired::Absent) => Some(text.clone()),
+        _ => Some(wiring::unwire(host, text)?),
+    };
+    if !dry_run {
+        match &after {
+            Some(after) if after == text => {}
+            Some(after) => files::write(&file.path, after.as_bytes())?,
+            None => {
+                files::remove(&file.path)?;
+                remove_empty(&file.top, &file.path);
+            }
+        }
+        files::remove(&file.kept)?;
+    }
+    Ok(Change {
+        before: file.text.clone(),
+        path: file.path,
+        after,
+        notes: Vec::new(),
+    })
+}
+
+/// Removes the folders that have become empty, up to the top.
+pub(super) fn remove_empty(top: &Path, path: &Path) {
+    let mut dir = path.parent();
+    while let Some(at) = dir.filter(|at| *at != top && at.starts_with(top)) {
+        if std::fs::remove_dir(at).is_err() {
+            return;
+        }
+        dir = at.parent();
+    }
+}
