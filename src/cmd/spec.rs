@@ -87,8 +87,8 @@ pub struct ParseArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct ValidateArgs {
-    /// Spec files, or folders of DOMAIN/spec.md
-    #[arg(value_name = "FILE|DIR", required = true)]
+    /// Spec files, or folders of DOMAIN/spec.md (default: the repository's specs, as the worktree has them)
+    #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Refuse warnings too
     #[arg(long)]
@@ -100,7 +100,7 @@ pub fn run(command: SpecCommand, open: impl Fn() -> Result<Context>, ui: &mut Ui
         SpecCommand::Apply(args) => apply(args, ui),
         SpecCommand::MergeFile(args) => merge_file(args, ui),
         SpecCommand::Parse(args) => parse(args, ui),
-        SpecCommand::Validate(args) => validate(args, ui),
+        SpecCommand::Validate(args) => validate(args, open, ui),
         SpecCommand::List => specs::list(&open()?, ui),
         SpecCommand::Show(args) => specs::show(args, &open()?, ui),
         SpecCommand::Coverage => specs::coverage(&open()?, ui),
@@ -333,25 +333,46 @@ fn say(findings: &[Finding], ui: &mut Ui) {
 
 #[derive(Serialize)]
 struct Validated {
+    /// `worktree`, `HEAD` (of a bare repository), or `paths` where they were named.
+    source: &'static str,
     files: usize,
     valid: bool,
     findings: Vec<Finding>,
 }
 
-fn validate(args: ValidateArgs, ui: &mut Ui) -> Result<Exit> {
+fn validate(args: ValidateArgs, open: impl Fn() -> Result<Context>, ui: &mut Ui) -> Result<Exit> {
     let ValidateArgs { paths, strict } = args;
-    let mut files = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            let (domains, _) = flow::walk(&path)?;
-            files.extend(domains.iter().map(|d| path.join(d).join("spec.md")));
-        } else {
-            files.push(path);
+    let mut specs = Vec::new();
+    let source = if paths.is_empty() {
+        let ctx = open()?;
+        specs.extend(
+            crate::flow::specs::list(&ctx)?
+                .into_iter()
+                .map(|one| one.spec),
+        );
+        match ctx.repo.work_dir() {
+            Some(_) => "worktree",
+            None => "HEAD",
         }
-    }
+    } else {
+        let mut files = Vec::new();
+        for path in paths {
+            if path.is_dir() {
+                let (domains, _) = flow::walk(&path)?;
+                files.extend(domains.iter().map(|d| path.join(d).join("spec.md")));
+            } else {
+                files.push(path);
+            }
+        }
+        for file in &files {
+            specs.push(read_spec(&flow::read(file)?, &file.to_string_lossy()));
+        }
+        "paths"
+    };
+    let files = specs.len();
     let mut findings = Vec::new();
-    for file in &files {
-        match read_spec(&flow::read(file)?, &file.to_string_lossy()) {
+    for spec in specs {
+        match spec {
             Ok(Spec { findings: of, .. }) => findings.extend(of),
             Err(finding) => findings.push(finding),
         }
@@ -364,12 +385,17 @@ fn validate(args: ValidateArgs, ui: &mut Ui) -> Result<Exit> {
     let valid = !findings.iter().any(|finding| finding.severity >= least);
     say(&findings, ui);
     if valid {
-        ui.status(format!("{} specs are valid", files.len()));
+        ui.status(match (files, source) {
+            (0, "worktree" | "HEAD") => "no spec yet".to_owned(),
+            (1, _) => "1 spec is valid".to_owned(),
+            _ => format!("{files} specs are valid"),
+        });
     }
     ui.json(
         "spec validate",
         &Validated {
-            files: files.len(),
+            source,
+            files,
             valid,
             findings,
         },

@@ -46,6 +46,7 @@ mod spec_cases;
 mod spec_command;
 mod spec_coverage;
 mod spec_props;
+mod spec_validate;
 mod support;
 mod verify;
 mod verify_approvals;
