@@ -146,7 +146,7 @@ fn a_commit_on_the_loopx_branch_is_refused() {
 }
 
 #[test]
-fn commit_all_and_commit_path_are_judged_on_their_own_tree() {
+fn edge_06_commit_all_and_commit_path_are_judged_on_their_own_tree() {
     let s = at(
         "build",
         "\"src/**\"",
@@ -187,7 +187,7 @@ fn commit_all_and_commit_path_are_judged_on_their_own_tree() {
 }
 
 #[test]
-fn a_formatter_in_pre_commit_is_judged_at_commit_msg() {
+fn edge_06_a_formatter_in_pre_commit_is_judged_at_commit_msg() {
     let s = started("");
     s.script(
         ".git/hooks/pre-commit",
@@ -216,7 +216,7 @@ fn submodules_are_code() {
 }
 
 #[test]
-fn a_rebase_is_never_blocked() {
+fn edge_07_a_rebase_is_never_blocked() {
     let s = at("build", "", "");
     for n in 1..=3 {
         s.write("src/old.rs", format!("old\n{n}\n"));
@@ -272,7 +272,7 @@ fn a_rebase_is_never_blocked() {
 }
 
 #[test]
-fn cherry_pick_revert_merge_and_am_are_never_blocked() {
+fn edge_07_cherry_pick_revert_merge_and_am_are_never_blocked() {
     let s = started("");
     s.git(&["switch", "--quiet", "main"]).ok();
     for n in 1..=3 {

@@ -65,7 +65,7 @@ fn what_the_hooks_let_pass_is_clean() {
 }
 
 #[test]
-fn every_road_around_the_hooks_is_seen() {
+fn edge_09_every_road_around_the_hooks_is_seen() {
     let s = started("");
     bypass(&s, "src/a.rs", "no-verify");
     s.write("src/b.rs", "b");
@@ -289,7 +289,7 @@ fn push(s: &Sandbox, args: &[&str]) -> Output {
 }
 
 #[test]
-fn every_line_of_a_push_is_judged() {
+fn edge_08_every_line_of_a_push_is_judged() {
     let s = started("");
     with_remote(&s);
     s.git(&["branch", "free", "main"]).ok();

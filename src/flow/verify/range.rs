@@ -232,17 +232,19 @@ fn whole(repo: &Repo, ids: &[Oid]) -> Result<()> {
 
 /// The commits that were made on the branch itself.
 fn first_parents(infos: &[CommitInfo], head: &Oid) -> HashSet<Oid> {
-    let parents: HashMap<&Oid, Option<&Oid>> = infos
-        .iter()
-        .map(|info| (&info.id, info.parents.first()))
-        .collect();
+    let of: HashMap<&Oid, &Vec<Oid>> = infos.iter().map(|info| (&info.id, &info.parents)).collect();
     let mut found = HashSet::new();
     let mut next = Some(head);
     while let Some(id) = next
-        && let Some(parent) = parents.get(id)
+        && let Some(parents) = of.get(id)
     {
+        // A forge merges a branch into its target to try it: what was merged is the branch.
+        let tried = || parents.iter().find(|parent| of.contains_key(parent));
+        next = match parents.first() {
+            Some(first) if id == head && !of.contains_key(first) => tried(),
+            first => first,
+        };
         found.insert(id.clone());
-        next = *parent;
     }
     found
 }

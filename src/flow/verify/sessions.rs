@@ -25,7 +25,17 @@ impl<'r> Sessions<'r> {
         let found = Self::read(&store)?;
         if found.tips.is_empty() {
             // Says that nothing is initialised, and how to go on.
-            store.snapshot()?;
+            store.snapshot().map_err(|failure| {
+                match ctx.repo.default_remote(Some(store.branch())) {
+                    Ok(Some(remote)) => {
+                        let branch = store.branch();
+                        failure.help(format!(
+                            "git fetch {remote} +refs/heads/{branch}:refs/remotes/{remote}/{branch}  (in a repository without sessions: git loopx init)"
+                        ))
+                    }
+                    _ => failure,
+                }
+            })?;
         }
         Ok(found)
     }

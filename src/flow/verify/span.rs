@@ -6,6 +6,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::flow::context::{self, Context};
 use crate::flow::upstream;
+use crate::git::Repo;
 use std::rc::Rc;
 
 /// A range whose ends are known.
@@ -54,7 +55,7 @@ pub(super) fn find(
     };
     let (head, mut branch) = match to {
         Some(to) => {
-            let head = repo.resolve_commit(to)?;
+            let head = end(repo, to)?;
             let named = repo.find_ref(&format!("refs/heads/{to}"))?.is_some();
             let branch = if named {
                 Some(to.to_owned())
@@ -87,7 +88,7 @@ pub(super) fn find(
         (None, None) => None,
     };
     let base = match (from, policy_from, &bound) {
-        (Some(from), _, _) => Some(repo.resolve_commit(from)?),
+        (Some(from), _, _) => Some(end(repo, from)?),
         (None, Some(other), _) if request.range.is_some() => repo.merge_base(other, &head)?,
         (None, _, Some(state)) => {
             let policy = ctx.policy(state)?;
@@ -121,6 +122,17 @@ pub(super) fn find(
         head,
         branch,
         bound,
+    })
+}
+
+/// The commit at an end of the range. What is not here was perhaps left out by a clone.
+fn end(repo: &Repo, revision: &str) -> Result<Oid> {
+    repo.resolve_commit(revision).map_err(|failure| {
+        failure.help(if repo.is_shallow() {
+            "git fetch --unshallow  (this clone is shallow), with the branch that is missing"
+        } else {
+            "git fetch REMOTE +refs/heads/BRANCH:refs/remotes/REMOTE/BRANCH"
+        })
     })
 }
 
