@@ -92,6 +92,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "What to do with a scenario that no passing run proves",
     ),
     (
+        "changelog.fragments",
+        "Folder that gets a changelog fragment for each archived session; none where it is empty",
+    ),
+    (
         "artifacts.language",
         "Language that artifacts are checked for",
     ),
