@@ -31,6 +31,14 @@ pub fn var_os(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// The clock of this machine, which no variable of git's sets, in seconds since 1970.
+pub fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
+}
+
 /// Where this program is, with links followed.
 pub fn program() -> std::io::Result<PathBuf> {
     std::env::current_exe()

@@ -56,6 +56,20 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
                     .as_deref()
                     .map_or(String::new(), |r| format!(": {}", clean(r)))
             ));
+            if let Some(checked) = shown.signatures.get(&by.op) {
+                ui.out(format!("  {}", clean(&checked.words())));
+            }
+        }
+    }
+    if let Some(verdict) = &state.verdict {
+        ui.out(format!(
+            "\nverdict  {} by {} at {}",
+            verdict.value.verdict,
+            clean(&verdict.signed.by.to_string()),
+            verdict.signed.at
+        ));
+        if let Some(checked) = shown.signatures.get(&verdict.op) {
+            ui.out(format!("  {}", clean(&checked.words())));
         }
     }
     if !state.evidence.is_empty() {

@@ -35,6 +35,9 @@ pub struct ReviewArgs {
     /// Review uncommitted work too
     #[arg(long)]
     pub allow_uncommitted: bool,
+    /// Sign the verdict with the key that git signs with (gpg.format ssh)
+    #[arg(short = 'S', long, requires = "verdict")]
+    pub sign: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -63,6 +66,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }),
         allow_uncommitted: args.allow_uncommitted,
         reason: args.reason,
+        sign: args.sign,
     };
     let done = review::review(ctx, &request)?;
     let reviewed = &done.value;

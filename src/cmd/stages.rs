@@ -38,6 +38,9 @@ pub struct ApproveArgs {
     /// The stage that the session must be in
     #[arg(long, value_name = "STAGE")]
     pub from: Option<Stage>,
+    /// Sign the approval with the key that git signs with (gpg.format ssh)
+    #[arg(short = 'S', long)]
+    pub sign: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -123,7 +126,7 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let done = approve_flow::approve(ctx, args.from, args.to, args.reason)?;
+    let done = approve_flow::approve(ctx, args.from, args.to, args.reason, args.sign)?;
     let approved = &done.value;
     let said = if approved.completed {
         "approved review->done; the session is done".to_owned()

@@ -5,6 +5,7 @@ use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::gate::Proof;
 use crate::core::session::Ending;
+use crate::core::signature::Checked;
 use crate::core::stage::Stage;
 use crate::flow::workcopy::FileStatus;
 use crate::flow::{Context, view};
@@ -85,6 +86,9 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         };
         let transition = gate.transition.to_string();
         ui.out(format!("  {:16} {ready} {authorized}{who}", transition));
+        for checked in gate.signatures.iter().flatten() {
+            ui.out(format!("{:19}{}", "", signature(ui, checked)));
+        }
     }
     if let Some(review) = &status.review {
         let outcome = review
@@ -115,6 +119,9 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             clean(&review.reviewer),
             review.verdict.value.tree.short()
         ));
+        if let Some(checked) = &review.signature {
+            ui.out(format!("        {}", signature(ui, checked)));
+        }
         for because in review.judgement.iter().flat_map(|j| &j.because) {
             ui.out(format!("        {}", clean(because)));
         }
@@ -169,6 +176,14 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     ui.out("");
     ui.hint(&status.next_action);
     Ok(Exit::Done)
+}
+
+fn signature(ui: &Ui, checked: &Checked) -> String {
+    let words = clean(&checked.words());
+    match checked.flaw {
+        None => ui.paint(style::GOOD, &words),
+        Some(_) => ui.paint(style::WARN, &words),
+    }
 }
 
 fn word(status: FileStatus) -> &'static str {

@@ -27,6 +27,7 @@ pub mod range_policy;
 pub mod replay;
 pub mod review;
 pub mod session;
+pub mod signature;
 pub mod spec;
 pub mod stage;
 pub mod trailers;

@@ -10,7 +10,7 @@ use super::op::Lane;
 use super::stage::{Stage, Transition};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The file's name at the top of the code branch.
 pub const FILE: &str = "loopx.toml";
@@ -27,6 +27,17 @@ pub struct Policy {
     pub archive: ArchivePolicy,
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
+    #[serde(skip)]
+    pub trust: Trust,
+}
+
+/// Whom the policy trusts, from the same commit as the policy: never from the change that is judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// The file of the keys that people sign with, where there is one.
+    pub signers: Option<Vec<u8>>,
+    pub revoked: Option<Vec<u8>>,
+    pub mailmap: Option<Vec<u8>>,
 }
 
 /// Where results live on the code branch.
@@ -120,19 +131,51 @@ pub enum Strictness {
 }
 
 /// Who may approve.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Approve {
     /// Globs over `Name <email>`: identities (agents) that cannot approve.
     pub deny: Vec<String>,
     /// Distinct people that a transition needs, 1 where nothing is said.
     pub required: BTreeMap<Transition, u32>,
+    /// Transitions whose approvals count only when they are signed.
+    pub signed: BTreeSet<Transition>,
+    /// Transitions whose approvals are signed with a security key that somebody touched.
+    pub touched: BTreeSet<Transition>,
+    /// Transitions whose approvers took no part in the range or the build.
+    pub independent: BTreeSet<Transition>,
+    /// Who has a role: globs over `Name <email>`.
+    pub roles: BTreeMap<String, Vec<String>>,
+    /// The roles that may approve a transition; everybody where nothing is said.
+    pub by: BTreeMap<Transition, Vec<String>>,
+    /// The file of the keys that people sign with, in the format of ssh-keygen's allowed signers.
+    pub signers: String,
+    /// The file of keys that count no more: public keys, or a KRL of ssh-keygen.
+    pub revoked: String,
+}
+
+impl Default for Approve {
+    fn default() -> Self {
+        Approve {
+            deny: Vec::new(),
+            required: BTreeMap::new(),
+            signed: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            independent: BTreeSet::new(),
+            roles: BTreeMap::new(),
+            by: BTreeMap::new(),
+            signers: "loopx.signers".to_owned(),
+            revoked: "loopx.revoked".to_owned(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewPolicy {
     pub independence: Independence,
+    /// A verdict counts only when it is signed.
+    pub signed: bool,
 }
 
 /// What to do with a reviewer who wrote part of what is reviewed.
@@ -231,18 +274,21 @@ impl Policy {
         for (name, path) in [
             ("paths.specs", &policy.paths.specs),
             ("paths.adr", &policy.paths.adr),
+            ("approve.signers", &policy.approve.signers),
+            ("approve.revoked", &policy.approve.revoked),
             ("changelog.fragments", &policy.changelog.fragments),
         ] {
             let off = name == "changelog.fragments" && path.is_empty();
-            if !off && !is_inside(path) {
+            if !off && (!is_inside(path) || is_working_copy(path)) {
                 return Err(Failure::usage(
                     "policy_invalid",
                     format!(
-                        "{label}: {name}: expected a folder inside the repository, found `{path}`"
+                        "{label}: {name}: expected a path inside the repository and outside `.loopx`, found `{path}`"
                     ),
                 ));
             }
         }
+        policy.check_roles(label)?;
         Ok(policy)
     }
 
@@ -279,11 +325,62 @@ impl Policy {
 
     /// Whether policy bars this person from approving.
     pub fn denies(&self, person: &Person) -> bool {
-        self.denied().is_ok_and(|globs| {
-            globs.matches(&person.to_string())
-                || globs.matches(&person.email)
-                || globs.matches(&person.name)
-        })
+        self.denied()
+            .is_ok_and(|globs| is_named(&globs, std::slice::from_ref(person)))
+    }
+
+    /// Every role that may approve is one that somebody can have.
+    fn check_roles(&self, label: &str) -> Result<()> {
+        for patterns in self.approve.roles.values() {
+            Globs::new(patterns)?;
+        }
+        for (transition, roles) in &self.approve.by {
+            for role in roles {
+                if !self.approve.roles.contains_key(role) {
+                    let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
+                    return Err(Failure::usage(
+                        "policy_invalid",
+                        format!(
+                            "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
+                            if known.is_empty() {
+                                "none".to_owned()
+                            } else {
+                                known.join(", ")
+                            }
+                        ),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether anything that this policy asks for rests on signatures.
+    pub fn asks_signatures(&self) -> bool {
+        !self.approve.signed.is_empty() || !self.approve.touched.is_empty() || self.review.signed
+    }
+
+    /// Whether it matters who took part in what a transition is about.
+    pub fn asks_independence(&self, transition: Transition) -> bool {
+        self.approve.independent.contains(&transition)
+            || (transition == Transition::ReviewToDone
+                && self.review.independence == Independence::Require)
+    }
+
+    /// Whether the approvals of a transition have to be signed.
+    pub fn asks_signature(&self, transition: Transition) -> bool {
+        self.approve.signed.contains(&transition) || self.approve.touched.contains(&transition)
+    }
+
+    /// Whether somebody of these names has a role that may approve a transition.
+    pub fn may_approve(&self, transition: Transition, names: &[Person]) -> bool {
+        let Some(roles) = self.approve.by.get(&transition) else {
+            return true;
+        };
+        roles
+            .iter()
+            .filter_map(|role| self.approve.roles.get(role))
+            .any(|patterns| Globs::new(patterns).is_ok_and(|globs| is_named(&globs, names)))
     }
 
     /// Distinct people that must approve a transition.
@@ -293,6 +390,22 @@ impl Policy {
             .get(&transition)
             .map_or(1, |&n| (n as usize).max(1))
     }
+}
+
+fn is_named(globs: &Globs, people: &[Person]) -> bool {
+    people.iter().any(|person| {
+        [&person.to_string(), &person.email, &person.name]
+            .into_iter()
+            .any(|text| !text.is_empty() && globs.matches(text))
+    })
+}
+
+/// Whether a path is below the folder of working copies, which no commit should have; a file system
+/// may fold letter case.
+fn is_working_copy(path: &str) -> bool {
+    path.split('/')
+        .next()
+        .is_some_and(|top| top.eq_ignore_ascii_case(".loopx"))
 }
 
 /// A relative path with no `..`, no drive and no empty part.

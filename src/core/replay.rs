@@ -104,10 +104,11 @@ pub fn walk(
 }
 
 /// Each operation once, by Lamport number, then by id.
-fn in_order(ops: &[Operation]) -> Vec<&Operation> {
+pub fn in_order(ops: &[Operation]) -> Vec<&Operation> {
     let mut ops: Vec<&Operation> = ops.iter().collect();
     ops.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
-    ops.dedup_by(|a, b| a.op == b.op);
+    let mut known = BTreeSet::new();
+    ops.retain(|op| known.insert(&op.op));
     ops
 }
 

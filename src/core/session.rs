@@ -105,6 +105,8 @@ pub struct ApprovedBy {
     pub op: OpId,
     #[serde(flatten)]
     pub signed: Signed,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committer: Option<Person>,
     pub reason: Option<String>,
 }
 
@@ -491,6 +493,7 @@ impl State {
         let by = ApprovedBy {
             op: op.op.clone(),
             signed: signed(op),
+            committer: op.committer.clone(),
             reason: op.reason.clone(),
         };
         let same = self.approvals.get_mut(&transition.key()).filter(|a| {

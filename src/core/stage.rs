@@ -158,7 +158,10 @@ impl TryFrom<String> for Transition {
             .ok_or_else(|| {
                 Failure::usage(
                     "transition_unknown",
-                    format!("no transition is named `{text}`"),
+                    format!(
+                        "no transition is named `{text}`, expected one of {}",
+                        Self::ALL.map(|known| format!("`{known}`")).join(", ")
+                    ),
                 )
             })
     }

@@ -4,11 +4,12 @@
 //! writes nothing. One call makes at most one commit.
 
 use super::context::{Context, unknown};
+use super::sign::{self, Word};
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{delta, files};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
-use crate::core::gate::{Code, DeltaFacts, View};
+use crate::core::gate::{Code, Credentials, DeltaFacts, View};
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::lease::Claim;
 use crate::core::op::{Event, FORMAT, Operation, RequirementBase, Write};
@@ -28,6 +29,7 @@ pub struct Facts<'a> {
     pub policy: Policy,
     pub code: Option<Code>,
     pub delta: DeltaFacts,
+    pub credentials: Credentials,
     /// Who acts; reading needs nobody.
     pub identity: Option<&'a Identity>,
     /// Artifacts that the working copy changed.
@@ -55,6 +57,7 @@ impl Facts<'_> {
             policy: &self.policy,
             code: self.code.as_ref(),
             delta: &self.delta,
+            credentials: &self.credentials,
         }
     }
 }
@@ -76,6 +79,8 @@ pub struct Act<T> {
     pub bases: Option<Vec<RequirementBase>>,
     /// The hold on the build, where it is new or renewed.
     pub claim: Option<Claim>,
+    /// It is somebody's word, which policy may want signed.
+    pub word: Option<Word>,
     pub value: T,
 }
 
@@ -90,6 +95,7 @@ impl<T> Act<T> {
             log: None,
             bases: None,
             claim: None,
+            word: None,
             value,
         }
     }
@@ -103,6 +109,13 @@ impl<T> Act<T> {
     #[must_use]
     pub fn reason(mut self, reason: Option<String>) -> Self {
         self.reason = reason;
+        self
+    }
+
+    /// Makes the event somebody's word.
+    #[must_use]
+    pub fn word(mut self, sign: bool) -> Self {
+        self.word = Some(Word { sign });
         self
     }
 
@@ -279,7 +292,14 @@ pub fn gather<'a>(
     read_texts(&ctx.repo, &state, &mut texts)?;
     let delta = delta::facts(ctx, &state, &policy, &texts)?;
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
+    let depth = match identity {
+        Some(_) => sign::Depth::Ahead,
+        None => sign::Depth::Everything,
+    };
+    let actor = identity.map(|identity| &identity.author);
+    let credentials = sign::gather(ctx, &policy, snapshot, session, depth, actor)?;
     Ok(Facts {
+        credentials,
         code: if wants_code { ctx.repo.code()? } else { None },
         operations: if needs == Needs::Operations {
             snapshot.operations(session)?
@@ -332,6 +352,7 @@ fn build<T>(
         log,
         bases,
         claim,
+        word,
         value,
     } = act;
     let what = taken(session.state.build.claim.as_ref(), claim.as_ref(), what);
@@ -376,8 +397,15 @@ fn build<T>(
             format!("the decision does not fit the session: {why}"),
         ));
     }
+    let signature = match word {
+        Some(word) => {
+            let around = (&session.state, &state);
+            word.settle(repo, &facts.policy, &facts.credentials, around, &op)?
+        }
+        None => None,
+    };
     let mut edits = store::Edits::default();
-    edits.record(repo, Some(session), &op, &state)?;
+    edits.record_signed(repo, Some(session), &op, signature.as_deref(), &state)?;
     if let Some(branch) = bind {
         edits.bind(repo, &branch, &state.id)?;
     }

@@ -23,24 +23,25 @@ pub struct Approved {
     pub unserved: Vec<String>,
 }
 
-/// Approves the move from the present stage to `to`.
+/// Approves the move from the present stage to `to`, signed where that is asked for.
 pub fn approve(
     ctx: &Context,
     from: Option<Stage>,
     to: Stage,
     reason: Option<String>,
+    sign: bool,
 ) -> Result<Done<Approved>> {
     act(ctx, Needs::Stage, |facts| {
-        decide(&ctx.repo, facts, from, to, reason.clone())
+        decide(&ctx.repo, facts, (from, to), reason.clone(), sign)
     })
 }
 
 fn decide(
     repo: &Repo,
     facts: &Facts<'_>,
-    from: Option<Stage>,
-    to: Stage,
+    (from, to): (Option<Stage>, Stage),
     reason: Option<String>,
+    sign: bool,
 ) -> Result<Act<Approved>> {
     let state = &facts.state;
     let stage = state.stage;
@@ -76,28 +77,20 @@ fn decide(
         return Err(gate::not_ready(transition, blockers));
     }
     let who = repo.canonical(facts.actor()?)?;
-    let through = facts.identity.and_then(|who| who.committer.as_ref());
-    let barred = [Some(&who), Some(facts.actor()?), through]
-        .into_iter()
-        .flatten()
-        .find(|person| facts.policy.denies(person));
-    if let Some(barred) = barred {
-        return Err(Failure::refused(
-            "approver_denied",
-            format!("policy does not let {barred} approve (approve.deny in loopx.toml)"),
-        )
-        .help(format!(
-            "ask a person to run: git loopx -s {} approve --to {to}",
-            state.id
-        )));
-    }
     let required = facts.policy.required(transition);
     let mut people = 1;
     let fresh = state
         .armed(transition)
         .filter(|approval| gate::changed_since(approval, view).is_empty());
     if let Some(approval) = fresh {
-        if approval.by.iter().any(|by| by.signed.by.is_same(&who)) {
+        let credentials = &facts.credentials;
+        let weighed = credentials.weigh(&facts.policy, transition, &approval.by);
+        let counted = |by: &&gate::Weighed<'_>| by.refused.is_none();
+        if weighed
+            .iter()
+            .filter(counted)
+            .any(|weighed| weighed.by.signed.by.is_same(&who))
+        {
             return Err(Failure::nothing(
                 "approved_already",
                 format!("{who} has approved {transition} with this content"),
@@ -107,9 +100,10 @@ fn decide(
                 other => format!("git loopx {}", other.to()),
             }));
         }
-        people += approval.by.len();
+        people += credentials.people(&weighed);
     }
-    arm(repo, facts, transition, people, required, reason)
+    let act = arm(repo, facts, transition, people, required)?;
+    Ok(act.reason(reason).word(sign))
 }
 
 fn arm(
@@ -118,7 +112,6 @@ fn arm(
     transition: Transition,
     people: usize,
     required: usize,
-    reason: Option<String>,
 ) -> Result<Act<Approved>> {
     let files = gate::covered_files(&facts.state, transition);
     // What this command saves is only hashed so far, and a tree can name written blobs alone.
@@ -156,5 +149,5 @@ fn arm(
         },
     };
     let what = format!("approve {} -> {}", transition.from(), transition.to());
-    Ok(Act::new(event, what, value).reason(reason))
+    Ok(Act::new(event, what, value))
 }

@@ -87,12 +87,14 @@ impl Loaded {
             judgement,
         } = self;
         let facts = &judgement.facts;
+        let nobody = gate::Credentials::default();
         let mut blockers = gate::delta(View {
             state,
             texts,
             policy,
             code: None,
             delta: facts,
+            credentials: &nobody,
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(

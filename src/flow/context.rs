@@ -2,11 +2,14 @@
 
 use crate::core::failure::{Failure, Result};
 use crate::core::id::SessionId;
-use crate::core::policy::{FILE as POLICY_FILE, Policy};
+use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
 use crate::core::session::State;
 use crate::env;
 use crate::git::Repo;
 use crate::store::{Session, Snapshot, Store};
+
+/// git's file of names and addresses that belong to one person.
+const MAILMAP: &str = ".mailmap";
 
 /// The repository and what the command line said of the session.
 pub struct Context {
@@ -111,10 +114,17 @@ impl Context {
 
     /// The policy file of a tree, or the defaults.
     pub fn policy_at(&self, tree: &crate::core::id::Oid, label: &str) -> Result<Policy> {
-        match self.repo.blob_at(tree, POLICY_FILE)? {
-            Some(bytes) => Policy::parse(&String::from_utf8_lossy(&bytes), label),
-            None => Ok(Policy::default()),
-        }
+        let Some(bytes) = self.repo.blob_at(tree, POLICY_FILE)? else {
+            return Ok(Policy::default());
+        };
+        let mut policy = Policy::parse(&String::from_utf8_lossy(&bytes), label)?;
+        let approve = &policy.approve;
+        policy.trust = Trust {
+            signers: self.repo.blob_at(tree, &approve.signers)?,
+            revoked: self.repo.blob_at(tree, &approve.revoked)?,
+            mailmap: self.repo.blob_at(tree, MAILMAP)?,
+        };
+        Ok(policy)
     }
 }
 

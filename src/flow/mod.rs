@@ -29,6 +29,7 @@ pub mod lease;
 pub mod review;
 pub mod seat;
 pub mod sessions;
+pub mod sign;
 pub mod spec;
 pub mod specs;
 pub mod stages;

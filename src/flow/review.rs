@@ -3,14 +3,15 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::upstream;
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::gate;
-use crate::core::id::{Oid, Person};
+use crate::core::id::Oid;
 use crate::core::op::{
-    CodeVerdict, Dependence, Event, ReviewFinding, Role, Severity, Smell, Target, Verdict,
+    CodeVerdict, Dependence, Event, ReviewFinding, Severity, Smell, Target, Verdict,
 };
 use crate::core::policy::{Independence, Policy};
 use crate::core::review::Judgement;
@@ -34,6 +35,8 @@ pub struct ReviewRequest {
     pub verdict: Option<VerdictRequest>,
     pub allow_uncommitted: bool,
     pub reason: Option<String>,
+    /// Sign the verdict.
+    pub sign: bool,
 }
 
 /// What a review came to.
@@ -319,26 +322,25 @@ fn judge(
     };
     Ok(Act::new(Event::Reviewed { verdict }, what, reviewed)
         .write(Artifact::ReviewReport, report)
-        .reason(reason))
+        .reason(reason)
+        .word(whole.sign))
 }
 
-/// Who of the range, or of the build, the reviewer is: by name or address, letter case and mailmap
-/// aliases aside (W14).
+/// Who of the range, or of the build, the reviewer is: by name or address, letter case aside, under
+/// every name that the mailmap of the base or the one here gives (W14).
 fn dependence(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<Dependence>> {
-    let reviewer = repo.canonical(facts.actor()?)?;
+    let mut names = facts.credentials.names(facts.actor()?);
+    names.extend(facts.identity.and_then(|who| who.committer.clone()));
+    let ids: Vec<Oid> = commits.iter().map(|commit| commit.id.clone()).collect();
+    let judge = Judge::new(&facts.policy)?;
+    let took_part =
+        sign::participants(repo, &judge, &facts.state, &ids, |who| repo.canonical(who))?;
     let mut found: Vec<Dependence> = Vec::new();
-    let mut note = |role: Role, person: Person| {
-        if person.is_same(&reviewer) && !found.iter().any(|d| d.role == role) {
+    for (role, person) in took_part {
+        let is_reviewer = names.iter().any(|name| name.is_same(&person));
+        if is_reviewer && !found.iter().any(|d| d.role == role) {
             found.push(Dependence { role, person });
         }
-    };
-    for commit in commits {
-        for (role, person) in repo.people(&commit.id)? {
-            note(role, person);
-        }
-    }
-    for builder in &facts.state.build.builders {
-        note(Role::Builder, repo.canonical(builder)?);
     }
     Ok(found)
 }

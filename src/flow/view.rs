@@ -5,6 +5,7 @@ use super::archive;
 use super::context::Context;
 use super::lease::{self, ClaimView};
 use super::review;
+use super::sign;
 use super::upstream;
 use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::agent::stop::Parked;
@@ -17,6 +18,7 @@ use crate::core::pack::{Graph, NodeStatus};
 use crate::core::replay::{fold, undone};
 use crate::core::review::Judgement;
 use crate::core::session::{BuildBlock, Ending, Recorded, State};
+use crate::core::signature::{Checked, Signatures};
 use crate::core::stage::{ApprovalKey, Stage};
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
@@ -69,6 +71,8 @@ pub struct ReviewView {
     pub independent: bool,
     pub verdict: Recorded<crate::core::op::Verdict>,
     pub judgement: Option<Judgement>,
+    /// What was found of the signature under the verdict, where there is one.
+    pub signature: Option<Checked>,
 }
 
 /// The session that is meant, as it stands.
@@ -177,6 +181,7 @@ pub(super) fn status_of(
             reviewer: verdict.signed.by.to_string(),
             independent: verdict.value.dependence.is_empty(),
             judgement: gate::judgement(view),
+            signature: facts.credentials.signatures.get(&verdict.op).cloned(),
             verdict,
         }),
         rounds: Rounds {
@@ -295,6 +300,8 @@ pub struct Shown {
     pub commit: Oid,
     pub path: String,
     pub state: State,
+    /// What was found of signatures, by the operation that they are about.
+    pub signatures: Signatures,
 }
 
 /// The stored facts of the session that is meant.
@@ -302,7 +309,16 @@ pub fn show(ctx: &Context) -> Result<Shown> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
+    let signatures = match snapshot.signatures(&session)?.is_empty() {
+        true => Signatures::new(),
+        false => {
+            let policy = ctx.policy(&session.state)?;
+            let depth = sign::Depth::Everything;
+            sign::gather(ctx, &policy, &snapshot, &session, depth, None)?.signatures
+        }
+    };
     Ok(Shown {
+        signatures,
         commit: snapshot.commit().clone(),
         path: session.path,
         state: session.state,

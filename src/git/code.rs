@@ -116,25 +116,10 @@ impl Repo {
         Ok(paths(&diff))
     }
 
-    /// Everybody who took part in a commit, aliases resolved through the mailmap.
+    /// Everybody who took part in a commit, as it names them.
     pub fn people(&self, commit: &Oid) -> Result<Vec<(Role, Person)>> {
         let commit = self.inner.find_commit(commit)?;
-        let mut people = vec![
-            (Role::Author, person(&commit.author())),
-            (Role::Committer, person(&commit.committer())),
-        ];
-        for line in String::from_utf8_lossy(commit.message_bytes()).lines() {
-            let Some((key, value)) = line.split_once(':') else {
-                continue;
-            };
-            if key.trim().eq_ignore_ascii_case("co-authored-by") {
-                people.push((Role::CoAuthor, Person::parse(value)));
-            }
-        }
-        people
-            .into_iter()
-            .map(|(role, person)| Ok((role, self.canonical(&person)?)))
-            .collect()
+        Ok(people_of(&commit))
     }
 
     /// A person under the name that `.mailmap` gives.
@@ -150,9 +135,58 @@ impl Repo {
         Ok(person(&resolved))
     }
 
+    /// The first commit of a history, by first parents; `None` where a shallow clone does not have it.
+    pub fn root_of(&self, commit: &Oid) -> Result<Option<Oid>> {
+        if self.is_shallow() {
+            return Ok(None);
+        }
+        self.inner.root_of(commit)
+    }
+
     /// Where two histories met last.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
         self.inner.merge_base(one, other)
+    }
+}
+
+fn people_of(commit: &git2::Commit<'_>) -> Vec<(Role, Person)> {
+    let mut people = vec![
+        (Role::Author, person(&commit.author())),
+        (Role::Committer, person(&commit.committer())),
+    ];
+    for line in String::from_utf8_lossy(commit.message_bytes()).lines() {
+        let Some((key, value)) = line.split_once(':') else {
+            continue;
+        };
+        if key.trim().eq_ignore_ascii_case("co-authored-by") {
+            people.push((Role::CoAuthor, Person::parse(value)));
+        }
+    }
+    people
+}
+
+/// Names and addresses that belong to one person.
+pub struct Mailmap(git2::Mailmap);
+
+impl Mailmap {
+    /// Reads the text of a `.mailmap`.
+    pub fn parse(text: &[u8]) -> Result<Self> {
+        git2::Mailmap::from_buffer(&String::from_utf8_lossy(text))
+            .map(Mailmap)
+            .map_err(|error| failed(&error, "read the mailmap"))
+    }
+
+    /// A person under the name that the map gives.
+    pub fn canonical(&self, who: &Person) -> Result<Person> {
+        let Ok(signature) = git2::Signature::new(&who.name, &who.email, &git2::Time::new(0, 0))
+        else {
+            return Ok(who.clone());
+        };
+        let resolved = self
+            .0
+            .resolve_signature(&signature)
+            .map_err(|error| failed(&error, "read the mailmap"))?;
+        Ok(person(&resolved))
     }
 }
 

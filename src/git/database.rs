@@ -151,6 +151,25 @@ impl Database {
         Ok(walk.map(move |id| oid(id.map_err(&doing)?)))
     }
 
+    /// The last of the first parents.
+    pub(super) fn root_of(&self, commit: &Oid) -> Result<Option<Oid>> {
+        let doing = |error: git2::Error| failed(&error, format!("walk the commits up to {commit}"));
+        let mut walk = self.repo.revwalk().map_err(doing)?;
+        walk.simplify_first_parent().map_err(doing)?;
+        walk.push(self.raw(commit)?).map_err(doing)?;
+        let mut last = None;
+        for id in walk {
+            last = Some(id.map_err(doing)?);
+        }
+        last.map(oid).transpose()
+    }
+
+    /// How many bytes a blob has, without reading them.
+    pub(super) fn blob_size(&self, id: &Oid) -> Result<u64> {
+        let (size, _) = self.find(id, "blob", |repo, id| repo.odb()?.read_header(id))?;
+        Ok(size as u64)
+    }
+
     /// Says that everything below a tree will be read: what is missing of it comes in one go.
     pub(super) fn will_read(&self, tree: &Oid) -> Result<()> {
         let tree = self.raw(tree)?;

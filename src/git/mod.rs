@@ -19,8 +19,10 @@ pub mod refs;
 pub mod remerge;
 pub mod repo;
 pub mod run;
+pub mod signing;
 mod trees;
 
+pub use code::Mailmap;
 pub use objects::{CommitInfo, Entry, EntryKind};
 pub use refs::Swap;
 pub use remerge::Remerge;

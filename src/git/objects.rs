@@ -142,6 +142,11 @@ impl Repo {
         Ok(blob.content().to_vec())
     }
 
+    /// How many bytes a blob has, without reading them.
+    pub fn blob_size(&self, id: &Oid) -> Result<u64> {
+        self.inner.blob_size(id)
+    }
+
     /// The entry at a path below a tree.
     pub fn entry_at(&self, tree: &Oid, path: &str) -> Result<Option<Entry>> {
         let mut folder = tree.clone();

@@ -81,6 +81,11 @@ impl Run {
         self
     }
 
+    /// Adds an option and the path that it takes.
+    pub fn arg_path(self, option: &str, path: &Path) -> Self {
+        self.args([OsStr::new(option), path.as_os_str()])
+    }
+
     /// Runs in this folder instead of the current one.
     pub fn cwd(mut self, dir: impl AsRef<Path>) -> Self {
         self.cwd = Some(dir.as_ref().to_owned());

@@ -7,6 +7,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::replay::fold;
 use crate::core::session::State;
+use crate::core::signature::SUFFIX;
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,19 @@ pub struct Damage {
     pub mend: Mend,
     /// The first commit with the damage, where history says so.
     pub since: Option<Oid>,
+    /// Signatures that sign nothing here, by the names of their operations.
+    #[serde(skip)]
+    pub unsigned: Vec<String>,
+}
+
+impl Damage {
+    /// Signatures of a session that do not hold as what they claim to be.
+    pub fn signatures(id: &SessionId, what: String, unsigned: Vec<String>) -> Self {
+        Damage {
+            unsigned,
+            ..damage(id.as_str(), what, Mend::Unsign)
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +45,8 @@ pub enum Mend {
     Restore,
     /// Take the record away: it says nothing that is true.
     Remove,
+    /// Take the signature away: what it stands beside was not signed.
+    Unsign,
 }
 
 /// Checks every active session of a snapshot, that none has gone, and what the branches are bound to.
@@ -66,6 +82,7 @@ fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
         what: what.into(),
         mend,
         since: None,
+        unsigned: Vec::new(),
     }
 }
 
@@ -152,16 +169,42 @@ fn read_operations(repo: &Repo, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
         )
     };
     let entry = repo.entry_at(folder, layout::OPS)?.ok_or_else(missing)?;
-    let mut ops = Vec::new();
-    for (name, file) in repo.list_tree(&entry.id)? {
-        if file.kind == EntryKind::Blob {
-            ops.push(Operation::parse(
-                &repo.read_blob(&file.id)?,
-                &format!("{}/{name}", layout::OPS),
-            )?);
-        }
-    }
+    let ops = operation_files(repo, &entry.id)?
+        .into_iter()
+        .map(|(name, blob)| {
+            let label = format!("{}/{name}", layout::OPS);
+            read_operation(repo, &name, &blob, &label)
+        })
+        .collect::<Result<_>>()?;
     Ok((entry.id, ops))
+}
+
+/// The files of operations in `ops/`, without the signatures beside them.
+pub(super) fn operation_files(repo: &Repo, ops: &Oid) -> Result<Vec<(String, Oid)>> {
+    Ok(repo
+        .list_tree(ops)?
+        .into_iter()
+        .filter(|(name, entry)| entry.kind == EntryKind::Blob && !name.ends_with(SUFFIX))
+        .map(|(name, entry)| (name, entry.id))
+        .collect())
+}
+
+/// An operation from its file, whose name says which one it is: no operation stands there twice.
+pub(super) fn read_operation(
+    repo: &Repo,
+    name: &str,
+    blob: &Oid,
+    label: &str,
+) -> Result<Operation> {
+    let op = Operation::parse(&repo.read_blob(blob)?, label)?;
+    if op.file_name() == name {
+        return Ok(op);
+    }
+    Err(crate::core::failure::Failure::internal(
+        "record_damaged",
+        format!("{label}: holds the operation {}", op.file_name()),
+    )
+    .help("git loopx fsck --repair"))
 }
 
 /// The state that the operations of a folder give.
@@ -267,6 +310,14 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             .entry_at(snapshot.tree(), &layout::session(&id))?
             .map(|entry| entry.id);
         match (&damage.mend, folder) {
+            (Mend::Unsign, Some(folder)) => {
+                let files = damage.unsigned.iter().map(|operation| {
+                    let path = format!("{}/{operation}{SUFFIX}", layout::OPS);
+                    (path, None)
+                });
+                let tree = repo.edit_tree(Some(&folder), &files.collect())?;
+                edits.replace_session(&id, Some(recompute(repo, &id, &tree)?));
+            }
             (Mend::Recompute, Some(folder)) => {
                 // What cannot be computed after all is taken from history: one session never keeps the
                 // others from being mended.
@@ -300,7 +351,11 @@ fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
 fn archived(snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     let mut found = Vec::new();
     for (path, session) in snapshot.archived_folders()? {
-        if let Err(failure) = session.and_then(|session| snapshot.operations(&session)) {
+        let readable = session.and_then(|session| {
+            snapshot.operations(&session)?;
+            snapshot.signatures(&session)
+        });
+        if let Err(failure) = readable {
             found.push(damage(&path, failure.message, Mend::Restore));
         }
     }

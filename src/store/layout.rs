@@ -11,6 +11,8 @@ pub(crate) const BRANCHES: &str = "branches";
 pub(crate) const OPS: &str = "ops";
 /// The sealed operations of an archived session, one a line.
 pub(crate) const SEALED_OPS: &str = "ops.jsonl";
+/// The signatures of an archived session, one a line.
+pub(crate) const SEALED_SIGNATURES: &str = "signatures.jsonl";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const LOGS: &str = "logs";
 /// Spec files that requirements were written against, by blob id: they must stay reachable.

@@ -9,11 +9,13 @@ mod import;
 mod layout;
 mod lock;
 pub mod pushed;
+mod signatures;
 pub mod snapshot;
 mod summaries;
 
 pub use import::Placed;
 pub use lock::Lock;
+pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
 
@@ -22,6 +24,7 @@ use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Operation};
 use crate::core::session::State;
+use crate::core::signature::SUFFIX;
 use crate::git::{Entry, Identity, Repo, Swap};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -322,12 +325,30 @@ impl Edits {
         op: &Operation,
         state: &State,
     ) -> Result<()> {
+        self.record_signed(repo, session, op, None, state)
+    }
+
+    /// The same with what somebody signed about the operation, in a file of its own beside it.
+    pub fn record_signed(
+        &mut self,
+        repo: &Repo,
+        session: Option<&Session>,
+        op: &Operation,
+        signature: Option<&[u8]>,
+        state: &State,
+    ) -> Result<()> {
         let folder = layout::session(&state.id);
         let mut ops = BTreeMap::new();
         ops.insert(
             op.file_name(),
             Some(Entry::blob(repo.write_blob(&op.to_bytes()?)?)),
         );
+        if let Some(signature) = signature {
+            ops.insert(
+                format!("{}{SUFFIX}", op.file_name()),
+                Some(Entry::blob(repo.write_blob(signature)?)),
+            );
+        }
         let ops = repo.edit_tree(session.and_then(|s| s.state.ops.as_ref()), &ops)?;
         let mut state = state.clone();
         state.ops = Some(ops.clone());
@@ -387,6 +408,10 @@ impl Edits {
         let mut inner = BTreeMap::new();
         inner.insert(layout::OPS.to_owned(), None);
         inner.insert(layout::SEALED_OPS.to_owned(), Some(Entry::blob(sealed)));
+        if let Some(signatures) = signatures::seal(repo, &session.tree, ops)? {
+            let path = layout::SEALED_SIGNATURES.to_owned();
+            inner.insert(path, Some(Entry::blob(signatures)));
+        }
         for (artifact, blob) in extra {
             state.artifacts.insert(*artifact, blob.clone());
             inner.insert(artifact.path().to_owned(), Some(Entry::blob(blob.clone())));

@@ -279,13 +279,11 @@ impl<'r> Snapshot<'r> {
         let Some(entry) = self.repo.entry_at(&session.tree, layout::OPS)? else {
             return Ok(Vec::new());
         };
-        self.repo
-            .list_tree(&entry.id)?
+        super::check::operation_files(self.repo, &entry.id)?
             .into_iter()
-            .filter(|(_, entry)| entry.kind == EntryKind::Blob)
-            .map(|(name, entry)| {
+            .map(|(name, blob)| {
                 let label = format!("{}/{}/{name}", session.path, layout::OPS);
-                Operation::parse(&self.repo.read_blob(&entry.id)?, &label)
+                super::check::read_operation(self.repo, &name, &blob, &label)
             })
             .collect()
     }

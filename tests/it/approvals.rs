@@ -1,10 +1,544 @@
 //! Who may approve, and what an approval is worth: edge cases 11 to 13 of the hooks reference.
 
-use crate::support::LOOPX;
-use crate::support::drive::{Drive, RITA};
+use crate::support::drive::{Drive, ID, RECORD};
+use crate::support::keys::{
+    ADA, BOB, RITA, by, by_key, everybody, forge, forge_in, key, listed, operation, public, use_key,
+};
+use crate::support::store::tamper;
+use crate::support::{LOOPX, Output, Sandbox};
+use serde_json::Value;
+
+const PLAN_SIGNED: &str = "[approve]\nsigned = [\"plan->build\"]\n";
+const APPROVE: &[&str] = &["approve", "--to", "build", "--sign"];
+
+/// A planned session whose policy wants the plan's approval signed by somebody of this list.
+fn planned(signers: &str) -> Drive {
+    Drive::planned_with(&[("loopx.toml", PLAN_SIGNED), ("loopx.signers", signers)])
+}
+
+/// Asserts that a signed approval is refused with a word of why, and that nothing was written.
+#[track_caller]
+fn refused(d: &Drive, code: &str, why: &str, call: impl FnOnce(&Drive) -> Output) {
+    let refusal = d.fails_as(1, call);
+    assert_eq!(refusal.code, code, "{refusal:?}");
+    assert!(refusal.message.contains(why), "{refusal:?}");
+}
+
+/// The errors of `verify` as `code: message`.
+fn errors(s: &Sandbox, args: &[&str]) -> Vec<String> {
+    let mut all = vec!["verify", "--json"];
+    all.extend(args);
+    let json = s.loopx(&all).json();
+    let found = json["findings"].as_array().expect("findings").iter();
+    found
+        .filter(|f| f["severity"] == "error")
+        .map(|f| format!("{}: {}", f["code"].as_str().expect("a code"), f["message"]))
+        .collect()
+}
+
+#[track_caller]
+fn has(errors: &[String], code: &str, why: &str) {
+    assert!(
+        errors
+            .iter()
+            .any(|e| e.starts_with(code) && e.contains(why)),
+        "expected {code} ({why}) in {errors:#?}"
+    );
+}
+
+#[test]
+fn a_signed_approval_opens_the_gate_and_says_by_whose_key() {
+    let d = planned(&everybody());
+    d.refuses(&["approve", "--to", "build"])
+        .is("approval_unsigned", &["approval_unsigned"]);
+    by(&d, ADA, APPROVE).ok();
+    let (path, text) = operation(&d, "approved");
+    let signed = d.git(&["show", &format!("loopx:{path}.sig")]).ok();
+    let (statement, armour) = signed.split_once("-----BEGIN").expect("an armour");
+    assert!(armour.trim_end().ends_with("-----END SSH SIGNATURE-----"));
+    let statement: Value = serde_json::from_str(statement).expect("JSON");
+    let op: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(statement["operation"], op);
+    assert_eq!(statement["role"], "approver");
+    assert_eq!(statement["target"], "refs/heads/demo");
+    assert_eq!(statement["session"], ID);
+    let root = d.git(&["rev-list", "--max-parents=0", "main"]).line();
+    assert_eq!(statement["repository"], root);
+    assert_eq!(statement["base"], d.git(&["rev-parse", "main"]).line());
+    assert_eq!(
+        statement["policy"],
+        d.git(&["rev-parse", "main:loopx.toml"]).line()
+    );
+    let status = d.status();
+    let gate = &status["gates"][1];
+    assert_eq!(gate["signatures"][0]["signer"]["principals"][0], ADA.1);
+    assert_eq!(gate["signatures"][0]["signer"]["kind"], "ED25519");
+    d.loopx(&["status"]).says("signed, ED25519 SHA256:").ok();
+    d.loopx(&["show"]).says("signed, ED25519 SHA256:").ok();
+    d.does(&["build"]);
+    d.commit_code("an end\n");
+    assert_eq!(errors(&d, &["main..HEAD"]), [""; 0]);
+    d.loopx(&["fsck"]).says("all whole").ok();
+}
+
+#[test]
+fn ssh_keygen_itself_verifies_what_was_signed() {
+    let d = planned(&everybody());
+    by(&d, ADA, APPROVE).ok();
+    let (path, _) = operation(&d, "approved");
+    let signed = d.git(&["show", &format!("loopx:{path}.sig")]).ok();
+    let at = signed.find("-----BEGIN").expect("an armour");
+    d.write(d.root().join("sig"), &signed[at..]);
+    d.write(d.root().join("allowed"), everybody());
+    d.call("ssh-keygen")
+        .cwd(d.root())
+        .args(&[
+            "-Y",
+            "verify",
+            "-f",
+            "allowed",
+            "-I",
+            ADA.1,
+            "-n",
+            "loopx-approval",
+            "-s",
+            "sig",
+        ])
+        .stdin(&signed[..at])
+        .run()
+        .ok();
+}
+
+#[test]
+fn keys_come_from_gits_own_settings() {
+    let d = planned(&everybody());
+    d.fails(1, APPROVE).is("signing_not_configured", &[]);
+    d.git(&["config", "gpg.format", "openpgp"]).ok();
+    d.fails(1, APPROVE).is("signing_not_configured", &[]);
+    d.git(&["config", "gpg.format", "ssh"]).ok();
+    d.fails(1, APPROVE).is("signing_not_configured", &[]);
+    use_key(&d, "/nowhere/at all");
+    d.fails(1, APPROVE).is("signing_failed", &[]);
+    // A key whose secret half only the agent has: as a literal, as a file, and from a command. None of
+    // them is read by a shell.
+    let secret = key("ada");
+    let agent = |d: &Drive, args: &str| {
+        let script = format!("ssh-add -q '{}' && exec '{LOOPX}' {args}", secret.display());
+        d.call("ssh-agent").args(&["sh", "-c", &script]).run()
+    };
+    let approve = "approve --to build --sign";
+    use_key(&d, format!("key::{}", public("ada")));
+    agent(&d, approve).ok();
+    d.does(&["undo"]);
+    d.write(d.root().join("only.pub"), format!("{}\n", public("ada")));
+    use_key(&d, d.root().join("only.pub"));
+    agent(&d, approve).ok();
+    d.does(&["undo"]);
+    d.git(&["config", "--unset", "user.signingKey"]).ok();
+    let dir = d.root().join("a $(touch pwned) folder");
+    d.write(dir.join("key"), format!("{}\n", public("ada")));
+    let command = format!("cat '{}'", dir.join("key").display());
+    d.git(&["config", "gpg.ssh.defaultKeyCommand", &command])
+        .ok();
+    agent(&d, approve).ok();
+    assert!(!d.exists("pwned"));
+}
+
+#[test]
+fn the_configured_program_signs_and_never_judges() {
+    let d = planned(&listed(ADA.1, "", "ada"));
+    let program = d.root().join("signer");
+    d.script(
+        &program,
+        "#!/bin/sh\necho \"$*\" >> \"$0.log\"\ncase \"$2\" in sign) exec ssh-keygen \"$@\";; esac\n\
+         echo 'Good \"loopx-approval\" signature for ada@example.org with ED25519 key SHA256:x'\n",
+    );
+    let name = program.to_str().expect("UTF-8");
+    d.git(&["config", "gpg.ssh.program", name]).ok();
+    by(&d, ADA, APPROVE).ok();
+    d.does(&["build"]);
+    let log = d.read(d.root().join("signer.log"));
+    assert_eq!(log.lines().count(), 1, "{log}");
+    assert!(log.starts_with("-Y sign -n loopx-approval -f "), "{log}");
+    // It would have called Bob's signature good as well.
+    d.does(&["undo"]);
+    d.does(&["undo"]);
+    refused(
+        &d,
+        "approval_signature_invalid",
+        "no key of the file made it",
+        |d| by_key(d, ADA, "bob", APPROVE),
+    );
+}
+
+#[test]
+fn edge_12_a_signature_is_the_word_of_whom_the_operation_names() {
+    let d = planned(&everybody());
+    refused(
+        &d,
+        "approval_signature_invalid",
+        "it was made by bob@example.org, not by Ada Author <ada@example.org>",
+        |d| by_key(d, ADA, "bob", APPROVE),
+    );
+    let d = planned(&listed(BOB.1, "", "bob"));
+    refused(&d, "approval_signature_invalid", "", |d| {
+        by(d, ADA, APPROVE)
+    });
+}
+
+#[test]
+fn edge_12_a_backdated_approval_revives_no_expired_key() {
+    let expired = listed(ADA.1, "valid-before=\"20200101\"", "ada");
+    let d = planned(&expired);
+    let backdated = |d: &Drive| {
+        use_key(d, key("ada"));
+        d.call(LOOPX)
+            .args(&["--json"])
+            .args(APPROVE)
+            .env("GIT_COMMITTER_DATE", "1550000000 +0000")
+            .env("GIT_AUTHOR_DATE", "1550000000 +0000")
+            .run()
+    };
+    refused(&d, "approval_signature_invalid", "expired", backdated);
+    // Nor does a key count for a time before it was valid, whatever the clock says now.
+    let d = planned(&listed(ADA.1, "valid-after=\"20200101\"", "ada"));
+    refused(&d, "approval_signature_invalid", "not yet valid", backdated);
+    by(&d, ADA, APPROVE).ok();
+}
+
+#[test]
+fn edge_12_a_key_or_a_signature_of_another_namespace_is_none() {
+    let d = planned(&listed(ADA.1, "namespaces=\"git\"", "ada"));
+    refused(&d, "approval_signature_invalid", "namespace", |d| {
+        by(d, ADA, APPROVE)
+    });
+    let d = planned(&everybody());
+    by(&d, ADA, APPROVE).ok();
+    let (path, _) = operation(&d, "approved");
+    let signed = d.git(&["show", &format!("loopx:{path}.sig")]).ok();
+    let at = signed.find("-----BEGIN").expect("an armour");
+    let armour = d
+        .call("ssh-keygen")
+        .args(&[
+            "-q",
+            "-Y",
+            "sign",
+            "-n",
+            "git",
+            "-f",
+            key("ada").to_str().expect("UTF-8"),
+        ])
+        .stdin(&signed[..at])
+        .run()
+        .ok();
+    let forged = format!("{}{armour}", &signed[..at]);
+    forge(&d, &format!("{path}.sig"), Some(forged.as_bytes()));
+    d.fails(1, &["build"]).is(
+        "approval_signature_invalid",
+        &["approval_signature_invalid"],
+    );
+}
+
+#[test]
+fn edge_12_an_approval_is_no_approval_of_something_else() {
+    let d = planned(&everybody());
+    by(
+        &d,
+        ADA,
+        &["approve", "--to", "build", "--sign", "--reason", "for now"],
+    )
+    .ok();
+    let (path, text) = operation(&d, "approved");
+    let signed = d.bytes_of(&format!("{path}.sig"));
+    // Another word about the same content.
+    forge(
+        &d,
+        &path,
+        Some(text.replace("for now", "for ever").as_bytes()),
+    );
+    d.fails(1, &["build"]).is(
+        "approval_signature_invalid",
+        &["approval_signature_invalid"],
+    );
+    d.does(&["undo"]);
+    // The operation and its signature once more, under another number.
+    let op: Value = serde_json::from_str(&text).expect("JSON");
+    let again = op["seq"].as_u64().expect("a number") + 2;
+    let copy = path.replacen(&format!("{:08}", again - 2), &format!("{again:08}"), 1);
+    let moved = text.replacen(
+        &format!("\"seq\": {}", again - 2),
+        &format!("\"seq\": {again}"),
+        1,
+    );
+    forge(&d, &path, None);
+    forge(&d, &copy, Some(moved.as_bytes()));
+    forge(&d, &format!("{copy}.sig"), Some(&signed));
+    d.loopx(&["build"]).fails_with(1);
+}
+
+#[test]
+fn edge_12_an_approval_holds_on_its_own_branch_alone() {
+    let d = planned(&everybody());
+    by(&d, ADA, APPROVE).ok();
+    d.git(&["switch", "--quiet", "-c", "elsewhere"]).ok();
+    d.does(&["use", ID]);
+    let refusal = d.refuses(&["build"]);
+    assert!(
+        refusal
+            .message
+            .contains("about another branch: refs/heads/demo, not refs/heads/elsewhere")
+    );
+    refusal.is(
+        "approval_signature_invalid",
+        &["approval_signature_invalid"],
+    );
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    d.does(&["use", ID]);
+    d.does(&["build"]);
+    // Used there, and carried away afterwards.
+    d.git(&["switch", "--quiet", "elsewhere"]).ok();
+    d.does(&["use", ID]);
+    d.commit_code("an end\n");
+    has(
+        &errors(&d, &["main..HEAD"]),
+        "approval_signature_invalid",
+        "another branch",
+    );
+}
+
+#[test]
+fn edge_12_an_approval_holds_in_its_own_session_alone() {
+    let d = planned(&everybody());
+    by(&d, ADA, APPROVE).ok();
+    let (path, text) = operation(&d, "approved");
+    let signed = d.bytes_of(&format!("{path}.sig"));
+    // Somebody writes the operation, and what was signed about it, into a session of their own that
+    // has come as far with the same documents.
+    d.does(&["undo"]);
+    d.does(&["start", "other", "--no-branch"]);
+    let first = d
+        .git(&["ls-tree", "--name-only", "loopx", "sessions/other/ops/"])
+        .line();
+    let start = d.git(&["show", &format!("loopx:{first}")]).ok();
+    let names = d
+        .git(&["ls-tree", "--name-only", "loopx", "sessions/demo/ops/"])
+        .ok();
+    let uid: Value = serde_json::from_str(&start).expect("JSON");
+    let mine = operation(&d, "started").1;
+    let own: Value = serde_json::from_str(&mine).expect("JSON");
+    let swap = |text: &str| {
+        text.replace(
+            own["event"]["uid"].as_str().expect("a uid"),
+            uid["event"]["uid"].as_str().expect("a uid"),
+        )
+    };
+    tamper(&d, &first, None);
+    for name in names
+        .lines()
+        .filter(|name| name.ends_with(".json") && *name != path)
+    {
+        let op = d.git(&["show", &format!("loopx:{name}")]).ok();
+        if !op.contains("\"undone\"") {
+            tamper(
+                &d,
+                &name.replace("/demo/", "/other/"),
+                Some(swap(&op).as_bytes()),
+            );
+        }
+    }
+    let copy = path.replace("/demo/", "/other/");
+    tamper(&d, &copy, Some(text.as_bytes()));
+    // The state follows from the operations.
+    tamper(&d, "sessions/other/state.json", None);
+    d.loopx(&["fsck", "--repair"]).ok();
+    forge_in(&d, "other", &format!("{copy}.sig"), Some(&signed));
+    assert_eq!(d.does(&["-s", "other", "status"])["stage"], "plan");
+    let refusal = d.refuses(&["-s", "other", "build"]);
+    assert!(
+        refusal.message.contains("another session: demo, not other"),
+        "{refusal:?}"
+    );
+}
+
+#[test]
+fn edge_12_an_approval_holds_in_its_own_repository_alone() {
+    let d = planned(&everybody());
+    by(&d, ADA, APPROVE).ok();
+    d.does(&["build"]);
+    d.commit_code("an end\n");
+    let trailers = d.git(&["log", "-1", "--format=%(trailers:only)"]).ok();
+    // The loopx branch goes into a repository with the same files, policy and signers.
+    let other = Drive::repository_with(&[
+        ("loopx.toml", PLAN_SIGNED),
+        ("loopx.signers", &everybody()),
+        ("extra", "x"),
+    ]);
+    let from = d.path().to_str().expect("UTF-8");
+    other.git(&["fetch", "--quiet", from, "+loopx:loopx"]).ok();
+    other.commit_code(&format!("an end\n{trailers}"));
+    has(
+        &errors(&other, &["main..HEAD"]),
+        "approval_signature_invalid",
+        "another repository",
+    );
+}
+
+#[test]
+fn edge_12_an_approval_covers_no_later_tree() {
+    let files = [
+        (
+            "loopx.toml",
+            "[approve]\nsigned = [\"review->done\"]\nrequired = { \"review->done\" = 2 }\n",
+        ),
+        ("loopx.signers", &everybody()),
+    ];
+    let d = Drive::reviewing_with(&files);
+    d.verdict(&["--verdict", "approve"]);
+    by(&d, RITA, &["approve", "--to", "done", "--sign"]).ok();
+    d.write("src/demo.txt", "more\n");
+    d.git(&["commit", "--quiet", "--no-verify", "-am", "more"])
+        .ok();
+    d.does(&["run", "--task", "VS-1"]);
+    let refusal = d.fails_as(1, |d| by(d, BOB, &["approve", "--to", "done", "--sign"]));
+    assert_eq!(refusal.blockers, ["review_stale"], "{refusal:?}");
+    // A new verdict takes the earlier approval with it: it does not count towards the two.
+    d.verdict(&["--verdict", "approve"]);
+    let json = by(&d, BOB, &["approve", "--to", "done", "--sign"]).json();
+    assert_eq!(json["approvals"], 1, "{json}");
+    assert_eq!(d.stage(), "review");
+}
+
+#[test]
+fn edge_11_a_change_is_judged_by_the_policy_and_the_signers_of_its_base() {
+    let d = planned(&listed(RITA.1, "", "rita"));
+    // The change lets everybody in, and calls Ada Rita.
+    d.write("loopx.toml", "");
+    d.write("loopx.signers", everybody());
+    d.write(
+        ".mailmap",
+        "Rita Reviewer <rita@example.org> <ada@example.org>\n",
+    );
+    d.git(&["add", "."]).ok();
+    d.git(&["commit", "--quiet", "--no-verify", "-m", "policy"])
+        .ok();
+    d.refuses(&["approve", "--to", "build"])
+        .is("approval_unsigned", &["approval_unsigned"]);
+    refused(&d, "approval_signature_invalid", "", |d| {
+        by(d, ADA, APPROVE)
+    });
+    // What goes past the gate is seen by verify, which takes them from the base too.
+    let ops = d.git(&["rev-parse", "loopx"]).line();
+    d.git(&["config", "loopx.branch", "loopx"]).ok();
+    assert_eq!(ops, d.tip());
+    by(&d, RITA, APPROVE).ok();
+    let (path, _) = operation(&d, "approved");
+    d.does(&["build"]);
+    d.commit_code("an end\n");
+    assert_eq!(errors(&d, &["main..HEAD"]), [""; 0]);
+    forge(&d, &format!("{path}.sig"), None);
+    has(
+        &errors(&d, &["main..HEAD"]),
+        "approval_unsigned",
+        "without a signature",
+    );
+    has(
+        &errors(&d, &["main..HEAD", "--policy-from", "main"]),
+        "approvals_missing",
+        "0 of 1",
+    );
+}
+
+/// A session in review, with these rules for approvals of it.
+fn reviewing(policy: &str, mailmap: &str) -> Drive {
+    Drive::reviewing_with(&[("loopx.toml", policy), (".mailmap", mailmap)])
+}
+
+const INDEPENDENT: &str =
+    "[approve]\nindependent = [\"review->done\"]\n[review]\nindependence = \"require\"\n";
+const RITA_HERSELF: (&str, &str) = (RITA.0, RITA.1);
+
+#[test]
+fn edge_13_who_pushed_one_fixup_does_not_approve() {
+    let d = reviewing(INDEPENDENT, "");
+    d.verdict(&["--verdict", "approve"]);
+    let fixup = |d: &Drive| {
+        d.write("docs/note", "a fixup that every stage may commit\n");
+        d.git(&["add", "."]).ok();
+        let who = format!("{} <{}>", RITA.0, RITA.1);
+        d.git(&["commit", "--quiet", "--author", &who, "-m", "fixup"])
+            .ok();
+    };
+    fixup(&d);
+    d.does(&["run", "--task", "VS-1"]);
+    d.fails_as(1, |d| d.verdict_by(RITA_HERSELF, &["--verdict", "approve"]))
+        .is("reviewer_not_independent", &[]);
+    // Somebody else reviews; Rita, who wrote a part, does not approve either.
+    let bob = (BOB.0, BOB.1);
+    d.verdict_by(bob, &["--verdict", "approve"]).ok();
+    d.fails_as(1, |d| {
+        d.by(RITA_HERSELF, &["--json", "approve", "--to", "done"])
+    })
+    .is("approver_not_independent", &["approver_not_independent"]);
+    d.by(bob, &["approve", "--to", "done"]).ok();
+    assert_eq!(errors(&d, &["main..HEAD"]), [""; 0]);
+}
+
+#[test]
+fn edge_13_an_approver_who_wrote_a_part_afterwards_is_seen_by_verify() {
+    let d = reviewing(INDEPENDENT, "");
+    d.verdict(&["--verdict", "approve"]);
+    d.by(RITA_HERSELF, &["approve", "--to", "done"]).ok();
+    d.write("docs/note", "afterwards\n");
+    d.git(&["add", "."]).ok();
+    let message = "note\n\nCo-authored-by: R <RITA@example.org>";
+    d.git(&["commit", "--quiet", "--no-verify", "-m", message])
+        .ok();
+    let errors = errors(&d, &["main..HEAD"]);
+    has(&errors, "approver_not_independent", "is co-author");
+    has(&errors, "reviewer_not_independent", "took part");
+}
+
+#[test]
+fn edge_13_another_name_is_the_same_person_by_the_mailmap_of_the_base() {
+    let d = reviewing(
+        INDEPENDENT,
+        "Ada Author <ada@example.org> <ada@home.example.net>\n",
+    );
+    let renamed = ("A. Lovelace", "ada@home.example.net");
+    d.fails_as(1, |d| d.verdict_by(renamed, &["--verdict", "approve"]))
+        .is("reviewer_not_independent", &[]);
+    // The change takes the line away: what counts is the base's.
+    d.write(
+        ".mailmap",
+        "Somebody <else@example.org> <ada@home.example.net>\n",
+    );
+    d.git(&["commit", "--quiet", "--no-verify", "-am", "names"])
+        .ok();
+    d.does(&["run", "--task", "VS-1"]);
+    d.fails_as(1, |d| d.verdict_by(renamed, &["--verdict", "approve"]))
+        .is("reviewer_not_independent", &[]);
+    d.verdict(&["--verdict", "approve"]);
+    d.fails_as(1, |d| d.by(renamed, &["--json", "approve", "--to", "done"]))
+        .is("approver_not_independent", &["approver_not_independent"]);
+}
+
+#[test]
+fn edge_13_a_co_author_does_not_approve() {
+    let d = reviewing(INDEPENDENT, "");
+    d.write("docs/note", "together\n");
+    d.git(&["add", "."]).ok();
+    let message = "note\n\nCo-authored-by: Bob Builder <bob@example.org>";
+    d.git(&["commit", "--quiet", "-m", message]).ok();
+    d.does(&["run", "--task", "VS-1"]);
+    d.verdict(&["--verdict", "approve"]);
+    d.fails_as(1, |d| {
+        d.by((BOB.0, BOB.1), &["--json", "approve", "--to", "done"])
+    })
+    .is("approver_not_independent", &["approver_not_independent"]);
+}
 
 /// Runs a command as an agent that Rita started: the agent's name, her hand.
-fn through_rita(d: &Drive, args: &[&str]) -> crate::support::Output {
+fn through_rita(d: &Drive, args: &[&str]) -> Output {
     d.call(LOOPX)
         .args(args)
         .env("GIT_AUTHOR_NAME", "agent-bot")
@@ -18,13 +552,13 @@ fn through_rita(d: &Drive, args: &[&str]) -> crate::support::Output {
 fn edge_13_whoever_ran_the_agent_that_built_is_not_independent() {
     let d = Drive::building_under("[review]\nindependence = \"require\"\n");
     d.commit_code("an end\n");
-    d.edit("execution-record.md", crate::support::drive::RECORD);
+    d.edit("execution-record.md", RECORD);
     through_rita(&d, &["run", "--task", "VS-1"]).ok();
     d.does(&["build", "--report", "execution=complete"]);
     d.does(&["build"]);
     d.does(&["approve", "--to", "review"]);
     d.does(&["review"]);
-    d.fails_as(1, |d| d.verdict_by(RITA, &["--verdict", "approve"]))
+    d.fails_as(1, |d| d.verdict_by(RITA_HERSELF, &["--verdict", "approve"]))
         .is("reviewer_not_independent", &[]);
 }
 
@@ -38,6 +572,230 @@ fn an_agent_cannot_approve_under_a_persons_name() {
             .env("GIT_COMMITTER_EMAIL", "agent@bots.example.org")
             .run()
     };
-    d.fails_as(1, lent).is("approver_denied", &[]);
+    d.fails_as(1, lent)
+        .is("approver_denied", &["approver_denied"]);
     d.does(&["approve", "--to", "plan"]);
+}
+
+#[test]
+fn people_are_counted_and_not_names_or_keys() {
+    let policy = "[approve]\nsigned = [\"plan->build\"]\nrequired = { \"plan->build\" = 2 }\n";
+    // One key that stands for many, and one person with two keys.
+    let signers = format!(
+        "{}{}{}",
+        listed("*@example.org", "", "ada"),
+        listed("rita@example.org,rita@home.example.net", "", "rita"),
+        listed("rita@home.example.net", "", "bob"),
+    );
+    let mailmap = "Rita Reviewer <rita@example.org> <rita@home.example.net>\n";
+    let files = [
+        ("loopx.toml", policy),
+        ("loopx.signers", &signers),
+        (".mailmap", mailmap),
+    ];
+    let d = Drive::planned_with(&files);
+    by(&d, ADA, APPROVE).ok();
+    d.fails_as(5, |d| by_key(d, BOB, "ada", APPROVE))
+        .is("approved_already", &[]);
+    d.refuses(&["build"])
+        .is("approvals_missing", &["approvals_missing"]);
+    by(&d, RITA, APPROVE).ok();
+    d.does(&["build"]);
+    let d = Drive::planned_with(&files);
+    by(&d, RITA, APPROVE).ok();
+    let at_home = ("R. R.", "rita@home.example.net", "bob");
+    d.fails_as(5, |d| by(d, at_home, APPROVE))
+        .is("approved_already", &[]);
+}
+
+#[test]
+fn a_role_decides_who_approves_what() {
+    let policy = "[approve]\nroles = { lead = [\"rita@example.org\"] }\nby = { \"plan->build\" = [\"lead\"] }\n";
+    let d = Drive::planned_with(&[("loopx.toml", policy)]);
+    d.refuses(&["approve", "--to", "build"])
+        .is("approver_without_role", &["approver_without_role"]);
+    d.by(RITA_HERSELF, &["approve", "--to", "build"]).ok();
+    d.does(&["build"]);
+    let unknown = Drive::repository(Some("[approve]\nby = { \"plan->build\" = [\"leed\"] }\n"));
+    assert_eq!(unknown.fails(2, &["start", "demo"]).code, "policy_invalid");
+}
+
+#[test]
+fn a_revoked_key_and_a_key_that_nobody_touches_do_not_count() {
+    let d = Drive::planned_with(&[
+        ("loopx.toml", PLAN_SIGNED),
+        ("loopx.signers", &everybody()),
+        ("loopx.revoked", &format!("{}\n", public("ada"))),
+    ]);
+    refused(&d, "approval_signature_invalid", "", |d| {
+        by(d, ADA, APPROVE)
+    });
+    by(&d, RITA, APPROVE).ok();
+    let d = Drive::planned_with(&[
+        ("loopx.toml", "[approve]\ntouched = [\"plan->build\"]\n"),
+        ("loopx.signers", &everybody()),
+    ]);
+    d.refuses(&["approve", "--to", "build"])
+        .is("approval_unsigned", &["approval_unsigned"]);
+    refused(&d, "approval_without_touch", "security key", |d| {
+        by(d, ADA, APPROVE)
+    });
+}
+
+#[test]
+fn a_verdict_is_signed_where_policy_asks_for_it() {
+    let d = Drive::reviewing_with(&[
+        ("loopx.toml", "[review]\nsigned = true\n"),
+        ("loopx.signers", &everybody()),
+    ]);
+    d.fails_as(1, |d| d.verdict_by(RITA_HERSELF, &["--verdict", "approve"]))
+        .is("verdict_unsigned", &["verdict_unsigned"]);
+    d.fails_as(1, |d| {
+        by_key(
+            d,
+            RITA,
+            "bob",
+            &["review", "--verdict", "approve", "--sign"],
+        )
+    })
+    .is("verdict_signature_invalid", &["verdict_signature_invalid"]);
+    by(&d, RITA, &["review", "--verdict", "approve", "--sign"]).ok();
+    assert_eq!(
+        d.status()["review"]["signature"]["signer"]["principals"][0],
+        RITA.1
+    );
+    d.does(&["approve", "--to", "done"]);
+    assert_eq!(errors(&d, &["main..HEAD"]), [""; 0]);
+    let (path, _) = operation(&d, "reviewed");
+    forge(&d, &format!("{path}.sig"), None);
+    has(&errors(&d, &["main..HEAD"]), "verdict_unsigned", "");
+    d.refuses(&["archive"])
+        .is("archive_blocked", &["verdict_unsigned"]);
+}
+
+#[test]
+fn a_signature_that_is_not_asked_for_is_shown_and_one_that_is_forged_never_counts() {
+    let d = Drive::planned();
+    by(&d, ADA, APPROVE).ok();
+    let shown = d.status()["gates"][1]["signatures"][0].clone();
+    assert_eq!(shown["flaw"], "not-listed");
+    assert!(
+        shown["why"]
+            .as_str()
+            .expect("why")
+            .contains("no file loopx.signers")
+    );
+    d.write(d.root().join("mine"), everybody());
+    let mine = d.root().join("mine");
+    d.git(&[
+        "config",
+        "gpg.ssh.allowedSignersFile",
+        mine.to_str().expect("UTF-8"),
+    ])
+    .ok();
+    d.loopx(&["status"])
+        .says("your gpg.ssh.allowedSignersFile has it for ada@example.org")
+        .ok();
+    let (path, _) = operation(&d, "approved");
+    let text = d.git(&["show", &format!("loopx:{path}.sig")]).ok();
+    forge(
+        &d,
+        &format!("{path}.sig"),
+        Some(text.replace("\"approver\"", "\"reviewer\"").as_bytes()),
+    );
+    d.refuses(&["build"]).is(
+        "approval_signature_invalid",
+        &["approval_signature_invalid"],
+    );
+    // The gate that wants none opens again with a signature that says nothing else.
+    forge(&d, &format!("{path}.sig"), Some(text.as_bytes()));
+    d.does(&["build"]);
+}
+
+#[test]
+fn without_ssh_keygen_a_demanded_signature_is_refused_and_another_is_noted() {
+    let d = planned(&everybody());
+    by(&d, ADA, APPROVE).ok();
+    let path = d.path_without_loopx();
+    let bare = |d: &Drive, args: &[&str]| d.call(LOOPX).args(args).env("PATH", &path).run();
+    let refusal = d.fails_as(1, |d| bare(d, &["--json", "build"]));
+    assert!(
+        refusal
+            .message
+            .contains("ssh-keygen, which checks signatures, is not in PATH"),
+        "{refusal:?}"
+    );
+    let d = Drive::planned();
+    by(&d, ADA, APPROVE).ok();
+    bare(&d, &["status"]).says("signature not checked").ok();
+    bare(&d, &["build"]).ok();
+}
+
+#[test]
+fn signatures_outlive_undo_and_archive() {
+    let files = [
+        (
+            "loopx.toml",
+            "[approve]\nsigned = [\"review->done\"]\n[review]\nsigned = true\n",
+        ),
+        ("loopx.signers", &everybody()),
+    ];
+    let d = Drive::reviewing_with(&files);
+    by(&d, RITA, &["review", "--verdict", "approve", "--sign"]).ok();
+    by(&d, RITA, &["approve", "--to", "done", "--sign"]).ok();
+    d.does(&["undo"]);
+    assert_eq!(d.stage(), "review");
+    by(&d, BOB, &["approve", "--to", "done", "--sign"]).ok();
+    d.loopx(&["fsck"]).says("all whole").ok();
+    d.does(&["archive"]);
+    let shown = d.does(&["-s", ID, "show"]);
+    let signatures = shown["signatures"].as_object().expect("signatures");
+    assert!(signatures.len() >= 2, "{shown}");
+    assert!(
+        signatures.values().all(|checked| checked["flaw"].is_null()),
+        "{shown}"
+    );
+    d.loopx(&["fsck"]).ok();
+    assert_eq!(errors(&d, &["main..HEAD"]), [""; 0]);
+}
+
+#[test]
+fn fsck_takes_a_signature_away_that_signs_nothing_here() {
+    let d = planned(&everybody());
+    by(
+        &d,
+        ADA,
+        &["approve", "--to", "build", "--sign", "--reason", "for now"],
+    )
+    .ok();
+    let (path, _) = operation(&d, "approved");
+    let signed = d.git(&["show", &format!("loopx:{path}.sig")]).ok();
+    let forgeries = [
+        signed.replace("for now", "for ever"),
+        signed.replace("U1NIU0lH", "U1NIU0lI"),
+        "nothing".to_owned(),
+        "x".repeat(300_000),
+    ];
+    for forged in &forgeries {
+        forge(&d, &format!("{path}.sig"), Some(forged.as_bytes()));
+        d.loopx(&["fsck"]).fails_with(1).says("does not hold");
+        d.refuses(&["build"]).is(
+            "approval_signature_invalid",
+            &["approval_signature_invalid"],
+        );
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["fsck"]).says("all whole").ok();
+        d.refuses(&["build"])
+            .is("approval_unsigned", &["approval_unsigned"]);
+    }
+    forge(
+        &d,
+        "sessions/demo/ops/00000099-01arz3ndektsv4rrffq69g5fav.json.sig",
+        Some(signed.as_bytes()),
+    );
+    d.loopx(&["fsck"]).fails_with(1).says("beside no operation");
+    d.loopx(&["fsck", "--repair"]).ok();
+    forge(&d, &format!("{path}.sig"), Some(signed.as_bytes()));
+    d.loopx(&["fsck"]).says("all whole").ok();
+    d.does(&["build"]);
 }

@@ -158,7 +158,7 @@ fn s_038_policy_may_bar_an_agent_from_approving() {
     let d = Drive::clarified_under("[approve]\ndeny = [\"*bot*\"]\n");
     let bot = ("Build Bot", "build-bot@example.org");
     d.fails_as(1, |d| d.by(bot, &["--json", "approve", "--to", "plan"]))
-        .is("approver_denied", &[])
+        .is("approver_denied", &["approver_denied"])
         .names("Build Bot");
     assert_eq!(d.approval("plan"), "not-requested");
     d.does(&["approve", "--to", "plan"]);

@@ -51,6 +51,8 @@ fn a_merge_of_the_target_is_not_counted() {
         .args(&["review", "--verdict", "approve", "--json"])
         .env("GIT_AUTHOR_NAME", "Uma")
         .env("GIT_AUTHOR_EMAIL", "uma@example.org")
+        .env("GIT_COMMITTER_NAME", "Uma")
+        .env("GIT_COMMITTER_EMAIL", "uma@example.org")
         .run();
     let json = uma.json();
     uma.ok();

@@ -99,14 +99,9 @@ pub fn consumable<'a>(
             approve,
         )]);
     }
-    let people = distinct(approval.by.iter().map(|by| &by.signed.by));
-    let required = view.policy.required(transition);
-    if people < required {
-        return Err(vec![Blocker::new(
-            "approvals_missing",
-            format!("{people} of {required} people approved {transition}"),
-            approve,
-        )]);
+    let missing = missing(view, approval);
+    if !missing.is_empty() {
+        return Err(missing);
     }
     // Not all that a gate looks at is content: a delegation may have been opened since, a critic may
     // have changed their mind, a run may have failed.
@@ -116,6 +111,31 @@ pub fn consumable<'a>(
     } else {
         Err(unmet)
     }
+}
+
+/// What an approval lacks of the people that policy asks for: empty when enough of them count.
+pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
+    let transition = approval.transition;
+    let weighed = view
+        .credentials
+        .weigh(view.policy, transition, &approval.by);
+    let people = view.credentials.people(&weighed);
+    let required = view.policy.required(transition);
+    if people >= required {
+        return Vec::new();
+    }
+    let mut found: Vec<Blocker> = weighed.into_iter().filter_map(|w| w.refused).collect();
+    if found.len() < approval.by.len() || found.is_empty() {
+        found.insert(
+            0,
+            Blocker::new(
+                "approvals_missing",
+                format!("{people} of {required} people approved {transition}"),
+                format!("git loopx approve --to {}", transition.to()),
+            ),
+        );
+    }
+    found
 }
 
 /// The refusal of a gate that is not ready, under the code that belongs to its transition.
@@ -163,7 +183,7 @@ pub fn not_consumable(view: View<'_>, transition: Transition, unmet: Vec<Blocker
     let code = unmet.first().map_or("", |b| b.code.as_str()).to_owned();
     let message = unmet.first().map_or(String::new(), |b| b.message.clone());
     match code.as_str() {
-        "approved_transition_required" | "approval_stale" | "approvals_missing" => {
+        code if code.starts_with("approv") => {
             let own = unmet.first().map_or(String::new(), |b| b.help.clone());
             let help = blockers(view, transition)
                 .first()

@@ -2,6 +2,7 @@
 
 use super::super::failure::Blocker;
 use super::super::op::{PlanLane, PlanVerdict, Target};
+use super::super::signature::Checked;
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::{View, blockers, changed_since, consumable, judgement};
 use serde::Serialize;
@@ -18,6 +19,9 @@ pub struct GateView {
     /// `not-requested`, `requested`, `approved`, `stale`.
     pub approval: &'static str,
     pub approved_by: Vec<String>,
+    /// What was found of the signatures under the approvals, in their order; nothing where one is not
+    /// signed.
+    pub signatures: Vec<Option<Checked>>,
 }
 
 /// The gates of a session that matter now: the way forward, and in review the way back.
@@ -73,6 +77,10 @@ pub fn gates(view: View<'_>) -> Vec<GateView> {
                 },
                 approved_by: approval.map_or_else(Vec::new, |a| {
                     a.by.iter().map(|by| by.signed.by.to_string()).collect()
+                }),
+                signatures: approval.map_or_else(Vec::new, |a| {
+                    let known = &view.credentials.signatures;
+                    a.by.iter().map(|by| known.get(&by.op).cloned()).collect()
                 }),
                 blockers,
             }

@@ -12,6 +12,7 @@ mod clarify;
 mod conclusions;
 mod plan;
 mod review;
+mod standing;
 
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_consumable,
@@ -20,7 +21,8 @@ pub use approval::{
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};
 pub use plan::{delta, scope_patterns};
-pub use review::{archive, judgement};
+pub use review::{archive, judgement, reviewer, verdict_signature};
+pub use standing::{Credentials, Weighed};
 
 use super::artifact::Artifact;
 use super::failure::Blocker;
@@ -63,6 +65,7 @@ pub struct View<'a> {
     /// `None` where there is no worktree to look at.
     pub code: Option<&'a Code>,
     pub delta: &'a DeltaFacts,
+    pub credentials: &'a Credentials,
 }
 
 impl View<'_> {

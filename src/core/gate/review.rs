@@ -2,13 +2,17 @@
 
 use super::super::artifact::Artifact;
 use super::super::failure::Blocker;
-use super::super::op::{CodeVerdict, Target};
-use super::super::policy::Independence;
+use super::super::id::Person;
+use super::super::op::{CodeVerdict, Target, Verdict};
+use super::super::policy::{Independence, Policy};
 use super::super::review::{self, Judgement};
-use super::super::stage::{Stage, Transition};
+use super::super::session::Recorded;
+use super::super::signature::{Checked, Flaw};
+use super::super::stage::{ApprovalKey, Stage, Transition};
+use super::approval::missing;
 use super::build::word;
 use super::plan::delta;
-use super::{Proof, View, audit, conflicts, next_action};
+use super::{Credentials, Proof, View, audit, conflicts, next_action};
 
 /// What the recorded verdict comes to now.
 pub fn judgement(view: View<'_>) -> Option<Judgement> {
@@ -115,16 +119,61 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
             "git loopx review --verdict approve",
         ));
     }
-    if view.policy.review.independence == Independence::Require
-        && !verdict.value.dependence.is_empty()
+    found.extend(reviewer(view.policy, verdict, view.credentials));
+    found
+}
+
+/// What a recorded verdict lacks of the reviewer that policy asks for. Independence was computed when
+/// it was recorded, and is computed again: the record is only the branch's word.
+pub fn reviewer(
+    policy: &Policy,
+    verdict: &Recorded<Verdict>,
+    credentials: &Credentials,
+) -> Vec<Blocker> {
+    let mut found = Vec::new();
+    let who = &verdict.signed.by;
+    let part = credentials.part(&credentials.names(who));
+    if policy.review.independence == Independence::Require
+        && (!verdict.value.dependence.is_empty() || part.is_some())
     {
         found.push(Blocker::new(
             "reviewer_not_independent",
-            format!("{} took part in what was reviewed", verdict.signed.by),
+            format!("{who} took part in what was reviewed"),
             "ask somebody else to run: git loopx review --verdict approve",
         ));
     }
+    let checked = credentials.signatures.get(&verdict.op);
+    found.extend(verdict_signature(policy, who, checked));
     found
+}
+
+/// Why a verdict's signature does not count, where it has to.
+pub fn verdict_signature(
+    policy: &Policy,
+    who: &Person,
+    checked: Option<&Checked>,
+) -> Option<Blocker> {
+    let again = "git loopx review --verdict approve --sign";
+    match checked {
+        None if policy.review.signed => Some(Blocker::new(
+            "verdict_unsigned",
+            format!("{who} gave the verdict without a signature, which policy asks for"),
+            again,
+        )),
+        Some(checked)
+            if checked.flaw == Some(Flaw::Broken) || (!checked.holds() && policy.review.signed) =>
+        {
+            Some(Blocker::new(
+                "verdict_signature_invalid",
+                format!(
+                    "the signature under {who}'s verdict does not count: {}",
+                    checked.reason()
+                ),
+                again,
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// What archive asks for besides the merge itself.
@@ -140,6 +189,13 @@ pub fn archive(view: View<'_>) -> Vec<Blocker> {
             next_action(view),
         ));
         return found;
+    }
+    // Who let it come to its end is asked once more: here it reaches the specs of the code branch.
+    if let Some(approval) = view.state.approvals.get(&ApprovalKey::Complete) {
+        found.extend(missing(view, approval));
+    }
+    if let Some(verdict) = &view.state.verdict {
+        found.extend(reviewer(view.policy, verdict, view.credentials));
     }
     found.extend(review::scope_blockers(view.text(Artifact::ExecutionRecord)));
     found.extend(delta(view));

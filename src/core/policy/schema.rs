@@ -5,7 +5,6 @@
 
 use super::Policy;
 use crate::core::op::Lane;
-use crate::core::stage::Transition;
 use serde_json::{Map, Value, json};
 
 const STRICTNESS: &[&str] = &["allow", "warn", "refuse"];
@@ -18,10 +17,23 @@ const WORDS: &[(&str, &[&str])] = &[
     ("gates.stages.review", STRICTNESS),
     ("gates.stages.done", STRICTNESS),
     ("gates.out_of_scope", STRICTNESS),
+    ("approve.signed", TRANSITIONS),
+    ("approve.touched", TRANSITIONS),
+    ("approve.independent", TRANSITIONS),
     ("review.independence", &["record", "require"]),
     ("build.lanes", Lane::WORDS),
     ("archive.evidence", &["off", "require"]),
     ("artifacts.language", &["off", "zh"]),
+];
+
+const TRANSITIONS: &[&str] = &[
+    "clarify->plan",
+    "plan->build",
+    "build->review",
+    "review->build",
+    "review->plan",
+    "review->clarify",
+    "review->done",
 ];
 
 /// What each key means. A table without a sentence of its own is explained by its keys.
@@ -76,6 +88,38 @@ const MEANINGS: &[(&str, &str)] = &[
         "Different people that a transition needs; 1 where nothing is said",
     ),
     (
+        "approve.signed",
+        "Transitions whose approvals count only when they are signed by a key of approve.signers",
+    ),
+    (
+        "approve.touched",
+        "Transitions whose approvals are signed with a security key that somebody touched",
+    ),
+    (
+        "approve.independent",
+        "Transitions whose approvers took no part in the commits or the build",
+    ),
+    (
+        "approve.roles",
+        "Who has a role: patterns over \"Name <email>\"",
+    ),
+    (
+        "approve.by",
+        "The roles that may approve a transition; everybody where nothing is said",
+    ),
+    (
+        "approve.signers",
+        "File of the keys that people sign with, as ssh-keygen reads allowed signers",
+    ),
+    (
+        "approve.revoked",
+        "File of keys that count no more: public keys, or a KRL of ssh-keygen",
+    ),
+    (
+        "review.signed",
+        "Whether a verdict counts only when it is signed",
+    ),
+    (
         "review.independence",
         "What to do with a reviewer who wrote part of what is reviewed",
     ),
@@ -103,7 +147,7 @@ const MEANINGS: &[(&str, &str)] = &[
 ];
 
 /// Tables whose keys are data.
-const MAPS: &[&str] = &["approve.required"];
+const MAPS: &[&str] = &["approve.by", "approve.required", "approve.roles"];
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,13 +256,16 @@ fn setting(name: &str, default: &Value) -> Value {
         Value::Number(_) => json!({ "type": "integer", "minimum": 0 }),
         Value::Array(_) => json!({ "type": "array", "items": text() }),
         Value::Object(_) => {
-            let transitions: Vec<String> =
-                Transition::ALL.iter().map(ToString::to_string).collect();
-            json!({
-                "type": "object",
-                "propertyNames": { "enum": transitions },
-                "additionalProperties": { "type": "integer", "minimum": 0 },
-            })
+            let names = json!({ "type": "array", "items": { "type": "string" } });
+            let (keys, values) = match name {
+                "approve.roles" => (json!({}), names),
+                "approve.by" => (json!({ "enum": TRANSITIONS }), names),
+                _ => {
+                    let number = json!({ "type": "integer", "minimum": 0 });
+                    (json!({ "enum": TRANSITIONS }), number)
+                }
+            };
+            json!({ "type": "object", "propertyNames": keys, "additionalProperties": values })
         }
         Value::String(_) | Value::Null => text(),
     };
@@ -346,6 +393,17 @@ mod tests {
         ] {
             assert_eq!(agrees(text), good, "{text}");
         }
+    }
+
+    #[test]
+    fn every_transition_is_one_of_the_words() {
+        let all: Vec<String> = crate::core::stage::Transition::ALL
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let mut words = super::TRANSITIONS.to_vec();
+        words.sort_by_key(|word| all.iter().position(|known| known == word));
+        assert_eq!(words, all);
     }
 
     #[test]

@@ -2,17 +2,16 @@
 //! are, and that it is about the content that was there when it was used.
 //!
 //! The operations are the loopx branch's own word, and whoever can write that branch can write them:
-//! so what a gate checked before it wrote them is checked again here. What proves that a name is true
-//! (a signature over the approval) is judged beside it: [`Used`] says which operations to look at.
+//! so what a gate checked before it wrote them is checked again here, signatures included.
 
 use super::super::artifact::Artifact;
-use super::super::failure::Result;
-use super::super::gate;
-use super::super::id::{Oid, Person, SessionId};
-use super::super::op::{Event, Operation};
+use super::super::failure::{Blocker, Result};
+use super::super::gate::{self, Credentials};
+use super::super::id::{Oid, SessionId};
+use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::Policy;
 use super::super::replay;
-use super::super::session::Approval;
+use super::super::session::{Approval, Recorded};
 use super::super::stage::Transition;
 use super::{Commit, Finding, Severity, finding};
 use std::collections::BTreeMap;
@@ -24,8 +23,8 @@ pub struct Used {
     pub approval: Approval,
     /// The artifacts that its gate judges, as they were then.
     pub files: BTreeMap<Artifact, Oid>,
-    /// The tree that the review was about, where the gate asks for a review.
-    pub reviewed: Option<Oid>,
+    /// The verdict that was there, where the gate asks for a review.
+    pub verdict: Option<Recorded<Verdict>>,
 }
 
 /// Every use of an approval in a session's operations, oldest first.
@@ -46,25 +45,23 @@ pub fn used(id: &SessionId, operations: &[Operation]) -> Result<Vec<Used>> {
                 transition,
                 approval: approval.clone(),
                 files: gate::covered_files(state, transition),
-                reviewed: state
+                verdict: state
                     .verdict
-                    .as_ref()
-                    .filter(|_| transition == Transition::ReviewToDone)
-                    .map(|verdict| verdict.value.tree.clone()),
+                    .clone()
+                    .filter(|_| transition == Transition::ReviewToDone),
             });
         }
     })?;
     Ok(found)
 }
 
-/// Judges one use. `canonical` gives the name that somebody is known by; `content` the tree id of a set
-/// of artifacts.
+/// Judges one use. `content` gives the tree id of a set of artifacts.
 pub fn judge(
     policy: &Policy,
     session: &SessionId,
     commit: &Commit,
     used: &Used,
-    canonical: impl Fn(&Person) -> Result<Person>,
+    credentials: &Credentials,
     content: impl Fn(&BTreeMap<Artifact, Oid>) -> Result<Oid>,
 ) -> Result<Vec<Finding>> {
     let Used {
@@ -77,23 +74,23 @@ pub fn judge(
         let message = format!("session {session}: {message}");
         finding(commit, code, Severity::Error, Vec::new(), message, &help)
     };
-    let mut found = Vec::new();
-    let mut accepted = Vec::new();
-    for by in &approval.by {
-        let who = canonical(&by.signed.by)?;
-        if policy.denies(&who) || policy.denies(&by.signed.by) {
-            found.push(flaw(
-                "approver_denied",
-                format!("policy does not let {who} approve {transition}"),
-            ));
-        } else {
-            accepted.push(who);
-        }
-    }
-    let (people, required) = (
-        gate::distinct(accepted.iter()),
-        policy.required(*transition),
-    );
+    let weighed = credentials.weigh(policy, *transition, &approval.by);
+    let (people, required) = (credentials.people(&weighed), policy.required(*transition));
+    // Whoever does not count does no harm where enough others do, unless policy bars them by name or
+    // the signature is forged: then somebody wrote this who should not have.
+    let harms = |blocker: &Blocker| {
+        people < required
+            || matches!(
+                blocker.code.as_str(),
+                "approver_denied" | "approval_signature_invalid"
+            )
+    };
+    let mut found: Vec<Finding> = weighed
+        .into_iter()
+        .filter_map(|weighed| weighed.refused)
+        .filter(harms)
+        .map(|blocker| flaw(code(&blocker.code), blocker.message))
+        .collect();
     if people < required {
         found.push(flaw(
             "approvals_missing",
@@ -119,11 +116,35 @@ pub fn judge(
             format!("the approval of {transition} names another tree than its files make"),
         ));
     }
-    if used.reviewed.is_some() && used.reviewed != approval.code {
+    let reviewed = used.verdict.as_ref().map(|verdict| &verdict.value.tree);
+    if reviewed.is_some() && reviewed != approval.code.as_ref() {
         found.push(flaw(
             "approval_stale",
             format!("the approval of {transition} is about other code than the review"),
         ));
     }
+    if let Some(verdict) = &used.verdict {
+        for blocker in gate::reviewer(policy, verdict, credentials) {
+            found.push(flaw(code(&blocker.code), blocker.message));
+        }
+    }
     Ok(found)
+}
+
+/// The code of what a gate says of people, as that of a finding.
+fn code(gate: &str) -> &'static str {
+    [
+        "approver_denied",
+        "approval_unsigned",
+        "approval_signature_invalid",
+        "approval_without_touch",
+        "approver_without_role",
+        "approver_not_independent",
+        "reviewer_not_independent",
+        "verdict_unsigned",
+        "verdict_signature_invalid",
+    ]
+    .into_iter()
+    .find(|code| *code == gate)
+    .unwrap_or("approver_refused")
 }

@@ -3,30 +3,58 @@
 
 use super::Sessions;
 use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
-use crate::core::range_policy::{Commit, Finding, approvals};
-use crate::core::session::State;
+use crate::core::range_policy::{Claim, Commit, Finding, approvals};
+use crate::core::replay;
+use crate::flow::sign;
 use crate::git::Repo;
 
-/// Judges every approval that moved a session; findings are put down to `commit`.
+/// Judges every approval that moved a session, as its operations have it; findings are put down to the
+/// newest of the commits, which are those that were let in, by this session where `bound`.
 pub(super) fn judge(
     repo: &Repo,
     sessions: &Sessions<'_>,
     policy: &Policy,
-    state: &State,
-    commit: &Commit,
+    (session, bound): (&SessionId, bool),
+    commits: &[Commit],
 ) -> Result<Vec<Finding>> {
-    let operations = sessions.operations(&state.id)?;
+    let Some(newest) = commits.first() else {
+        return Ok(Vec::new());
+    };
+    let (operations, signatures) = sessions.signed_operations(session)?;
+    if operations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let state = replay::fold(session, &operations)?;
+    let own: Vec<Oid> = commits
+        .iter()
+        .filter(|commit| is_own(commit, session, bound))
+        .map(|commit| commit.id.clone())
+        .collect();
+    let credentials = sign::behind(repo, policy, &state, &operations, &signatures, &own)?;
     let mut found = Vec::new();
-    for used in approvals::used(&state.id, &operations)? {
+    for used in approvals::used(session, &operations)? {
         found.extend(approvals::judge(
             policy,
-            &state.id,
-            commit,
+            session,
+            newest,
             &used,
-            |who| repo.canonical(who),
+            &credentials,
             |files| repo.tree_id(files.iter().map(|(artifact, blob)| (artifact.path(), blob))),
         )?);
     }
     Ok(found)
+}
+
+/// Whether whoever made a commit took part in a session: it names the session, or nothing else on the
+/// session's own branch. A merge counts where it brings something of its own.
+fn is_own(commit: &Commit, session: &SessionId, bound: bool) -> bool {
+    match &commit.claim {
+        Claim::States(states) => states.iter().any(|state| state.id == *session),
+        Claim::Session(state) => state.id == *session,
+        Claim::Nothing | Claim::Fault(_) => {
+            bound && (!commit.is_merge || !commit.paths.is_empty() || !commit.resolved.is_empty())
+        }
+    }
 }

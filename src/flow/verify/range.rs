@@ -41,7 +41,12 @@ pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) 
     if let Some(newest) = commits.first() {
         let landed = head.as_ref().map_or(&[][..], |head| &head.sessions);
         for state in judged_sessions(span.bound.as_ref(), &named, landed) {
-            findings.extend(approvals::judge(repo, sessions, policy, state, newest)?);
+            let bound = span
+                .bound
+                .as_ref()
+                .is_some_and(|bound| bound.id == state.id);
+            let session = (&state.id, bound);
+            findings.extend(approvals::judge(repo, sessions, policy, session, &commits)?);
         }
         if let Some(branch) = span.branch.as_deref().filter(|_| span.protected) {
             range.head = head.as_ref();

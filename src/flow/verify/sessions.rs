@@ -8,8 +8,8 @@ use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::flow::context::Context;
 use crate::git::Repo;
-use crate::store::{Snapshot, Store};
-use std::collections::HashSet;
+use crate::store::{SignatureFiles, Snapshot, Store};
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 /// The loopx branch, as far as it is known here.
@@ -86,6 +86,19 @@ impl<'r> Sessions<'r> {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// The same with what people signed about them, by the names of their files.
+    pub(super) fn signed_operations(
+        &self,
+        id: &SessionId,
+    ) -> Result<(Vec<Operation>, SignatureFiles)> {
+        for tip in &self.tips {
+            if let Some(session) = tip.find(id)? {
+                return Ok((tip.operations(&session)?, tip.signatures(&session)?));
+            }
+        }
+        Ok((Vec::new(), BTreeMap::new()))
     }
 
     /// What was taken back in a session by now: a state that rests on it lets nothing in any more.

@@ -174,16 +174,22 @@ impl Drive {
     /// A repository with one commit on `main`, initialised, with the branch `demo` checked out and no
     /// session yet. `policy` is the text of `loopx.toml` on `main`.
     pub(crate) fn repository(policy: Option<&str>) -> Self {
-        Self::repository_in(policy, &[])
+        let policy = policy.map(|policy| ("loopx.toml", policy));
+        Self::repository_in(policy.as_slice(), &[])
+    }
+
+    /// The same with these files on `main`.
+    pub(crate) fn repository_with(files: &[(&str, &str)]) -> Self {
+        Self::repository_in(files, &[])
     }
 
     /// The same where `git init` got these options.
-    fn repository_in(policy: Option<&str>, options: &[&str]) -> Self {
+    fn repository_in(files: &[(&str, &str)], options: &[&str]) -> Self {
         let s = Sandbox::empty("repo");
         s.git(&[&["init", "--quiet", "--template="], options].concat())
             .ok();
-        if let Some(policy) = policy {
-            s.write("loopx.toml", policy);
+        for (path, text) in files {
+            s.write(path, text);
         }
         s.write("src/demo.txt", "nothing\n");
         s.write("specs/demo/spec.md", ACCEPTED);
@@ -261,11 +267,20 @@ impl Drive {
 
     /// In build, in a repository of another format: every step runs.
     pub(crate) fn building_in(options: &[&str]) -> Self {
-        Self::repository_in(None, options).walk(Point::Building)
+        Self::repository_in(&[], options).walk(Point::Building)
     }
 
     pub(crate) fn into_sandbox(self) -> Sandbox {
         self.0
+    }
+
+    /// With these files on `main`: nothing is kept, every step runs.
+    pub(crate) fn planned_with(files: &[(&str, &str)]) -> Self {
+        Self::repository_with(files).walk(Point::Planned)
+    }
+
+    pub(crate) fn reviewing_with(files: &[(&str, &str)]) -> Self {
+        Self::repository_with(files).walk(Point::Reviewing)
     }
 
     fn under(policy: &str, to: Point) -> Self {
@@ -490,6 +505,11 @@ impl Drive {
     /// Every ref and where it points.
     pub(crate) fn refs(&self) -> String {
         self.git(&["for-each-ref"]).ok()
+    }
+
+    /// The bytes of a file on the loopx branch.
+    pub(crate) fn bytes_of(&self, path: &str) -> Vec<u8> {
+        self.git(&["show", &format!("loopx:{path}")]).bytes
     }
 
     /// The commit of the loopx branch.

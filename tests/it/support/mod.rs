@@ -10,6 +10,7 @@ pub(crate) mod archive;
 pub(crate) mod changes;
 pub(crate) mod drive;
 pub(crate) mod hooks;
+pub(crate) mod keys;
 pub(crate) mod scale;
 pub(crate) mod session;
 pub(crate) mod store;

@@ -1,0 +1,150 @@
+//! Signed approvals and verdicts: made with the key that git signs with, over the operation in its
+//! place ([`crate::core::signature`]), and checked against the signers of the policy's own commit.
+//!
+//! A verdict never rests on what the change brings: the signers, the keys that were revoked and the
+//! mailmap come with the policy from the base. Nor does it rest on a date that somebody wrote down: a
+//! key has to be valid now, by the clock of whoever judges, and at the time that the statement claims.
+//! A backdated operation therefore revives no key, and a postdated one borrows none.
+
+mod credentials;
+mod judge;
+
+pub use credentials::{Depth, behind, gather, participants};
+pub use judge::Judge;
+
+use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::gate::Credentials;
+use crate::core::id::Oid;
+use crate::core::op::{Event, Operation};
+use crate::core::policy::{FILE as POLICY_FILE, Policy};
+use crate::core::session::State;
+use crate::core::signature::{self, Checked, NAMESPACE, Place, Statement};
+use crate::git::Repo;
+
+/// Where a session's operations are signed: what `base` says of repository and policy.
+pub(super) fn place(repo: &Repo, base: Option<&Oid>) -> Result<Place> {
+    let nowhere = Place {
+        repository: None,
+        policy: None,
+    };
+    let Some(base) = base else {
+        return Ok(nowhere);
+    };
+    // A session that was carried into another repository began where that one has never been.
+    if !repo.contains(base)? {
+        return Ok(nowhere);
+    }
+    let tree = repo.commit_info(base)?.tree;
+    Ok(Place {
+        repository: repo.root_of(base)?,
+        policy: repo.entry_at(&tree, POLICY_FILE)?.map(|entry| entry.id),
+    })
+}
+
+/// Signs an operation that is about to be recorded; gives the bytes of its signature file.
+fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
+    if repo.is_shallow() {
+        return Err(Failure::refused(
+            "history_shallow",
+            "a signature names the first commit of the repository, which this shallow clone does not have",
+        )
+        .help("git fetch --unshallow"));
+    }
+    let place = place(repo, state.base.as_ref())?;
+    let statement = Statement::of(state, &place, op).ok_or_else(|| {
+        Failure::internal(
+            "operation_unsignable",
+            format!("`{}` is nobody's word", op.event.word()),
+        )
+    })?;
+    let payload = statement.to_bytes()?;
+    let armour = repo.sign_ssh(NAMESPACE, &payload)?;
+    let bytes = signature::file(&payload, &armour);
+    // What came back is what will be read: a program that answers with something else is found out here.
+    signature::Signed::parse(&bytes, "the signature")?;
+    Ok(bytes)
+}
+
+/// Somebody's word that is about to be recorded: an approval, a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    pub sign: bool,
+}
+
+impl Word {
+    /// Signs the operation where that is wanted, and refuses what policy would not count afterwards:
+    /// an approval that does nothing should not look like one. `before` and `after` are the session
+    /// without and with the operation.
+    pub fn settle(
+        self,
+        repo: &Repo,
+        policy: &Policy,
+        known: &Credentials,
+        (before, after): (&State, &State),
+        op: &Operation,
+    ) -> Result<Option<Vec<u8>>> {
+        let signature = match self.sign {
+            true => Some(sign(repo, before, op)?),
+            false => None,
+        };
+        let mut credentials = known.clone();
+        if let Some(bytes) = &signature {
+            let judge = Judge::new(policy)?;
+            let checked = judge.check(repo, before, op, Some(bytes))?;
+            if policy.asks_signatures() {
+                require_checkable(&checked)?;
+            }
+            credentials.signatures.insert(op.op.clone(), checked);
+        }
+        match &op.event {
+            Event::Approved { transition, .. } => {
+                let Some(approval) = after.approvals.get(&transition.key()) else {
+                    return Ok(signature);
+                };
+                let mut weighed = credentials.weigh(policy, *transition, &approval.by);
+                if let Some(blocker) = weighed.last_mut().and_then(|last| last.refused.take()) {
+                    return Err(refusal(blocker));
+                }
+                let people = credentials.people(&weighed);
+                weighed.pop();
+                if people == credentials.people(&weighed) {
+                    return Err(Failure::nothing(
+                        "approved_already",
+                        format!("the same person, or the same key, has approved {transition} with this content"),
+                    )
+                    .help(format!(
+                        "ask somebody else to run: git loopx approve --to {}",
+                        transition.to()
+                    )));
+                }
+            }
+            Event::Reviewed { .. } if policy.review.signed => {
+                let checked = credentials.signatures.get(&op.op);
+                if let Some(blocker) = crate::core::gate::verdict_signature(policy, &op.by, checked)
+                {
+                    return Err(refusal(blocker));
+                }
+            }
+            _ => {}
+        }
+        Ok(signature)
+    }
+}
+
+/// Where policy asks for signatures, whoever gives one must be able to see that it counts.
+fn require_checkable(checked: &Checked) -> Result<()> {
+    if checked.flaw != Some(signature::Flaw::Unchecked) {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "signature_unchecked",
+        checked.why.clone().unwrap_or_default(),
+    )
+    .help("install OpenSSH 8.9 or later"))
+}
+
+fn refusal(blocker: Blocker) -> Failure {
+    Failure::refused(blocker.code.clone(), blocker.message.clone())
+        .help(blocker.help.clone())
+        .blockers(vec![blocker])
+}
