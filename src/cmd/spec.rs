@@ -4,7 +4,8 @@ use super::specs;
 use crate::cli::Exit;
 use crate::core::failure::{Failure, Result};
 use crate::core::spec::{
-    Action, Conflict, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta, read_spec, utf8,
+    Action, Conflict, FINDINGS, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta,
+    read_spec, utf8,
 };
 use crate::flow::{Context, spec as flow};
 use crate::git::merge::FileMerge;
@@ -22,6 +23,8 @@ pub enum SpecCommand {
     Parse(ParseArgs),
     /// Check specs by themselves
     Validate(ValidateArgs),
+    /// List every finding that a check can make: its id, severity, meaning and fix
+    Findings,
     /// List the specs of this repository
     List,
     /// Show a spec, or one requirement of it
@@ -101,6 +104,7 @@ pub fn run(command: SpecCommand, open: impl Fn() -> Result<Context>, ui: &mut Ui
         SpecCommand::MergeFile(args) => merge_file(args, ui),
         SpecCommand::Parse(args) => parse(args, ui),
         SpecCommand::Validate(args) => validate(args, open, ui),
+        SpecCommand::Findings => findings(ui),
         SpecCommand::List => specs::list(&open()?, ui),
         SpecCommand::Show(args) => specs::show(args, &open()?, ui),
         SpecCommand::Coverage => specs::coverage(&open()?, ui),
@@ -329,6 +333,24 @@ fn say(findings: &[Finding], ui: &mut Ui) {
     for finding in findings {
         ui.out(line_of(finding));
     }
+}
+
+fn findings(ui: &mut Ui) -> Result<Exit> {
+    for one in FINDINGS {
+        let severities: Vec<&str> = one.severities.iter().map(|s| s.name()).collect();
+        ui.out(format!(
+            "{:27}  {:13}  {}\n    {}",
+            one.id,
+            severities.join(", "),
+            one.meaning,
+            one.fix
+        ));
+    }
+    ui.json(
+        "spec findings",
+        &serde_json::json!({ "findings": FINDINGS }),
+    );
+    Ok(Exit::Done)
 }
 
 #[derive(Serialize)]

@@ -48,6 +48,7 @@ mod scenarios;
 mod spec_cases;
 mod spec_command;
 mod spec_coverage;
+mod spec_findings;
 mod spec_props;
 mod spec_validate;
 mod support;

@@ -77,6 +77,7 @@
 
 mod apply;
 mod blocks;
+mod catalogue;
 mod check;
 mod conflict;
 mod delta;
@@ -97,6 +98,7 @@ mod tree;
 mod words;
 
 pub use apply::{Action, Bases, DomainOutcome, PlanOptions, plan_domain};
+pub use catalogue::{FINDINGS, Known};
 pub use conflict::{Conflict, ConflictKind, MarkerNames, Merged};
 pub use delta::read_delta;
 pub use domain::check_domain;

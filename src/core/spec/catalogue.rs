@@ -1,0 +1,363 @@
+//! Every finding that there is: its id, how bad it is, what it means, and the way out.
+//!
+//! The list that `spec findings` shows. A test compares it with what the readers and checks say.
+
+use super::findings::Severity;
+use serde::Serialize;
+
+/// What an id stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Known {
+    pub id: &'static str,
+    /// Where there are two, the first one is for deltas, the second for specs.
+    pub severities: &'static [Severity],
+    pub meaning: &'static str,
+    pub fix: &'static str,
+}
+
+const E: &[Severity] = &[Severity::Error];
+const W: &[Severity] = &[Severity::Warning];
+const I: &[Severity] = &[Severity::Info];
+const EW: &[Severity] = &[Severity::Error, Severity::Warning];
+
+const fn known(
+    id: &'static str,
+    severities: &'static [Severity],
+    meaning: &'static str,
+    fix: &'static str,
+) -> Known {
+    Known {
+        id,
+        severities,
+        meaning,
+        fix,
+    }
+}
+
+/// All of them, by id.
+pub const FINDINGS: &[Known] = &[
+    known(
+        "almost_requirement",
+        EW,
+        "a heading that looks like a requirement has no colon behind its first word",
+        "write `### Requirement: NAME`",
+    ),
+    known(
+        "bad_domain",
+        E,
+        "a name cannot be a domain",
+        "name the folder of the spec below the folder of specs, as `auth/login`",
+    ),
+    known(
+        "conflict_marker",
+        E,
+        "a conflict marker is left in the text",
+        "choose a text and delete the lines with markers",
+    ),
+    known(
+        "delta_not_joinable",
+        E,
+        "deltas of several files cannot become one file",
+        "mend the file that is named",
+    ),
+    known(
+        "delta_section_in_spec",
+        E,
+        "a spec has a section of a delta",
+        "move it into a delta, or name it `## Requirements`",
+    ),
+    known(
+        "delta_wrong_place",
+        E,
+        "a Markdown file lies where only deltas of domains may",
+        "move it to `specs/<domain>/spec.md`, or put notes outside of `specs/`",
+    ),
+    known(
+        "domain_differs",
+        E,
+        "the file names another domain than its folder",
+        "leave the name out: the folder says it",
+    ),
+    known(
+        "duplicate_id",
+        E,
+        "two requirements have one stable id",
+        "an id belongs to one requirement for ever: choose another",
+    ),
+    known(
+        "duplicate_operation",
+        E,
+        "two operations of a delta name one thing",
+        "say in one operation what happens to it",
+    ),
+    known(
+        "duplicate_requirement",
+        E,
+        "two requirements of a spec have one name",
+        "rename or join them",
+    ),
+    known(
+        "duplicate_scenario",
+        E,
+        "two scenarios of a requirement have one name",
+        "rename or join them",
+    ),
+    known(
+        "empty_name",
+        E,
+        "a requirement or scenario has no name",
+        "write `### Requirement: NAME` or `#### Scenario: NAME`",
+    ),
+    known(
+        "empty_purpose",
+        E,
+        "the purpose is empty",
+        "say in a sentence or two what the domain is for",
+    ),
+    known(
+        "empty_scenario",
+        E,
+        "a scenario is empty",
+        "add WHEN and THEN steps",
+    ),
+    known(
+        "empty_section",
+        W,
+        "a section of a delta has no entry",
+        "add requirements below it, or delete the heading",
+    ),
+    known(
+        "foreign_heading",
+        E,
+        "a heading in a section of a delta is no requirement",
+        "write `### Requirement: NAME`, or move the text out of the section",
+    ),
+    known(
+        "indented_heading",
+        E,
+        "a heading is part of the list item above it, by its indentation",
+        "start the heading at the first column",
+    ),
+    known(
+        "language_differs",
+        E,
+        "the header words of delta and spec are of different languages",
+        "use the header words of the spec",
+    ),
+    known(
+        "last_requirement",
+        E,
+        "the last requirement of a domain would go",
+        "to give the domain up, put `retire: true` into the front matter of the delta",
+    ),
+    known(
+        "lower_case_keyword",
+        W,
+        "a requirement binds by lower-case words only (RFC 8174)",
+        "write SHALL, MUST, SHOULD or MAY in upper case",
+    ),
+    known(
+        "missing_anchor",
+        W,
+        "the requirement that an addition wants to stand after is not there",
+        "name one that there is; without it the requirement goes to the end",
+    ),
+    known(
+        "missing_requirement",
+        E,
+        "an operation names a requirement that its base does not have",
+        "name one that there is; the message has the nearest",
+    ),
+    known(
+        "missing_scenario",
+        E,
+        "an operation names a scenario that is not there",
+        "name one that there is",
+    ),
+    known(
+        "mixed_scenarios",
+        E,
+        "a block replaces a requirement and patches it too",
+        "give all scenarios an operation, or none but REMOVED and RENAMED",
+    ),
+    known(
+        "modified_old_name",
+        E,
+        "a requirement is modified under the name that the same delta takes from it",
+        "modify it under its new name",
+    ),
+    known(
+        "near_name",
+        E,
+        "a new name differs from an old one in case or marks only",
+        "modify that requirement, or choose a clearly different name",
+    ),
+    known(
+        "no_delta",
+        E,
+        "there is no delta, or it has no section",
+        "write `## ADDED Requirements` (or MODIFIED, REMOVED, RENAMED) with requirements below",
+    ),
+    known(
+        "no_domain",
+        E,
+        "the delta does not say which domain it changes",
+        "start it with `# Domain: PATH`, or with front matter `domain: PATH`",
+    ),
+    known(
+        "no_keyword",
+        W,
+        "a requirement has no SHALL, MUST, SHOULD or MAY in its text",
+        "say how binding it is; words in code and quotes do not count",
+    ),
+    known(
+        "no_operations",
+        E,
+        "no section of the delta has an entry",
+        "write `## ADDED Requirements` (or MODIFIED, REMOVED, RENAMED) with requirements below",
+    ),
+    known(
+        "no_purpose",
+        E,
+        "a spec, or a new domain, has no purpose",
+        "add `## Purpose`",
+    ),
+    known(
+        "no_reason",
+        W,
+        "a requirement is removed without a reason",
+        "add `**Reason**: ...` and `**Migration**: ...` below it",
+    ),
+    known(
+        "no_requirements",
+        E,
+        "a spec has no requirement",
+        "add one as `### Requirement: NAME` below `## Requirements`",
+    ),
+    known(
+        "no_requirements_section",
+        E,
+        "a spec has no `## Requirements`",
+        "put the requirements below a section `## Requirements`",
+    ),
+    known(
+        "no_scenario",
+        E,
+        "a requirement has no scenario",
+        "add `#### Scenario: NAME` with WHEN and THEN steps",
+    ),
+    known(
+        "no_text",
+        E,
+        "a requirement says nothing",
+        "say below its heading what SHALL hold",
+    ),
+    known(
+        "no_then",
+        W,
+        "a scenario has no THEN step",
+        "say what is observed: `- **THEN** ...`",
+    ),
+    known(
+        "not_utf8",
+        E,
+        "a file is not UTF-8",
+        "convert the file to UTF-8",
+    ),
+    known(
+        "placeholder_purpose",
+        W,
+        "the purpose is a placeholder",
+        "say in a sentence or two what the domain is for",
+    ),
+    known(
+        "rename_done",
+        W,
+        "a rename is done already",
+        "delete the entry, or record the base again: git loopx change refresh",
+    ),
+    known(
+        "rename_form",
+        E,
+        "a line is no form of a rename",
+        "write `- FROM: ...` and `- TO: ...`, or `#### RENAMED Scenario: OLD -> NEW`",
+    ),
+    known(
+        "rename_unpaired",
+        E,
+        "a FROM line has no TO line, or a TO line no FROM line",
+        "write `- FROM: ...` and below it `- TO: ...`",
+    ),
+    known(
+        "requirement_exists",
+        E,
+        "a delta adds or renames to what the spec has already",
+        "modify it, or choose another name",
+    ),
+    known(
+        "requirement_outside_section",
+        E,
+        "a requirement stands outside the section that it belongs to",
+        "move it below `## Requirements`, or in a delta below `## ADDED Requirements` and the like",
+    ),
+    known(
+        "retire_loses_text",
+        E,
+        "a domain that goes has other sections too",
+        "move them elsewhere first: the file goes with the domain",
+    ),
+    known(
+        "scenario_dropped",
+        E,
+        "the new text of a requirement leaves out one of its scenarios",
+        "write the scenario, or `#### REMOVED Scenario: NAME`",
+    ),
+    known(
+        "scenario_exists",
+        E,
+        "a scenario that is added is there already",
+        "write `#### MODIFIED Scenario: ...`, or choose another name",
+    ),
+    known(
+        "scenario_operation_in_added",
+        E,
+        "an added requirement has operations on scenarios",
+        "write `#### Scenario: NAME`",
+    ),
+    known(
+        "similar_names",
+        W,
+        "two requirements differ in case or marks only",
+        "choose clearly different names",
+    ),
+    known(
+        "stray_text",
+        I,
+        "text before the first requirement belongs to no operation",
+        "move it, or leave it out",
+    ),
+    known(
+        "unclosed_comment",
+        E,
+        "an HTML comment is never closed: all text below it is hidden",
+        "close the comment with -->",
+    ),
+    known(
+        "unclosed_fence",
+        E,
+        "a code fence is never closed: all text below it is code",
+        "close the fence with a line of the same marks",
+    ),
+    known(
+        "unclosed_fence_in_list",
+        W,
+        "a code fence in a list or quote is closed only by the end of the item",
+        "close the fence with a line of the same marks and indentation",
+    ),
+    known(
+        "unclosed_html",
+        E,
+        "an HTML block is never closed: all text below it belongs to it",
+        "close the element",
+    ),
+];
