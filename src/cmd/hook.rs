@@ -36,6 +36,7 @@ pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
             Ok(Exit::Done)
         }
         Ok(Ok(Outcome::Refused(failure))) => Err(failure),
+        Ok(Ok(Outcome::RefusedAlready)) => Ok(Exit::Blocked),
         Ok(Ok(Outcome::Probed(answer))) => {
             ui.out(answer);
             Ok(Exit::Done)

@@ -4,6 +4,7 @@
 //! Nothing here may stop a commit by accident: `cmd::hook` lets every failure pass that is no refusal.
 
 use super::context::Context;
+use super::hook_once::Once;
 use super::{hook_commit, hook_push, hook_receive};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::hooks::Event;
@@ -13,6 +14,9 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// git's setting that switches our hooks off, for one repository or for a person.
+pub const OPT_OUT: &str = "loopx.hooks";
 
 /// One call of `git-loopx hook`.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub enum Outcome {
     Passed(Vec<String>),
     /// The workflow does not allow it yet.
     Refused(Failure),
+    /// The same git process was told why a moment ago.
+    RefusedAlready,
     /// `hooks status` asked; this is the answer.
     Probed(String),
     /// The hook that stood there before us said no, with this exit code.
@@ -44,10 +50,6 @@ pub fn probe_answer(token: &str, event: &str) -> String {
 /// Runs one hook.
 pub fn run(request: &Request) -> Result<Outcome> {
     let name = request.event.to_string_lossy();
-    // First of all, before any other hook could start: a probe has no effect.
-    if let Some(token) = probe_token() {
-        return Ok(Outcome::Probed(probe_answer(&token, &name)));
-    }
     match &*name {
         "pre-receive" => return on_server(),
         "update" => {
@@ -58,6 +60,11 @@ pub fn run(request: &Request) -> Result<Outcome> {
             .help("call `git-loopx hook pre-receive` from hooks/pre-receive"));
         }
         _ => {}
+    }
+    // Before any other hook could start: a probe has no effect. It is for our own hooks in a clone; on a
+    // server it would be a way around.
+    if let Some(token) = probe_token() {
+        return Ok(Outcome::Probed(probe_answer(&token, &name)));
     }
     let Some(event) = Event::from_name(&name) else {
         return Ok(Outcome::Passed(Vec::new()));
@@ -109,11 +116,30 @@ fn on_server() -> Result<Outcome> {
 fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
     let ctx = Context::open_in_hook()?;
     let store = ctx.store()?;
-    match event {
+    let repo = &ctx.repo;
+    if repo.config_bool(OPT_OUT) == Some(false) {
+        return Ok(Outcome::Passed(Vec::new()));
+    }
+    // Where there are no sessions to look at, a second look is not worth a record.
+    let once = match repo.find_ref(&store.branch_ref())? {
+        Some(_) => Once::of(&repo.common_dir(), &repo.git_dir(), event, args, stdin),
+        None => None,
+    };
+    if let Some(passed) = once.as_ref().and_then(Once::recall) {
+        return Ok(match passed {
+            true => Outcome::Passed(Vec::new()),
+            false => Outcome::RefusedAlready,
+        });
+    }
+    let outcome = match event {
         Event::PreCommit => hook_commit::pre_commit(&ctx, &store),
         Event::CommitMsg => hook_commit::commit_msg(&ctx, &store, args),
         Event::PrePush => hook_push::pre_push(&ctx, &store, args, stdin),
+    }?;
+    if let Some(once) = once {
+        once.remember(!matches!(outcome, Outcome::Refused(_)));
     }
+    Ok(outcome)
 }
 
 /// Only what cannot be mistaken for anything else, since it is printed.

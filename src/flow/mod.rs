@@ -21,6 +21,7 @@ pub mod files;
 pub mod fsck;
 pub mod hook;
 pub mod hook_commit;
+pub mod hook_once;
 pub mod hook_push;
 pub mod hook_receive;
 pub mod hooks;

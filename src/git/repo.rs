@@ -140,6 +140,11 @@ impl Repo {
         self.backend.config_scoped(key)
     }
 
+    /// A yes or no of git's configuration, all scopes.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        git2::Config::parse_bool(self.config(key)?).ok()
+    }
+
     /// A path of git's configuration, `~` resolved.
     pub fn config_path(&self, key: &str) -> Option<PathBuf> {
         self.backend.config_path(key)
