@@ -1,11 +1,11 @@
-//! `git loopx hooks install|uninstall|status`.
+//! `git loopx hooks install|uninstall|status`: prints what `flow::hooks` is going to do, and what it found.
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hooks::{self, Plan, Row, RowMode, Step};
 use crate::flow::hooks as flow;
 use crate::ui::{Ui, clean, style};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum HooksCommand {
@@ -14,75 +14,60 @@ pub enum HooksCommand {
     /// git 2.54 and later get hooks in the repository's configuration. Older ones get scripts in its
     /// hooks folder; a hook that is there already is kept and runs first. A hooks folder that belongs
     /// to a hook manager, to every repository or to the code is never written to: the lines to add
-    /// are printed instead.
-    Install {
-        /// Print what would be done, do nothing
-        #[arg(short = 'n', long)]
-        dry_run: bool,
-    },
+    /// are printed instead. `git config loopx.hooks false` keeps them out of a repository.
+    Install(WireArgs),
     /// Take the hooks away and put back what was there before
-    Uninstall {
-        /// Print what would be done, do nothing
-        #[arg(short = 'n', long)]
-        dry_run: bool,
-    },
+    Uninstall(WireArgs),
     /// Show for each worktree whether git runs the hooks
     ///
     /// git is asked to run each hook, which then answers and does nothing else. Exits with 1 when
-    /// hooks are installed and one of them does not answer.
+    /// hooks are installed and one of them does not answer; below it stands what repairs it.
     Status,
 }
 
-pub fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
-    let repository = flow::read()?;
-    match command {
-        HooksCommand::Install { dry_run } => {
-            let plan = hooks::plan_install(&repository.facts)?;
-            carry_out(&repository, &plan, "hooks install", dry_run, ui)?;
-            if plan.steps.is_empty() {
-                ui.status("installed already: nothing to do");
-            } else if !dry_run {
-                ui.status("installed");
-                ui.hint("git loopx hooks status");
-            }
-        }
-        HooksCommand::Uninstall { dry_run } => {
-            let plan = hooks::plan_uninstall(&repository.facts)?;
-            carry_out(&repository, &plan, "hooks uninstall", dry_run, ui)?;
-            if !dry_run {
-                ui.status("uninstalled");
-            }
-        }
-        HooksCommand::Status => return status(&repository, ui),
-    }
-    Ok(Exit::Done)
+#[derive(Debug, clap::Args)]
+pub struct WireArgs {
+    /// In your own configuration, for every repository (git 2.54 and later); one without sessions
+    /// does not notice
+    #[arg(long)]
+    global: bool,
+    /// Print what would be done, do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
-/// Says what is going to be done, then does it.
-fn carry_out(
-    repository: &flow::Repository,
-    plan: &Plan,
-    command: &str,
-    dry_run: bool,
-    ui: &mut Ui,
-) -> Result<()> {
-    let words = |step: &Step| clean(&flow::describe(repository, *step));
-    for step in &plan.steps {
-        ui.status(words(step));
-    }
-    // With --json they are in the document.
-    let notes = if ui.is_json() { &[][..] } else { &plan.notes };
-    for note in notes {
-        ui.warn(clean(note));
-    }
-    if !dry_run {
-        flow::apply(repository, plan)?;
-    }
-    let steps: Vec<_> = plan
-        .steps
-        .iter()
-        .map(|step| json!({"step": step, "text": words(step)}))
-        .collect();
+pub fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
+    let (args, install) = match command {
+        HooksCommand::Install(args) => (args, true),
+        HooksCommand::Uninstall(args) => (args, false),
+        HooksCommand::Status => return status(&flow::read()?, ui),
+    };
+    let WireArgs { global, dry_run } = args;
+    let command = if install {
+        "hooks install"
+    } else {
+        "hooks uninstall"
+    };
+    let (plan, steps) = if global {
+        let global = flow::Global::read()?;
+        let plan = hooks::plan_global(&global.facts, install)?;
+        let steps = announce(&plan, |step| global.describe(step), ui);
+        if !dry_run {
+            global.apply(&plan)?;
+        }
+        (plan, steps)
+    } else {
+        let repository = flow::read()?;
+        let plan = match install {
+            true => hooks::plan_install(&repository.facts)?,
+            false => hooks::plan_uninstall(&repository.facts)?,
+        };
+        let steps = announce(&plan, |step| flow::describe(&repository, step), ui);
+        if !dry_run {
+            flow::apply(&repository, &plan)?;
+        }
+        (plan, steps)
+    };
     ui.json(
         command,
         &json!({
@@ -93,19 +78,48 @@ fn carry_out(
             "notes": plan.notes,
         }),
     );
-    Ok(())
+    if install && plan.steps.is_empty() {
+        ui.status("installed already: nothing to do");
+    } else if install && !dry_run {
+        ui.status("installed");
+        ui.hint("git loopx hooks status");
+    } else if !dry_run {
+        ui.status("uninstalled");
+    }
+    Ok(Exit::Done)
+}
+
+/// Says what is going to be done, before it is done; gives the same for a document.
+fn announce(plan: &Plan, describe: impl Fn(Step) -> String, ui: &mut Ui) -> Vec<Value> {
+    let with_words = |step: &Step| (*step, clean(&describe(*step)));
+    let steps: Vec<(Step, String)> = plan.steps.iter().map(with_words).collect();
+    for (_, words) in &steps {
+        ui.status(words);
+    }
+    // With --json they are in the document.
+    let notes = if ui.is_json() { &[][..] } else { &plan.notes };
+    for note in notes {
+        ui.warn(clean(note));
+    }
+    let document = |(step, words): (Step, String)| json!({"step": step, "text": words});
+    steps.into_iter().map(document).collect()
 }
 
 fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
     let rows = flow::status(repository)?;
     let installed = rows.iter().any(Row::installed);
     let dead = installed && rows.iter().any(|row| row.fires == Some(false));
-    let config = rows.iter().any(|row| row.mode == RowMode::Config);
-    let notes = if config {
-        hooks::ungated(&repository.facts)
-    } else {
-        Vec::new()
-    };
+    let config = |row: &Row| matches!(row.mode, RowMode::Config | RowMode::Global);
+    let mut notes = Vec::new();
+    if let Some(set) = &repository.facts.opted_out {
+        notes.push(format!(
+            "loopx.hooks is false ({} {}): what fires checks nothing",
+            set.scope, set.origin
+        ));
+    }
+    if rows.iter().any(config) {
+        notes.extend(hooks::ungated(&repository.facts.other_gits));
+    }
     ui.json(
         "hooks status",
         &json!({
@@ -132,8 +146,6 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
     if !installed {
         ui.out("no hook of git loopx is installed in this repository");
         ui.hint("git loopx hooks install");
-    } else if dead {
-        ui.hint("git loopx hooks install");
     }
     Ok(if dead { Exit::Blocked } else { Exit::Done })
 }
@@ -158,6 +170,9 @@ fn line(row: &Row, ui: &Ui) -> String {
     }
     if let Some(reason) = &row.reason {
         line.push_str(&format!("\n      {}", clean(reason)));
+    }
+    if let Some(repair) = &row.repair {
+        line.push_str(&format!("\n      repair: {}", clean(repair)));
     }
     line
 }

@@ -14,6 +14,7 @@ pub enum Manager {
     Prek,
     PreCommit,
     Hk,
+    Overcommit,
 }
 
 /// What to add where, for one event.
@@ -22,18 +23,21 @@ pub struct Line {
     pub event: Event,
     /// The file to add it to, from the top of the worktree where it is relative.
     pub file: String,
+    /// The part of the file that it belongs into, where that is not the top.
+    pub within: Option<&'static str>,
     pub line: String,
     /// What the line cannot do.
     pub note: Option<String>,
 }
 
 impl Manager {
-    pub const ALL: [Manager; 5] = [
+    pub const ALL: [Manager; 6] = [
         Manager::Husky,
         Manager::Lefthook,
         Manager::Prek,
         Manager::PreCommit,
         Manager::Hk,
+        Manager::Overcommit,
     ];
 
     pub fn name(self) -> &'static str {
@@ -43,13 +47,29 @@ impl Manager {
             Manager::Prek => "prek",
             Manager::PreCommit => "pre-commit",
             Manager::Hk => "hk",
+            Manager::Overcommit => "overcommit",
+        }
+    }
+
+    /// The command after which it runs what its configuration has now.
+    pub fn activate(self) -> Option<&'static str> {
+        match self {
+            Manager::Husky => None,
+            Manager::Lefthook => Some("lefthook install"),
+            // By themselves these two only listen to pre-commit.
+            Manager::Prek => Some("prek install -t pre-commit -t commit-msg -t pre-push"),
+            Manager::PreCommit => {
+                Some("pre-commit install -t pre-commit -t commit-msg -t pre-push")
+            }
+            Manager::Hk => Some("hk install"),
+            Manager::Overcommit => Some("overcommit --install && overcommit --sign"),
         }
     }
 
     /// Whether a command that it runs can read what git wrote for the hook.
     fn hands_on_stdin(self) -> bool {
         match self {
-            Manager::Husky | Manager::Lefthook => true,
+            Manager::Husky | Manager::Lefthook | Manager::Overcommit => true,
             Manager::Prek | Manager::PreCommit | Manager::Hk => false,
         }
     }
@@ -58,18 +78,20 @@ impl Manager {
     pub fn files(self, event: Event) -> Vec<String> {
         let fixed: &[&str] = match self {
             Manager::Husky => return vec![format!(".husky/{event}")],
+            // A second `pre-commit:` in one file would be an error; this file is merged into the other.
             Manager::Lefthook => &[
+                "lefthook-local.yml",
                 "lefthook.yml",
                 ".lefthook.yml",
                 "lefthook.yaml",
                 ".lefthook.yaml",
                 ".config/lefthook.yml",
-                "lefthook-local.yml",
             ],
             // prek reads pre-commit's file, too, but only prek reads its own.
             Manager::Prek => &["prek.toml", ".pre-commit-config.yaml"],
             Manager::PreCommit => &[".pre-commit-config.yaml", ".pre-commit-config.yml"],
             Manager::Hk => &["hk.pkl", ".config/hk.pkl"],
+            Manager::Overcommit => &[".overcommit.yml"],
         };
         fixed.iter().map(|&file| file.to_owned()).collect()
     }
@@ -81,6 +103,7 @@ impl Manager {
             ".lefthook" | "lefthook" => Some(Manager::Lefthook),
             ".prek" | "prek" => Some(Manager::Prek),
             ".hk" | ".hk-hooks" | "hk" => Some(Manager::Hk),
+            ".overcommit" | "overcommit" => Some(Manager::Overcommit),
             _ => None,
         })
     }
@@ -90,7 +113,9 @@ impl Manager {
         let text = String::from_utf8_lossy(script);
         let says = |word: &str| text.contains(word);
         // prek's script speaks of pre-commit, so it is asked first.
-        if says("husky") {
+        if says("Overcommit") {
+            Some(Manager::Overcommit)
+        } else if says("husky") {
             Some(Manager::Husky)
         } else if says("lefthook") {
             Some(Manager::Lefthook)
@@ -107,11 +132,22 @@ impl Manager {
 
     /// The line that makes this manager call us on `event`.
     pub fn line(self, event: Event, file: Option<String>) -> Line {
-        let file = file
-            .or_else(|| self.files(event).into_iter().next())
-            .unwrap_or_default();
-        let call = format!("git-loopx hook {event}");
+        // A second section for an event would be an error there, too.
+        let wanted = self.files(event).into_iter().next().unwrap_or_default();
+        let file = match self {
+            Manager::Lefthook => wanted,
+            _ => file.unwrap_or(wanted),
+        };
+        // For a shell. Somebody who has the repository and not git-loopx can commit all the same.
+        let call = |args: &str| {
+            format!("! command -v git-loopx >/dev/null || git-loopx hook {event}{args}")
+        };
         let takes_file = event == Event::CommitMsg;
+        let within = match self {
+            Manager::Prek | Manager::PreCommit if file != "prek.toml" => Some("the list `repos`"),
+            Manager::Hk => Some("`hooks`"),
+            _ => None,
+        };
         let line = match self {
             Manager::Husky => script_line(event),
             Manager::Lefthook => {
@@ -120,16 +156,20 @@ impl Manager {
                 } else {
                     ""
                 };
-                format!("{event}: {{ commands: {{ loopx: {{ run: '{call} {{0}}'{stdin} }} }} }}")
+                let call = call(" {0}");
+                format!("{event}: {{ commands: {{ loopx: {{ run: '{call}'{stdin} }} }} }}")
             }
             Manager::Prek if file == "prek.toml" => format!(
                 "[[repos]]\nrepo = \"local\"\nhooks = [{{ id = \"loopx-{event}\", name = \"loopx {event}\", \
-                 entry = \"{call}\", language = \"system\", always_run = true, \
-                 pass_filenames = {takes_file}, stages = [\"{event}\"] }}]"
+                 entry = \"\"\"sh -c '{}' loopx\"\"\", language = \"system\", always_run = true, \
+                 pass_filenames = {takes_file}, stages = [\"{event}\"] }}]",
+                call(" \"$@\"")
             ),
             Manager::Prek | Manager::PreCommit => format!(
-                "  - {{ repo: local, hooks: [{{ id: loopx-{event}, name: loopx {event}, entry: {call}, language: system, \
-                 always_run: true, pass_filenames: {takes_file}, stages: [{event}] }}] }}"
+                "- {{ repo: local, hooks: [{{ id: loopx-{event}, name: loopx {event}, language: system, \
+                 entry: sh -c '{}' loopx, \
+                 always_run: true, pass_filenames: {takes_file}, stages: [{event}] }}] }}",
+                call(" \"$@\"")
             ),
             Manager::Hk => {
                 let message = if takes_file {
@@ -137,8 +177,18 @@ impl Manager {
                 } else {
                     ""
                 };
+                let call = call(message);
+                format!("[\"{event}\"] {{ steps {{ [\"loopx\"] {{ check = \"{call}\" }} }} }}")
+            }
+            Manager::Overcommit => {
+                let section = match event {
+                    Event::PreCommit => "PreCommit",
+                    Event::CommitMsg => "CommitMsg",
+                    Event::PrePush => "PrePush",
+                };
+                let call = call(" \"$@\"");
                 format!(
-                    "[\"{event}\"] {{ steps {{ [\"loopx\"] {{ check = \"{call}{message}\" }} }} }}"
+                    "{section}: {{ Loopx: {{ enabled: true, command: [sh, -c, '{call}', loopx] }} }}"
                 )
             }
         };
@@ -151,6 +201,7 @@ impl Manager {
         Line {
             event,
             file,
+            within,
             line,
             note,
         }
@@ -198,6 +249,10 @@ mod tests {
                 Manager::PreCommit,
             ),
             ("exec hk run pre-commit \"$@\"", Manager::Hk),
+            (
+                "# Entrypoint for Overcommit hook integration.",
+                Manager::Overcommit,
+            ),
         ] {
             assert_eq!(Manager::of_script(script.as_bytes()), Some(manager));
         }

@@ -3,7 +3,7 @@
 //! A hook fires when git runs it: nothing else is proof. But git runs *all* hooks of an event, so it
 //! is asked only where what it would run is ours alone, or can be made so (see [`Probe`]).
 
-use super::{Event, Found, GitVersion, HooksPath, Saved};
+use super::{Event, Found, GitVersion, Saved, SetAt};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -26,9 +26,14 @@ pub struct WorktreeEvent {
     /// The local configuration, which all worktrees share, and its file.
     pub config: Setting,
     pub config_file: PathBuf,
+    /// The person's configuration, which all repositories share, and its file.
+    pub global: Setting,
+    pub global_file: Option<PathBuf>,
+    /// Where `hook.loopx-<event>.enabled` or `hook.<event>.enabled` is set to false.
+    pub disabled: Option<(String, SetAt)>,
     /// Where git looks for hook files in this worktree, and what it finds.
     pub dir: PathBuf,
-    pub hooks_path: Option<HooksPath>,
+    pub hooks_path: Option<SetAt>,
     pub here: Found,
     /// Where the repository's own shims are, and what is there.
     pub own_dir: PathBuf,
@@ -63,6 +68,8 @@ pub struct Row {
     /// Absent: could not be proven without side effects.
     pub fires: Option<bool>,
     pub reason: Option<String>,
+    /// The command that makes a dead hook fire.
+    pub repair: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -70,8 +77,10 @@ pub struct Row {
 pub enum RowMode {
     None,
     Config,
+    /// The person's configuration, for every repository.
+    Global,
     Shim,
-    /// Both: the gate runs twice.
+    /// Both: the gate is called twice, and answers once.
     Both,
     /// A hook manager calls us.
     Manager,
@@ -84,26 +93,25 @@ fn mode(facts: &WorktreeEvent) -> RowMode {
         (true, true) => RowMode::Both,
         (true, false) => RowMode::Config,
         (false, true) => RowMode::Shim,
+        (false, false) if facts.global != Setting::Absent => RowMode::Global,
         (false, false) if facts.line_in.is_some() => RowMode::Manager,
         (false, false) if matches!(facts.own, Found::Ours { .. }) => RowMode::Shim,
         (false, false) => RowMode::None,
     }
 }
 
+const INSTALL: &str = "git loopx hooks install";
+
 /// Decides how to find out whether the hook fires.
 pub fn probe(facts: &WorktreeEvent) -> Probe {
     let known = |fires, reason: String| Probe::Known { fires, reason };
     let version = facts.version;
     match mode(facts) {
-        RowMode::Config if !version.has_config_hooks() => known(
+        RowMode::Config | RowMode::Global if !version.has_config_hooks() => known(
             Some(false),
             format!("git {version} ignores hooks in the configuration; 2.54 and later run them"),
         ),
-        RowMode::Config => Probe::Config,
-        RowMode::Both if version.has_config_hooks() => known(
-            Some(false),
-            "wired twice, as config hook and as shim: install again".into(),
-        ),
+        RowMode::Config | RowMode::Global => Probe::Config,
         RowMode::Both | RowMode::Shim if !matches!(facts.here, Found::Ours { .. }) => {
             let by = facts.hooks_path.as_ref().map_or_else(String::new, |path| {
                 format!(" (core.hooksPath, {} {})", path.scope, path.origin)
@@ -124,7 +132,7 @@ pub fn probe(facts: &WorktreeEvent) -> Probe {
         ),
         RowMode::None if facts.saved != Saved::Nothing => known(
             Some(false),
-            "another program took the place of our shim: install again".into(),
+            "another program took the place of our shim".into(),
         ),
         RowMode::None => known(Some(false), "not installed".into()),
     }
@@ -133,14 +141,23 @@ pub fn probe(facts: &WorktreeEvent) -> Probe {
 /// The answer for one event in one worktree; `answered` when git was asked.
 pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row {
     let mode = mode(facts);
-    let (fires, reason) = match (probe, answered) {
-        (Probe::Known { fires, reason }, _) => (*fires, Some(reason.clone())),
-        (_, Some(true)) => (Some(true), None),
-        (_, Some(false) | None) => (
+    let (fires, reason) = match (probe, answered, &facts.disabled) {
+        (Probe::Known { fires, reason }, ..) => (*fires, Some(reason.clone())),
+        (_, Some(true), _) if mode == RowMode::Both => (
+            Some(true),
+            Some("wired twice, as config hook and as shim: install again".into()),
+        ),
+        (_, Some(true), _) => (Some(true), None),
+        (Probe::Config, _, Some((key, set))) => (
             Some(false),
-            Some("git ran the hook and git-loopx did not answer: is it executable, is git-loopx there, is it enabled?".into()),
+            Some(format!("{key} is false ({} {})", set.scope, set.origin)),
+        ),
+        _ => (
+            Some(false),
+            Some("git ran the hook and git-loopx did not answer: is it executable, and is git-loopx there?".into()),
         ),
     };
+    let dead = fires == Some(false);
     let shim_dir = if matches!(facts.here, Found::Ours { .. }) {
         &facts.dir
     } else {
@@ -150,6 +167,10 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
     let path = match mode {
         RowMode::None => None,
         RowMode::Config => Some(facts.config_file.display().to_string()),
+        RowMode::Global => facts
+            .global_file
+            .as_ref()
+            .map(|file| file.display().to_string()),
         RowMode::Shim | RowMode::Both => Some(shim()),
         RowMode::Manager => facts.line_in.clone(),
     };
@@ -166,6 +187,32 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
         chained,
         fires,
         reason,
+        repair: dead.then(|| repair(facts, mode)),
+    }
+}
+
+/// What makes a dead hook fire again.
+fn repair(facts: &WorktreeEvent, mode: RowMode) -> String {
+    match (&facts.disabled, &facts.hooks_path, mode) {
+        (Some((key, set)), _, RowMode::Config | RowMode::Global)
+            if facts.version.has_config_hooks() =>
+        {
+            match set.scope.as_str() {
+                "command" => format!("take {key} off the command line"),
+                scope => format!("git config --{scope} --unset-all {key}"),
+            }
+        }
+        (_, _, RowMode::Global) if facts.version.has_config_hooks() => {
+            format!("{INSTALL} --global")
+        }
+        // A worktree that looks elsewhere by a setting of its own needs that setting gone; an install
+        // from the main worktree would find nothing to do.
+        (_, Some(path), RowMode::Shim | RowMode::Both)
+            if path.scope == "worktree" && !facts.version.has_config_hooks() =>
+        {
+            "git config --worktree --unset-all core.hooksPath  (in that worktree)".into()
+        }
+        _ => INSTALL.into(),
     }
 }
 
@@ -180,6 +227,7 @@ impl Row {
         match self.mode {
             RowMode::None => "none",
             RowMode::Config => "config",
+            RowMode::Global => "global",
             RowMode::Shim => "shim",
             RowMode::Both => "both",
             RowMode::Manager => "manager",

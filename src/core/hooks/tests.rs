@@ -10,7 +10,9 @@ fn facts(minor: u32) -> Facts {
         event,
         found: Found::Nothing,
         saved: Saved::Nothing,
+        saved_by: None,
         config: Setting::Absent,
+        global: Setting::Absent,
     };
     Facts {
         version: version(minor),
@@ -21,6 +23,7 @@ fn facts(minor: u32) -> Facts {
         manager: None,
         manager_files: Vec::new(),
         other_gits: Vec::new(),
+        opted_out: None,
     }
 }
 
@@ -28,7 +31,7 @@ fn foreign(minor: u32, scope: &str) -> Facts {
     Facts {
         dir: "/r/.husky/_".into(),
         standing: Standing::Foreign {
-            path: HooksPath {
+            path: SetAt {
                 scope: scope.into(),
                 origin: "file:x".into(),
             },
@@ -150,6 +153,128 @@ fn a_foreign_hook_is_saved_once_and_never_over_another() {
 }
 
 #[test]
+fn what_a_manager_wrote_again_takes_the_place_of_what_it_wrote_before() {
+    let mut facts = facts(47);
+    facts.slots[0].found = Found::Foreign(Some(Manager::Lefthook));
+    facts.slots[0].saved = Saved::Kept;
+    facts.slots[0].saved_by = Some(Manager::Lefthook);
+    assert_eq!(
+        steps(&facts)[..3],
+        [
+            Step::DropSaved(Event::PreCommit),
+            Step::Save(Event::PreCommit),
+            Step::WriteShim(Event::PreCommit)
+        ]
+    );
+    // Of two managers, or of nobody we know, none is thrown away.
+    for saved_by in [Some(Manager::PreCommit), None] {
+        facts.slots[0].saved_by = saved_by;
+        assert_eq!(
+            plan_install(&facts).expect_err("refused").code,
+            "hook_saved_already"
+        );
+    }
+    facts.slots[0].found = Found::Foreign(None);
+    assert_eq!(
+        plan_install(&facts).expect_err("refused").code,
+        "hook_saved_already"
+    );
+}
+
+#[test]
+fn who_opted_out_gets_nothing_and_is_told_where_it_says_so() {
+    let set = |scope: &str| SetAt {
+        scope: scope.into(),
+        origin: "file:x".into(),
+    };
+    let mut facts = facts(55);
+    for (scope, help) in [
+        ("local", "git config --local --unset-all loopx.hooks"),
+        ("worktree", "git config --worktree --unset-all loopx.hooks"),
+        (
+            "system",
+            "git config loopx.hooks true  (for this repository alone)",
+        ),
+    ] {
+        facts.opted_out = Some(set(scope));
+        let failure = plan_install(&facts).expect_err("refused");
+        assert_eq!(failure.code, "hooks_opted_out");
+        assert!(failure.message.contains("file:x"), "{failure:?}");
+        assert_eq!(failure.help.as_deref(), Some(help));
+    }
+    facts.slots[0].config = Setting::Current;
+    assert_eq!(
+        plan_uninstall(&facts).expect("a plan").steps,
+        [Step::RemoveConfig],
+        "taking away is always allowed"
+    );
+}
+
+#[test]
+fn an_install_for_every_repository_is_one_edit_and_needs_a_git_that_has_it() {
+    let mut facts = GlobalFacts {
+        version: version(55),
+        settings: vec![Setting::Absent; 3],
+        opted_out: None,
+        other_gits: vec![("/usr/bin/git".into(), version(47))],
+    };
+    let plan = plan_global(&facts, true).expect("a plan");
+    assert_eq!(plan.steps, [Step::WriteGlobal]);
+    assert_eq!(plan.notes.len(), 1);
+    assert_eq!(
+        plan_global(&facts, false).expect_err("none").code,
+        "hooks_not_installed"
+    );
+    facts.settings[1] = Setting::Outdated;
+    let plan = plan_global(&facts, false).expect("a plan");
+    assert_eq!(plan.steps, [Step::RemoveGlobal]);
+    facts.settings = vec![Setting::Current; 3];
+    assert_eq!(plan_global(&facts, true).expect("a plan").steps, []);
+    facts.version = version(53);
+    assert_eq!(
+        plan_global(&facts, true).expect_err("old").code,
+        "git_too_old"
+    );
+}
+
+#[test]
+fn a_dead_hook_comes_with_the_command_that_repairs_it() {
+    let repair = |facts: &WorktreeEvent| {
+        let row = row(facts, &probe(facts), Some(false));
+        assert_eq!(row.fires, Some(false));
+        row.repair.expect("a command")
+    };
+    let mut facts = seen(55);
+    assert_eq!(repair(&facts), "git loopx hooks install");
+    facts.global = Setting::Outdated;
+    assert_eq!(repair(&facts), "git loopx hooks install --global");
+    let set = |scope: &str| SetAt {
+        scope: scope.into(),
+        origin: "file:x".into(),
+    };
+    let key = "hook.loopx-pre-commit.enabled";
+    for (scope, command) in [
+        (
+            "local",
+            "git config --local --unset-all hook.loopx-pre-commit.enabled",
+        ),
+        (
+            "command",
+            "take hook.loopx-pre-commit.enabled off the command line",
+        ),
+    ] {
+        facts.disabled = Some((key.into(), set(scope)));
+        assert_eq!(repair(&facts), command);
+    }
+    facts.version = version(47);
+    assert_eq!(repair(&facts), "git loopx hooks install");
+    let mut elsewhere = seen(47);
+    elsewhere.own = Found::Ours { current: true };
+    elsewhere.hooks_path = Some(set("worktree"));
+    assert!(repair(&elsewhere).starts_with("git config --worktree --unset-all core.hooksPath"));
+}
+
+#[test]
 fn uninstall_takes_ours_and_leaves_the_rest() {
     let mut facts = facts(47);
     assert_eq!(
@@ -186,7 +311,7 @@ fn uninstall_takes_ours_and_leaves_the_rest() {
 #[test]
 fn only_a_folder_that_no_other_repository_uses_is_ours() {
     let path = |scope: &str| {
-        Some(HooksPath {
+        Some(SetAt {
             scope: scope.into(),
             origin: "file:x".into(),
         })
@@ -227,8 +352,8 @@ fn a_refusal_gives_the_line_for_every_event() {
     assert!(!failure.blockers[0].message.contains("stdin"));
     assert!(failure.blockers[2].message.contains("stdin"));
     facts.manager = Some(Manager::Lefthook);
-    facts.manager_files = vec![".lefthook.yml".into()];
-    assert_eq!(lines(&facts)[0].file, ".lefthook.yml");
+    facts.manager_files = vec!["lefthook.yml".into()];
+    assert_eq!(lines(&facts)[0].file, "lefthook-local.yml");
 }
 
 #[test]
@@ -264,6 +389,9 @@ fn seen(minor: u32) -> WorktreeEvent {
         version: version(minor),
         config: Setting::Absent,
         config_file: "/r/.git/config".into(),
+        global: Setting::Absent,
+        global_file: Some("/home/.gitconfig".into()),
+        disabled: None,
         dir: "/r/.git/hooks".into(),
         hooks_path: None,
         here: Found::Nothing,

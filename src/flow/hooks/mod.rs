@@ -1,23 +1,28 @@
 //! Installs, takes away and reports git hooks: gathers facts from git and the hooks folder, has
 //! `core::hooks` decide, and carries the plan out. Needs no session and no store.
 
-use crate::core::failure::{Failure, Kind, Result};
+use super::hook::OPT_OUT;
+use super::hook_once;
+use crate::core::failure::{Failure, Result};
 use crate::core::hooks::manager::Manager;
-use crate::core::hooks::{
-    self, Event, Facts, Found, GitVersion, HooksPath, Plan, Saved, Setting, Slot, Standing, Step,
-    config,
-};
+use crate::core::hooks::{self, Event, Facts, Plan, SetAt, Slot, Standing, Step, config};
 use crate::env;
 use crate::git::config_file;
 use crate::git::run::{Captured, Run};
+use files::{found, fresh, manager_of, save, saved, saved_by, write_shim};
+use settings::{own_settings, setting, switched_off};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+mod files;
+mod gits;
+mod global;
+mod settings;
 mod status;
+
+pub use global::Global;
 
 pub use status::status;
 
@@ -25,7 +30,9 @@ pub use status::status;
 #[derive(Debug)]
 pub struct Repository {
     program: Vec<u8>,
+    common_dir: PathBuf,
     config_file: PathBuf,
+    global_file: Option<PathBuf>,
     /// The worktree that we stand in, and whether it is the main one.
     top: Option<PathBuf>,
     in_main: bool,
@@ -36,11 +43,8 @@ pub struct Repository {
 pub fn read() -> Result<Repository> {
     let cwd = env::current_dir()
         .map_err(|error| Failure::internal("no_current_folder", format!("{error}")))?;
-    let program = env::program()
-        .map_err(|error| Failure::internal("no_program", format!("{error}")))?
-        .into_os_string()
-        .into_vec();
-    let version = version(OsStr::new("git"))?;
+    let program = program()?;
+    let version = gits::version(OsStr::new("git"))?;
     // The environment stays: GIT_DIR and GIT_WORK_TREE may be what names the repository.
     let here = |run: Run| run.cwd(&cwd);
     let common = here(Run::git(["rev-parse", "--git-common-dir"])).capture()?;
@@ -70,6 +74,11 @@ pub fn read() -> Result<Repository> {
     };
     let config_file = common.join("config");
     let settings = own_settings(&config_file)?;
+    let global_file = global::file(version);
+    let global = match &global_file {
+        Some(file) => own_settings(file)?,
+        None => Vec::new(),
+    };
     let slots = Event::ALL
         .into_iter()
         .map(|event| {
@@ -77,7 +86,9 @@ pub fn read() -> Result<Repository> {
                 event,
                 found: found(&own_dir, event, &program)?,
                 saved: saved(&own_dir, event)?,
+                saved_by: saved_by(&own_dir, event)?,
                 config: setting(&settings, event, &program),
+                global: setting(&global, event, &program),
             })
         })
         .collect::<Result<_>>()?;
@@ -86,13 +97,15 @@ pub fn read() -> Result<Repository> {
     } else {
         manager_of(&dir)?
     };
-    let manager_files = match (manager, &top) {
-        (Some(manager), Some(top)) => existing(top, manager),
-        _ => Vec::new(),
+    let manager_files = match &top {
+        Some(top) => existing(top),
+        None => Vec::new(),
     };
     Ok(Repository {
         program,
+        common_dir: common,
         config_file,
+        global_file,
         in_main,
         top,
         facts: Facts {
@@ -103,7 +116,8 @@ pub fn read() -> Result<Repository> {
             slots,
             manager,
             manager_files,
-            other_gits: other_gits(),
+            other_gits: gits::other_gits(),
+            opted_out: switched_off(&here, OPT_OUT)?,
         },
     })
 }
@@ -126,6 +140,8 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
                 edit(&[])?;
                 Ok(())
             }
+            // Planned from other facts, carried out by `Global`.
+            Step::WriteGlobal | Step::RemoveGlobal => Ok(()),
             Step::Save(event) => save(dir, event),
             Step::WriteShim(event) => write_shim(dir, event, &repository.program),
             Step::RemoveShim(event) => fs::remove_file(dir.join(event.name())),
@@ -145,6 +161,8 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
         // What a killed install may have left.
         for event in Event::ALL {
             drop(fs::remove_file(fresh(dir, event)));
+            let record = hook_once::record_path(&repository.common_dir, event);
+            drop(fs::remove_file(record));
         }
     }
     Ok(())
@@ -155,15 +173,9 @@ pub fn describe(repository: &Repository, step: Step) -> String {
     let dir = &repository.facts.own_dir;
     let hook = |event: Event| dir.join(event.name()).display().to_string();
     let saved = |event: Event| dir.join(event.saved_name()).display().to_string();
-    let file = repository.config_file.display();
     match step {
-        Step::WriteConfig => {
-            format!(
-                "write [hook \"{}\"] to {file}",
-                hooks::section_names().join("\"], [hook \"")
-            )
-        }
-        Step::RemoveConfig => format!("remove every [hook \"loopx-...\"] of ours from {file}"),
+        Step::WriteConfig | Step::WriteGlobal => write_words(&repository.config_file),
+        Step::RemoveConfig | Step::RemoveGlobal => remove_words(&repository.config_file),
         Step::Save(event) => format!("keep {} as {} and run it first", hook(event), saved(event)),
         Step::WriteShim(event) => format!("write {}", hook(event)),
         Step::RemoveShim(event) => format!("remove {}", hook(event)),
@@ -172,36 +184,25 @@ pub fn describe(repository: &Repository, step: Step) -> String {
     }
 }
 
-fn version(git: &OsStr) -> Result<GitVersion> {
-    let answer = Run::program(git).args(["--version"]).capture()?.line()?;
-    let answer = String::from_utf8_lossy(&answer);
-    GitVersion::parse(&answer).ok_or_else(|| {
-        Failure::internal(
-            "git_version_unknown",
-            format!("`git --version` answered `{answer}`"),
-        )
-    })
+fn write_words(file: &Path) -> String {
+    let names = hooks::section_names().join("\"], [hook \"");
+    format!("write [hook \"{names}\"] to {}", file.display())
 }
 
-/// Every git in PATH behind the first one, with its version. A relative folder of PATH is passed
-/// over: what it holds depends on where we stand.
-fn other_gits() -> Vec<(PathBuf, GitVersion)> {
-    let mut seen: Vec<PathBuf> = Vec::new();
-    for dir in env::path().into_iter().filter(|dir| dir.is_absolute()) {
-        let git = dir.join("git");
-        if git.is_file() && !seen.iter().any(|other| real(other) == real(&git)) {
-            seen.push(git);
-        }
-    }
-    let with_version = |git: PathBuf| {
-        let version = version(git.as_os_str()).ok()?;
-        Some((git, version))
-    };
-    seen.into_iter().skip(1).filter_map(with_version).collect()
+fn remove_words(file: &Path) -> String {
+    let file = file.display();
+    format!("remove every [hook \"loopx-...\"] of ours from {file}")
+}
+
+/// Where this program is, as bytes: a path need not be UTF-8.
+fn program() -> Result<Vec<u8>> {
+    let program =
+        env::program().map_err(|error| Failure::internal("no_program", format!("{error}")))?;
+    Ok(program.into_os_string().into_vec())
 }
 
 /// Where git looks for hook files, and which setting says so.
-fn hooks_dir(cwd: &Path, enter: &impl Fn(Run) -> Run) -> Result<(PathBuf, Option<HooksPath>)> {
+fn hooks_dir(cwd: &Path, enter: &impl Fn(Run) -> Run) -> Result<(PathBuf, Option<SetAt>)> {
     let dir = enter(Run::git(["rev-parse", "--git-path", "hooks"]))
         .capture()?
         .line()?;
@@ -216,7 +217,7 @@ fn hooks_dir(cwd: &Path, enter: &impl Fn(Run) -> Run) -> Result<(PathBuf, Option
     .capture()?;
     let hooks_path = setting.ok().ok().and_then(|bytes| {
         let mut parts = bytes.split(|&byte| byte == 0).map(text);
-        Some(HooksPath {
+        Some(SetAt {
             scope: parts.next()?,
             origin: parts.next()?,
         })
@@ -235,137 +236,17 @@ fn is_tracked(top: &Path, dir: &Path) -> bool {
             .is_ok_and(|listed| !listed.is_empty())
 }
 
-/// What the local configuration file says under our names: keys and values.
-fn own_settings(file: &Path) -> Result<Vec<(String, Vec<u8>)>> {
-    let listed = Run::git(["config", "-z", "--file"])
-        .args([file.as_os_str(), OsStr::new("--get-regexp")])
-        .args([r"^hook\.loopx-"])
-        .capture()?;
-    let field = |field: &[u8]| {
-        let mut parts = field.splitn(2, |&byte| byte == b'\n');
-        let key = text(parts.next()?);
-        (!key.is_empty()).then(|| (key, parts.next().unwrap_or_default().to_vec()))
-    };
-    Ok(listed
-        .stdout
-        .split(|&byte| byte == 0)
-        .filter_map(field)
-        .collect())
-}
-
-fn setting(settings: &[(String, Vec<u8>)], event: Event, program: &[u8]) -> Setting {
-    let section = format!("hook.{}.", event.config_name());
-    let ours = || {
-        settings
-            .iter()
-            .filter_map(|(key, value)| Some((key.strip_prefix(&section)?, value.as_slice())))
-    };
-    let values = |wanted: &str| -> Vec<&[u8]> {
-        let of_key = |(key, value)| (key == wanted).then_some(value);
-        ours().filter_map(of_key).collect()
-    };
-    if ours().next().is_none() {
-        Setting::Absent
-    } else if values("command") == [hooks::command(program, event)]
-        && values("event") == [event.name().as_bytes()]
-    {
-        Setting::Current
-    } else {
-        Setting::Outdated
-    }
-}
-
-fn found(dir: &Path, event: Event, program: &[u8]) -> Result<Found> {
-    let hook = dir.join(event.name());
-    let Some(content) = read_hook(&hook)? else {
-        return Ok(Found::Nothing);
-    };
-    let executable =
-        fs::metadata(&hook).is_ok_and(|meta| meta.permissions().mode() & 0o111 == 0o111);
-    Ok(hooks::found(Some(&content), executable, program, event))
-}
-
-fn saved(dir: &Path, event: Event) -> Result<Saved> {
-    let saved = dir.join(event.saved_name());
-    if fs::symlink_metadata(&saved).is_err() {
-        return Ok(Saved::Nothing);
-    }
-    let hook = dir.join(event.name());
-    let same = fs::read_link(&saved).ok() == fs::read_link(&hook).ok()
-        && read_hook(&hook)?.is_some_and(|hook| Some(hook) == read_hook(&saved).ok().flatten());
-    Ok(if same { Saved::Both } else { Saved::Kept })
-}
-
-/// The content of a hook; a link that leads nowhere is a hook, too: an empty one.
-fn read_hook(hook: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(hook) {
-        Ok(content) => Ok(Some(content)),
-        Err(_) if hook.is_symlink() => Ok(Some(Vec::new())),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(Failure::new(
-            Kind::Internal,
-            "hook_not_read",
-            format!("read `{}`: {error}", hook.display()),
-        )),
-    }
-}
-
-/// Recognises whose a hooks folder is, by its path or by the scripts in it.
-fn manager_of(dir: &Path) -> Result<Option<Manager>> {
-    if let Some(manager) = Manager::of_path(&dir.to_string_lossy()) {
-        return Ok(Some(manager));
-    }
-    for event in Event::ALL {
-        if let Some(manager) =
-            read_hook(&dir.join(event.name()))?.and_then(|content| Manager::of_script(&content))
-        {
-            return Ok(Some(manager));
-        }
-    }
-    Ok(None)
-}
-
-fn existing(top: &Path, manager: Manager) -> Vec<String> {
-    let mut files: Vec<String> = Event::ALL
-        .into_iter()
-        .flat_map(|event| manager.files(event))
+/// The configuration files of managers that a worktree has.
+fn existing(top: &Path) -> Vec<String> {
+    let events = Event::ALL.into_iter();
+    let mut files: Vec<String> = events
+        .flat_map(|event| Manager::ALL.map(|manager| manager.files(event)))
+        .flatten()
         .filter(|file| top.join(file).is_file())
         .collect();
+    files.sort();
     files.dedup();
     files
-}
-
-/// Gives the hook a second name before the first one is overwritten, so that there is no moment
-/// without it.
-fn save(dir: &Path, event: Event) -> std::io::Result<()> {
-    let (hook, saved) = (dir.join(event.name()), dir.join(event.saved_name()));
-    // Some file systems have no hard links; there the hook is gone until our shim stands.
-    fs::hard_link(&hook, &saved).or_else(|_| fs::rename(&hook, &saved))
-}
-
-/// What a shim is called until it is whole.
-fn fresh(dir: &Path, event: Event) -> PathBuf {
-    dir.join(format!(".{event}.loopx-new"))
-}
-
-fn write_shim(dir: &Path, event: Event, program: &[u8]) -> std::io::Result<()> {
-    fs::create_dir_all(dir)?;
-    let fresh = fresh(dir, event);
-    // Left over from a kill; nobody else has this name.
-    drop(fs::remove_file(&fresh));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o755)
-        .open(&fresh)?;
-    file.write_all(&hooks::shim(program, event))?;
-    // Whatever the umask: a hook that is not executable is silently skipped.
-    file.set_permissions(fs::Permissions::from_mode(0o755))?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&fresh, dir.join(event.name()))
 }
 
 /// The path with links followed, as far as it exists.

@@ -1,10 +1,10 @@
 //! Where hooks fire: each event in each worktree, proven by having git run it where that has no effect
 //! on anything but our own program.
 
-use super::{Repository, found, hooks_dir, path, real};
+use super::{Repository, found, hooks_dir, path, real, switched_off};
 use crate::core::failure::Result;
 use crate::core::hooks::manager::{self, Manager};
-use crate::core::hooks::{self, Event, Probe, Row, WorktreeEvent};
+use crate::core::hooks::{self, Event, Probe, Row, SetAt, WorktreeEvent};
 use crate::env;
 use crate::flow::hook;
 use crate::git::run::Run;
@@ -43,17 +43,24 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
             first,
             settings: [others.as_slice(), more].concat(),
         };
-        let (others, all_others) = (
-            overlay(&[]),
+        let ours: Vec<(OsString, &str)> = hooks::section_names()
+            .into_iter()
+            .map(|name| (format!("hook.{name}.enabled").into(), "false"))
+            .collect();
+        let (all_config, all_others) = (
+            overlay(&ours),
             overlay(&[("core.hooksPath".into(), "/dev/null")]),
         );
         for slot in &facts.slots {
-            let seen = WorktreeEvent {
+            let mut seen = WorktreeEvent {
                 event: slot.event,
                 worktree: worktree.clone(),
                 version: facts.version,
                 config: slot.config,
                 config_file: repository.config_file.clone(),
+                global: slot.global,
+                global_file: repository.global_file.clone(),
+                disabled: None,
                 here: found(&dir, slot.event, &repository.program)?,
                 dir: dir.clone(),
                 hooks_path: hooks_path.clone(),
@@ -65,9 +72,12 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
             let probe = hooks::probe(&seen);
             let answered = match &probe {
                 Probe::Known { .. } => None,
-                Probe::Shim => Some(ask(&enter, slot.event, &token, &others)?),
+                Probe::Shim => Some(ask(&enter, slot.event, &token, &all_config)?),
                 Probe::Config => Some(ask(&enter, slot.event, &token, &all_others)?),
             };
+            if answered == Some(false) {
+                seen.disabled = disabled(&enter, slot.event)?;
+            }
             rows.push(hooks::row(&seen, &probe, answered));
         }
     }
@@ -146,6 +156,17 @@ fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
         found.extend(bare);
     }
     Ok(found)
+}
+
+/// The setting that keeps git from running our config hook.
+fn disabled(enter: &impl Fn(Run) -> Run, event: Event) -> Result<Option<(String, SetAt)>> {
+    for name in [event.config_name(), event.name().to_owned()] {
+        let key = format!("hook.{name}.enabled");
+        if let Some(set) = switched_off(enter, &key)? {
+            return Ok(Some((key, set)));
+        }
+    }
+    Ok(None)
 }
 
 fn settings_in_environment() -> usize {

@@ -1,0 +1,98 @@
+//! Files of a hooks folder: what stands there, and writing ours so that no moment is without a hook.
+
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::hooks::manager::Manager;
+use crate::core::hooks::{self, Event, Found, Saved};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+pub(super) fn found(dir: &Path, event: Event, program: &[u8]) -> Result<Found> {
+    let hook = dir.join(event.name());
+    let Some(content) = read_hook(&hook)? else {
+        return Ok(Found::Nothing);
+    };
+    let executable =
+        fs::metadata(&hook).is_ok_and(|meta| meta.permissions().mode() & 0o111 == 0o111);
+    Ok(hooks::found(Some(&content), executable, program, event))
+}
+
+pub(super) fn saved(dir: &Path, event: Event) -> Result<Saved> {
+    let saved = dir.join(event.saved_name());
+    if fs::symlink_metadata(&saved).is_err() {
+        return Ok(Saved::Nothing);
+    }
+    let hook = dir.join(event.name());
+    let same = fs::read_link(&saved).ok() == fs::read_link(&hook).ok()
+        && read_hook(&hook)?.is_some_and(|hook| Some(hook) == read_hook(&saved).ok().flatten());
+    Ok(if same { Saved::Both } else { Saved::Kept })
+}
+
+/// The content of a hook; a link that leads nowhere is a hook, too: an empty one.
+fn read_hook(hook: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(hook) {
+        Ok(content) => Ok(Some(content)),
+        Err(_) if hook.is_symlink() => Ok(Some(Vec::new())),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(Failure::new(
+            Kind::Internal,
+            "hook_not_read",
+            format!("read `{}`: {error}", hook.display()),
+        )),
+    }
+}
+
+/// Recognises whose a hooks folder is, by its path or by the scripts in it.
+pub(super) fn manager_of(dir: &Path) -> Result<Option<Manager>> {
+    if let Some(manager) = Manager::of_path(&dir.to_string_lossy()) {
+        return Ok(Some(manager));
+    }
+    for event in Event::ALL {
+        if let Some(manager) =
+            read_hook(&dir.join(event.name()))?.and_then(|content| Manager::of_script(&content))
+        {
+            return Ok(Some(manager));
+        }
+    }
+    Ok(None)
+}
+
+/// The manager that wrote the hook which is kept.
+pub(super) fn saved_by(dir: &Path, event: Event) -> Result<Option<Manager>> {
+    let saved = read_hook(&dir.join(event.saved_name()))?;
+    Ok(saved.and_then(|content| Manager::of_script(&content)))
+}
+
+/// Gives the hook a second name before the first one is overwritten, so that there is no moment
+/// without it.
+pub(super) fn save(dir: &Path, event: Event) -> std::io::Result<()> {
+    let (hook, saved) = (dir.join(event.name()), dir.join(event.saved_name()));
+    // Some file systems have no hard links; there the hook is gone until our shim stands.
+    fs::hard_link(&hook, &saved).or_else(|_| fs::rename(&hook, &saved))
+}
+
+/// What a shim is called until it is whole.
+pub(super) fn fresh(dir: &Path, event: Event) -> PathBuf {
+    dir.join(format!(".{event}.loopx-new"))
+}
+
+pub(super) fn write_shim(dir: &Path, event: Event, program: &[u8]) -> std::io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let fresh = fresh(dir, event);
+    // Left over from a kill; nobody else has this name.
+    drop(fs::remove_file(&fresh));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o755)
+        .open(&fresh)?;
+    file.write_all(&hooks::shim(program, event))?;
+    // Whatever the umask: a hook that is not executable is silently skipped.
+    file.set_permissions(fs::Permissions::from_mode(0o755))?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&fresh, dir.join(event.name()))
+}
