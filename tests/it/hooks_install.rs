@@ -1,5 +1,5 @@
 //! Installing, taking away and proving git hooks, with the real git (reference 7 "Install", and edge
-//! cases 1 to 5 and 19 of its section 8).
+//! cases of its section 8, by their numbers).
 //!
 //! What depends on git's version runs with a git that claims one; what config hooks really do needs
 //! a git of 2.54 or later, named by LOOPX_TEST_GIT.
@@ -172,9 +172,8 @@ fn uninstall_of_nothing_exits_5_and_leaves_foreign_hooks_alone() {
     assert_eq!(s.snapshot(".git"), before);
 }
 
-/// Case 2.
 #[test]
-fn a_missing_binary_warns_and_passes_and_foreign_hooks_still_run() {
+fn edge_02_a_missing_binary_warns_and_passes_and_foreign_hooks_still_run() {
     let s = shims("repo");
     let tools = s.root().join("my 'tools' ü");
     fs::create_dir(&tools).expect("a folder");
@@ -238,9 +237,9 @@ fn two_tools_that_run_each_other_come_to_an_end() {
     commit(&s).ok();
 }
 
-/// Case 19, as far as git's own hooks go.
+/// As far as git's own hooks go.
 #[test]
-fn a_hook_passes_whatever_it_is_given_and_wherever_it_runs() {
+fn edge_19_a_hook_passes_whatever_it_is_given_and_wherever_it_runs() {
     let s = Sandbox::empty("nowhere");
     for event in ["pre-push", "post-rewrite", "commit-msg", "nonsense", "Ü"] {
         for stdin in [vec![], vec![0xff, 0xfe, 0, b'\n'], vec![b'x'; 5_000_000]] {
@@ -257,9 +256,9 @@ fn a_hook_passes_whatever_it_is_given_and_wherever_it_runs() {
     assert_eq!(out.ok(), "");
 }
 
-/// Case 3: one way at a time, and an installation follows the git that is there.
+/// One way at a time, and an installation follows the git that is there.
 #[test]
-fn a_repository_never_has_both_ways() {
+fn edge_03_a_repository_never_has_both_ways() {
     let s = Sandbox::new();
     s.git_claims("2.55.0");
     s.loopx(&["hooks", "install"]).ok();
@@ -292,9 +291,9 @@ fn a_repository_never_has_both_ways() {
     assert_eq!(s.snapshot(".husky"), theirs);
 }
 
-/// Case 1, between each two steps: what a kill leaves is made by hand.
+/// Between each two steps: what a kill leaves is made by hand.
 #[test]
-fn an_install_that_was_cut_short_is_finished_or_taken_back() {
+fn edge_01_an_install_that_was_cut_short_is_finished_or_taken_back() {
     let s = shims("repo");
     let log = foreign(&s, "pre-commit", 0);
     let before = s.snapshot(".git/hooks");
@@ -320,9 +319,8 @@ fn an_install_that_was_cut_short_is_finished_or_taken_back() {
     assert_eq!(s.snapshot(".git/hooks"), before);
 }
 
-/// Case 1.
 #[test]
-fn a_killed_install_leaves_a_repository_that_works() {
+fn edge_01_a_killed_install_leaves_a_repository_that_works() {
     let config = Sandbox::with_test_git().unwrap_or_else(|| {
         let s = Sandbox::new();
         s.git_claims("2.55.0");

@@ -91,9 +91,9 @@ fn status_of_a_repository_without_our_hooks_is_no_failure() {
         .says("no git repository");
 }
 
-/// Case 4, on older git.
+/// On older git.
 #[test]
-fn a_managers_folder_is_never_written_to_and_its_line_is_printed() {
+fn edge_04_a_managers_folder_is_never_written_to_and_its_line_is_printed() {
     let s = shims("repo");
     husky(&s);
     let before = s.snapshot(".");
@@ -251,9 +251,9 @@ fn a_submodule_and_a_bare_repository_have_their_own_hooks() {
     s.loopx_in(&bare, &["hooks", "uninstall"]).ok();
 }
 
-/// Case 3: an IDE brings its own git.
+/// An IDE brings its own git.
 #[test]
-fn another_git_that_ignores_config_hooks_is_named() {
+fn edge_03_another_git_that_ignores_config_hooks_is_named() {
     let s = Sandbox::new();
     s.git_claims("2.55.0");
     let ide = s.root().join("ide");
@@ -271,9 +271,8 @@ fn another_git_that_ignores_config_hooks_is_named() {
     }
 }
 
-/// Cases 2 and 4 and the proof, with a git that has config hooks.
 #[test]
-fn config_hooks_fire_beside_a_manager_in_every_worktree() {
+fn edge_04_config_hooks_fire_beside_a_manager_in_every_worktree() {
     let Some(s) = Sandbox::with_test_git() else {
         return;
     };
@@ -336,7 +335,7 @@ fn a_shim_is_proven_under_a_git_with_config_hooks_without_running_those() {
 }
 
 #[test]
-fn config_hooks_get_arguments_and_pass_without_the_binary() {
+fn edge_02_config_hooks_get_arguments_and_pass_without_the_binary() {
     let Some(s) = Sandbox::with_test_git() else {
         return;
     };
@@ -359,7 +358,7 @@ fn config_hooks_get_arguments_and_pass_without_the_binary() {
     let out = call.env("PATH", s.path_without_loopx()).run();
     out.says("warning: git-loopx is gone, so its pre-commit hook")
         .ok();
-    // Case 3: the same repository under a git that ignores the keys, told by `status`.
+    // The same repository under a git that ignores the keys, told by `status`.
     s.git_claims("2.47.3");
     let status = s.loopx(&["hooks", "status"]).fails_with(1);
     status.says("ignores hooks in the configuration");

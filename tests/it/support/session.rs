@@ -6,7 +6,8 @@ use super::Sandbox;
 /// The stages in the order in which [`advance`] goes through them.
 const STAGES: [&str; 5] = ["clarify", "plan", "build", "review", "done"];
 
-const SPEC: &str = "---\nunresolved_ambiguity_count: 0\ncurrent_round: 3\nambiguity_score: 0.1\n\
+/// A spec that passes the gate of clarify.
+pub(crate) const READY_SPEC: &str = "---\nunresolved_ambiguity_count: 0\ncurrent_round: 3\nambiguity_score: 0.1\n\
 non_goals_resolved: true\ndecision_boundaries_resolved: true\npressure_pass_complete: true\n\
 target_domains: [demo]\n---\n# Demo\n\n## Desired outcome\n\nx\n\n## Non-goals\n\nx\n\n\
 ## Decision boundaries\n\nx\n\n## Success criteria\n\nx\n\n## Execution inputs\n\n- src\n";
@@ -21,14 +22,19 @@ pub(crate) fn started(policy: &str) -> Sandbox {
 
 pub(crate) fn started_in(name: &str, policy: &str) -> Sandbox {
     let s = super::hooks::shims(name);
+    begin(&s, policy);
+    s.loopx(&["hooks", "install"]).ok();
+    s
+}
+
+/// The same in an empty repository that is there, without hooks.
+pub(crate) fn begin(s: &Sandbox, policy: &str) {
     s.write("loopx.toml", policy);
     s.write("src/old.rs", "old\n");
     s.git(&["add", "."]).ok();
     s.git(&["commit", "--quiet", "-m", "first"]).ok();
     s.loopx(&["init"]).ok();
-    s.loopx(&["hooks", "install"]).ok();
-    start(&s, "demo");
-    s
+    start(s, "demo");
 }
 
 /// A new branch from here, with a session of the same name bound to it.
@@ -50,7 +56,7 @@ pub(crate) fn advance(s: &Sandbox, from: &str, to: &str, scope: &str) {
     for stage in &STAGES[index(from)..index(to)] {
         match *stage {
             "clarify" => {
-                put(s, "spec.md", SPEC);
+                put(s, "spec.md", READY_SPEC);
                 s.loopx(&["approve", "--to", "plan"]).ok();
                 s.loopx(&["plan"]).ok();
             }
