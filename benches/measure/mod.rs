@@ -4,8 +4,6 @@
 //! CPU comes from `/proc/self/stat`: it counts all children that were waited for, in steps of 10 ms.
 //! So one sample is a batch that takes many steps.
 
-#![allow(dead_code, reason = "each benchmark uses a part of it")]
-
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,14 +11,14 @@ use std::time::Instant;
 
 /// What one run of a batch took on average, in milliseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken {
+pub(crate) struct Taken {
     /// User and system time of the process and of all that it waited for.
-    pub cpu: f64,
-    pub wall: f64,
+    pub(crate) cpu: f64,
+    pub(crate) wall: f64,
 }
 
 /// Runs a batch of commands, each prepared before and not counted until it starts.
-pub fn measured(runs: u32, mut prepared: impl FnMut(u32) -> Command) -> Taken {
+pub(crate) fn measured(runs: u32, mut prepared: impl FnMut(u32) -> Command) -> Taken {
     let (mut cpu, mut wall) = (0.0, 0.0);
     let mut unmeasured = 0.0;
     let begun = children_cpu_ms();
@@ -56,18 +54,18 @@ fn children_cpu_ms() -> f64 {
         * 10.0
 }
 
-pub fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted[sorted.len() / 2]
 }
 
-pub fn min(values: &[f64]) -> f64 {
+pub(crate) fn min(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 /// A command with an environment made from nothing.
-pub fn command(program: impl AsRef<OsStr>, dir: &Path) -> Command {
+pub(crate) fn command(program: impl AsRef<OsStr>, dir: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .current_dir(dir)
@@ -85,7 +83,7 @@ pub fn command(program: impl AsRef<OsStr>, dir: &Path) -> Command {
 }
 
 /// Runs a command that prepares something.
-pub fn run(command: &mut Command) {
+pub(crate) fn run(command: &mut Command) {
     let done = command.output().expect("start a command");
     assert!(
         done.status.success(),
