@@ -41,6 +41,7 @@ mod lease;
 mod manual;
 mod pre_receive;
 mod race;
+mod reader_props;
 mod readme;
 mod scale;
 mod scenario_build;
