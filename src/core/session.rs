@@ -283,18 +283,13 @@ impl State {
                 None => self.artifacts.remove(artifact),
             };
         }
-        for base in &op.bases {
-            let known = self
-                .bases
-                .iter()
-                .position(|b| b.domain == base.domain && b.requirement == base.requirement);
-            match known {
-                Some(at) => self.bases[at] = base.clone(),
-                None => self.bases.push(base.clone()),
+        if !op.bases.is_empty() {
+            let mut bases: BTreeMap<(String, String), RequirementBase> = BTreeMap::new();
+            for base in self.bases.drain(..).chain(op.bases.iter().cloned()) {
+                bases.insert((base.domain.clone(), base.requirement.clone()), base);
             }
+            self.bases = bases.into_values().collect();
         }
-        self.bases
-            .sort_by(|a, b| (&a.domain, &a.requirement).cmp(&(&b.domain, &b.requirement)));
         Ok(())
     }
 

@@ -393,6 +393,7 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
         .help("git loopx edit change/spec-delta.md"));
     }
     let bases = delta::all_bases(ctx, &one.state, &one.policy, &one.judgement.delta)?;
+    let by_domain = delta::by_domain(&bases);
     let mut found = Vec::new();
     for (part, applied) in one
         .judgement
@@ -403,7 +404,7 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     {
         let domain = applied.outcome.domain.as_str();
         let path = delta::spec_path(&one.policy, domain);
-        let written = delta::written_against(ctx, &bases, domain)?;
+        let written = delta::written_against(ctx, &by_domain, domain)?;
         let options = PlanOptions {
             retire: one.judgement.delta.retire,
             target_file: &path,

@@ -19,7 +19,7 @@ use crate::core::spec::{
 };
 use crate::git::merge::FileMerge;
 use crate::store::Snapshot;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The key under which a domain's spec as a whole is recorded: purpose, text between requirements.
 pub(super) const WHOLE: &str = "";
@@ -306,6 +306,10 @@ pub fn bases_of(
     mut stands: impl FnMut(&str) -> Result<(Option<Oid>, Option<Oid>)>,
 ) -> Result<Vec<RequirementBase>> {
     let mut found: Vec<RequirementBase> = Vec::new();
+    let mut seen: HashSet<(&str, String)> = known
+        .iter()
+        .map(|base| (base.domain.as_str(), base.requirement.clone()))
+        .collect();
     for domain in &delta.domains {
         let Some(name) = domain.domain.as_deref() else {
             continue;
@@ -314,9 +318,7 @@ pub fn bases_of(
         keys.extend(domain.touched().iter().map(|touched| fold(&touched.name)));
         let mut place = None;
         for requirement in keys {
-            let is =
-                |base: &RequirementBase| base.domain == name && base.requirement == requirement;
-            if known.iter().any(is) || found.iter().any(is) {
+            if !seen.insert((name, requirement.clone())) {
                 continue;
             }
             let (commit, blob) = match &place {
@@ -350,6 +352,7 @@ fn plan(
         findings: delta.findings.clone(),
         domains: Vec::new(),
     };
+    let bases = by_domain(bases);
     for one in &delta.domains {
         let Some(domain) = one.domain.as_deref() else {
             continue;
@@ -372,7 +375,7 @@ fn plan(
                 continue;
             }
         };
-        let written_against = self::written_against(ctx, bases, domain)?;
+        let written_against = self::written_against(ctx, &bases, domain)?;
         let options = PlanOptions {
             purpose: purpose.as_deref(),
             retire: delta.retire,
@@ -395,23 +398,33 @@ fn plan(
     Ok(verdict)
 }
 
+/// The recorded bases of each domain.
+pub(super) fn by_domain(bases: &[RequirementBase]) -> HashMap<&str, Vec<&RequirementBase>> {
+    let mut found: HashMap<&str, Vec<&RequirementBase>> = HashMap::new();
+    for base in bases {
+        found.entry(&base.domain).or_default().push(base);
+    }
+    found
+}
+
 /// The texts that the delta of one domain was written against.
 pub(super) fn written_against(
     ctx: &Context,
-    bases: &[RequirementBase],
+    bases: &HashMap<&str, Vec<&RequirementBase>>,
     domain: &str,
 ) -> Result<Bases> {
+    let bases = bases.get(domain).map_or(&[][..], Vec::as_slice);
     let text = |id: &Oid| -> Result<String> {
         Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned())
     };
     let whole = bases
         .iter()
-        .find(|base| base.domain == domain && base.requirement == WHOLE)
+        .find(|base| base.requirement == WHOLE)
         .and_then(|base| base.blob.clone());
     let mut per_requirement = BTreeMap::new();
     for base in bases
         .iter()
-        .filter(|base| base.domain == domain && base.requirement != WHOLE && base.blob != whole)
+        .filter(|base| base.requirement != WHOLE && base.blob != whole)
     {
         let was = match &base.blob {
             Some(blob) => text(blob)?,
