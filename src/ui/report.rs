@@ -4,6 +4,9 @@ use super::{JSON_SCHEMA, clean, style};
 use crate::core::failure::{Failure, Kind};
 use serde_json::json;
 
+/// Blockers that a person is shown; `--json` has them all.
+const SHOWN: usize = 20;
+
 /// `error: message`, the blockers one a line with their help, then the command that leads on.
 pub(super) fn text(failure: &Failure, color: bool) -> String {
     let head = match failure.kind {
@@ -19,7 +22,8 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
     );
     // A refusal for one reason says it once.
     let told = matches!(failure.blockers.as_slice(), [only] if only.message == failure.message);
-    for blocker in failure.blockers.iter().filter(|_| !told) {
+    let shown = if told { 0 } else { SHOWN };
+    for blocker in failure.blockers.iter().take(shown) {
         out.push_str(&format!(
             "\n  {} {}",
             style::paint(color, style::NAME, &clean(&blocker.code)),
@@ -28,6 +32,10 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
         if !blocker.help.is_empty() && failure.help.as_ref() != Some(&blocker.help) {
             out.push_str(&format!("\n    {}", clean(&blocker.help)));
         }
+    }
+    let rest = failure.blockers.len().saturating_sub(SHOWN);
+    if rest > 0 {
+        out.push_str(&format!("\n  and {rest} more (--json lists all)"));
     }
     if let Some(help) = &failure.help {
         out.push_str(&format!("\n\nhint: {}", clean(help)));
@@ -49,4 +57,23 @@ pub(super) fn json(failure: &Failure) -> String {
         }
     });
     serde_json::to_string_pretty(&document).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+    use crate::core::failure::{Blocker, Failure};
+
+    #[test]
+    fn a_long_list_of_blockers_is_cut_and_counted() {
+        let many = |n: usize| -> Vec<Blocker> {
+            (0..n)
+                .map(|at| Blocker::new("some_code", format!("reason {at}"), "do it"))
+                .collect()
+        };
+        let said = |n| text(&Failure::refused("x", "no").blockers(many(n)), false);
+        assert!(said(20).contains("reason 19") && !said(20).contains("more"));
+        assert!(!said(23).contains("reason 20"));
+        assert!(said(23).contains("and 3 more (--json lists all)"));
+    }
 }
