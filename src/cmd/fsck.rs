@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::flow::{Context, fsck as flow};
-use crate::ui::{Ui, clean};
+use crate::ui::{Ui, line};
 use serde_json::json;
 
 pub fn fsck(repair: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -15,8 +15,8 @@ pub fn fsck(repair: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         };
         ui.out(format!(
             "{}: {}{since}",
-            clean(&damage.session),
-            clean(&damage.what)
+            line(&damage.session),
+            line(&damage.what)
         ));
     }
     match (&checked.repaired, checked.damages.len()) {

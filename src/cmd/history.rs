@@ -4,7 +4,7 @@ use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::op::{Event, Operation};
 use crate::flow::{Context, view};
-use crate::ui::{Ui, clean, diff as text_diff, style};
+use crate::ui::{Ui, clean, diff as text_diff, line, style};
 use serde_json::json;
 
 pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
@@ -25,18 +25,18 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
     ui.out(format!(
         "session  {}  {}",
         ui.paint(style::HEAD, state.id.as_str()),
-        clean(&state.title)
+        line(&state.title)
     ));
     ui.out(format!("commit   {}  ({})", shown.commit, shown.path));
     ui.out(format!(
         "started  {} by {}",
         state.started.at,
-        clean(&state.started.by.to_string())
+        line(&state.started.by.to_string())
     ));
     ui.out(format!(
         "touched  {} by {}",
         state.touched.at,
-        clean(&state.touched.by.to_string())
+        line(&state.touched.by.to_string())
     ));
     ui.out(format!("stage    {}, operation {}", state.stage, state.seq));
     ui.out("\nartifacts");
@@ -49,7 +49,7 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
                 "\napproval {:?}: {} by {} at {}{}{}",
                 key,
                 approval.transition,
-                clean(&by.signed.by.to_string()),
+                line(&by.signed.by.to_string()),
                 by.signed.at,
                 if approval.armed { ", not used yet" } else { "" },
                 by.reason
@@ -57,7 +57,7 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
                     .map_or(String::new(), |r| format!(": {}", clean(r)))
             ));
             if let Some(checked) = shown.signatures.get(&by.op) {
-                ui.out(format!("  {}", clean(&checked.words())));
+                ui.out(format!("  {}", line(&checked.words())));
             }
         }
     }
@@ -65,11 +65,11 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!(
             "\nverdict  {} by {} at {}",
             verdict.value.verdict,
-            clean(&verdict.signed.by.to_string()),
+            line(&verdict.signed.by.to_string()),
             verdict.signed.at
         ));
         if let Some(checked) = shown.signatures.get(&verdict.op) {
-            ui.out(format!("  {}", clean(&checked.words())));
+            ui.out(format!("  {}", line(&checked.words())));
         }
     }
     if !state.evidence.is_empty() {
@@ -83,7 +83,7 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
                 value.exit.map_or("-".to_owned(), |code| code.to_string()),
                 value.tree.short(),
                 value.task.as_deref().unwrap_or("-"),
-                clean(&value.argv.join(" "))
+                line(&value.argv.join(" "))
             ));
         }
         ui.out("  (git loopx show --run OPERATION prints what one of them said)");
@@ -91,8 +91,8 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
     for base in &state.bases {
         ui.out(format!(
             "base     {}: {} against {}",
-            clean(&base.domain),
-            clean(&base.requirement),
+            line(&base.domain),
+            line(&base.requirement),
             base.blob.as_ref().map_or("nothing", |blob| blob.short())
         ));
     }
@@ -114,8 +114,8 @@ pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "{} {}  {}  {}{undone}",
             ui.paint(style::NAME, &format!("@{:<3}", op.seq)),
             op.at,
-            clean(&op.by.name),
-            clean(&what(op))
+            line(&op.by.name),
+            line(&what(op))
         ));
         if let Some(reason) = &op.reason {
             for line in reason.lines() {

@@ -6,7 +6,7 @@ use crate::core::failure::{Failure, Result};
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
 use crate::flow::Context;
 use crate::flow::review::{self, ReviewRequest, VerdictRequest};
-use crate::ui::{Ui, clean, style};
+use crate::ui::{Ui, line, style};
 use serde_json::json;
 
 /// Open the review of base..head, or record a verdict on it
@@ -88,8 +88,8 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.status(format!(
                 "  {} {} ({})",
                 ui.paint(style::NAME, commit.id.short()),
-                clean(commit.subject()),
-                clean(&commit.author.name)
+                line(commit.subject()),
+                line(&commit.author.name)
             ));
         }
         let said = format!(
@@ -105,7 +105,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let target = reviewed.judgement.as_ref().and_then(|j| j.target);
     for because in reviewed.judgement.iter().flat_map(|j| &j.because) {
-        ui.status(format!("  {}", clean(because)));
+        ui.status(format!("  {}", line(because)));
     }
     if let Some(verdict) = &reviewed.verdict
         && !verdict.dependence.is_empty()

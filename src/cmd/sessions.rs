@@ -7,7 +7,7 @@ use crate::core::op::Profile;
 use crate::core::session::Ending;
 use crate::flow::sessions::{self, Binding, StartRequest};
 use crate::flow::{Context, undo as undo_flow, view};
-use crate::ui::{Ui, clean, style};
+use crate::ui::{Ui, line, style};
 use serde_json::json;
 
 pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -160,10 +160,10 @@ pub fn list(archived: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             (None, None, None) => "        ".to_owned(),
         };
         let rest = match &session.damage {
-            Some(damage) => clean(damage),
+            Some(damage) => line(damage),
             None => {
                 let branch = session.branch.as_deref().unwrap_or("-");
-                format!("{}  {}", clean(branch), clean(&session.title))
+                format!("{}  {}", line(branch), line(&session.title))
             }
         };
         lines.push(format!("{mark} {id}  {stage}  {rest}"));
@@ -195,7 +195,7 @@ pub fn undo(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         "{}: took back `{}` of {} ({}); now in stage {}",
         done.id,
         done.event,
-        clean(&done.by),
+        line(&done.by),
         done.at,
         done.state.stage
     ));

@@ -9,7 +9,7 @@ use crate::core::signature::Checked;
 use crate::core::stage::Stage;
 use crate::flow::workcopy::FileStatus;
 use crate::flow::{Context, view};
-use crate::ui::{Ui, clean, style};
+use crate::ui::{Ui, line, style};
 
 pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let status = view::status(ctx)?;
@@ -18,11 +18,11 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let id = ui.paint(style::HEAD, status.session.as_str());
-    ui.out(format!("session {id}  {}", clean(&status.title)));
+    ui.out(format!("session {id}  {}", line(&status.title)));
     let branch = status
         .branch
         .as_deref()
-        .map_or("no branch".to_owned(), |b| format!("branch {}", clean(b)));
+        .map_or("no branch".to_owned(), |b| format!("branch {}", line(b)));
     let base = status
         .base
         .as_ref()
@@ -57,16 +57,16 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         _ => {}
     }
     if let Some(claim) = &status.claim {
-        ui.out(format!("owner   {}", clean(&claim.words)));
+        ui.out(format!("owner   {}", line(&claim.words)));
     }
     if let Some(block) = &status.blocked {
         let cause = ui.paint(style::WARN, &format!("blocked:{}", block.value.cause));
         let why = block.reason.as_deref().unwrap_or_default();
-        ui.out(format!("stuck   {cause}  {}", clean(why)));
+        ui.out(format!("stuck   {cause}  {}", line(why)));
     }
     if let Some(parked) = &status.parked {
         let word = ui.paint(style::WARN, "parked");
-        ui.out(format!("{word}  {}", clean(&parked.why)));
+        ui.out(format!("{word}  {}", line(&parked.why)));
     }
     ui.out("");
     for gate in &status.gates {
@@ -81,7 +81,7 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let authorized = mark(gate.authorized, "authorized", "not authorized");
         let who = match (gate.approval, gate.approved_by.is_empty()) {
             ("stale", _) => " (stale: the content changed)".to_owned(),
-            (_, false) => format!(" by {}", clean(&gate.approved_by.join(", "))),
+            (_, false) => format!(" by {}", line(&gate.approved_by.join(", "))),
             _ => String::new(),
         };
         let transition = gate.transition.to_string();
@@ -116,14 +116,14 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!(
             "\nreview  {} by {} ({independence}){outcome}, tree {}",
             review.verdict.value.verdict,
-            clean(&review.reviewer),
+            line(&review.reviewer),
             review.verdict.value.tree.short()
         ));
         if let Some(checked) = &review.signature {
             ui.out(format!("        {}", signature(ui, checked)));
         }
         for because in review.judgement.iter().flat_map(|j| &j.because) {
-            ui.out(format!("        {}", clean(because)));
+            ui.out(format!("        {}", line(because)));
         }
     }
     if !status.audit.is_empty() {
@@ -138,8 +138,8 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             };
             ui.out(format!(
                 "  {word}  {}  {}",
-                clean(&item.id),
-                clean(&item.detail)
+                line(&item.id),
+                line(&item.detail)
             ));
         }
     }
@@ -150,7 +150,7 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if !status.evidence_chain.is_empty() {
         ui.out("\nchain");
         for claim in &status.evidence_chain {
-            ui.out(format!("  {}: {}", claim.claim, clean(&claim.basis)));
+            ui.out(format!("  {}: {}", claim.claim, line(&claim.basis)));
         }
     }
     if !status.stale_artifacts.is_empty() {
@@ -179,7 +179,7 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn signature(ui: &Ui, checked: &Checked) -> String {
-    let words = clean(&checked.words());
+    let words = line(&checked.words());
     match checked.flaw {
         None => ui.paint(style::GOOD, &words),
         Some(_) => ui.paint(style::WARN, &words),

@@ -52,7 +52,15 @@ impl Repo {
     /// git at the top of the worktree. Where the environment names the repository, it may do so from the
     /// folder that we were started in: git is told the whole names.
     fn git_at<const N: usize>(&self, top: &Path, args: [&str; N]) -> Run {
-        let run = self.git.run(args).cwd(top);
+        // A monitor that is a program of its own only saves time, and the repository may name it: it is
+        // not run. What git has built in goes on working.
+        let is_program = self.config("core.fsmonitor").is_some_and(|value| {
+            !["", "true", "false", "yes", "no", "on", "off", "1", "0"]
+                .contains(&value.to_lowercase().as_str())
+        });
+        let off = ["-c", "core.fsmonitor=false"];
+        let words = off.into_iter().filter(|_| is_program).chain(args);
+        let run = self.git.run(words).cwd(top);
         let named = |name: &str| crate::env::var_os(name).is_some();
         if named("GIT_DIR") || named("GIT_WORK_TREE") {
             run.env("GIT_DIR", self.git_dir()).env("GIT_WORK_TREE", top)

@@ -195,6 +195,11 @@ pub fn clean(text: &str) -> String {
     out
 }
 
+/// [`clean`] for what belongs on one line: a name with a line end in it cannot write a line of ours.
+pub fn line(text: &str) -> String {
+    clean(text).replace('\n', "^J")
+}
+
 fn write_line(stream: &mut impl Write, text: &str) {
     put(stream, text.as_bytes());
     put(stream, b"\n");
@@ -212,11 +217,12 @@ fn put(stream: &mut impl Write, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, line};
 
     #[test]
     fn control_characters_are_made_visible() {
         assert_eq!(clean("a\x1b[31mb\nc\td\r\n"), "a^[[31mb\nc\td\n");
         assert_eq!(clean("x\u{202e}y\u{9b}"), "x<U+202E>y<U+009B>");
+        assert_eq!(line("a\nnext: b\x1b"), "a^Jnext: b^[");
     }
 }

@@ -149,3 +149,59 @@ fn a_session_pins_no_policy_that_cannot_be_read() {
     let d = Drive::repository(Some("[paths]\nspecs = \"../outside\"\n"));
     assert_eq!(d.fails(2, &["start", "demo"]).code, "policy_invalid");
 }
+
+#[test]
+fn a_name_with_a_line_end_writes_no_line_of_ours() {
+    let d = Drive::repository(None);
+    d.does(&["start", "demo\nnext: sh evil\u{1b}[31m"]);
+    for args in [&["status"][..], &["list"], &["show"], &["log"]] {
+        let out = d.loopx(args).ok();
+        assert!(!out.contains('\u{1b}'), "{out}");
+        assert!(!out.contains("\nnext: sh evil"), "{out}");
+    }
+}
+
+#[test]
+fn a_monitor_that_the_repository_names_is_not_run() {
+    let d = Drive::building();
+    d.write("src/demo.txt", "edited\n");
+    let marker = d.root().join("pwned");
+    d.script(
+        d.root().join("monitor"),
+        &format!("#!/bin/sh\ntouch '{}'\nexit 1\n", marker.display()),
+    );
+    let monitor = d.root().join("monitor");
+    let monitor = monitor.to_str().expect("UTF-8");
+    d.git(&["config", "core.fsmonitor", monitor]).ok();
+    for args in [
+        &["status"][..],
+        &["build", "--report", "execution=complete"],
+    ] {
+        d.call(crate::support::LOOPX)
+            .args(args)
+            .env("GIT_CONFIG_COUNT", "0")
+            .run()
+            .ok();
+    }
+    assert!(!marker.exists());
+    // git itself would have run it.
+    drop(
+        d.call("git")
+            .args(&["status"])
+            .env("GIT_CONFIG_COUNT", "0")
+            .run(),
+    );
+    assert!(marker.exists());
+}
+
+#[test]
+fn policy_cannot_put_results_among_working_copies() {
+    for key in [
+        "[paths]\nspecs = \".loopx\"\n",
+        "[paths]\nadr = \".LOOPX/x\"\n",
+        "[approve]\nsigners = \".loopx/signers\"\n",
+    ] {
+        let d = Drive::repository(Some(key));
+        assert_eq!(d.fails(2, &["start", "demo"]).code, "policy_invalid");
+    }
+}
