@@ -1,14 +1,15 @@
 //! The sessions that a judgement may rest on: the loopx branch wherever it is known, the local one and
 //! the one that was fetched from the default remote.
 
-use crate::core::failure::Result;
+use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Operation};
+use crate::core::replay::fold;
 use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::flow::context::Context;
 use crate::git::Repo;
-use crate::store::{SignatureFiles, Snapshot, Store};
+use crate::store::{Session, SignatureFiles, Snapshot, Store};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
@@ -72,7 +73,7 @@ impl<'r> Sessions<'r> {
     pub fn now(&self, id: &SessionId) -> Result<Option<Rc<State>>> {
         for tip in &self.tips {
             if let Some(session) = tip.find(id)? {
-                return Ok(Some(Rc::new(session.state)));
+                return replayed(tip, session).map(|state| Some(Rc::new(state)));
             }
         }
         Ok(None)
@@ -125,7 +126,7 @@ impl<'r> Sessions<'r> {
             return Ok(Vec::new());
         };
         let all = tip.active()?.into_iter().chain(tip.archived()?);
-        let states = all.filter_map(|(_, session)| Some(session.ok()?.state));
+        let states = all.filter_map(|(_, session)| replayed(tip, session.ok()?).ok());
         Ok(states
             .filter(|state| state.stage == Stage::Done)
             .map(Rc::new)
@@ -165,4 +166,29 @@ impl<'r> Sessions<'r> {
         }
         Ok(false)
     }
+}
+
+/// The state of a session, where it is what the operations give: a record that says more opens nothing.
+fn replayed(tip: &Snapshot<'_>, session: Session) -> Result<State> {
+    if session.state.is_active() {
+        tip.require_whole(&session)?;
+        return Ok(session.state);
+    }
+    let stored = session.state.clone();
+    let mut state = fold(&stored.id, &tip.operations(&session)?)?;
+    // Archive adds what it made, and seals the operations into one file.
+    state.artifacts.clone_from(&stored.artifacts);
+    state.ops.clone_from(&stored.ops);
+    if state == stored {
+        return Ok(state);
+    }
+    Err(Failure::internal(
+        "record_damaged",
+        format!(
+            "commit {}: {} differs from what its operations give",
+            tip.commit().short(),
+            session.path
+        ),
+    )
+    .help("git loopx fsck --repair"))
 }
