@@ -88,6 +88,14 @@ impl Git {
             .collect())
     }
 
+    /// A value of git's configuration.
+    pub(super) fn config(self, key: &str) -> Option<String> {
+        let said = self.run(["config", "--null", "--get", key]).capture();
+        let value = said.ok()?.ok().ok()?;
+        let value = value.strip_suffix(b"\0").unwrap_or(&value);
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
     /// A path of git's configuration, `~` resolved.
     pub(super) fn config_path(self, key: &str) -> Option<PathBuf> {
         let said = self.run(["config", "--type=path", "--get", key]).capture();

@@ -188,6 +188,10 @@ impl Backend for Files {
     }
 
     fn config(&self, key: &str) -> Option<String> {
+        // A file that the environment includes wins over every other.
+        if self.settings.has_section(&["include", "includeif"]) {
+            return self.git.config(key);
+        }
         if let Some(value) = self.settings.get(key) {
             return Some(value.to_owned());
         }

@@ -156,6 +156,30 @@ fn extensions_that_git_knows_are_opened_and_the_others_refused() {
     hook.says("checked nothing").ok();
 }
 
+/// The objects of a push wait in a folder that the environment names.
+#[test]
+fn a_push_in_quarantine_is_judged_whatever_the_format() {
+    for options in [&[][..], &[REFTABLE], &[REFTABLE, "--object-format=sha256"]] {
+        let s = repository(options);
+        begin(&s);
+        let make = [&["init", "--quiet", "--bare"], options, &["../served.git"]];
+        s.git(&make.concat()).ok();
+        s.git(&["push", "--quiet", "../served.git", "main", "loopx"])
+            .ok();
+        s.script(
+            "../served.git/hooks/pre-receive",
+            "#!/bin/sh\nexec git-loopx hook pre-receive\n",
+        );
+        let message = format!("code\n\nLoopx-Session: {ID}\nLoopx-State: {}", tip(&s));
+        s.commit_file("code.txt", "more\n", &message).ok();
+        let push = s.git(&["push", "--quiet", "../served.git", "main"]);
+        push.fails_with(1).says("stage_refuses_code");
+        s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+        s.commit_file("docs/x.md", "text\n", &message).ok();
+        s.git(&["push", "--quiet", "../served.git", "main"]).ok();
+    }
+}
+
 /// With LOOPX_TEST_GIT: what another git makes by default, and with the formats that it will.
 #[test]
 fn a_repository_that_another_git_made() {
@@ -217,6 +241,11 @@ fn settings_of_the_command_line_reach_us_through_git() {
     let typed = ["-c", "user.name=Typed It", "-c", "User.Email=t@x", "loopx"];
     let run = ["run", "--", "true"];
     assert_eq!(by(s.call("git").args(&typed).args(&run)), "Typed It <t@x>");
+    s.write("../included", "[loopx]\n\tbranch = included\n");
+    let file = format!("include.path={}", s.root().join("included").display());
+    s.git(&["-c", &file, "loopx", "init"])
+        .says("`included`")
+        .ok();
     // The sandbox gives settings through GIT_CONFIG_COUNT itself: two more.
     let listed = s.call(LOOPX).args(&run);
     let listed = listed

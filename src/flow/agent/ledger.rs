@@ -19,10 +19,7 @@ fn path(repo: &Repo) -> PathBuf {
 }
 
 fn failed(repo: &Repo, error: &std::io::Error) -> Failure {
-    Failure::internal(
-        "stop_gate_unwritable",
-        format!("{}: {error}", path(repo).display()),
-    )
+    crate::git::unwritable(&path(repo), error)
 }
 
 /// What is remembered, without waiting for anybody.
