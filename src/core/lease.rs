@@ -192,9 +192,10 @@ fn held(claim: &Recorded<Claim>) -> Failure {
 
 /// An owner for people.
 pub fn whose(owner: &str, agent: Option<&str>, by: &Person) -> String {
-    let short: String = owner.chars().rev().take(6).collect();
-    let short: String = short.chars().rev().collect();
-    match agent {
+    let owner = agent_name(owner).unwrap_or_default();
+    let short = &owner[owner.len().saturating_sub(6)..];
+    // It comes from the branch, which somebody else may have written.
+    match agent.and_then(agent_name) {
         Some(agent) => format!("{by}, worktree {short}, agent session {agent}"),
         None => format!("{by}, worktree {short}"),
     }

@@ -138,7 +138,8 @@ pub fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
     let here = token(repo).as_deref() == Some(claim.value.owner.as_str());
     let until = lease::until(claim);
     let alive = until > repo.now();
-    let agent = claim.value.agent.as_deref();
+    let agent = claim.value.agent.as_deref().and_then(lease::agent_name);
+    let agent = agent.as_deref();
     let by = &claim.signed.by;
     let mut words = match agent {
         Some(agent) if here => format!("this worktree, agent session {agent}"),

@@ -216,6 +216,16 @@ fn edge_16_repeating_a_step_is_no_progress() {
 }
 
 #[test]
+fn edge_16_writing_a_document_is_progress_before_it_is_saved() {
+    let d = Drive::building();
+    for n in 0..4 {
+        d.edit("execution-record.md", &format!("draft {n}\n"));
+        assert!(stop(&d, "a").is_some(), "{n}");
+    }
+    assert_eq!(d.events().last().map(String::as_str), Some("claimed"));
+}
+
+#[test]
 fn edge_16_progress_is_held_five_times_in_a_row_and_no_further() {
     let d = Drive::building();
     for n in 0..5 {
@@ -597,6 +607,36 @@ fn edge_19_no_folder_is_a_wrong_one() {
         hook(&d, "claude", "Stop", input.as_bytes()).is_some(),
         "the one we are in has to do"
     );
+}
+
+#[test]
+fn edge_20_stops_that_race_are_counted_once_each() {
+    let d = Drive::building();
+    assert!(stop(&d, "a").is_some());
+    let input = stop_input("a", d.path()).to_string();
+    let mut held = 1;
+    let mut recorded = 0;
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..6)
+            .map(|_| {
+                scope.spawn(|| {
+                    d.call(LOOPX)
+                        .args(&["agent-hook", "claude", "Stop"])
+                        .stdin(input.as_str())
+                        .run()
+                })
+            })
+            .collect();
+        for call in calls {
+            let out = call.join().expect("an end");
+            recorded += usize::from(out.stderr.contains("blocked:no-progress"));
+            held += usize::from(document(&out).is_some());
+        }
+    });
+    assert_eq!(held, 2, "two identical blocks");
+    assert!(recorded >= 1);
+    assert_eq!(ledger(&d)["total"], 2);
+    d.loopx(&["fsck"]).ok();
 }
 
 #[test]

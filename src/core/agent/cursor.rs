@@ -24,7 +24,6 @@ pub(super) fn read(input: &Value) -> Call {
             ),
         // beforeShellExecution has the command at the top.
         command: text(input, &["command"]).or(common.command),
-        from: None,
         ..common
     }
 }

@@ -58,8 +58,6 @@ pub struct Call {
     pub background: usize,
     /// The shell command that is about to run.
     pub command: Option<String>,
-    /// The call is another host's, which runs the hooks of this one too.
-    pub from: Option<Host>,
 }
 
 /// What is decided.
@@ -231,8 +229,6 @@ fn common(input: &Value) -> Call {
         command: ["tool_input", "toolInput", "toolArgs"]
             .iter()
             .find_map(|name| command(input.get(name)?)),
-        // Cursor runs the hooks of Claude Code too, and says who it is.
-        from: input.get("cursor_version").map(|_| Host::Cursor),
     }
 }
 

@@ -6,7 +6,8 @@
 
 use super::super::act::{Act, Needs, act_beside};
 use super::super::context::Context;
-use super::super::{lease, view};
+use super::super::workcopy::{FileStatus, WorkCopy};
+use super::super::{files, lease, view};
 use super::ledger;
 use crate::core::agent::guard::{self, Kind as OffenceKind, Offence};
 use crate::core::agent::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
@@ -199,14 +200,32 @@ fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
         "index": ctx.repo.index_digest()?,
         "worktree": code.map(|code| code.tree),
         "record": record_of(&bound.session.state),
-        "edits": status.working_copy,
+        "edits": edits(ctx, &bound.session.state, &status)?,
         "missing": missing,
     });
     Ok(Judged {
         missing,
-        next: for_agent(&status),
+        next: line(&for_agent(&status), 300),
         fingerprint: Oid::to_string(&ctx.repo.hash_blob(parts.to_string().as_bytes())?),
     })
+}
+
+/// What is edited in the working copy and not saved yet: writing it is progress, too.
+fn edits(ctx: &Context, state: &State, status: &view::Status) -> Result<Vec<Value>> {
+    let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for (artifact, status) in &status.working_copy {
+        if !matches!(
+            status,
+            FileStatus::Clean | FileStatus::Absent | FileStatus::Behind
+        ) {
+            let bytes = files::read(&copy.path(*artifact)?, u64::MAX)?.unwrap_or_default();
+            found.push(json!([artifact, status, ctx.repo.hash_blob(&bytes)?]));
+        }
+    }
+    Ok(found)
 }
 
 /// The command that leads on, for somebody who has no editor to open.

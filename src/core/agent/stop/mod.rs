@@ -172,18 +172,17 @@ pub fn decide(
     let Some(build) = build else {
         return allow(ledger.clone());
     };
-    let agent = call.session.as_deref().and_then(lease::agent_name);
+    // A sub-agent has a name of its own beside that of the session that started it.
+    let name = match moment {
+        Moment::SubagentStop => &call.subagent,
+        _ => &call.session,
+    };
+    let agent = name.as_deref().and_then(lease::agent_name);
     let Some(adopt) = owned(build, agent.as_deref(), ledger, now) else {
         return allow(ledger.clone());
     };
     // 3: a sub-agent is not who builds, unless it is.
-    let subagent = call.subagent.as_deref().and_then(lease::agent_name);
-    let is_owner = match &build.owner {
-        BuildOwner::Here {
-            agent: Some(owner), ..
-        } => subagent.as_ref() == Some(owner),
-        _ => false,
-    };
+    let is_owner = matches!(&build.owner, BuildOwner::Here { agent: Some(owner), .. } if agent.as_ref() == Some(owner));
     if moment == Moment::SubagentStop && !is_owner {
         return allow(ledger.clone());
     }

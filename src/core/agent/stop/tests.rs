@@ -143,10 +143,6 @@ fn a_sub_agent_is_held_only_where_it_is_the_one_that_builds() {
         },
         ..build()
     };
-    let sub = Call {
-        session: Some("s2".into()),
-        ..sub
-    };
     let ruling = decide(
         Host::Claude,
         Moment::SubagentStop,
