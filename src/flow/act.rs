@@ -6,7 +6,7 @@
 use super::context::{Context, unknown};
 use super::sign::{self, Word};
 use super::workcopy::{self, FileStatus, WorkCopy};
-use super::{delta, files};
+use super::{delta, files, lease};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate::{Code, Credentials, DeltaFacts, View};
@@ -355,6 +355,9 @@ fn build<T>(
         word,
         value,
     } = act;
+    if let Some(claim) = &claim {
+        lease::keep(repo, &claim.owner)?;
+    }
     let what = taken(session.state.build.claim.as_ref(), claim.as_ref(), what);
     let mut texts = facts.texts;
     let mut artifacts = facts.state.artifacts;

@@ -42,7 +42,6 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
     let argv = argv(ctx, &session.state, request)?;
     lease::check(ctx, &session.state)?;
-    let owner = lease::owner(&ctx.repo, None)?;
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(
             "worktree_required",
@@ -87,6 +86,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         let mut act = Act::new(Event::Ran { evidence }, what, ran);
         act.log = Some(log.clone());
         if facts.state.stage == Stage::Build {
+            let owner = lease::owner(&ctx.repo, None)?;
             // Taken over while the command ran: what it showed is true all the same.
             act.claim = lease::hold(facts, &owner).unwrap_or_default();
         }

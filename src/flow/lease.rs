@@ -14,7 +14,6 @@ use crate::core::stage::Stage;
 use crate::env;
 use crate::git::Repo;
 use serde::Serialize;
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 /// The setting that says how long a lease is, in seconds.
@@ -32,26 +31,13 @@ pub fn token(repo: &Repo) -> Option<String> {
     (!text.is_empty() && text.len() <= 64).then(|| text.to_owned())
 }
 
-/// This worktree's token; the first call makes it.
-fn make_token(repo: &Repo) -> Result<String> {
-    if let Some(token) = token(repo) {
-        return Ok(token);
+/// Writes a worktree's token down, now that something is claimed under it. The caller holds the store's
+/// lock, so that two commands of one worktree cannot come with two of them.
+pub(super) fn keep(repo: &Repo, owner: &str) -> Result<()> {
+    if token(repo).is_some() {
+        return Ok(());
     }
-    let dir = folder(repo);
-    let path = dir.join("owner");
-    let failed = |error: std::io::Error| crate::git::unwritable(&path, &error);
-    std::fs::create_dir_all(&dir).map_err(failed)?;
-    let token = ulid::Ulid::generate().to_string().to_lowercase();
-    let mut file = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
-    writeln!(file, "{token}").map_err(failed)?;
-    match file.persist_noclobber(&path) {
-        Ok(_) => Ok(token),
-        // Another command of this worktree was quicker.
-        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
-            self::token(repo).ok_or_else(|| failed(error.error))
-        }
-        Err(error) => Err(failed(error.error)),
-    }
+    super::files::write(&folder(repo).join("owner"), format!("{owner}\n").as_bytes())
 }
 
 /// Who asks. `agent` is the session that is known to ask; else the environment may name one, or a hook has
@@ -73,7 +59,7 @@ pub fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
         })?,
     };
     Ok(Owner {
-        token: make_token(repo)?,
+        token: token(repo).unwrap_or_else(|| ulid::Ulid::generate().to_string().to_lowercase()),
         agent,
         seconds,
     })
@@ -183,9 +169,9 @@ pub fn take_over(
         Failure::usage("reason_required", "taking a build over needs a reason")
             .help("git loopx build --take-over --reason WHY")
     })?;
-    let owner = owner(&ctx.repo, None)?;
     act(ctx, Needs::Stage, |facts| {
         super::stages::in_build(facts)?;
+        let owner = owner(&ctx.repo, None)?;
         let before = facts.state.build.claim.clone();
         if before
             .as_ref()

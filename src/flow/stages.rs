@@ -360,8 +360,8 @@ pub struct BuildRequest {
 
 /// `build`: consumes the approval; run again, ends an iteration with the completion audit.
 pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
-    let owner = lease::owner(&ctx.repo, None)?;
     let done = act(ctx, Needs::Code, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
         let state = &facts.state;
         let act = match state.stage {
             Stage::Plan => {
@@ -558,8 +558,8 @@ pub fn report_lane(
     status: LaneStatus,
     summary: Option<String>,
 ) -> Result<Done<Outcome>> {
-    let owner = lease::owner(&ctx.repo, None)?;
     let done = act(ctx, Needs::Code, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
         in_build(facts)?;
         // The architect looks at it from outside, perhaps in another clone.
         let claim = match lane {
@@ -593,8 +593,8 @@ pub struct DelegationRequest {
 
 /// Opens, changes or closes an entry of the delegation ledger.
 pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outcome>> {
-    let owner = lease::owner(&ctx.repo, None)?;
     let done = act(ctx, Needs::Stage, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
         in_build(facts)?;
         let claim = lease::hold(facts, &owner)?;
         let known = facts

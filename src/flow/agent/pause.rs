@@ -28,8 +28,8 @@ fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
 /// Records what stands in the way of the build. An agent may stop then; the next build step ends it.
 pub fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
     let reason = reason_for("block", reason)?;
-    let owner = lease::owner(&ctx.repo, None)?;
     act(ctx, Needs::Code, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
         stages::in_build(facts)?;
         let claim = lease::hold(facts, &owner)?;
         let missing = gate::blockers(facts.view(), Transition::BuildToReview);
@@ -104,8 +104,8 @@ pub fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
         .help("git loopx status"));
     }
     if blocked.is_some() {
-        let owner = lease::owner(&ctx.repo, None)?;
         act(ctx, Needs::Stage, |facts| {
+            let owner = lease::owner(&ctx.repo, None)?;
             stages::in_build(facts)?;
             let claim = lease::hold(facts, &owner)?;
             Ok(Act::new(Event::Resumed, "resume", ())
