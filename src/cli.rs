@@ -170,6 +170,7 @@ pub enum Command {
         #[arg(long)]
         repair: bool,
     },
+    Doctor(cmd::doctor::DoctorArgs),
     /// Read, list, check, merge and apply specs (most needs no session, some no repository)
     #[command(subcommand)]
     Spec(cmd::spec::SpecCommand),
@@ -359,6 +360,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Review(args) => cmd::review::review(args, &open()?, ui),
         Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
+        Command::Doctor(args) => cmd::doctor::doctor(&args, &open()?, ui),
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, open, ui),
         Command::Adr(command) => cmd::adr::run(command, &open()?, ui),

@@ -14,10 +14,16 @@ pub const LOOPX: &str = "LOOPX";
 pub const LOOPX_HOOK_PROBE: &str = "LOOPX_HOOK_PROBE";
 /// The saved hook that is running: it is not started again by a hook that it calls itself.
 pub const LOOPX_CHAINED: &str = "LOOPX_CHAINED";
+/// A place at which a debug build dies: how tests pull the plug.
+pub const LOOPX_FAILPOINT: &str = "LOOPX_FAILPOINT";
 /// git's: how many settings the environment holds.
 pub const GIT_CONFIG_COUNT: &str = "GIT_CONFIG_COUNT";
 /// git's: what was given with `git -c`.
 pub const GIT_CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
+/// git's: where objects are written, if not in the repository.
+pub const GIT_OBJECT_DIRECTORY: &str = "GIT_OBJECT_DIRECTORY";
+/// git's: objects wait here until a push that is being received is accepted.
+pub const GIT_QUARANTINE_PATH: &str = "GIT_QUARANTINE_PATH";
 /// Not empty: no colour (<https://no-color.org>).
 pub const NO_COLOR: &str = "NO_COLOR";
 
@@ -63,4 +69,17 @@ pub fn path() -> Vec<PathBuf> {
 pub fn paths(name: &str) -> Vec<PathBuf> {
     let list = var_os(name).unwrap_or_default();
     std::env::split_paths(&list).collect()
+}
+
+/// What was typed, without arguments: `git loopx run`. For a person who has to find this process.
+pub fn command() -> String {
+    let word = std::env::args_os()
+        .skip(1)
+        .filter_map(|arg| arg.into_string().ok())
+        .find(|arg| !arg.is_empty() && arg.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+        .filter(|arg| !arg.starts_with('-'));
+    match word {
+        Some(word) => format!("git loopx {word}"),
+        None => "git loopx".to_owned(),
+    }
 }

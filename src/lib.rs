@@ -20,6 +20,7 @@ pub mod cli;
 pub mod cmd;
 pub mod core;
 pub mod env;
+pub mod failpoint;
 pub mod flow;
 pub mod git;
 pub mod store;

@@ -8,6 +8,7 @@ pub mod artifacts;
 pub mod change;
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod fsck;
 pub mod history;
 pub mod hook;

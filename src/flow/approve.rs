@@ -125,6 +125,7 @@ fn arm(
         .map(|(artifact, blob)| (artifact.path().to_owned(), Some(Entry::blob(blob.clone()))))
         .collect();
     let content = repo.edit_tree(None, &tree)?;
+    repo.take_along(&content);
     let code = gate::covers_code(transition)
         .then(|| facts.code.as_ref().map(|code| code.tree.clone()))
         .flatten();

@@ -7,7 +7,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::signature::Flaw;
 use crate::store::check::{self, Damage};
-use crate::store::{Decision, Session, Snapshot};
+use crate::store::{Decision, Session, Snapshot, Store};
 use std::collections::BTreeMap;
 
 /// What `fsck` found, and what it did.
@@ -39,6 +39,8 @@ pub fn fsck(ctx: &Context, repair: bool) -> Result<Checked> {
     }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
+    // What a hand changed is looked at and mended like any other damage.
+    store.accept(&lock)?;
     let committed = store.update(&lock, &identity, |snapshot| {
         let damages = look(ctx, snapshot)?;
         let names: Vec<&str> = damages.iter().map(|d| d.session.as_str()).collect();
@@ -106,4 +108,12 @@ fn signatures(
         }
     }
     Ok((!unsigned.is_empty()).then(|| Damage::signatures(id, why.join("; "), unsigned)))
+}
+
+/// What is damaged on the branch as it stands, whatever this clone knew of it.
+pub fn damages(ctx: &Context, store: &Store<'_>) -> Result<Vec<Damage>> {
+    match store.read()? {
+        Some(snapshot) => look(ctx, &snapshot),
+        None => Ok(Vec::new()),
+    }
 }

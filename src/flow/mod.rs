@@ -14,6 +14,7 @@ pub mod config;
 pub mod context;
 pub mod coverage;
 pub mod delta;
+pub mod doctor;
 pub mod drift;
 pub mod driver;
 pub mod evidence;

@@ -171,7 +171,10 @@ pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> R
     // Two trees that differ in these paths alone: git goes from one to the other as in a switch of
     // branches, and whatever else is in index and worktree stays.
     let old = ctx.repo.edit_tree(Some(&tree), &before)?;
+    ctx.repo.keep(&old)?;
     let switch = ["read-tree", "-m", "-u", old.as_str(), tree.as_str()];
     // Exit 128: somebody was quicker than the look above. Their change stands, and git shows it.
-    patiently(worktree, &switch).map(drop)
+    let ended = patiently(worktree, &switch).map(drop);
+    ctx.repo.release();
+    ended
 }

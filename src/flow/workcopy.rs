@@ -367,7 +367,7 @@ impl<'r> WorkCopy<'r> {
                 if Some(&hash) == tip {
                     None
                 } else {
-                    Some(self.repo.write_blob(&bytes)?)
+                    Some(self.set_aside(&bytes)?)
                 }
             }
             None => None,
@@ -400,7 +400,15 @@ impl<'r> WorkCopy<'r> {
         if known.contains(&Some(&hash)) {
             return Ok(None);
         }
-        self.repo.write_blob(&bytes).map(Some)
+        self.set_aside(&bytes).map(Some)
+    }
+
+    /// A blob that hangs on nothing: a person who wants it has git's grace time.
+    fn set_aside(&self, bytes: &[u8]) -> Result<Oid> {
+        let id = self.repo.write_blob(bytes)?;
+        self.repo.keep(&id)?;
+        self.repo.release();
+        Ok(id)
     }
 
     /// Removes the working copy of a session that ended, except files with edits.

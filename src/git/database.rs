@@ -11,7 +11,8 @@ use super::repo::{oid, raw};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// libgit2's repository without its refs.
@@ -39,6 +40,70 @@ impl Database {
 
     pub(super) fn raw(&self, id: &Oid) -> Result<git2::Oid> {
         raw(id, self.format())
+    }
+
+    /// Where objects are written: the environment's folder, as git does in a quarantine.
+    pub(super) fn objects_dir(&self) -> PathBuf {
+        match crate::env::var_os(crate::env::GIT_OBJECT_DIRECTORY) {
+            Some(dir) => PathBuf::from(dir),
+            None => self.objects.clone(),
+        }
+    }
+
+    /// From now on what is written stays in memory, and is read from there.
+    pub(super) fn write_to_memory(&self) -> Result<()> {
+        let doing = |error: git2::Error| failed(&error, "open the object database");
+        let odb = self.repo.odb().map_err(doing)?;
+        // The repository owns the backend; our handle of it is not needed.
+        odb.add_new_mempack_backend(1000).map_err(doing)?;
+        Ok(())
+    }
+
+    /// What an object names: a commit its tree and parents, a tree its entries.
+    pub(super) fn named_by(&self, id: &Oid) -> Result<Vec<Oid>> {
+        let object = self
+            .repo
+            .find_object(self.raw(id)?, None)
+            .map_err(|error| failed(&error, format!("read {id}")))?;
+        if let Some(commit) = object.as_commit() {
+            std::iter::once(commit.tree_id())
+                .chain(commit.parent_ids())
+                .map(oid)
+                .collect()
+        } else if let Some(tree) = object.as_tree() {
+            tree.iter().map(|entry| oid(entry.id())).collect()
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Writes these objects as a pack with its index into a folder. Gives the name without its ending.
+    pub(super) fn write_pack(&self, ids: &[Oid], folder: &Path) -> Result<PathBuf> {
+        let doing = |error: git2::Error| failed(&error, "write a pack");
+        let mut builder = self.repo.packbuilder().map_err(doing)?;
+        for id in ids {
+            builder.insert_object(self.raw(id)?, None).map_err(doing)?;
+        }
+        let mut indexer =
+            git2::Indexer::new_ext(None, folder, 0o444, false, self.format()).map_err(doing)?;
+        let mut written = Ok(());
+        builder
+            .foreach(|part| {
+                written = indexer.write_all(part);
+                written.is_ok()
+            })
+            .map_err(doing)?;
+        written.map_err(|error| super::unwritable(folder, &error))?;
+        let name = indexer.commit().map_err(doing)?;
+        Ok(folder.join(format!("pack-{name}")))
+    }
+
+    /// More settings for libgit2 alone. Refs take them only before the first one is read.
+    pub(super) fn add_settings(&self, file: &Path) -> bool {
+        let config = self.repo.config();
+        config
+            .and_then(|mut config| config.add_file(file, git2::ConfigLevel::App, false))
+            .is_ok()
     }
 
     /// Whether the object is here.

@@ -1,4 +1,5 @@
-//! Blobs, trees and commits: read by id, written without an index, a worktree or a checkout.
+//! Blobs, trees and commits: read by id, written without an index, a worktree or a checkout. What is
+//! written stays in memory until `pack` puts it on disk.
 
 use super::failed;
 use super::repo::{Identity, Repo, oid, person, rfc3339};
@@ -75,10 +76,12 @@ const EDITS_TREE: i32 = 0o040_000;
 
 impl Repo {
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        oid(self
+        self.writing()?;
+        let id = self
             .inner
             .blob(bytes)
-            .map_err(|error| failed(&error, "write a blob"))?)
+            .map_err(|error| failed(&error, "write a blob"))?;
+        self.wrote(id)
     }
 
     /// The id that these bytes have as a blob here, without writing it.
@@ -241,13 +244,15 @@ impl Repo {
     }
 
     pub fn empty_tree(&self) -> Result<Oid> {
+        self.writing()?;
         let builder = self
             .inner
             .treebuilder(None)
             .map_err(|error| failed(&error, "write the empty tree"))?;
-        oid(builder
+        let id = builder
             .write()
-            .map_err(|error| failed(&error, "write the empty tree"))?)
+            .map_err(|error| failed(&error, "write the empty tree"))?;
+        self.wrote(id)
     }
 
     /// `edits` are sorted by path, so that what is below one folder stands together.
@@ -281,9 +286,11 @@ impl Repo {
         if builder.is_empty() {
             return Ok(None);
         }
-        Ok(Some(oid(builder
+        self.writing()?;
+        let id = builder
             .write()
-            .map_err(|error| failed(&error, "write a tree"))?)?))
+            .map_err(|error| failed(&error, "write a tree"))?;
+        self.wrote(id).map(Some)
     }
 
     fn with_id<'e>(&self, entry: Option<&'e Entry>) -> Result<Option<(&'e Entry, git2::Oid)>> {
@@ -337,6 +344,7 @@ impl Repo {
         author: &git2::Signature<'_>,
         committer: &git2::Signature<'_>,
     ) -> Result<Oid> {
+        self.writing()?;
         let tree = self.tree(tree)?;
         let parents: Vec<git2::Commit<'_>> = parents
             .iter()
@@ -347,7 +355,7 @@ impl Repo {
             .inner
             .commit(author, committer, message, &tree, &parents)
             .map_err(|error| failed(&error, "write a commit"))?;
-        oid(id)
+        self.wrote(id)
     }
 
     /// Whether the object is here.

@@ -3,6 +3,7 @@
 use super::repo::Repo;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
+use crate::failpoint::reach;
 use std::path::PathBuf;
 
 /// How a compare-and-swap ended.
@@ -23,8 +24,30 @@ impl Repo {
     }
 
     /// Moves a ref if it still is where it was read; `None` is "must not exist". With a reflog entry.
+    /// What the new commit brings is on disk before, in a kept pack.
     pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+        self.keep(new)?;
+        reach("step-written");
         self.backend.swap_ref(name, new, old, why)
+    }
+
+    /// Takes the file of a ref out of the way that holds no id, as a power cut can leave it; it goes beside
+    /// our lock. `false`: that is not what is wrong with it.
+    pub fn set_aside_broken_ref(&self, name: &str) -> Result<bool> {
+        let path = self.common_dir().join(name);
+        let Ok(bytes) = std::fs::read(&path) else {
+            return Ok(false);
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        if text.starts_with("ref: ") || Oid::parse(text.trim()).is_ok() {
+            return Ok(false);
+        }
+        let aside = self.common_dir().join("loopx").join("broken");
+        let to = aside.join(name.replace('/', "-"));
+        std::fs::create_dir_all(&aside)
+            .and_then(|()| std::fs::rename(&path, &to))
+            .map_err(|error| super::unwritable(&path, &error))?;
+        Ok(true)
     }
 
     /// The worktree in which a branch is checked out, if one has it.

@@ -6,6 +6,7 @@ use super::backend::{Backend, Git};
 use super::database::Database;
 use super::failed;
 use super::files::Files;
+use super::pack::Step;
 use super::program::{Found, Program};
 use super::trees::LargeTrees;
 use crate::core::failure::{Failure, Result};
@@ -22,6 +23,7 @@ pub struct Repo {
     common_dir: PathBuf,
     work_dir: Option<PathBuf>,
     pub(super) large_trees: LargeTrees,
+    pub(super) step: Step,
 }
 
 /// Where HEAD points.
@@ -82,6 +84,12 @@ impl Repo {
     }
 
     fn open_for(git: Git) -> Result<Self> {
+        let repo = Self::found(git)?;
+        repo.sync_refs();
+        Ok(repo)
+    }
+
+    fn found(git: Git) -> Result<Self> {
         match open_with_libgit2() {
             Ok((repo, work_dir)) => {
                 let repo = Rc::new(repo);
@@ -95,6 +103,7 @@ impl Repo {
                     common_dir,
                     work_dir,
                     large_trees: LargeTrees::default(),
+                    step: Step::default(),
                 })
             }
             // git may know better: a ref format, an extension, an owner that it trusts. What it does not
@@ -110,6 +119,7 @@ impl Repo {
                     work_dir: found.work_dir.clone(),
                     backend: Box::new(Program::new(git, found, folder)),
                     large_trees: LargeTrees::default(),
+                    step: Step::default(),
                 })
             }
         }

@@ -1,7 +1,7 @@
 //! Sessions that are whole when they come: their folders are built from nothing, and all of them land
 //! by one move of the branch, a commit for each. A kill leaves none of them or all.
 
-use super::{Edits, Store, TRIES, busy, layout, lock};
+use super::{Edits, Store, Tries, layout};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
@@ -28,14 +28,17 @@ impl Store<'_> {
         why: &str,
         mut decide: impl FnMut(&Snapshot<'_>) -> Result<(Vec<Placed>, T)>,
     ) -> Result<(Vec<Oid>, T)> {
-        let mut last = Swap::Lost;
-        for attempt in 0..TRIES {
+        let mut tries = Tries::new();
+        loop {
+            let shadow = self.shadow();
             let snapshot = self.snapshot()?;
+            self.require_ours(shadow.as_ref(), snapshot.commit())?;
             let (placed, value) = decide(&snapshot)?;
             let mut tree = snapshot.tree().clone();
             let mut parent = snapshot.commit().clone();
             let mut commits = Vec::new();
             for one in &placed {
+                self.hold(&one.edits);
                 tree = self.repo.edit_tree(Some(&tree), &one.edits.entries)?;
                 parent = self
                     .repo
@@ -45,16 +48,12 @@ impl Store<'_> {
             if commits.is_empty() {
                 return Ok((commits, value));
             }
-            last = self.swap(lock, &parent, Some(snapshot.commit()), why)?;
-            if last == Swap::Moved {
-                return Ok((commits, value));
+            match self.swap(lock, &parent, Some(snapshot.commit()), why)? {
+                Swap::Moved => return Ok((commits, value)),
+                Swap::Locked => return Err(self.held_by_another_git()),
+                Swap::Lost => tries.lost(&self.branch)?,
             }
-            std::thread::sleep(lock::pause(attempt));
         }
-        if last == Swap::Locked {
-            return Err(self.held_by_another_git());
-        }
-        Err(busy(&self.branch))
     }
 }
 

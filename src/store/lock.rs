@@ -1,9 +1,13 @@
 //! One writer at a time, in all worktrees of a repository: an advisory lock that the system takes back
 //! when its holder dies. It is courtesy, not safety: compare-and-swap is what protects the branch.
+//!
+//! While it is held the file says by whom, and which refs are about to move where. A holder that ends
+//! in order leaves it empty; so what stands in it when the lock is taken is what a killed one left.
 
-use super::LOCK_DEADLINE;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
+use crate::env;
+use crate::git::{Repo, unwritable};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 #[must_use]
 pub struct Lock {
-    /// Empty, or what its holder was about to do to a ref when it was killed: `<ref> <commit>`.
+    /// `holder <process> <command>`, and a line `<ref> <commit>` for each ref that is being moved.
     file: File,
     path: PathBuf,
 }
@@ -22,20 +26,32 @@ pub struct Lock {
 /// a holder of our own lock is known to have died while it moved that very ref.
 const STALE_AFTER: Duration = Duration::from_millis(250);
 
+/// The longest wait for another command of ours, where `loopx.lockTimeout` says nothing else.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Where the lock of a repository is.
+pub(super) fn file(common_dir: &Path) -> PathBuf {
+    common_dir.join("loopx").join("lock")
+}
+
 /// Where git keeps the lock of a ref.
 pub(super) fn ref_lock(common_dir: &Path, name: &str) -> PathBuf {
     common_dir.join(format!("{name}.lock"))
 }
 
 impl Lock {
-    /// Notes that a ref is about to be moved to a commit.
-    pub(super) fn note(&self, name: &str, commit: &Oid) -> Result<()> {
-        self.rewrite(&format!("{name} {commit}\n"))
+    /// Notes that refs are about to be moved to a commit.
+    pub(super) fn note(&self, names: &[&str], commit: &Oid) -> Result<()> {
+        let mut text = holder();
+        for name in names {
+            text.push_str(&format!("{name} {commit}\n"));
+        }
+        self.rewrite(&text)
     }
 
-    /// The ref was moved, or not: either way nobody has to clean up.
+    /// The refs were moved, or not: either way nobody has to clean up after that.
     pub(super) fn forget(&self) -> Result<()> {
-        self.rewrite("")
+        self.rewrite(&holder())
     }
 
     fn rewrite(&self, text: &str) -> Result<()> {
@@ -43,86 +59,118 @@ impl Lock {
         file.set_len(0)
             .and_then(|()| file.seek(SeekFrom::Start(0)))
             .and_then(|_| file.write_all(text.as_bytes()))
-            .map_err(|error| self.failed(&error))
+            .map_err(|error| unwritable(&self.path, &error))
     }
 
-    fn failed(&self, error: &std::io::Error) -> Failure {
-        unwritable(&self.path, error)
-    }
-
-    /// A kill while a ref moves can leave the ref's own lock file, which then stops everybody. It is
-    /// taken away only where it is certainly ours: our lock is held, its last holder died with a note
-    /// that it was moving this ref, and the file holds the noted commit, or nothing and stays so
-    /// (git writes at once what it locks for). Any other lock file belongs to another git and stays.
-    pub(super) fn clear_what_a_kill_left(&self, common_dir: &Path, name: &str) -> Result<()> {
-        let mut noted = String::new();
+    /// What a killed holder left is taken away, and our name is put there.
+    fn begin(&self, repo: &Repo) -> Result<()> {
+        let mut left = Vec::new();
         let mut file = &self.file;
-        file.read_to_string(&mut noted)
-            .map_err(|error| self.failed(&error))?;
-        if noted.is_empty() {
-            return Ok(());
-        }
-        if let Some((noted_name, commit)) = noted.trim_end().split_once(' ')
-            && noted_name == name
-        {
-            let path = ref_lock(common_dir, name);
-            let began = Instant::now();
-            loop {
-                let is_ours = match std::fs::read(&path) {
-                    Err(_) => break,
-                    Ok(bytes) if bytes.is_empty() => began.elapsed() >= STALE_AFTER,
-                    Ok(bytes) if bytes.trim_ascii() == commit.as_bytes() => true,
-                    Ok(_) => break,
-                };
-                if is_ours {
-                    std::fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?;
-                    break;
+        file.read_to_end(&mut left)
+            .map_err(|error| unwritable(&self.path, &error))?;
+        if !left.is_empty() {
+            repo.clear_unfinished_packs();
+            for line in String::from_utf8_lossy(&left).lines() {
+                if let Some((name, commit)) = line.split_once(' ')
+                    && name.starts_with("refs/")
+                {
+                    clear_ref_lock(&repo.common_dir(), name, commit)?;
                 }
-                std::thread::sleep(pause(4));
             }
         }
         self.forget()
     }
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    crate::git::unwritable(path, error)
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Where that fails, the next holder looks for leftovers and finds none.
+        drop(self.file.set_len(0));
+    }
 }
 
-pub(super) fn acquire(common_dir: &Path) -> Result<Lock> {
-    let dir = common_dir.join("loopx");
-    let path = dir.join("lock");
-    let unwritable = |error: std::io::Error| unwritable(&path, &error);
-    std::fs::create_dir_all(&dir).map_err(unwritable)?;
+/// A kill while a ref moves can leave the ref's own lock file, which then stops everybody. It is taken
+/// away only where it is certainly ours: our lock is held, its last holder died with a note that it was
+/// moving this ref, and the file holds the noted commit, or nothing and stays so (git writes at once
+/// what it locks for). Any other lock file belongs to another git and stays.
+fn clear_ref_lock(common_dir: &Path, name: &str, commit: &str) -> Result<()> {
+    let path = ref_lock(common_dir, name);
+    let began = Instant::now();
+    loop {
+        let is_ours = match std::fs::read(&path) {
+            Err(_) => return Ok(()),
+            Ok(bytes) if bytes.is_empty() => began.elapsed() >= STALE_AFTER,
+            Ok(bytes) if bytes.trim_ascii() == commit.as_bytes() => true,
+            Ok(_) => return Ok(()),
+        };
+        if is_ours {
+            return std::fs::remove_file(&path).map_err(|error| unwritable(&path, &error));
+        }
+        std::thread::sleep(pause(4));
+    }
+}
+
+fn holder() -> String {
+    format!("holder {} {}\n", std::process::id(), env::command())
+}
+
+/// Who holds the lock, by its own words: `git loopx run (process 4711)`.
+pub(super) fn held_by(path: &Path) -> Option<String> {
+    let text = std::fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (process, command) = text
+        .lines()
+        .next()?
+        .strip_prefix("holder ")?
+        .split_once(' ')?;
+    let process: u32 = process.parse().ok()?;
+    Some(format!("{command} (process {process})"))
+}
+
+pub(super) fn acquire(repo: &Repo) -> Result<Lock> {
+    let path = file(&repo.common_dir());
+    let refused = |error: std::io::Error| unwritable(&path, &error);
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir).map_err(refused)?;
+    }
     let file = OpenOptions::new()
         .create(true)
         .truncate(false)
         .read(true)
         .write(true)
         .open(&path)
-        .map_err(unwritable)?;
+        .map_err(refused)?;
+    let deadline = repo
+        .config("loopx.locktimeout")
+        .and_then(|seconds| seconds.parse().ok())
+        .map_or(DEADLINE, Duration::from_secs);
     let started = Instant::now();
     let mut attempt = 0;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Lock { file, path }),
-            Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_DEADLINE => {
+            Ok(()) => {
+                let lock = Lock { file, path };
+                lock.begin(repo)?;
+                return Ok(lock);
+            }
+            Err(TryLockError::WouldBlock) if started.elapsed() < deadline => {
                 std::thread::sleep(pause(attempt));
                 attempt += 1;
             }
             Err(TryLockError::WouldBlock) => {
+                let who = held_by(&path).unwrap_or_else(|| "another git loopx".to_owned());
                 return Err(Failure::new(
                     Kind::Waiting,
                     "lock_held",
                     format!(
-                        "another git loopx has held {} for {}s",
+                        "{who} has held {} for more than {}s",
                         path.display(),
-                        LOCK_DEADLINE.as_secs()
+                        deadline.as_secs()
                     ),
                 )
                 .help("wait for it, or end that process; the lock goes with it"));
             }
-            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
+            Err(TryLockError::Error(error)) => return Err(refused(error)),
         }
     }
 }

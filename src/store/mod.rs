@@ -9,12 +9,14 @@ mod import;
 mod layout;
 mod lock;
 pub mod pushed;
+pub mod shadow;
 mod signatures;
 pub mod snapshot;
 mod summaries;
 
 pub use import::Placed;
 pub use lock::Lock;
+pub use shadow::{Recovered, Standing};
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
@@ -25,16 +27,21 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Operation};
 use crate::core::session::State;
 use crate::core::signature::SUFFIX;
-use crate::git::{Entry, Identity, Repo, Swap};
+use crate::failpoint::reach;
+use crate::git::{Entry, EntryKind, Identity, Repo, Swap};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The format of the branch that this program writes.
 pub const FORMAT: &str = "1";
 
-/// Tries before a busy branch is given up. Only writers that do not know our lock can cost a try.
-const TRIES: u32 = 40;
+/// How long a branch that others keep moving is tried. Only writers that do not know our lock can cost
+/// a try.
+const BUSY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long a branch that another git is moving is waited for.
+const REF_DEADLINE: Duration = Duration::from_secs(1);
 
 /// The sessions of one repository.
 pub struct Store<'r> {
@@ -94,9 +101,13 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// The newest state of an initialised repository.
+    /// The newest state of an initialised repository. Refused where the branch is not what this clone
+    /// knew, nor went on from it.
     pub fn snapshot(&self) -> Result<Snapshot<'r>> {
-        self.read()?.ok_or_else(|| self.not_initialised())
+        let shadow = self.shadow();
+        let snapshot = self.read()?;
+        self.require_grown(shadow.as_ref(), snapshot.as_ref().map(Snapshot::commit))?;
+        snapshot.ok_or_else(|| self.not_initialised())
     }
 
     fn not_initialised(&self) -> Failure {
@@ -129,18 +140,56 @@ impl<'r> Store<'r> {
             )
             .help("git switch -  (in that worktree), then try again"));
         }
-        let lock = lock::acquire(&self.repo.common_dir())?;
-        lock.clear_what_a_kill_left(&self.repo.common_dir(), &self.branch_ref())?;
+        let lock = lock::acquire(self.repo)?;
+        reach("lock-taken");
         Ok(lock)
     }
 
-    /// Moves the branch, with a note for whoever comes after us if we are killed meanwhile.
-    fn swap(&self, lock: &Lock, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+    /// Who holds the lock, or died with it.
+    pub fn holder(&self) -> Option<String> {
+        lock::held_by(&lock::file(&self.repo.common_dir()))
+    }
+
+    /// Moves the branch: the one way. What the commit brings is on disk before, in a kept pack; a note
+    /// tells whoever comes after us what we were at if we are killed. A ref that somebody else holds is
+    /// tried again, with the same objects, for a moment.
+    pub(crate) fn swap(
+        &self,
+        lock: &Lock,
+        new: &Oid,
+        old: Option<&Oid>,
+        why: &str,
+    ) -> Result<Swap> {
         let name = self.branch_ref();
-        lock.note(&name, new)?;
-        let swap = self.repo.swap_ref(&name, new, old, why)?;
+        lock.note(&[&name, &self.shadow_ref()], new)?;
+        reach("step-noted");
+        let began = Instant::now();
+        let mut attempt = 0;
+        let swap = loop {
+            let swap = self.repo.swap_ref(&name, new, old, why);
+            if !matches!(swap, Ok(Swap::Locked)) || began.elapsed() > REF_DEADLINE {
+                break swap;
+            }
+            std::thread::sleep(lock::pause(attempt));
+            attempt += 1;
+        };
+        if matches!(swap, Ok(Swap::Moved)) {
+            reach("branch-moved");
+            self.repo.sync_ref(&name)?;
+            self.repo.prepare_sync();
+            reach("branch-synced");
+            self.know(new);
+            reach("shadow-moved");
+        }
+        self.repo.release();
+        reach("keep-dropped");
         lock.forget()?;
-        Ok(swap)
+        reach("note-forgotten");
+        if matches!(swap, Ok(Swap::Moved)) {
+            // The step is done; that old packs could not be tidied up is no failure of it.
+            drop(self.repo.roll_up());
+        }
+        swap
     }
 
     fn held_by_another_git(&self) -> Failure {
@@ -188,21 +237,23 @@ impl<'r> Store<'r> {
             )
             .help("git config loopx.branch loopx-sessions"));
         }
-        let (tip, why) = match self.repo.tracking_refs(&self.branch)?.into_iter().next() {
-            Some((remote, tip)) => {
-                Snapshot::at(self.repo, tip.clone(), &remote)?;
-                (tip, format!("loopx: init from {remote}"))
+        let known = self.shadow().map(|tip| (self.shadow_ref(), tip));
+        let known = match known {
+            Some(known) => Some(known),
+            None => self.repo.tracking_refs(&self.branch)?.into_iter().next(),
+        };
+        let (tip, why) = match known {
+            Some((name, tip)) => {
+                Snapshot::at(self.repo, tip.clone(), &name)?;
+                (tip, format!("loopx: init from {name}"))
             }
             None => (self.first_commit(identity)?, "loopx: init".to_owned()),
         };
-        for attempt in 0..TRIES {
-            match self.swap(lock, &tip, None, &why)? {
-                Swap::Moved => return Ok(Some(tip)),
-                Swap::Lost => return Ok(None),
-                Swap::Locked => std::thread::sleep(lock::pause(attempt)),
-            }
+        match self.swap(lock, &tip, None, &why)? {
+            Swap::Moved => Ok(Some(tip)),
+            Swap::Lost => Ok(None),
+            Swap::Locked => Err(self.held_by_another_git()),
         }
-        Err(self.held_by_another_git())
     }
 
     /// The constant root, the same object in every clone, and the commit that explains the branch.
@@ -222,6 +273,14 @@ impl<'r> Store<'r> {
         let tree = self.repo.edit_tree(None, &files)?;
         let message = "loopx: keep sessions here\n\nLoopx-Event: init\n";
         self.repo.write_commit(&tree, &[root], message, identity)
+    }
+
+    /// A blob that an edit names may hang on a code branch that is being deleted: it goes along.
+    fn hold(&self, edits: &Edits) {
+        let entries = edits.entries.values().flatten();
+        for entry in entries.filter(|entry| entry.kind == EntryKind::Blob) {
+            self.repo.hold(&entry.id);
+        }
     }
 
     /// Reads, decides, builds, and moves the branch only if it still is where it was read; otherwise
@@ -249,9 +308,11 @@ impl<'r> Store<'r> {
         if what.is_empty() {
             return Ok(Vec::new());
         }
-        let mut last = Swap::Lost;
-        for attempt in 0..TRIES {
+        let mut tries = Tries::new();
+        loop {
+            let shadow = self.shadow();
             let first = self.snapshot()?;
+            self.require_ours(shadow.as_ref(), first.commit())?;
             let mut tip = first.commit().clone();
             let mut made = Vec::new();
             let mut why = String::new();
@@ -262,6 +323,7 @@ impl<'r> Store<'r> {
                     message,
                     value,
                 } = decide(&snapshot, one)?;
+                self.hold(&edits);
                 let tree = self.repo.edit_tree(Some(snapshot.tree()), &edits.entries)?;
                 let parents = [snapshot.commit().clone()];
                 let commit = self
@@ -274,27 +336,42 @@ impl<'r> Store<'r> {
             if what.len() > 1 {
                 why = format!("{why}, the last of {}", what.len());
             }
-            last = self.swap(lock, &tip, Some(first.commit()), &format!("loopx: {why}"))?;
-            if last == Swap::Moved {
-                return Ok(made);
+            match self.swap(lock, &tip, Some(first.commit()), &format!("loopx: {why}"))? {
+                Swap::Moved => return Ok(made),
+                Swap::Locked => return Err(self.held_by_another_git()),
+                Swap::Lost => tries.lost(&self.branch)?,
             }
-            std::thread::sleep(lock::pause(attempt));
         }
-        if last == Swap::Locked {
-            return Err(self.held_by_another_git());
-        }
-        Err(busy(&self.branch))
     }
 }
 
-/// Other writers were faster each time.
-fn busy(branch: &str) -> Failure {
-    Failure::new(
-        Kind::Waiting,
-        "branch_busy",
-        format!("the branch `{branch}` moved {TRIES} times while this was being written"),
-    )
-    .help("try again")
+/// How often others were faster.
+struct Tries {
+    began: Instant,
+    lost: u32,
+}
+
+impl Tries {
+    fn new() -> Self {
+        Tries {
+            began: Instant::now(),
+            lost: 0,
+        }
+    }
+
+    /// Waits a moment, or gives up.
+    fn lost(&mut self, branch: &str) -> Result<()> {
+        self.lost += 1;
+        if self.began.elapsed() > BUSY_DEADLINE {
+            let message = format!(
+                "the branch `{branch}` moved {} times while this was being written",
+                self.lost
+            );
+            return Err(Failure::new(Kind::Waiting, "branch_busy", message).help("try again"));
+        }
+        std::thread::sleep(lock::pause(self.lost));
+        Ok(())
+    }
 }
 
 impl Edits {
@@ -490,6 +567,3 @@ pub fn message(id: &SessionId, what: &str, op: &Operation, state: &State) -> Str
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
-
-/// The longest wait for another command of ours.
-pub(crate) const LOCK_DEADLINE: Duration = Duration::from_secs(60);

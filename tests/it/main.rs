@@ -16,6 +16,7 @@ mod archive_undo;
 mod archive_waits;
 mod archive_worktree;
 mod bad_input;
+mod branch_lost;
 mod canary;
 mod change;
 mod change_drift;

@@ -49,8 +49,11 @@ fn folder(ctx: &Context) -> PathBuf {
 /// Moves the ref, and lets its worktree follow. `false`: the branch moved meanwhile, decide again.
 pub(super) fn moving(ctx: &Context, note: &Note, old: Option<&Oid>, why: &str) -> Result<bool> {
     let place = folder(ctx).join(format!("{}.json", note.new));
+    // What a note names is there for whoever reads it.
+    ctx.repo.keep(&note.new)?;
     files::write(&place, &op::to_json(note)?)?;
     let moved = ctx.repo.swap_ref(&note.target_ref, &note.new, old, why);
+    ctx.repo.release();
     if matches!(moved, Ok(Swap::Moved)) {
         // Where that fails, the note stays for the next promotion.
         note.follow(ctx)?;

@@ -392,6 +392,9 @@ fn land(
     };
     let tree = repo.edit_tree(Some(&before), &entries)?;
     if let Some(worktree) = seat::of(ctx, &target_ref)? {
+        // git is asked about trees that are in memory so far.
+        repo.keep(&before)?;
+        repo.keep(&tree)?;
         seat::require_free(&worktree, "adr promote", &touched, (&before, &tree)).map_err(
             |failure| match failure.code.as_str() {
                 "spec_dirty" => Failure {

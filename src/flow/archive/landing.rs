@@ -177,6 +177,9 @@ fn require_free(ctx: &Context, aim: &Aim, paths: &seat::Changes, tree: &Oid) -> 
         Some(tree) => tree.clone(),
         None => ctx.repo.empty_tree()?,
     };
+    // git is asked about trees that are in memory so far.
+    ctx.repo.keep(&old)?;
+    ctx.repo.keep(tree)?;
     seat::require_free(&worktree, "archive", paths, (&old, tree))
 }
 

@@ -57,11 +57,14 @@ pub(super) fn publish(
     pending: &Pending,
     why: &str,
 ) -> Result<bool> {
+    // What a note names is there for whoever reads it.
+    ctx.repo.keep(&pending.new)?;
     let note = pending_dir(ctx).join(format!("{}.json", pending.id));
     files::write(&note, &crate::core::op::to_json(pending)?)?;
     let moved = ctx
         .repo
         .swap_ref(&aim.target_ref, &pending.new, aim.tip.as_ref(), why);
+    ctx.repo.release();
     match moved {
         Ok(Swap::Moved) => {}
         Ok(lost @ (Swap::Lost | Swap::Locked)) => {

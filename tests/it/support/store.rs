@@ -218,7 +218,8 @@ pub(crate) fn everything(s: &Sandbox) -> Everything {
     }
 }
 
-/// Commits a tree to the loopx branch in which one path is replaced, or removed.
+/// Commits a tree to the loopx branch in which one path is replaced, or removed: damage that looks like
+/// a commit of git loopx.
 pub(crate) fn tamper(s: &Sandbox, path: &str, text: Option<&[u8]>) {
     let index = s.root().join("tampering-index");
     let git =
@@ -255,6 +256,8 @@ pub(crate) fn tamper(s: &Sandbox, path: &str, text: Option<&[u8]>) {
             "refs/heads/loopx",
             "-m",
             "tampered",
+            "-m",
+            "Loopx-Event: tampered",
         ])
         .line();
     s.git(&["update-ref", "refs/heads/loopx", &commit]).ok();

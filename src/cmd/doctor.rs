@@ -1,0 +1,78 @@
+//! `doctor`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::doctor::{self as flow, Level};
+use crate::ui::{Ui, clean};
+use serde_json::json;
+
+/// Look at the environment and the repository, and put right what only a person may decide
+///
+/// Exits with 1 where something does not work. Nothing is changed without an option.
+#[derive(clap::Args, Clone, Debug)]
+pub struct DoctorArgs {
+    /// Put the branch back to what this clone knew of it; what stands there is kept
+    #[arg(long, conflicts_with_all = ["accept", "fix"])]
+    recover: bool,
+    /// Go on from the branch as it is, if its sessions are whole
+    #[arg(long, conflicts_with = "fix")]
+    accept: bool,
+    /// Take away what killed processes left, where that is proven
+    #[arg(long)]
+    fix: bool,
+}
+
+pub fn doctor(args: &DoctorArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if args.recover {
+        let recovered = flow::recover(ctx)?;
+        ui.status(match &recovered.by_hand {
+            Some(hand) => format!(
+                "the changes since {} are taken back in {}",
+                hand.short(),
+                recovered.tip.short()
+            ),
+            None => format!("the branch stands at {} again", recovered.tip.short()),
+        });
+        if let Some(displaced) = &recovered.displaced {
+            ui.status(format!(
+                "what stood there is kept as {displaced} in refs/loopx/displaced"
+            ));
+        }
+        ui.json("doctor", &json!({ "recovered": recovered }));
+        return Ok(Exit::Done);
+    }
+    if args.accept {
+        let tip = flow::accept(ctx)?;
+        ui.status(format!("this clone goes on from {}", tip.short()));
+        ui.json("doctor", &json!({ "accepted": tip }));
+        return Ok(Exit::Done);
+    }
+    let fixed = if args.fix {
+        flow::fix(ctx)?
+    } else {
+        Vec::new()
+    };
+    for name in &fixed {
+        ui.status(format!("removed {}", clean(name)));
+    }
+    let checks = flow::look(ctx)?;
+    for check in &checks {
+        let sign = match check.level {
+            Level::Fine => "ok",
+            Level::Note => "note",
+            Level::Problem => "problem",
+        };
+        ui.out(format!(
+            "{sign:<8}{:<10} {}",
+            check.what,
+            clean(&check.found)
+        ));
+        if let Some(help) = &check.help {
+            ui.out(format!("{:<19}-> {}", "", clean(help)));
+        }
+    }
+    ui.json("doctor", &json!({ "checks": checks, "fixed": fixed }));
+    let is_ill = checks.iter().any(|check| check.level == Level::Problem);
+    Ok(if is_ill { Exit::Blocked } else { Exit::Done })
+}

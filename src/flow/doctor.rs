@@ -1,0 +1,287 @@
+//! `doctor`: the environment and the repository in one look; and the three things that only it does:
+//! put the branch back to what this clone knew, go on from what is there, take away what is proven to
+//! be left over.
+
+use super::context::Context;
+use super::fsck;
+use super::hooks;
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::hooks::RowMode;
+use crate::core::id::Oid;
+use crate::git::Repo;
+use crate::git::run::Run;
+use crate::store::{Recovered, Standing, Store};
+use serde::Serialize;
+use std::path::Path;
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    Fine,
+    /// Works, and is worth a look.
+    Note,
+    /// Something does not work.
+    Problem,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// Stable snake_case name, for machines.
+    pub what: &'static str,
+    pub level: Level,
+    pub found: String,
+    /// The command that leads on.
+    pub help: Option<String>,
+}
+
+fn check(what: &'static str, level: Level, found: impl Into<String>) -> Check {
+    Check {
+        what,
+        level,
+        found: found.into(),
+        help: None,
+    }
+}
+
+impl Check {
+    fn help(mut self, command: &str) -> Self {
+        self.help = Some(command.to_owned());
+        self
+    }
+
+    fn failed(what: &'static str, failure: Failure) -> Self {
+        Check {
+            help: failure.help,
+            ..check(what, Level::Problem, failure.message)
+        }
+    }
+}
+
+/// Looks at everything. What cannot be looked at is a finding, never an end.
+pub fn look(ctx: &Context) -> Result<Vec<Check>> {
+    let store = ctx.store()?;
+    Ok(vec![
+        git_version(),
+        identity(ctx),
+        settings(ctx),
+        branch(ctx, &store),
+        shadow(&store),
+        lock(&store),
+        leftovers(ctx),
+        sessions(ctx),
+        hooks(),
+    ])
+}
+
+fn git_version() -> Check {
+    let said = Run::git(["version"]).capture().and_then(|said| said.line());
+    match said {
+        Ok(line) => check("git", Level::Fine, String::from_utf8_lossy(&line).trim()),
+        Err(failure) => Check::failed("git", failure),
+    }
+}
+
+fn identity(ctx: &Context) -> Check {
+    match ctx.repo.identity() {
+        Ok(identity) => check("identity", Level::Fine, identity.author.to_string()),
+        Err(failure) => Check::failed("identity", failure),
+    }
+}
+
+fn settings(ctx: &Context) -> Check {
+    if ctx.repo.is_durable() {
+        check(
+            "fsync",
+            Level::Fine,
+            "what is written is synced to the disk",
+        )
+    } else {
+        check(
+            "fsync",
+            Level::Note,
+            "loopx.fsync is off: a power cut can take the newest steps away",
+        )
+        .help("git config loopx.fsync true")
+    }
+}
+
+fn branch(ctx: &Context, store: &Store<'_>) -> Check {
+    let name = store.branch();
+    if let Ok(Some(path)) = ctx.repo.checked_out_in(&store.branch_ref()) {
+        let found = format!("`{name}` is checked out in {}", path.display());
+        return check("branch", Level::Problem, found).help("git switch -  (in that worktree)");
+    }
+    let shadow = store.shadow();
+    let tip = match ctx.repo.find_ref(&store.branch_ref()) {
+        Ok(tip) => tip,
+        Err(failure) => {
+            return Check::failed("branch", failure).help("git loopx doctor --recover");
+        }
+    };
+    let standing = match store.standing(shadow.as_ref(), tip.as_ref()) {
+        Ok(standing) => standing,
+        Err(failure) => {
+            return Check::failed("branch", failure).help("git loopx doctor --recover");
+        }
+    };
+    let at = |id: Option<&Oid>| id.map_or("nothing", |id| id.short()).to_owned();
+    let recover = "git loopx doctor --recover  (or --accept)";
+    match (standing, &tip) {
+        (Standing::New, None) => {
+            let found = format!("there is no branch `{name}`");
+            check("branch", Level::Note, found).help("git loopx init")
+        }
+        (Standing::Gone | Standing::Rewound | Standing::Replaced, _) => {
+            let found = format!(
+                "`{name}` stands at {}, and this clone had it at {}",
+                at(tip.as_ref()),
+                at(shadow.as_ref())
+            );
+            let help = if standing == Standing::Gone {
+                "git loopx init"
+            } else {
+                recover
+            };
+            check("branch", Level::Problem, found).help(help)
+        }
+        (_, Some(tip)) => match store.by_hand(shadow.as_ref(), tip) {
+            Ok(None) => check(
+                "branch",
+                Level::Fine,
+                format!("`{name}` at {}", tip.short()),
+            ),
+            Ok(Some(commit)) => {
+                let found = format!("the commit {} was made by hand", commit.short());
+                check("branch", Level::Problem, found).help(recover)
+            }
+            Err(failure) => Check::failed("branch", failure),
+        },
+        (_, None) => check("branch", Level::Note, "nothing"),
+    }
+}
+
+fn shadow(store: &Store<'_>) -> Check {
+    let name = store.shadow_ref();
+    match store.repo().find_ref(&name) {
+        Ok(Some(id)) => check("shadow", Level::Fine, format!("{name} at {}", id.short())),
+        Ok(None) => check(
+            "shadow",
+            Level::Note,
+            format!("{name} comes with the next step"),
+        ),
+        Err(failure) => Check::failed("shadow", failure).help("git loopx doctor --fix"),
+    }
+}
+
+fn lock(store: &Store<'_>) -> Check {
+    match store.holder() {
+        Some(who) => check(
+            "lock",
+            Level::Note,
+            format!("{who} is at work, or was killed"),
+        ),
+        None => check("lock", Level::Fine, "nobody is writing"),
+    }
+}
+
+fn leftovers(ctx: &Context) -> Check {
+    let left = left_over(&ctx.repo);
+    match left.as_slice() {
+        [] => check("leftovers", Level::Fine, "none"),
+        left => check("leftovers", Level::Note, left.join(", ")).help("git loopx doctor --fix"),
+    }
+}
+
+fn left_over(repo: &Repo) -> Vec<String> {
+    let top = repo.common_dir();
+    let name = |path: &Path| {
+        let path = path.strip_prefix(&top).unwrap_or(path);
+        path.display().to_string()
+    };
+    let mut left: Vec<String> = repo.unfinished_packs().iter().map(|p| name(p)).collect();
+    left.extend(repo.unfinished_workshop().map(|path| name(&path)));
+    left
+}
+
+fn sessions(ctx: &Context) -> Check {
+    match fsck::fsck(ctx, false) {
+        Ok(checked) if checked.damages.is_empty() => {
+            let found = format!("{} active, all whole", checked.sessions);
+            check("sessions", Level::Fine, found)
+        }
+        Ok(checked) => {
+            let first = checked.damages.first();
+            let what =
+                first.map_or_else(String::new, |one| format!("{}: {}", one.session, one.what));
+            let found = format!("{} damaged, first {what}", checked.damages.len());
+            check("sessions", Level::Problem, found).help("git loopx fsck --repair")
+        }
+        // Said of the branch already.
+        Err(failure) if failure.code == "not_initialised" => check("sessions", Level::Fine, "none"),
+        Err(failure) => Check::failed("sessions", failure),
+    }
+}
+
+/// As `hooks status` sees them.
+fn hooks() -> Check {
+    let seen = hooks::read().and_then(|repository| hooks::status(&repository));
+    let rows = match seen {
+        Ok(rows) => rows,
+        Err(failure) => return Check::failed("hooks", failure),
+    };
+    let installed = || rows.iter().filter(|row| row.mode != RowMode::None);
+    let silent = installed().filter(|row| row.fires == Some(false)).count();
+    let firing = installed().filter(|row| row.fires == Some(true)).count();
+    match (firing, silent) {
+        (0, 0) => check("hooks", Level::Note, "not installed").help("git loopx hooks install"),
+        (firing, 0) => check("hooks", Level::Fine, format!("{firing} fire")),
+        (_, silent) => {
+            let found = format!("{silent} do not fire");
+            check("hooks", Level::Problem, found).help("git loopx hooks status")
+        }
+    }
+}
+
+/// Puts the branch back to what this clone knew.
+pub fn recover(ctx: &Context) -> Result<Recovered> {
+    let identity = ctx.repo.identity()?;
+    let store = ctx.store()?;
+    let lock = store.lock()?;
+    store.recover(&lock, &identity)
+}
+
+/// Goes on from the branch as it is, if its sessions are whole.
+pub fn accept(ctx: &Context) -> Result<Oid> {
+    let store = ctx.store()?;
+    let lock = store.lock()?;
+    let damages = fsck::damages(ctx, &store)?;
+    if let Some(first) = damages.first() {
+        return Err(Failure::new(
+            Kind::Refused,
+            "branch_damaged",
+            format!("{}: {}", first.session, first.what),
+        )
+        .help("git loopx fsck --repair  (accepts the branch and mends it)"));
+    }
+    store.accept(&lock)
+}
+
+/// Takes away what is proven to be left over: our lock is held, so nobody of ours is at work. Gives the
+/// names.
+pub fn fix(ctx: &Context) -> Result<Vec<String>> {
+    let store = ctx.store()?;
+    let before = left_over(&ctx.repo);
+    let lock = store.lock()?;
+    ctx.repo.clear_unfinished_packs();
+    let mut gone = before;
+    let shadow = store.shadow_ref();
+    if ctx.repo.find_ref(&shadow).is_err() && ctx.repo.set_aside_broken_ref(&shadow)? {
+        gone.push(shadow);
+        if store.read()?.is_some() {
+            store.accept(&lock)?;
+        }
+    }
+    Ok(gone)
+}

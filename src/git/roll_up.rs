@@ -1,0 +1,114 @@
+//! Rolling our small packs up into one: each step leaves a pack, and many packs make every look-up slow
+//! and the user's next git command repack (reference git-stores, 4). Only packs of our own are touched.
+
+use super::pack::OURS;
+use super::repo::Repo;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use crate::failpoint::reach;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Small packs of ours that are too many.
+const MANY: usize = 24;
+/// At least so many are rolled up at once.
+const FEWEST: usize = 12;
+/// A pack of this size has found its place; `gc` may take it on.
+const LARGE: u64 = 2 << 20;
+
+impl Repo {
+    /// Rolls up if there are many. Only a holder of the lock comes here, so that no other process of
+    /// ours works on the same packs. Gives the packs that went.
+    pub fn roll_up(&self) -> Result<usize> {
+        let mut packs = self.small_packs();
+        // What a multi-pack-index names must stay until git rewrites it.
+        if packs.len() < MANY || self.pack_dir().join("multi-pack-index").exists() {
+            return Ok(0);
+        }
+        packs.sort();
+        let mut chosen = Vec::new();
+        let mut sum = 0;
+        for (size, index) in packs {
+            // Like with like: an object is written again about as often as the total doubles.
+            if chosen.len() >= FEWEST && size > sum {
+                break;
+            }
+            sum += size;
+            chosen.push(index);
+        }
+        reach("roll-up-begins");
+        let id_length = match self.inner.format() {
+            git2::ObjectFormat::Sha1 => 20,
+            git2::ObjectFormat::Sha256 => 32,
+        };
+        let mut ids = HashSet::new();
+        for index in &chosen {
+            let bytes = std::fs::read(index).map_err(|error| super::unwritable(index, &error))?;
+            let found = ids_of(&bytes, id_length).ok_or_else(|| damaged(index))?;
+            ids.extend(found);
+        }
+        let mut ids: Vec<Oid> = ids.into_iter().collect();
+        ids.sort();
+        for id in &ids {
+            if !self.contains(id)? {
+                return Err(damaged(Path::new(id.as_str())));
+            }
+        }
+        let keep = self.write_pack(&ids)?;
+        reach("roll-up-written");
+        for index in &chosen {
+            // Index first: a pack without one is no pack, an index without its pack is a broken one.
+            drop(std::fs::remove_file(index));
+            reach("roll-up-index-removed");
+            for kind in ["pack", "rev"] {
+                drop(std::fs::remove_file(index.with_extension(kind)));
+            }
+            reach("roll-up-pack-removed");
+        }
+        drop(std::fs::remove_file(keep));
+        reach("roll-up-ends");
+        Ok(chosen.len())
+    }
+
+    /// Our packs that nobody keeps, by size, as their index files.
+    fn small_packs(&self) -> Vec<(u64, PathBuf)> {
+        let Ok(entries) = std::fs::read_dir(self.pack_dir()) else {
+            return Vec::new();
+        };
+        let ours = entries.flatten().map(|entry| entry.path()).filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(OURS) && name.ends_with(".idx")
+        });
+        ours.filter(|index| !index.with_extension("keep").exists())
+            .filter_map(|index| {
+                let size = index.with_extension("pack").metadata().ok()?.len();
+                (size < LARGE).then_some((size, index))
+            })
+            .collect()
+    }
+}
+
+fn damaged(path: &Path) -> Failure {
+    Failure::internal(
+        "pack_damaged",
+        format!("{}: not what a pack index says", path.display()),
+    )
+}
+
+/// The ids in a pack index of version 2.
+fn ids_of(index: &[u8], id_length: usize) -> Option<Vec<Oid>> {
+    const HEADER: usize = 8;
+    const TABLE: usize = 256 * 4;
+    if index.get(..HEADER)? != [0xff, b't', b'O', b'c', 0, 0, 0, 2] {
+        return None;
+    }
+    let last = index.get(HEADER + TABLE - 4..HEADER + TABLE)?;
+    let count = usize::try_from(u32::from_be_bytes(last.try_into().ok()?)).ok()?;
+    let names = index
+        .get(HEADER + TABLE..)?
+        .get(..count.checked_mul(id_length)?)?;
+    names
+        .chunks_exact(id_length)
+        .map(|name| super::repo::oid(git2::Oid::from_bytes(name).ok()?).ok())
+        .collect()
+}
