@@ -11,6 +11,7 @@ use crate::core::gate;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Write;
 use crate::core::session::State;
+use crate::failpoint::reach;
 use crate::git::Repo;
 use crate::git::merge::{Labels, merge_file};
 use serde::{Deserialize, Serialize};
@@ -324,6 +325,7 @@ impl<'r> WorkCopy<'r> {
     /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
     /// stays. `saved` are the edits that the commit took in.
     pub fn publish(&mut self, state: &State, saved: &BTreeMap<Artifact, String>) -> Result<()> {
+        reach("working-copy-before");
         for folder in [self.folder(), format!("{}/change", self.folder())] {
             files::sweep(&files::inside(&self.top, &folder)?);
         }
@@ -353,7 +355,9 @@ impl<'r> WorkCopy<'r> {
                 None => self.bases.bases.remove(&artifact),
             };
         }
-        self.write_bases()
+        self.write_bases()?;
+        reach("working-copy-after");
+        Ok(())
     }
 
     /// Replaces one file by what the branch has. Edits that this throws away are kept as a blob, whose

@@ -25,6 +25,7 @@ mod config;
 mod edge_bypass;
 mod edge_commit;
 mod edge_push;
+mod failpoint;
 mod golden;
 mod hooks_bytes;
 mod hooks_cost;
