@@ -50,7 +50,7 @@ pub(crate) fn grow(s: &Sandbox, sessions: usize, commits: usize) {
         .expect("a string");
     }
     for at in 0..commits.max(1) {
-        stream.push_str("commit refs/heads/loopx\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata 5\ncopy\n");
+        stream.push_str("commit refs/heads/loopx\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata 24\ncopy\n\nLoopx-Event: copy\n");
         if at > 0 {
             stream.push('\n');
             continue;
