@@ -225,7 +225,7 @@ fn prepare(root: &Path) -> Bench {
 }
 
 fn managers(bench: &mut Bench) {
-    let config = "repos:\n- repo: local\n  hooks:\n  - {id: yes, name: yes, entry: 'true', language: system, \
+    let config = "repos:\n- repo: local\n  hooks:\n  - {id: trivial, name: trivial, entry: 'true', language: system, \
                   always_run: true, pass_filenames: false}\n";
     bench.manager("husky", |case| {
         case.write("package.json", "{}\n");
@@ -235,7 +235,7 @@ fn managers(bench: &mut Bench) {
     bench.manager("lefthook", |case| {
         case.write(
             "lefthook.yml",
-            "pre-commit:\n  commands:\n    yes:\n      run: 'true'\n",
+            "pre-commit:\n  commands:\n    trivial:\n      run: 'true'\n",
         );
         run(case.command("lefthook").arg("install"));
     });
@@ -257,7 +257,7 @@ fn managers(bench: &mut Bench) {
             "hk.pkl",
             &format!(
                 "amends \"package://github.com/jdx/hk/releases/download/v{version}/hk@{version}#/Config.pkl\"\n\
-                 hooks {{ [\"pre-commit\"] {{ steps {{ [\"yes\"] {{ check = \"true\" }} }} }} }}\n"
+                 hooks {{ [\"pre-commit\"] {{ steps {{ [\"trivial\"] {{ check = \"true\" }} }} }} }}\n"
             ),
         );
         run(case.command("hk").arg("install"));
