@@ -166,6 +166,12 @@ fn what(op: &Operation) -> String {
         Event::Reviewed { verdict } => format!("verdict {}", verdict.verdict),
         Event::Extended { stage, by } => format!("extend {stage} by {by}"),
         Event::Bound { branch } => format!("use on {branch}"),
+        Event::Resolved { keep, drop } => {
+            let names = |word: &str, ids: &[crate::core::id::OpId]| -> String {
+                ids.iter().map(|id| format!(" {word} {id}")).collect()
+            };
+            format!("resolve{}{}", names("keep", keep), names("drop", drop))
+        }
         Event::Undone { undone } => format!("undo {undone}"),
         Event::Blocked { cause, missing } => format!("blocked:{cause} ({})", missing.join(", ")),
         other => other.word().to_owned(),

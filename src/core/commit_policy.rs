@@ -194,6 +194,7 @@ pub(crate) mod tests {
             format: FORMAT,
             seq: 1,
             op: OpId::parse("01hzzzzzzzzzzzzzzzzzzzzzzz").expect("an id"),
+            after: Vec::new(),
             at: "2026-01-01T00:00:00Z".into(),
             by: Person::parse("Ada <ada@example.org>"),
             committer: None,

@@ -20,15 +20,15 @@ use proptest::prelude::{
 use proptest::sample::select;
 use std::collections::BTreeMap;
 
-fn oid(n: u8) -> Oid {
+pub(super) fn oid(n: u8) -> Oid {
     Oid::parse(&format!("{n:02x}").repeat(20)).expect("an id")
 }
 
-fn op_id(n: usize) -> OpId {
+pub(super) fn op_id(n: usize) -> OpId {
     OpId::parse(&format!("{n:026}")).expect("an id")
 }
 
-fn id() -> SessionId {
+pub(super) fn id() -> SessionId {
     SessionId::parse("demo").expect("an id")
 }
 
@@ -68,7 +68,7 @@ fn verdict(approves: bool, target: Target) -> Verdict {
 }
 
 /// Any event but `Started` and `Undone`.
-fn event() -> impl Strategy<Value = Event> {
+pub(super) fn event() -> impl Strategy<Value = Event> {
     let transition = || select(&Transition::ALL[..]);
     let files = || any::<u8>().prop_map(|n| BTreeMap::from([(Artifact::Spec, oid(n))]));
     proptest::prop_oneof![
@@ -138,7 +138,12 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn operation(n: usize, seq: u64, event: Event, write: Option<(u8, Option<u8>)>) -> Operation {
+pub(super) fn operation(
+    n: usize,
+    seq: u64,
+    event: Event,
+    write: Option<(u8, Option<u8>)>,
+) -> Operation {
     let writes = write.map(|(at, to)| {
         let artifact = Artifact::ALL[usize::from(at) % Artifact::ALL.len()];
         (
@@ -153,6 +158,7 @@ fn operation(n: usize, seq: u64, event: Event, write: Option<(u8, Option<u8>)>) 
         format: FORMAT,
         seq,
         op: op_id(n),
+        after: Vec::new(),
         at: "2026-01-01T00:00:00Z".into(),
         by: Person::parse(if n.is_multiple_of(2) {
             "Ada <a@x>"
@@ -174,7 +180,7 @@ fn operation(n: usize, seq: u64, event: Event, write: Option<(u8, Option<u8>)>) 
     }
 }
 
-fn started() -> Operation {
+pub(super) fn started() -> Operation {
     let event = Event::Started {
         uid: "u".into(),
         title: "Demo".into(),

@@ -7,6 +7,8 @@ pub mod adr;
 pub mod agent;
 pub mod artifact;
 pub mod changelog;
+mod causality;
+mod clash;
 pub mod commit_policy;
 pub mod coverage;
 pub mod depends;
@@ -15,8 +17,11 @@ pub mod front;
 pub mod gate;
 pub mod hooks;
 pub mod id;
+pub mod join;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod laws_of_clones;
 pub mod lease;
 pub mod markdown;
 pub mod op;

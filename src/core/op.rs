@@ -21,6 +21,10 @@ pub struct Operation {
     /// Lamport number: one more than the largest that the writer had seen.
     pub seq: u64,
     pub op: OpId,
+    /// The newest operations that the writer had seen: one, or several after clones came together.
+    /// Empty in the first, and in what older programs wrote: those had seen whatever comes before them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<OpId>,
     /// RFC 3339, from git's clock. Informative: order comes from `seq` and `op`.
     pub at: String,
     pub by: Person,
@@ -168,6 +172,14 @@ pub enum Event {
     /// What the delta was written against was recorded anew, from the target branch.
     Refreshed,
     Abandoned,
+    /// A person settled what clones had made apart: operations that count although something stood
+    /// against them, and operations that do not count. Artifacts are settled by `writes`.
+    Resolved {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keep: Vec<OpId>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        drop: Vec<OpId>,
+    },
     /// The state before `undone` was restored.
     Undone {
         undone: OpId,
@@ -206,6 +218,7 @@ impl Event {
             Event::Imported { .. } => "import",
             Event::Refreshed => "refresh",
             Event::Abandoned => "abandon",
+            Event::Resolved { .. } => "resolve",
             Event::Undone { .. } => "undo",
             Event::Archived { .. } => "archive",
         }
@@ -439,6 +452,13 @@ pub struct Verdict {
     pub commits: u32,
     /// Empty when the reviewer is independent of the range.
     pub dependence: Vec<Dependence>,
+}
+
+impl Verdict {
+    /// Whether it opens the way to done: everything else holds it.
+    pub fn is_approval(&self) -> bool {
+        self.verdict == CodeVerdict::Approve && self.architecture == Smell::Pass
+    }
 }
 
 impl Operation {

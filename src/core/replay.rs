@@ -3,10 +3,13 @@
 //! Total and deterministic: the same set of operations gives the same state, whatever the order in
 //! which they arrived. What was undone is left out, unless its undo was undone too.
 
+use super::causality::Causality;
+use super::clash::{Fate, fates, is_move};
 use super::failure::{Failure, Result};
 use super::id::{OpId, SessionId};
+use super::join::{Joiner, NoJoiner, artifacts};
 use super::op::{Event, FORMAT, Operation};
-use super::session::{BuildFacts, ClarifyFacts, PlanFacts, State, signed};
+use super::session::{Beside, BuildFacts, ClarifyFacts, OpConflict, PlanFacts, State, signed};
 use super::stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +45,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         ops: None,
         seq: op.seq,
         last: op.op.clone(),
+        frontier: Vec::new(),
         started: signed(op),
         touched: signed(op),
         stage: Stage::Clarify,
@@ -60,22 +64,30 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         evidence: Vec::new(),
         bases: Vec::new(),
         conflicts: Vec::new(),
+        joins: BTreeMap::new(),
     })
 }
 
-/// Replays operations in (seq, op) order. Undone ones are left out, unless their undo was undone too.
+/// Replays operations in which nobody wrote an artifact apart from others.
 pub fn fold(id: &SessionId, ops: &[Operation]) -> Result<State> {
-    walk(id, ops, |_, _| {})
+    replay(id, ops, &NoJoiner)
 }
 
-/// The same, showing each operation that fits, with the state after it.
+/// Replays operations in (seq, op) order. What was undone is left out, unless its undo was undone too;
+/// what cannot hold beside something that its writer did not know of is a conflict of the session.
+pub fn replay(id: &SessionId, ops: &[Operation], joiner: &dyn Joiner) -> Result<State> {
+    walk(id, ops, joiner, |_, _| {})
+}
+
+/// The same, showing each operation that moved the session, with the state after it and the artifacts
+/// that its writer had.
 pub fn walk(
     id: &SessionId,
     ops: &[Operation],
-    mut after: impl FnMut(&Operation, &State),
+    joiner: &dyn Joiner,
+    mut moved: impl FnMut(&Operation, &State),
 ) -> Result<State> {
     let ops = in_order(ops);
-    let undone = void(&ops);
     let first = ops.first().ok_or_else(|| {
         Failure::internal(
             "operations_missing",
@@ -84,22 +96,61 @@ pub fn walk(
         .help("git loopx fsck --repair")
     })?;
     let mut state = begin(id, first)?;
-    for op in &ops[1..] {
-        if undone.contains(&op.op) {
-            continue;
+    let cause = Causality::of(&ops);
+    let places: BTreeMap<&OpId, usize> = ops
+        .iter()
+        .enumerate()
+        .map(|(at, op)| (&op.op, at))
+        .collect();
+    let mut counted = vec![0];
+    let mut writers = BTreeMap::new();
+    for (at, (op, fate)) in ops.iter().zip(fates(&ops, &cause)).enumerate().skip(1) {
+        let conflict = match fate {
+            Fate::Out => continue,
+            Fate::Held { why, with } => Some((why, with)),
+            Fate::Counts => {
+                let unseen = |id: &OpId| places.get(id).is_some_and(|known| !cause.saw(at, *known));
+                let mut beside = Beside {
+                    unseen: Some(&unseen),
+                    writers: std::mem::take(&mut writers),
+                };
+                let applied = state.try_apply(op, &mut beside);
+                writers = beside.writers;
+                applied.err().map(|why| (why, Vec::new()))
+            }
+        };
+        match conflict {
+            Some((why, with)) => state.conflicts.push(OpConflict {
+                op: op.op.clone(),
+                why,
+                with: with.into_iter().map(|at| ops[at].op.clone()).collect(),
+            }),
+            // The writes of an undo are for readers.
+            None if matches!(op.event, Event::Undone { .. }) => {}
+            None => counted.push(at),
         }
-        let conflicts = state.conflicts.len();
-        state.apply(op);
-        if state.conflicts.len() == conflicts {
-            after(op, &state);
+        if counted.last() == Some(&at) && is_move(op) {
+            let seen: Vec<usize> = counted
+                .iter()
+                .copied()
+                .filter(|known| *known == at || cause.saw(at, *known))
+                .collect();
+            (state.artifacts, _) = artifacts(&ops, &seen, &cause, joiner)?;
+            moved(op, &state);
         }
     }
+    (state.artifacts, state.joins) = artifacts(&ops, &counted, &cause, joiner)?;
     // What was undone still happened last.
     if let Some(last) = ops.last() {
         state.seq = last.seq;
         state.last = last.op.clone();
         state.touched = signed(last);
     }
+    let all: Vec<usize> = (0..ops.len()).collect();
+    state.frontier = match cause.newest(&all).as_slice() {
+        [_] => Vec::new(),
+        several => several.iter().map(|at| ops[*at].op.clone()).collect(),
+    };
     Ok(state)
 }
 
@@ -112,22 +163,15 @@ pub fn in_order(ops: &[Operation]) -> Vec<&Operation> {
     ops
 }
 
-/// The operations that no longer count.
+/// The operations that no longer count: undone, or settled away.
 pub fn undone(ops: &[Operation]) -> BTreeSet<OpId> {
     void(&in_order(ops))
 }
 
-/// Walked from the newest: an undo that was itself undone is void.
 fn void(ops: &[&Operation]) -> BTreeSet<OpId> {
-    let mut void = BTreeSet::new();
-    for op in ops.iter().rev() {
-        if let Event::Undone { undone } = &op.event
-            && !void.contains(&op.op)
-        {
-            void.insert(undone.clone());
-        }
-    }
-    void
+    let fates = fates(ops, &Causality::of(ops));
+    let out = ops.iter().zip(fates).filter(|(_, fate)| *fate == Fate::Out);
+    out.map(|(op, _)| op.op.clone()).collect()
 }
 
 /// The operation that `undo` would take back: the newest that still counts and is neither an undo nor a

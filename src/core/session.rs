@@ -33,6 +33,10 @@ pub struct State {
     pub ops: Option<Oid>,
     pub seq: u64,
     pub last: OpId,
+    /// The newest operations where clones came together and nobody has written since; else empty, and
+    /// [`State::last`] is the newest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frontier: Vec<OpId>,
     pub started: Signed,
     pub touched: Signed,
     pub stage: Stage,
@@ -52,6 +56,9 @@ pub struct State {
     pub evidence: Vec<Recorded<Evidence>>,
     pub bases: Vec<RequirementBase>,
     pub conflicts: Vec<OpConflict>,
+    /// Artifacts that several clones changed apart, until somebody writes them again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub joins: BTreeMap<Artifact, Join>,
 }
 
 /// Who and when.
@@ -190,6 +197,28 @@ pub struct Audit {
 pub struct OpConflict {
     pub op: OpId,
     pub why: String,
+    /// What stands against it; without those it would count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<OpId>,
+}
+
+/// One artifact in several versions, none of which knew of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// What all of them were made from.
+    pub base: Option<Oid>,
+    pub sides: Vec<Side>,
+    /// Whether their lines merged. Where not, the artifact carries the sides between markers.
+    pub clean: bool,
+}
+
+/// One version: who wrote it, by which operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    pub op: OpId,
+    pub by: Person,
+    /// `None`: removed.
+    pub blob: Option<Oid>,
 }
 
 impl State {
@@ -248,40 +277,56 @@ impl State {
         })
     }
 
-    /// The state after one more operation. The caller has judged the gates; this checks only that the
-    /// operation fits the state at all.
+    /// The newest operations: what the next one comes after.
+    pub fn newest(&self) -> Vec<OpId> {
+        match self.frontier.is_empty() {
+            true => vec![self.last.clone()],
+            false => self.frontier.clone(),
+        }
+    }
+
+    /// Artifacts whose versions did not merge.
+    pub fn contested(&self) -> impl Iterator<Item = (Artifact, &Join)> {
+        let joins = self.joins.iter().filter(|(_, join)| !join.clean);
+        joins.map(|(artifact, join)| (*artifact, join))
+    }
+
+    /// The state after one more operation, whose writer had seen all others. The caller has judged the
+    /// gates; this checks only that the operation fits the state at all.
     pub fn apply(&mut self, op: &Operation) {
-        if let Err(why) = self.try_apply(op) {
-            self.conflicts.push(OpConflict {
+        match self.try_apply(op, &mut Beside::default()) {
+            Ok(()) => self.take_writes(op),
+            Err(why) => self.conflicts.push(OpConflict {
                 op: op.op.clone(),
                 why,
-            });
+                with: Vec::new(),
+            }),
         }
         self.seq = self.seq.max(op.seq);
         self.last = op.op.clone();
+        self.frontier.clear();
         self.touched = signed(op);
     }
 
-    fn try_apply(&mut self, op: &Operation) -> Result<(), String> {
-        if matches!(op.event, Event::Undone { .. }) {
-            // Leaving out what was undone is all that it does; its `writes` are for readers. So it fits
-            // everywhere, in a session that another writer had ended too.
+    /// Everything but the artifacts.
+    pub(super) fn try_apply(
+        &mut self,
+        op: &Operation,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        if matches!(op.event, Event::Undone { .. } | Event::Resolved { .. }) {
+            // Leaving out what was undone or settled is all that they do; so they fit everywhere, in a
+            // session that another writer had ended too.
             return Ok(());
         }
         if !self.is_active() {
             return Err("the session had ended".into());
         }
-        self.step(op)?;
+        self.step(op, beside)?;
         if let Some(claim) = &op.claim
             && self.stage == Stage::Build
         {
             self.build.claim = Some(recorded(op, claim.clone()));
-        }
-        for (artifact, write) in &op.writes {
-            match &write.to {
-                Some(blob) => self.artifacts.insert(*artifact, blob.clone()),
-                None => self.artifacts.remove(artifact),
-            };
         }
         if !op.bases.is_empty() {
             let mut bases: BTreeMap<(String, String), RequirementBase> = BTreeMap::new();
@@ -293,7 +338,21 @@ impl State {
         Ok(())
     }
 
-    fn step(&mut self, op: &Operation) -> Result<(), String> {
+    fn take_writes(&mut self, op: &Operation) {
+        // The writes of an undo are for readers: what is left is what the replay gives.
+        if matches!(op.event, Event::Undone { .. }) {
+            return;
+        }
+        for (artifact, write) in &op.writes {
+            match &write.to {
+                Some(blob) => self.artifacts.insert(*artifact, blob.clone()),
+                None => self.artifacts.remove(artifact),
+            };
+            self.joins.remove(artifact);
+        }
+    }
+
+    fn step(&mut self, op: &Operation, beside: &mut Beside<'_>) -> Result<(), String> {
         let at_stage = |state: &State, stage: Stage| {
             if state.stage == stage {
                 Ok(())
@@ -306,7 +365,7 @@ impl State {
         };
         match &op.event {
             Event::Started { .. } => return Err("the session had been started".into()),
-            Event::Undone { .. } | Event::Saved | Event::Refreshed => {}
+            Event::Undone { .. } | Event::Resolved { .. } | Event::Saved | Event::Refreshed => {}
             // A note about a build that was undone is no conflict: there is nothing left to note.
             Event::Claimed => {}
             Event::Blocked { cause, missing } => {
@@ -318,11 +377,19 @@ impl State {
                     self.build.blocked = Some(recorded(op, block));
                 }
             }
-            Event::Resumed => self.build.blocked = None,
+            Event::Resumed => {
+                let saw = |known: &Recorded<BuildBlock>| beside.saw(&known.op);
+                if self.build.blocked.as_ref().is_none_or(saw) {
+                    self.build.blocked = None;
+                }
+            }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;
-                self.profile = *profile;
+                let knew = beside.knew("profile", op);
+                if knew || *profile == Profile::Deep {
+                    self.profile = *profile;
+                }
             }
             Event::Approved {
                 transition,
@@ -360,7 +427,15 @@ impl State {
                     findings: findings.clone(),
                     files: files.clone(),
                 };
-                self.plan.reviews.push(recorded(op, review));
+                // Of two that did not know of each other the one that does not approve counts.
+                let held = self.plan.reviews.iter().position(|known| {
+                    *verdict == PlanVerdict::Approve
+                        && known.value.verdict != PlanVerdict::Approve
+                        && known.value.lane == *lane
+                        && !beside.saw(&known.op)
+                });
+                let at = held.unwrap_or(self.plan.reviews.len());
+                self.plan.reviews.insert(at, recorded(op, review));
             }
             Event::Extended { stage, by } => {
                 let cap = match stage {
@@ -384,17 +459,25 @@ impl State {
                     summary: summary.clone(),
                     tree: tree.clone(),
                 };
-                self.build.lanes.insert(*lane, recorded(op, report));
+                let held = self.build.lanes.get(lane).is_some_and(|known| {
+                    known.value.status != LaneStatus::Complete && !beside.saw(&known.op)
+                });
+                if !held {
+                    self.build.lanes.insert(*lane, recorded(op, report));
+                }
             }
             Event::Delegated { delegation } => {
                 at_stage(self, Stage::Build)?;
                 self.builds(op);
+                let knew = beside.knew(&format!("delegation {}", delegation.id), op);
                 match self
                     .build
                     .delegations
                     .iter_mut()
                     .find(|d| d.id == delegation.id)
                 {
+                    // Open for one of two is open.
+                    Some(known) if !knew && known.is_open() => {}
                     Some(known) => *known = delegation.clone(),
                     None => self.build.delegations.push(delegation.clone()),
                 }
@@ -403,9 +486,18 @@ impl State {
                 if self.stage == Stage::Build {
                     self.builds(op);
                 }
-                self.evidence
-                    .retain(|known| !evidence.is_rerun_of(&known.value));
-                self.evidence.push(recorded(op, evidence.clone()));
+                // A run that failed is replaced only by one that came after it.
+                let held = self.evidence.iter().any(|known| {
+                    evidence.is_rerun_of(&known.value)
+                        && !known.value.passed()
+                        && evidence.passed()
+                        && !beside.saw(&known.op)
+                });
+                if !held {
+                    self.evidence
+                        .retain(|known| !evidence.is_rerun_of(&known.value));
+                    self.evidence.push(recorded(op, evidence.clone()));
+                }
             }
             Event::Waived { task } => {
                 self.build
@@ -422,18 +514,32 @@ impl State {
                 if self.build.audit.is_some() {
                     self.build.iteration += 1;
                 }
-                self.build.no_deslop = *no_deslop;
-                self.build.audit = Some(Audit {
-                    tree: tree.clone(),
-                    blockers: blockers.clone(),
-                });
+                let knew = beside.knew("audit", op);
+                let held = self
+                    .build
+                    .audit
+                    .as_ref()
+                    .is_some_and(|known| !knew && !known.blockers.is_empty());
+                if !held {
+                    self.build.no_deslop = *no_deslop;
+                    self.build.audit = Some(Audit {
+                        tree: tree.clone(),
+                        blockers: blockers.clone(),
+                    });
+                }
             }
             Event::Reviewed { verdict } => {
                 at_stage(self, Stage::Review)?;
                 for key in [ApprovalKey::Rollback, ApprovalKey::Complete] {
                     self.approvals.remove(&key);
                 }
-                self.verdict = Some(recorded(op, verdict.clone()));
+                let held = self
+                    .verdict
+                    .as_ref()
+                    .is_some_and(|known| !known.value.is_approval() && !beside.saw(&known.op));
+                if !held {
+                    self.verdict = Some(recorded(op, verdict.clone()));
+                }
             }
             Event::Imported { ended, .. } => {
                 at_stage(self, Stage::Clarify)?;
@@ -603,6 +709,28 @@ impl State {
             self.verdict = None;
         }
         Ok(())
+    }
+}
+
+/// What the writer of an operation had seen, for facts of which only one can stand: where two did not
+/// know of each other, the one that holds a gate does.
+#[derive(Default)]
+pub(super) struct Beside<'a> {
+    /// Operations that were not seen; nothing for one that saw all.
+    pub(super) unseen: Option<&'a dyn Fn(&OpId) -> bool>,
+    /// Who wrote last, of the facts that do not say so themselves.
+    pub(super) writers: BTreeMap<String, OpId>,
+}
+
+impl Beside<'_> {
+    fn saw(&self, op: &OpId) -> bool {
+        !self.unseen.is_some_and(|unseen| unseen(op))
+    }
+
+    /// Whether the writer of a fact had seen the one before; from here on it is the last.
+    fn knew(&mut self, fact: &str, op: &Operation) -> bool {
+        let before = self.writers.insert(fact.to_owned(), op.op.clone());
+        before.is_none_or(|before| self.saw(&before))
     }
 }
 

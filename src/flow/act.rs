@@ -375,6 +375,7 @@ fn build<T>(
         format: FORMAT,
         seq: session.state.seq + 1,
         op: new_op_id()?,
+        after: session.state.newest(),
         at: at.to_owned(),
         by,
         committer: facts

@@ -120,6 +120,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
             format: FORMAT,
             seq: 1,
             op: new_op_id()?,
+            after: Vec::new(),
             at: identity.at.clone(),
             by: identity.author.clone(),
             committer: identity.committer.clone(),

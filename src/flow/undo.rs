@@ -7,7 +7,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, FORMAT, Operation};
-use crate::core::replay::{fold, last_undoable};
+use crate::core::replay::last_undoable;
 use crate::core::session::{Ending, State};
 use crate::store::{self, Decision};
 use std::collections::BTreeMap;
@@ -70,6 +70,7 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
             format: FORMAT,
             seq,
             op: super::act::new_op_id()?,
+            after: session.state.newest(),
             at: identity.at.clone(),
             by: identity.author.clone(),
             committer: identity.committer.clone(),
@@ -82,7 +83,7 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
             },
         };
         operations.push(op.clone());
-        let state = fold(&id, &operations)?;
+        let state = store::replay(&ctx.repo, &id, &operations)?;
         // The writes tell a reader what moved; the fold gets there without them.
         op.writes = super::act::differences(&session.state.artifacts, &state.artifacts);
         let mut edits = store::Edits::default();

@@ -15,7 +15,7 @@ use crate::core::gate::{self, AuditItem, Claim, GateView};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Operation, Profile};
 use crate::core::pack::{Graph, NodeStatus};
-use crate::core::replay::{fold, undone};
+use crate::core::replay::undone;
 use crate::core::review::Judgement;
 use crate::core::session::{BuildBlock, Ending, Recorded, State};
 use crate::core::signature::{Checked, Signatures};
@@ -412,7 +412,7 @@ fn artifacts_at(
             )
             .help("git loopx log")
         })?;
-    Ok(fold(&session.state.id, &operations[..=at])?.artifacts)
+    Ok(crate::store::replay(snapshot.repo(), &session.state.id, &operations[..=at])?.artifacts)
 }
 
 /// The two sides of one artifact's difference.

@@ -5,7 +5,6 @@ use super::{Edits, Snapshot, Store, layout};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
-use crate::core::replay::fold;
 use crate::core::session::State;
 use crate::core::signature::SUFFIX;
 use crate::git::{Entry, EntryKind, Repo};
@@ -210,7 +209,7 @@ pub(super) fn read_operation(
 /// The state that the operations of a folder give.
 fn replay(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<State> {
     let (ops_tree, ops) = read_operations(repo, folder)?;
-    let mut state = fold(id, &ops)?;
+    let mut state = super::replay(repo, id, &ops)?;
     state.ops = Some(ops_tree);
     Ok(state)
 }

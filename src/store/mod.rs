@@ -6,6 +6,7 @@
 
 pub mod check;
 mod import;
+mod join;
 mod layout;
 mod lock;
 pub mod pushed;
@@ -15,6 +16,7 @@ pub mod snapshot;
 mod summaries;
 
 pub use import::Placed;
+pub use join::{Lines, replay};
 pub use lock::Lock;
 pub use shadow::{Recovered, Standing};
 pub use signatures::SignatureFiles;

@@ -5,7 +5,6 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
-use crate::core::replay::fold;
 use crate::core::session::State;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 
@@ -53,7 +52,7 @@ impl<'r> Snapshot<'r> {
         }
     }
 
-    pub(super) fn repo(&self) -> &'r Repo {
+    pub fn repo(&self) -> &'r Repo {
         self.repo
     }
 
@@ -249,7 +248,7 @@ impl<'r> Snapshot<'r> {
     /// Refuses an active session whose stored state is not what its operations give: what lets code in
     /// or closes a session for good does not take a state at its word.
     pub fn require_whole(&self, session: &Session) -> Result<()> {
-        let mut replayed = fold(&session.state.id, &self.operations(session)?)?;
+        let mut replayed = super::replay(self.repo, &session.state.id, &self.operations(session)?)?;
         replayed.ops = session.state.ops.clone();
         if replayed == session.state {
             return Ok(());

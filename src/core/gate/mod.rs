@@ -125,9 +125,21 @@ pub(super) fn conflicts(view: View<'_>) -> Vec<Blocker> {
             Blocker::new(
                 "session_conflict",
                 format!("operation {} did not fit: {}", conflict.op, conflict.why),
-                "git loopx log",
+                "git loopx resolve",
             )
         })
+        .chain(view.state.contested().map(|(artifact, join)| {
+            let people: Vec<&str> = join
+                .sides
+                .iter()
+                .map(|side| side.by.name.as_str())
+                .collect();
+            Blocker::new(
+                "session_conflict",
+                format!("{artifact} was changed apart by {}", people.join(" and ")),
+                "git loopx resolve",
+            )
+        }))
         .collect()
 }
 

@@ -8,6 +8,7 @@ use super::super::artifact::Artifact;
 use super::super::failure::{Blocker, Result};
 use super::super::gate::{self, Credentials};
 use super::super::id::{Oid, SessionId};
+use super::super::join::Joiner;
 use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::Policy;
 use super::super::replay;
@@ -28,9 +29,9 @@ pub struct Used {
 }
 
 /// Every use of an approval in a session's operations, oldest first.
-pub fn used(id: &SessionId, operations: &[Operation]) -> Result<Vec<Used>> {
+pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<Vec<Used>> {
     let mut found = Vec::new();
-    replay::walk(id, operations, |op, state| {
+    replay::walk(id, operations, joiner, |op, state| {
         let transition = match &op.event {
             Event::Entered { transition, .. }
             | Event::Approved {

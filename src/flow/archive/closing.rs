@@ -69,6 +69,7 @@ fn record(
         format: FORMAT,
         seq: session.state.seq + 1,
         op: new_op_id()?,
+        after: session.state.newest(),
         at: identity.at.clone(),
         by: identity.author.clone(),
         committer: identity.committer.clone(),

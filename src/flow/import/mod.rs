@@ -517,6 +517,7 @@ fn begin(
             format: FORMAT,
             seq,
             op: new_op_id()?,
+            after: Vec::new(),
             at: at.to_owned(),
             by: identity.author.clone(),
             committer: identity.committer.clone(),
@@ -548,6 +549,7 @@ fn begin(
             ended,
         },
     )?;
+    import.after = vec![start.op.clone()];
     import.writes = differences(&BTreeMap::new(), &artifacts);
     import.bases = recorded;
     let ops = [start, import];

@@ -6,9 +6,9 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
 use crate::core::range_policy::{Claim, Commit, Finding, approvals};
-use crate::core::replay;
 use crate::flow::sign;
 use crate::git::Repo;
+use crate::store::Lines;
 
 /// Judges every approval that moved a session, as its operations have it; findings are put down to the
 /// newest of the commits, which are those that were let in, by this session where `bound`.
@@ -26,7 +26,7 @@ pub(super) fn judge(
     if operations.is_empty() {
         return Ok(Vec::new());
     }
-    let state = replay::fold(session, &operations)?;
+    let state = crate::store::replay(repo, session, &operations)?;
     let own: Vec<Oid> = commits
         .iter()
         .filter(|commit| is_own(commit, session, bound))
@@ -34,7 +34,7 @@ pub(super) fn judge(
         .collect();
     let credentials = sign::behind(repo, policy, &state, &operations, &signatures, &own)?;
     let mut found = Vec::new();
-    for used in approvals::used(session, &operations)? {
+    for used in approvals::used(session, &operations, &Lines(repo))? {
         found.extend(approvals::judge(
             policy,
             session,

@@ -4,7 +4,6 @@ use super::Sessions;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::range_policy::{Claim, Fault};
-use crate::core::replay::fold;
 use crate::core::session::{Ending, State};
 use crate::core::trailers;
 use crate::git::{CommitInfo, Repo};
@@ -155,7 +154,7 @@ impl<'a, 'r> Reading<'a, 'r> {
                 operations.extend(self.sessions.undos(id)?);
                 // The number stays that of the moment that is named.
                 let seq = session.state.seq;
-                session.state = fold(id, &operations)?;
+                session.state = crate::store::replay(self.repo, id, &operations)?;
                 session.state.seq = seq;
             }
             Ok(Some(session))

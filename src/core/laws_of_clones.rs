@@ -1,0 +1,373 @@
+//! Laws of many clones: histories that fork and come together at random. What is true is a function of
+//! the set of operations, and no gate opens because two sets came together.
+
+use super::artifact::Artifact;
+use super::failure::Result;
+use super::id::{Oid, OpId};
+use super::join::{Joined, Joiner};
+use super::laws::{event, id, oid, op_id, operation, started};
+use super::op::{Event, Operation, Write};
+use super::replay::{last_undoable, replay};
+use super::session::{Approval, Side, State};
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
+use proptest::sample::Index;
+use std::collections::BTreeMap;
+
+const CLONES: usize = 3;
+
+/// What stands for a merge of lines: some of them are clean.
+struct Model;
+
+impl Joiner for Model {
+    fn join(&self, _: Artifact, base: Option<&Oid>, sides: &[Side]) -> Result<Joined> {
+        let digits = sides
+            .iter()
+            .filter_map(|side| side.blob.as_ref())
+            .chain(base)
+            .filter_map(|blob| u8::from_str_radix(&blob.as_str()[..2], 16).ok());
+        let sum = digits.fold(7_u8, |sum, n| sum.wrapping_mul(31).wrapping_add(n));
+        Ok(Joined {
+            blob: Some(oid(sum)),
+            clean: sum.is_multiple_of(2),
+        })
+    }
+}
+
+fn state(ops: &[Operation]) -> State {
+    replay(&id(), ops, &Model).expect("a state")
+}
+
+fn union(a: &[Operation], b: &[Operation]) -> Vec<Operation> {
+    let mut all = a.to_vec();
+    all.extend(b.iter().filter(|op| !a.contains(op)).cloned());
+    all
+}
+
+/// One turn of one clone.
+#[derive(Clone, Debug)]
+enum Turn {
+    Write {
+        event: Event,
+        artifact: Option<(u8, Option<u8>)>,
+        /// How far the number jumps: clocks and counters are not to be trusted.
+        jump: u64,
+    },
+    Undo,
+    Settle(Index, bool),
+    Fetch(usize),
+}
+
+fn turns() -> impl Strategy<Value = Vec<(usize, Turn)>> {
+    let artifact = proptest::option::of((0..4_u8, proptest::option::weighted(0.9, any::<u8>())));
+    let jump = proptest::prop_oneof![9 => 1..3_u64, 1 => 1..500_000_u64];
+    let turn = proptest::prop_oneof![
+        12 => (event(), artifact, jump)
+            .prop_map(|(event, artifact, jump)| Turn::Write { event, artifact, jump }),
+        1 => proptest::strategy::Just(Turn::Undo),
+        1 => (any::<Index>(), any::<bool>()).prop_map(|(which, keep)| Turn::Settle(which, keep)),
+        2 => (0..CLONES).prop_map(Turn::Fetch),
+    ];
+    vec((0..CLONES, turn), 0..40)
+}
+
+/// The way to a stage, so that not all forks happen in clarify.
+fn begun(stages: usize) -> Vec<Operation> {
+    use super::stage::Transition::{BuildToReview, ClarifyToPlan, PlanToBuild};
+    let mut ops = vec![started()];
+    for transition in [ClarifyToPlan, PlanToBuild, BuildToReview]
+        .into_iter()
+        .take(stages)
+    {
+        for event in [
+            Event::Approved {
+                transition,
+                content: oid(1),
+                files: BTreeMap::new(),
+                code: None,
+                completes: false,
+            },
+            Event::Entered {
+                transition,
+                scope: Vec::new(),
+            },
+        ] {
+            let last = ops.len() - 1;
+            let mut op = operation(ops.len(), ops.len() as u64 + 1, event, None);
+            op.after = vec![ops[last].op.clone()];
+            ops.push(op);
+        }
+    }
+    ops
+}
+
+/// The sets of operations that the clones end with. Each writes only what fits what it has.
+fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
+    let first = begun(stages);
+    let mut made = first.len();
+    let mut clones = vec![first; CLONES];
+    for (clone, turn) in turns {
+        let before = state(&clones[clone]);
+        let (event, writes, jump) = match turn {
+            Turn::Fetch(other) => {
+                clones[clone] = union(&clones[clone], &clones[other]);
+                continue;
+            }
+            Turn::Undo => match last_undoable(&clones[clone]) {
+                Some(op) if !matches!(op.event, Event::Started { .. }) => {
+                    let undone = op.op.clone();
+                    (Event::Undone { undone }, BTreeMap::new(), 1)
+                }
+                _ => continue,
+            },
+            Turn::Settle(which, keeps) => {
+                let Some(conflict) = before
+                    .conflicts
+                    .get(which.index(before.conflicts.len().max(1)))
+                else {
+                    continue;
+                };
+                let of = |wanted: bool| match (wanted, keeps) {
+                    (true, true) | (false, false) => vec![conflict.op.clone()],
+                    (false, true) => conflict.with.clone(),
+                    (true, false) => Vec::new(),
+                };
+                let event = Event::Resolved {
+                    keep: of(true),
+                    drop: of(false),
+                };
+                (event, BTreeMap::new(), 1)
+            }
+            Turn::Write {
+                event,
+                artifact,
+                jump,
+            } => {
+                let writes = artifact.map(|(at, to)| {
+                    let artifact = Artifact::ALL[usize::from(at) + 1];
+                    let from = before.artifacts.get(&artifact).cloned();
+                    (
+                        artifact,
+                        Write {
+                            from,
+                            to: to.map(oid),
+                        },
+                    )
+                });
+                (event, writes.into_iter().collect(), jump)
+            }
+        };
+        let mut op = operation(made, before.seq + jump, event, None);
+        op.after = before.newest();
+        op.writes = writes;
+        let mut after = before.clone();
+        after.apply(&op);
+        if after.conflicts.len() > before.conflicts.len() {
+            continue;
+        }
+        made += 1;
+        clones[clone].push(op);
+    }
+    clones
+}
+
+/// The state without what says only who wrote last.
+fn facts(mut state: State) -> State {
+    state.seq = 0;
+    state.last = op_id(0);
+    state.frontier = Vec::new();
+    let first = state.started.clone();
+    state.touched = first;
+    state
+}
+
+fn is_open(state: &State) -> bool {
+    state.conflicts.is_empty() && state.contested().next().is_none()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn clones_that_have_the_same_operations_say_the_same(stages in 0..4_usize, turns in turns()) {
+        let c = played(stages, turns);
+        let all = state(&union(&union(&c[0], &c[1]), &c[2]));
+        prop_assert_eq!(&state(&union(&c[2], &union(&c[1], &c[0]))), &all);
+        prop_assert_eq!(&state(&union(&union(&c[1], &c[2]), &c[0])), &all);
+        let twice = union(&union(&c[0], &c[1]), &union(&c[1], &c[2]));
+        prop_assert_eq!(&state(&twice), &all);
+    }
+
+    #[test]
+    fn one_more_operation_gives_what_a_replay_of_all_gives(
+        stages in 0..4_usize,
+        turns in turns(),
+        event in event(),
+        artifact in proptest::option::of((0..4_u8, proptest::option::of(any::<u8>()))),
+    ) {
+        for mut ops in played(stages, turns) {
+            let mut before = state(&ops);
+            let mut op = operation(900, before.seq + 1, event.clone(), None);
+            op.after = before.newest();
+            if let Some((at, to)) = artifact {
+                let artifact = Artifact::ALL[usize::from(at) + 1];
+                let from = before.artifacts.get(&artifact).cloned();
+                op.writes.insert(artifact, Write { from, to: to.map(oid) });
+            }
+            before.apply(&op);
+            ops.push(op);
+            let mut replayed = state(&ops);
+            // A replay may meet earlier conflicts in another order than they came up.
+            before.conflicts.sort_by(|a, b| a.op.cmp(&b.op));
+            replayed.conflicts.sort_by(|a, b| a.op.cmp(&b.op));
+            prop_assert_eq!(before, replayed);
+        }
+    }
+
+    #[test]
+    fn no_gate_opens_because_clones_came_together(stages in 0..4_usize, turns in turns()) {
+        let c = played(stages, turns);
+        let (a, b) = (state(&c[0]), state(&c[1]));
+        let both = state(&union(&c[0], &c[1]));
+        prop_assert!(both.stage <= a.stage.max(b.stage) || !is_open(&both));
+        // What held a side was taken back by the other: then more counts than that side had counted.
+        if !is_open(&both) || !is_open(&a) || !is_open(&b) {
+            return Ok(());
+        }
+        prop_assert!(both.stage == a.stage || both.stage == b.stage, "{:?}", both.stage);
+        let arms = |state: &State, one: &Approval| {
+            state.approvals.values().any(|other| {
+                other.armed
+                    && other.transition == one.transition
+                    && other.content == one.content
+                    && other.files == one.files
+            })
+        };
+        for approval in both.approvals.values().filter(|approval| approval.armed) {
+            prop_assert!(arms(&a, approval) || arms(&b, approval), "{:?}", approval);
+        }
+        for run in both.evidence.iter().filter(|run| run.value.passed()) {
+            let has = |state: &State| state.evidence.iter().any(|known| known.op == run.op);
+            prop_assert!(has(&a) || has(&b));
+            // Nobody had a failure of the same that this run did not know of.
+            let fails = |state: &State, ops: &[Operation]| {
+                state.evidence.iter().any(|known| {
+                    !known.value.passed()
+                        && known.value.is_rerun_of(&run.value)
+                        && known.seq >= run.seq
+                        && ops.iter().any(|op| op.op == known.op)
+                })
+            };
+            prop_assert!(!fails(&a, &c[0]) && !fails(&b, &c[1]), "{:?}", run);
+        }
+        for (lane, report) in &both.build.lanes {
+            let has = |state: &State| state.build.lanes.get(lane) == Some(report);
+            prop_assert!(has(&a) || has(&b));
+        }
+        if let Some(verdict) = both.verdict.as_ref().filter(|verdict| verdict.value.is_approval()) {
+            for side in [&a, &b] {
+                let held = side.verdict.as_ref().is_some_and(|v| !v.value.is_approval() && v.seq >= verdict.seq);
+                prop_assert!(!held);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_dropped_and_every_loss_is_visible(stages in 0..4_usize, turns in turns()) {
+        let c = played(stages, turns);
+        let all = union(&union(&c[0], &c[1]), &c[2]);
+        let state = state(&all);
+        // Every artifact that somebody wrote last stands in it, or as a side of its join.
+        for artifact in Artifact::ALL {
+            let Some(join) = state.joins.get(&artifact) else { continue };
+            for side in &join.sides {
+                prop_assert!(all.iter().any(|op| op.op == side.op && op.writes.contains_key(&artifact)));
+            }
+            prop_assert!(join.sides.len() > 1);
+        }
+        for conflict in &state.conflicts {
+            prop_assert!(all.iter().any(|op| op.op == conflict.op));
+        }
+    }
+
+    #[test]
+    fn what_was_settled_the_same_way_twice_is_settled(stages in 0..4_usize, turns in turns(), which in any::<Index>()) {
+        let c = played(stages, turns);
+        let all = union(&union(&c[0], &c[1]), &c[2]);
+        let before = state(&all);
+        if before.conflicts.is_empty() {
+            return Ok(());
+        }
+        let conflict = before.conflicts[which.index(before.conflicts.len())].op.clone();
+        let settled = |n: usize| {
+            let event = Event::Resolved { keep: Vec::new(), drop: vec![conflict.clone()] };
+            let mut op = operation(n, before.seq + 1, event, None);
+            op.after = before.newest();
+            op
+        };
+        let one = union(&all, &[settled(900)]);
+        let two = union(&one, &[settled(901)]);
+        let is_gone = |state: &State| state.conflicts.iter().all(|c| c.op != conflict);
+        prop_assert!(is_gone(&state(&one)) && is_gone(&state(&two)));
+        prop_assert_eq!(facts(state(&one)), facts(state(&two)));
+        // Settled in two ways, it is a conflict again.
+        let mut kept = settled(902);
+        kept.event = Event::Resolved { keep: vec![conflict.clone()], drop: Vec::new() };
+        let disputed = state(&union(&one, &[kept]));
+        prop_assert!(disputed.conflicts.iter().any(|c| c.op == conflict));
+    }
+}
+
+#[test]
+fn of_two_exits_neither_counts_until_one_is_kept() {
+    use super::stage::{Stage, Transition};
+    let first = begun(2);
+    let last = first[first.len() - 1].clone();
+    let next = |n: usize, event: Event, after: &OpId| {
+        let mut op = operation(n, last.seq + n as u64 - 99, event, None);
+        op.after = vec![after.clone()];
+        op
+    };
+    let approve = next(
+        100,
+        Event::Approved {
+            transition: Transition::BuildToReview,
+            content: oid(1),
+            files: BTreeMap::new(),
+            code: None,
+            completes: false,
+        },
+        &last.op,
+    );
+    let enter = |n| {
+        next(
+            n,
+            Event::Entered {
+                transition: Transition::BuildToReview,
+                scope: Vec::new(),
+            },
+            &approve.op,
+        )
+    };
+    let mut ops = first;
+    ops.push(approve.clone());
+    let (a, b) = (enter(101), enter(102));
+    ops.extend([a.clone(), b.clone()]);
+    let both = state(&ops);
+    assert_eq!(both.stage, Stage::Build);
+    let named: Vec<&OpId> = both.conflicts.iter().map(|c| &c.op).collect();
+    assert_eq!(named, [&a.op, &b.op]);
+    let mut settle = next(
+        103,
+        Event::Resolved {
+            keep: vec![a.op.clone()],
+            drop: vec![b.op.clone()],
+        },
+        &b.op,
+    );
+    settle.after = both.newest();
+    ops.push(settle);
+    let settled = state(&ops);
+    assert_eq!(settled.stage, Stage::Review);
+    assert!(settled.conflicts.is_empty(), "{:?}", settled.conflicts);
+}
