@@ -164,6 +164,9 @@ pub enum Command {
     },
     Review(cmd::review::ReviewArgs),
     Archive(cmd::archive::ArchiveArgs),
+    Sync(cmd::sync::SyncArgs),
+    Resolve(cmd::resolve::ResolveArgs),
+    Export(cmd::bundle::ExportArgs),
     /// Check every session against its operations
     Fsck {
         /// Restore what is damaged, by a new commit
@@ -174,7 +177,7 @@ pub enum Command {
     /// Read, list, check, merge and apply specs (most needs no session, some no repository)
     #[command(subcommand)]
     Spec(cmd::spec::SpecCommand),
-    /// Take over the specs and changes of another tool
+    /// Take over the specs and changes of another tool, or a session that was exported
     #[command(subcommand)]
     Import(cmd::import::ImportCommand),
     /// Check, show and renew the session's delta against the specs
@@ -359,6 +362,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Run(args) => cmd::run::run(args, &open()?, ui),
         Command::Review(args) => cmd::review::review(args, &open()?, ui),
         Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
+        Command::Export(args) => cmd::bundle::export(args, &open()?, ui),
+        Command::Resolve(args) => cmd::resolve::resolve(args, &open()?, ui),
+        Command::Sync(args) => cmd::sync::sync(args, &open()?, ui),
         Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
         Command::Doctor(args) => cmd::doctor::doctor(&args, &open()?, ui),
         Command::Change(command) => cmd::change::run(command, &open()?, ui),

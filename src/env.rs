@@ -16,6 +16,13 @@ pub const LOOPX_HOOK_PROBE: &str = "LOOPX_HOOK_PROBE";
 pub const LOOPX_CHAINED: &str = "LOOPX_CHAINED";
 /// A place at which a debug build dies: how tests pull the plug.
 pub const LOOPX_FAILPOINT: &str = "LOOPX_FAILPOINT";
+/// Set for what a sync of ours starts, and for what a hook of ours starts: a push in it is no reason
+/// for another sync.
+pub const LOOPX_SYNCING: &str = "LOOPX_SYNCING";
+/// git's: the program that starts ssh.
+pub const GIT_SSH: &str = "GIT_SSH";
+/// git's: the same with arguments.
+pub const GIT_SSH_COMMAND: &str = "GIT_SSH_COMMAND";
 /// git's: how many settings the environment holds.
 pub const GIT_CONFIG_COUNT: &str = "GIT_CONFIG_COUNT";
 /// git's: what was given with `git -c`.

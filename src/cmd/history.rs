@@ -88,6 +88,21 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
         }
         ui.out("  (git loopx show --run OPERATION prints what one of them said)");
     }
+    let contested: Vec<String> = state
+        .contested()
+        .map(|(artifact, _)| artifact.to_string())
+        .collect();
+    if !contested.is_empty() || !state.conflicts.is_empty() {
+        let operations = match state.conflicts.len() {
+            0 => Vec::new(),
+            n => vec![format!("{n} operations that do not count")],
+        };
+        let all = [operations, contested].concat().join(", ");
+        ui.out(format!(
+            "\nconflict {all}  (git loopx -s {} resolve)",
+            state.id
+        ));
+    }
     for base in &state.bases {
         ui.out(format!(
             "base     {}: {} against {}",

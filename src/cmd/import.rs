@@ -14,6 +14,7 @@ const COMMON: [&str; 2] = ["sections_missing", "ticks"];
 #[derive(Debug, clap::Subcommand)]
 pub enum ImportCommand {
     Openspec(OpenspecArgs),
+    Bundle(super::bundle::BundleArgs),
 }
 
 /// Take over an OpenSpec tree: specs, open changes as sessions, archived changes as archived ones
@@ -33,12 +34,15 @@ pub struct OpenspecArgs {
 }
 
 pub fn run(command: ImportCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let ImportCommand::Openspec(OpenspecArgs {
+    let OpenspecArgs {
         path,
         dry_run,
         specs_only,
         no_specs,
-    }) = command;
+    } = match command {
+        ImportCommand::Openspec(args) => args,
+        ImportCommand::Bundle(args) => return super::bundle::import(args, ctx, ui),
+    };
     let request = Request {
         path,
         no_specs,

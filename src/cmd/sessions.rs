@@ -23,6 +23,12 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }
         None => ui.status(format!("already initialised: branch `{}`", done.branch)),
     }
+    if let Some(remote) = &done.unasked {
+        ui.warn(format!(
+            "{} could not be asked whether it has sessions; what it has comes with: git loopx sync",
+            line(remote)
+        ));
+    }
     ui.json("init", &json!({ "branch": done.branch, "commit": done.created, "created": done.created.is_some() }));
     Ok(Exit::Done)
 }

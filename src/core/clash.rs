@@ -137,7 +137,12 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
         if let Some(claim) = &ops[at].claim {
             let with: Vec<usize> = (0..ops.len())
                 .filter(|other| cause.apart(at, *other) && !out.contains(other))
-                .filter(|other| ops[*other].claim.as_ref().is_some_and(|c| c.owner != claim.owner))
+                .filter(|other| {
+                    ops[*other]
+                        .claim
+                        .as_ref()
+                        .is_some_and(|c| c.owner != claim.owner)
+                })
                 .collect();
             if !with.is_empty() {
                 fates[at] = held(ops, with, "claimed the build too");

@@ -79,6 +79,21 @@ impl SessionId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name of a session beside another that has this one: with the random end of its uid, so that
+    /// every clone finds the same.
+    #[must_use]
+    pub fn beside(&self, uid: &str) -> Self {
+        let uid: Vec<char> = uid
+            .chars()
+            .map(|c| c.to_ascii_lowercase())
+            .filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+            .collect();
+        let end: String = uid[uid.len().saturating_sub(8)..].iter().collect();
+        let room = MAX_ID - end.len() - 1;
+        let name = &self.0[..self.0.len().min(room)];
+        SessionId(format!("{name}-{end}"))
+    }
 }
 
 fn is_reserved(name: &str) -> bool {

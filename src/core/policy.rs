@@ -27,6 +27,7 @@ pub struct Policy {
     pub archive: ArchivePolicy,
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
+    pub secrets: SecretPolicy,
     #[serde(skip)]
     pub trust: Trust,
 }
@@ -38,6 +39,14 @@ pub struct Trust {
     pub signers: Option<Vec<u8>>,
     pub revoked: Option<Vec<u8>>,
     pub mailmap: Option<Vec<u8>>,
+}
+
+/// What a push lets through.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretPolicy {
+    /// What looks like a credential and is none: `FINGERPRINT REASON`.
+    pub allow: Vec<String>,
 }
 
 /// Where results live on the code branch.

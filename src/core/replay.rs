@@ -79,8 +79,8 @@ pub fn replay(id: &SessionId, ops: &[Operation], joiner: &dyn Joiner) -> Result<
     walk(id, ops, joiner, |_, _| {})
 }
 
-/// The same, showing each operation that moved the session, with the state after it and the artifacts
-/// that its writer had.
+/// The same, showing each operation that moved the session or gave a verdict, with the state after it
+/// and the artifacts that its writer had.
 pub fn walk(
     id: &SessionId,
     ops: &[Operation],
@@ -129,7 +129,13 @@ pub fn walk(
             None if matches!(op.event, Event::Undone { .. }) => {}
             None => counted.push(at),
         }
-        if counted.last() == Some(&at) && is_move(op) {
+        if counted.last() != Some(&at) {
+            continue;
+        }
+        state.seq = op.seq;
+        state.last = op.op.clone();
+        state.touched = signed(op);
+        if is_move(op) || matches!(op.event, Event::Reviewed { .. }) {
             let seen: Vec<usize> = counted
                 .iter()
                 .copied()

@@ -104,6 +104,15 @@ impl Context {
     /// of the change that is judged.
     pub fn policy(&self, state: &State) -> Result<Policy> {
         match &state.base {
+            Some(base) if !self.repo.contains(base)? => Err(Failure::refused(
+                "base_missing",
+                format!(
+                    "session {} starts from commit {}, which is not in this repository",
+                    state.id,
+                    base.short()
+                ),
+            )
+            .help("git fetch  (the branch that has it), then try again")),
             Some(base) => self.policy_at(
                 &self.repo.commit_info(base)?.tree,
                 &format!("{POLICY_FILE} at {}", base.short()),

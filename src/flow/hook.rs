@@ -136,6 +136,13 @@ fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
         Event::CommitMsg => hook_commit::commit_msg(&ctx, &store, args),
         Event::PrePush => hook_push::pre_push(&ctx, &store, args, stdin),
     }?;
+    let outcome = match (event, outcome, args.first()) {
+        (Event::PrePush, Outcome::Passed(mut warnings), Some(remote)) => {
+            warnings.extend(super::sync::on_push(&ctx, &remote.to_string_lossy()));
+            Outcome::Passed(warnings)
+        }
+        (_, outcome, _) => outcome,
+    };
     if let Some(once) = once {
         once.remember(!matches!(outcome, Outcome::Refused(_)));
     }

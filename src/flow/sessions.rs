@@ -18,12 +18,15 @@ pub struct Initialised {
     pub branch: String,
     /// The new tip; `None` when the branch was there.
     pub created: Option<Oid>,
+    /// A remote that may have one, and could not be asked.
+    pub unasked: Option<String>,
 }
 
 /// Creates the loopx branch and makes git ignore working copies.
 pub fn init(ctx: &Context) -> Result<Initialised> {
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
+    let unasked = super::sync::probe(ctx, &store)?;
     let lock = store.lock()?;
     let created = store.init(&lock, &identity)?;
     store.snapshot()?;
@@ -33,6 +36,7 @@ pub fn init(ctx: &Context) -> Result<Initialised> {
     Ok(Initialised {
         branch: store.branch().to_owned(),
         created,
+        unasked,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, FORMAT, Operation};
 use crate::core::replay::last_undoable;
 use crate::core::session::{Ending, State};
-use crate::store::{self, Decision};
+use crate::store::{self, Decision, Snapshot};
 use std::collections::BTreeMap;
 
 /// What was taken back.
@@ -88,26 +88,7 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
         op.writes = super::act::differences(&session.state.artifacts, &state.artifacts);
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, Some(&session), &op, &state)?;
-        match (&session.state.branch, &state.branch) {
-            (_, Some(branch))
-                if state.is_active()
-                    && !session.state.is_active()
-                    && snapshot.bound_to(branch)?.is_none() =>
-            {
-                edits.bind(&ctx.repo, branch, &id)?;
-            }
-            (Some(old), new) if Some(old) != new.as_ref() => {
-                if snapshot.bound_to(old)?.as_ref() == Some(&id) {
-                    edits.unbind(old);
-                }
-                if let Some(new) = new
-                    && snapshot.bound_to(new)?.is_none()
-                {
-                    edits.bind(&ctx.repo, new, &id)?;
-                }
-            }
-            _ => {}
-        }
+        rebind(ctx, snapshot, &mut edits, &session.state, &state)?;
         let message = store::message(&id, &format!("undo {}", last.event.word()), &op, &state);
         Ok(Decision {
             edits,
@@ -129,4 +110,34 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
         seq: last.seq,
         artifacts: last.writes.keys().copied().collect(),
     })
+}
+
+/// The records of bound branches, after a session's past was told anew.
+pub(super) fn rebind(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    edits: &mut store::Edits,
+    before: &State,
+    after: &State,
+) -> Result<()> {
+    let id = &after.id;
+    match (&before.branch, &after.branch) {
+        (_, Some(branch))
+            if after.is_active() && !before.is_active() && snapshot.bound_to(branch)?.is_none() =>
+        {
+            edits.bind(&ctx.repo, branch, id)?;
+        }
+        (Some(old), new) if Some(old) != new.as_ref() => {
+            if snapshot.bound_to(old)?.as_ref() == Some(id) {
+                edits.unbind(old);
+            }
+            if let Some(new) = new
+                && snapshot.bound_to(new)?.is_none()
+            {
+                edits.bind(&ctx.repo, new, id)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }

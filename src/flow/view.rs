@@ -130,7 +130,9 @@ pub(super) fn status_of(
         .iter()
         .find(|(_, status)| **status == FileStatus::Conflicted);
     // What is below was judged on what is saved; edits go first.
+    let is_settled = state.conflicts.is_empty() && state.contested().next().is_none();
     let next_action = match conflicted {
+        _ if !is_settled => format!("git loopx -s {} resolve", state.id),
         _ if missing.is_some() => format!("git loopx use {}", state.id),
         Some((artifact, _)) => format!("git loopx edit {artifact}"),
         None if archive::has_conflicts(ctx, &state.id) => "git loopx archive --continue".to_owned(),
@@ -169,7 +171,7 @@ pub(super) fn status_of(
         blockers: if state.is_active() {
             blockers
         } else {
-            Vec::new()
+            gate::conflicts(view)
         },
         evidence_chain: gate::evidence_chain(view),
         audit: if matches!(state.stage, Stage::Build | Stage::Review) {

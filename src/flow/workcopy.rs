@@ -129,7 +129,12 @@ impl<'r> WorkCopy<'r> {
             if file.is_none() && base.is_none() && tip.is_none() {
                 continue;
             }
-            let status = if self.bases.conflicts.contains(&artifact) {
+            let is_contested = state
+                .contested()
+                .any(|(contested, _)| contested == artifact);
+            let status = if self.bases.conflicts.contains(&artifact)
+                || is_contested && file.as_ref() == tip
+            {
                 FileStatus::Conflicted
             } else if file.as_ref() == tip {
                 FileStatus::Clean
@@ -274,7 +279,11 @@ impl<'r> WorkCopy<'r> {
             )
             .help(format!("git loopx edit {artifact}"))
         })?;
-        let line = match self.bases.conflicts.contains(&artifact) {
+        let is_contested = self.bases.conflicts.contains(&artifact)
+            || state
+                .contested()
+                .any(|(contested, _)| contested == artifact);
+        let line = match is_contested {
             true => marker_line(&text),
             false => our_marker_line(&text),
         };

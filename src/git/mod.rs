@@ -18,6 +18,7 @@ pub mod pack;
 mod program;
 pub mod refs;
 pub mod remerge;
+pub mod remote;
 pub mod repo;
 mod roll_up;
 pub mod run;

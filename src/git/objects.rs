@@ -363,6 +363,24 @@ impl Repo {
         self.inner.contains(id)
     }
 
+    /// Writes a commit with the author and message of another, and its committer where no other is named.
+    pub fn write_commit_like(
+        &self,
+        like: &Oid,
+        tree: &Oid,
+        parents: &[Oid],
+        identity: Option<&Identity>,
+    ) -> Result<Oid> {
+        let known = self.inner.find_commit(like)?;
+        let message = String::from_utf8_lossy(known.message_bytes()).into_owned();
+        let author = known.author().to_owned();
+        let committer = match identity {
+            Some(identity) => identity.committer_signature.clone(),
+            None => known.committer().to_owned(),
+        };
+        self.commit_as(tree, parents, &message, &author, &committer)
+    }
+
     /// Whether `ancestor` is `commit` or reachable from it.
     pub fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
         if ancestor == commit {

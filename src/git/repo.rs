@@ -155,6 +155,22 @@ impl Repo {
         git2::Config::parse_bool(self.config(key)?).ok()
     }
 
+    /// Every value of a setting that may be given more than once; git itself is asked.
+    pub fn config_all(&self, key: &str) -> Result<Vec<String>> {
+        let said = super::run::Run::git(["config", "--null", "--get-all", key]).capture()?;
+        // 1: there is none.
+        let values = match said.ended.code {
+            1 => Vec::new(),
+            _ => said.ok()?,
+        };
+        let values = values
+            .split(|byte| *byte == 0)
+            .filter(|value| !value.is_empty());
+        Ok(values
+            .map(|value| String::from_utf8_lossy(value).into_owned())
+            .collect())
+    }
+
     /// A path of git's configuration, `~` resolved.
     pub fn config_path(&self, key: &str) -> Option<PathBuf> {
         self.backend.config_path(key)

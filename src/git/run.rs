@@ -7,10 +7,12 @@
 
 use crate::core::failure::{Failure, Result};
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 /// git's repository-local variables: what `git rev-parse --local-env-vars` lists, and what a push
 /// in quarantine adds.
@@ -134,6 +136,76 @@ impl Run {
         })
     }
 
+    /// Runs at most this long and keeps stdout and stderr; `None` when the time was up, and the child was
+    /// ended. What it says on stderr goes to `live` too, as it comes.
+    pub fn capture_within(
+        self,
+        limit: Option<Duration>,
+        live: &mut (dyn Write + Send),
+    ) -> Result<Option<Captured>> {
+        let mut command = self.command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| self.not_started(&error))?;
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        let (said, hear) = mpsc::channel();
+        // Read beside us and never waited for: a grandchild may hold the pipes longer than git lives.
+        let streams: [Option<Box<dyn Read + Send>>; 2] = [
+            child.stdout.take().map(|stream| Box::new(stream) as _),
+            child.stderr.take().map(|stream| Box::new(stream) as _),
+        ];
+        for (at, stream) in streams.into_iter().enumerate() {
+            let (Some(mut stream), said) = (stream, said.clone()) else {
+                continue;
+            };
+            std::thread::spawn(move || {
+                let mut buffer = [0; 8192];
+                while let Ok(n @ 1..) = stream.read(&mut buffer) {
+                    if said.send((at, buffer[..n].to_vec())).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(said);
+        let mut kept = [Vec::new(), Vec::new()];
+        let mut ended: Option<(ExitStatus, Instant)> = None;
+        let status = loop {
+            match hear.recv_timeout(Duration::from_millis(50)) {
+                Ok((at, bytes)) => {
+                    if at == 1 {
+                        drop(live.write_all(&bytes).and_then(|()| live.flush()));
+                    }
+                    kept[at].extend(bytes);
+                }
+                // Both pipes are closed: all is heard.
+                Err(mpsc::RecvTimeoutError::Disconnected) => match &ended {
+                    Some((status, _)) => break *status,
+                    None => std::thread::sleep(Duration::from_millis(1)),
+                },
+                // What it said last may still be on its way, or a grandchild keeps the pipes for long.
+                Err(mpsc::RecvTimeoutError::Timeout) => match &ended {
+                    Some((status, at)) if at.elapsed() > GRACE => break *status,
+                    _ => {}
+                },
+            }
+            if ended.is_none() {
+                let status = child.try_wait().map_err(|error| self.not_started(&error))?;
+                ended = status.map(|status| (status, Instant::now()));
+            }
+            if ended.is_none() && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                end(&mut child);
+                return Ok(None);
+            }
+        };
+        let [stdout, stderr] = kept;
+        Ok(Some(Captured {
+            name: self.name(),
+            ended: Ended::from(status),
+            stdout,
+            stderr,
+        }))
+    }
+
     /// Runs to the end with our own stdout and stderr.
     pub fn stream(self) -> Result<Ended> {
         let started = self.command().spawn();
@@ -200,6 +272,23 @@ impl Run {
         };
         Failure::internal(code, format!("run `{}`: {error}", self.name()))
     }
+}
+
+/// How long a child that has ended is still listened to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Ends a child of ours: first so that git can take its lock files away, then for good.
+fn end(child: &mut Child) {
+    let asked = Run::program("kill").args(["-TERM", &child.id().to_string()]);
+    drop(asked.capture());
+    for _ in 0..50 {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(child.kill());
+    drop(child.wait());
 }
 
 /// `execve` on a file that has neither a known format nor `#!`.
@@ -337,6 +426,29 @@ mod tests {
         let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
         let out = Run::program("cat").stdin(bytes.clone()).capture();
         assert_eq!(out.expect("cat runs").stdout, bytes);
+    }
+
+    #[test]
+    fn a_child_that_takes_too_long_is_ended_and_one_that_does_not_is_heard() {
+        let limit = Some(std::time::Duration::from_millis(300));
+        let mut live = Vec::new();
+        let slow = Run::program("sh").args(["-c", "echo begun >&2; exec sleep 600"]);
+        assert!(
+            slow.capture_within(limit, &mut live)
+                .expect("sh runs")
+                .is_none()
+        );
+        assert_eq!(live, b"begun\n");
+        for limit in [None, Some(std::time::Duration::from_secs(600))] {
+            let quick = Run::program("sh").args(["-c", "echo out; echo err >&2; exit 3"]);
+            let said = quick.capture_within(limit, &mut live).expect("sh runs");
+            let said = said.expect("in time");
+            assert_eq!(
+                (said.stdout, said.stderr),
+                (b"out\n".to_vec(), b"err\n".to_vec())
+            );
+            assert_eq!(said.ended.code, 3);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::{Edits, Store, Tries, layout};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::op::{Event, Operation};
 use crate::core::session::State;
@@ -70,14 +70,7 @@ impl Edits {
         let mut put = |path: String, entry: Entry| drop(inner.insert(path, Some(entry)));
         let mut state = state.clone();
         let ops_id = if month.is_some() {
-            let mut sealed = Vec::new();
-            for op in ops {
-                let line = serde_json::to_vec(op)
-                    .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
-                sealed.extend(line);
-                sealed.push(b'\n');
-            }
-            let blob = repo.write_blob(&sealed)?;
+            let blob = repo.write_blob(&super::united::seal(ops)?)?;
             put(layout::SEALED_OPS.to_owned(), Entry::blob(blob.clone()));
             blob
         } else {

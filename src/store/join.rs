@@ -52,7 +52,7 @@ impl Joiner for Lines<'_> {
             return Ok(Joined { blob: None, clean });
         };
         clean = clean && gate::faults(artifact, &String::from_utf8_lossy(&text)).is_empty();
-        let blob = Repo::hash_blob(&text)?;
+        let blob = repo.hash_blob(&text)?;
         if !repo.contains(&blob)? {
             repo.write_blob(&text)?;
         }

@@ -1,7 +1,9 @@
 //! Where things lie in the tree of the loopx branch (design 2). Paths only.
 
 use crate::core::artifact::Artifact;
-use crate::core::id::SessionId;
+use crate::core::id::{Oid, SessionId};
+use crate::core::session::State;
+use std::collections::BTreeMap;
 
 pub(crate) const FORMAT_FILE: &str = "format";
 pub(crate) const README_FILE: &str = "README.md";
@@ -19,6 +21,9 @@ pub(crate) const LOGS: &str = "logs";
 pub(crate) const BASES: &str = "change/bases";
 /// The files of an imported change, as they were.
 pub(crate) const IMPORTED: &str = "imported";
+
+/// The versions of artifacts that were written apart, until somebody writes them again.
+pub(crate) const VERSIONS: &str = "versions";
 
 /// What somebody reads who finds the branch on a forge.
 pub(crate) const README: &str = "\
@@ -60,9 +65,49 @@ pub(crate) fn binding(branch: &str) -> String {
     format!("{BRANCHES}/{name}")
 }
 
+/// The branch that a record of [`BRANCHES`] is about.
+pub(crate) fn unescape(name: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let code = rest.strip_prefix('%').and_then(|hex| hex.get(..2));
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[3..];
+            }
+            None => {
+                bytes.extend(first.to_string().into_bytes());
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Where the versions of a session's joined artifacts lie: a folder for each, named like it.
+pub(crate) fn versions(state: &State) -> BTreeMap<String, Oid> {
+    let mut found = BTreeMap::new();
+    for (artifact, join) in &state.joins {
+        let blobs = join.sides.iter().filter_map(|side| side.blob.as_ref());
+        for blob in blobs.chain(&join.base) {
+            found.insert(format!("{VERSIONS}/{artifact}/{blob}"), blob.clone());
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
-    use super::binding;
+    use super::{binding, unescape};
+
+    #[test]
+    fn a_binding_names_its_branch() {
+        for branch in ["main", "feat/Log-in", ".x", "ü%41"] {
+            let path = binding(branch);
+            assert_eq!(unescape(path.trim_start_matches("branches/")), branch);
+        }
+    }
 
     #[test]
     fn branch_names_become_one_path_part() {

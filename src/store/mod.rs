@@ -9,19 +9,25 @@ mod import;
 mod join;
 mod layout;
 mod lock;
+mod meet;
 pub mod pushed;
 pub mod shadow;
 mod signatures;
 pub mod snapshot;
 mod summaries;
+mod unite;
+mod united;
 
 pub use import::Placed;
 pub use join::{Lines, replay};
 pub use lock::Lock;
+pub use meet::{Linear, Meeting, Met};
 pub use shadow::{Recovered, Standing};
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
+pub use unite::{Rebound, Renamed, United, UnitedSession};
+pub use united::version_path;
 
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Kind, Result};
@@ -44,6 +50,9 @@ const BUSY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long a branch that another git is moving is waited for.
 const REF_DEADLINE: Duration = Duration::from_secs(1);
+
+/// The message of the constant root, which every branch of sessions begins with.
+pub const ROOT_MESSAGE: &str = "loopx\n";
 
 /// The sessions of one repository.
 pub struct Store<'r> {
@@ -261,7 +270,7 @@ impl<'r> Store<'r> {
     /// The constant root, the same object in every clone, and the commit that explains the branch.
     fn first_commit(&self, identity: &Identity) -> Result<Oid> {
         let empty = self.repo.empty_tree()?;
-        let root = self.repo.write_constant_commit(&empty, "loopx\n")?;
+        let root = self.repo.write_constant_commit(&empty, ROOT_MESSAGE)?;
         let mut files = BTreeMap::new();
         for (path, text) in [
             (layout::README_FILE, layout::README.to_owned()),
@@ -447,6 +456,19 @@ impl Edits {
                 _ => {}
             }
         }
+        let kept = layout::versions(&state);
+        for path in session
+            .map(|s| layout::versions(&s.state))
+            .unwrap_or_default()
+            .into_keys()
+        {
+            if !kept.contains_key(&path) {
+                self.remove(format!("{folder}/{path}"));
+            }
+        }
+        for (path, blob) in kept {
+            self.set(format!("{folder}/{path}"), Entry::blob(blob));
+        }
         for base in &op.bases {
             if let Some(blob) = &base.blob {
                 self.set(
@@ -474,14 +496,7 @@ impl Edits {
         month: &str,
         extra: &[(Artifact, Oid)],
     ) -> Result<()> {
-        let mut sealed = Vec::new();
-        for op in ops {
-            let line = serde_json::to_vec(op)
-                .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
-            sealed.extend(line);
-            sealed.push(b'\n');
-        }
-        let sealed = repo.write_blob(&sealed)?;
+        let sealed = repo.write_blob(&united::seal(ops)?)?;
         let mut state = state.clone();
         state.ops = Some(sealed.clone());
         let mut inner = BTreeMap::new();

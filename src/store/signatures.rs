@@ -71,9 +71,30 @@ fn read(repo: &Repo, blob: &Oid) -> Result<Option<Vec<u8>>> {
     repo.read_blob(blob).map(Some)
 }
 
+/// The signature files that were sealed into one, written again as they were.
+pub(super) fn unseal(repo: &Repo, sealed: &[u8], label: &str) -> Result<BTreeMap<String, Oid>> {
+    let lines = sealed.split(|byte| *byte == b'\n');
+    lines
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            let line: Line = parse_json(line, label)?;
+            let blob = repo.write_blob(line.signed.as_bytes())?;
+            Ok((format!("{}{SUFFIX}", line.operation), blob))
+        })
+        .collect()
+}
+
 /// The signatures of some operations in one file; `None` where nobody signed.
 pub(super) fn seal(repo: &Repo, folder: &Oid, ops: &[Operation]) -> Result<Option<Oid>> {
-    let files: BTreeMap<String, Oid> = files(repo, folder)?.into_iter().collect();
+    seal_files(repo, &files(repo, folder)?.into_iter().collect(), ops)
+}
+
+/// The same of signature files by name.
+pub(super) fn seal_files(
+    repo: &Repo,
+    files: &BTreeMap<String, Oid>,
+    ops: &[Operation],
+) -> Result<Option<Oid>> {
     let mut sealed = Vec::new();
     for op in ops {
         let Some(blob) = files.get(&format!("{}{SUFFIX}", op.file_name())) else {

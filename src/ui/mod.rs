@@ -57,6 +57,11 @@ impl Ui {
         self.options.json
     }
 
+    /// Whether somebody watches a long job: progress goes to stderr.
+    pub fn shows_progress(&self) -> bool {
+        !self.options.json && !self.options.quiet && std::io::stderr().is_terminal()
+    }
+
     /// Whether stdout takes colour.
     pub fn color(&self) -> bool {
         self.color

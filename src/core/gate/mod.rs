@@ -117,7 +117,7 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
 }
 
 /// A conflict of the session holds every gate of it, and nothing else.
-pub(super) fn conflicts(view: View<'_>) -> Vec<Blocker> {
+pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
     view.state
         .conflicts
         .iter()

@@ -144,6 +144,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Language that artifacts are checked for",
     ),
     ("artifacts.max_bytes", "The largest artifact, in bytes"),
+    (
+        "secrets.allow",
+        "What looks like a credential and is none, each as \"FINGERPRINT REASON\"",
+    ),
 ];
 
 /// Tables whose keys are data.

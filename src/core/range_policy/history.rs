@@ -6,6 +6,7 @@
 
 use super::super::failure::Result;
 use super::super::id::{Oid, SessionId};
+use super::super::join::Joiner;
 use super::super::op::{CodeVerdict, Event, Operation};
 use super::super::replay;
 use super::super::session::State;
@@ -62,9 +63,9 @@ pub enum Standing {
 }
 
 /// Reads the moments out of a session's operations.
-pub fn history(id: &SessionId, operations: &[Operation]) -> Result<History> {
+pub fn history(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<History> {
     let mut found = History::default();
-    replay::walk(id, operations, |op, state| {
+    replay::walk(id, operations, joiner, |op, state| {
         let (at, settles) = match &op.event {
             Event::Entered { transition, .. } if transition.to() == Stage::Build => {
                 found.openings.push(Rc::new(state.clone()));

@@ -5,6 +5,7 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::range_policy::history::{At, History, Milestone, Side, Standing, history};
 use crate::git::{CommitInfo, Repo};
+use crate::store::Lines;
 use std::collections::{HashMap, HashSet};
 
 /// The commits of a range by their parents, and the histories of sessions, each read once.
@@ -50,7 +51,7 @@ impl<'a, 'r> Moments<'a, 'r> {
             let history = if operations.is_empty() {
                 History::default()
             } else {
-                history(id, &operations)?
+                history(id, &operations, &Lines(self.repo))?
             };
             let sides = history
                 .milestones

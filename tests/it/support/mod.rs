@@ -8,6 +8,7 @@
 pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod changes;
+pub(crate) mod clones;
 pub(crate) mod drive;
 pub(crate) mod hooks;
 pub(crate) mod keys;

@@ -1,0 +1,77 @@
+//! `export` and `import bundle`: one session, as a file.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::{Context, bundle};
+use crate::ui::{Ui, clean, style};
+use std::path::PathBuf;
+
+/// Write one session with its history into a file that another repository can import
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
+    /// The session
+    pub session: String,
+    /// The file (default: SESSION.bundle)
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(short, long)]
+    pub force: bool,
+}
+
+/// Take in a session that was exported
+#[derive(Debug, clap::Args)]
+pub struct BundleArgs {
+    /// The file
+    pub file: PathBuf,
+}
+
+pub fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = bundle::export(ctx, &args.session, args.output.as_deref(), args.force)?;
+    ui.status(format!(
+        "{}: {} operations in {} commits written to {}",
+        ui.paint(style::NAME, done.session.as_str()),
+        done.operations,
+        done.commits,
+        clean(&done.file)
+    ));
+    ui.hint("git loopx import bundle FILE   (in the other repository)");
+    ui.json("export", &done);
+    Ok(Exit::Done)
+}
+
+pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = bundle::import(ctx, &args.file)?;
+    let renamed = done.renamed.first();
+    for one in &done.renamed {
+        ui.warn(format!(
+            "two sessions are named {}: the one that is \"{}\" is {} from now on",
+            one.from,
+            clean(&one.title),
+            one.to
+        ));
+    }
+    let said = match &done.commit {
+        Some(commit) => format!(
+            "{} operations taken in ({})",
+            done.operations,
+            commit.short()
+        ),
+        None => "all of it was here".to_owned(),
+    };
+    ui.status(format!(
+        "{}: {said}",
+        ui.paint(style::NAME, done.session.as_str())
+    ));
+    let conflicts: usize = done.united.iter().map(|one| one.conflicts).sum();
+    if conflicts > 0 {
+        ui.hint(format!("git loopx -s {} resolve", done.session));
+    } else if renamed.is_none() {
+        ui.hint(format!("git loopx -s {} status", done.session));
+    }
+    ui.json("import bundle", &done);
+    Ok(match conflicts {
+        0 => Exit::Done,
+        _ => Exit::Conflict,
+    })
+}

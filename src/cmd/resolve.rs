@@ -1,0 +1,172 @@
+//! `resolve`: arguments, and how conflicts read.
+
+use crate::cli::Exit;
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::flow::Context;
+use crate::flow::resolve::{self, Brief, Choices, Conflicts, Text};
+use crate::ui::{Ui, clean, style};
+use serde_json::json;
+use std::io::Read;
+
+/// List what clones made apart and a person has to decide, and settle it
+#[derive(Debug, clap::Args)]
+pub struct ResolveArgs {
+    /// The artifact to settle; with no choice, as it stands in .loopx/ID
+    pub artifact: Option<String>,
+    /// Take the side that you wrote
+    #[arg(long, requires = "artifact", group = "text")]
+    pub ours: bool,
+    /// Take the side that you did not write
+    #[arg(long, requires = "artifact", group = "text")]
+    pub theirs: bool,
+    /// Take the side of this number
+    #[arg(long, value_name = "N", requires = "artifact", group = "text")]
+    pub side: Option<usize>,
+    /// Take a file's content (`-` for stdin)
+    #[arg(long, value_name = "FILE", requires = "artifact", group = "text")]
+    pub file: Option<String>,
+    /// Let this operation count, and nothing that stands against it
+    #[arg(long, value_name = "OPERATION", conflicts_with = "artifact")]
+    pub keep: Vec<String>,
+    /// Leave this operation out; it stays in the record
+    #[arg(long, value_name = "OPERATION", conflicts_with = "artifact")]
+    pub drop: Vec<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+pub fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if args.artifact.is_none() && args.keep.is_empty() && args.drop.is_empty() {
+        let found = resolve::conflicts(ctx)?;
+        text(&found, ui);
+        ui.json("resolve", &found);
+        return Ok(match found.is_empty() {
+            true => Exit::Done,
+            false => Exit::Conflict,
+        });
+    }
+    let text = match (&args.side, &args.file) {
+        _ if args.ours => Some(Text::Mine),
+        _ if args.theirs => Some(Text::Theirs),
+        (Some(side), _) => Some(Text::Side(*side)),
+        (_, Some(file)) => Some(Text::Given(read(file)?)),
+        _ => None,
+    };
+    let artifact = match &args.artifact {
+        Some(name) => Some((Artifact::parse(name)?, text)),
+        None => None,
+    };
+    let choices = Choices {
+        artifact,
+        keep: args.keep,
+        drop: args.drop,
+        reason: args.reason,
+    };
+    let done = resolve::resolve(ctx, &choices)?;
+    let left = done.left;
+    ui.status(format!(
+        "{}: settled; {}",
+        ui.paint(style::NAME, done.id.as_str()),
+        match left {
+            0 => format!("in stage {}", done.state.stage),
+            1 => "1 conflict is left".to_owned(),
+            n => format!("{n} conflicts are left"),
+        }
+    ));
+    let next = match left {
+        0 => format!("git loopx -s {} status", done.id),
+        _ => format!("git loopx -s {} resolve", done.id),
+    };
+    ui.hint(&next);
+    ui.json(
+        "resolve",
+        &json!({
+            "session": done.id,
+            "commit": done.commit,
+            "stage": done.state.stage,
+            "left": left,
+            "next_action": next,
+        }),
+    );
+    Ok(Exit::Done)
+}
+
+fn read(file: &str) -> Result<Vec<u8>> {
+    let unreadable =
+        |error: std::io::Error| Failure::usage("file_unreadable", format!("read {file}: {error}"));
+    if file == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
+        return Ok(bytes);
+    }
+    std::fs::read(file).map_err(unreadable)
+}
+
+fn brief(one: &Brief) -> String {
+    format!(
+        "{} @{} {} by {} at {}",
+        one.op,
+        one.seq,
+        one.event,
+        clean(&one.by.name),
+        clean(&one.at)
+    )
+}
+
+fn text(found: &Conflicts, ui: &mut Ui) {
+    let id = &found.session;
+    if found.is_empty() {
+        ui.status(format!("{id}: nothing to resolve"));
+        return;
+    }
+    for one in &found.operations {
+        ui.out(format!(
+            "{}  {}",
+            ui.paint(style::WARN, "does not count"),
+            brief(&one.operation)
+        ));
+        ui.out(format!("    {}", clean(&one.why)));
+        for other in &one.with {
+            ui.out(format!("    against  {}", brief(other)));
+        }
+        if one.with.is_empty() {
+            ui.out(format!(
+                "    git loopx -s {id} resolve --drop {}",
+                one.operation.op
+            ));
+        } else {
+            ui.out(format!(
+                "    git loopx -s {id} resolve --keep {0}   or   --drop {0}",
+                one.operation.op
+            ));
+        }
+    }
+    for one in &found.artifacts {
+        ui.out(format!(
+            "{}  {}",
+            ui.paint(style::WARN, "changed apart"),
+            one.artifact
+        ));
+        for side in &one.sides {
+            let place = match &side.path {
+                Some(path) => format!("git show loopx:{path}"),
+                None => "removed".to_owned(),
+            };
+            ui.out(format!(
+                "    side {}  {}",
+                side.number,
+                brief(&side.operation)
+            ));
+            ui.out(format!("            {}", clean(&place)));
+        }
+        ui.out(format!(
+            "    edit .loopx/{id}/{0}, then: git loopx -s {id} resolve {0}   (or --side N, --file FILE)",
+            one.artifact
+        ));
+    }
+}

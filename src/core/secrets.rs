@@ -1,0 +1,351 @@
+//! Credentials in text, by the shapes that well-known ones have. A hit says what and where, and never
+//! shows what it found.
+
+use std::fmt;
+
+/// Something that looks like a credential.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// From 1.
+    pub line: usize,
+    pub kind: &'static str,
+    text: String,
+}
+
+impl Hit {
+    /// What was found: to be hashed, never to be printed.
+    pub fn secret(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Debug for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in line {}", self.kind, self.line)
+    }
+}
+
+/// Which characters follow a beginning.
+#[derive(Clone, Copy)]
+enum Set {
+    /// A-Z 0-9
+    Upper,
+    /// A-Z a-z 0-9
+    Alnum,
+    /// A-Z a-z 0-9 _ -
+    Url,
+}
+
+impl Set {
+    fn has(self, c: u8) -> bool {
+        match self {
+            Set::Upper => c.is_ascii_uppercase() || c.is_ascii_digit(),
+            Set::Alnum => c.is_ascii_alphanumeric(),
+            Set::Url => c.is_ascii_alphanumeric() || c == b'_' || c == b'-',
+        }
+    }
+}
+
+/// Kind, beginning, what follows, how many of it at least, and at most.
+const TOKENS: [(&str, &str, Set, usize, usize); 27] = [
+    ("AWS access key", "AKIA", Set::Upper, 16, 16),
+    ("AWS access key", "ASIA", Set::Upper, 16, 16),
+    ("GitHub token", "ghp_", Set::Alnum, 36, 255),
+    ("GitHub token", "gho_", Set::Alnum, 36, 255),
+    ("GitHub token", "ghu_", Set::Alnum, 36, 255),
+    ("GitHub token", "ghs_", Set::Alnum, 36, 255),
+    ("GitHub token", "ghr_", Set::Alnum, 36, 255),
+    ("GitHub token", "github_pat_", Set::Url, 40, 255),
+    ("GitLab token", "glpat-", Set::Url, 20, 255),
+    ("GitLab token", "gldt-", Set::Url, 20, 255),
+    ("GitLab token", "glrt-", Set::Url, 20, 255),
+    ("GitLab token", "glptt-", Set::Url, 20, 255),
+    ("Slack token", "xoxb-", Set::Url, 20, 255),
+    ("Slack token", "xoxp-", Set::Url, 20, 255),
+    ("Slack token", "xoxa-", Set::Url, 20, 255),
+    ("Slack token", "xoxr-", Set::Url, 20, 255),
+    ("Slack token", "xoxs-", Set::Url, 20, 255),
+    ("Slack token", "xapp-", Set::Url, 20, 255),
+    ("Stripe key", "sk_live_", Set::Alnum, 16, 255),
+    ("Stripe key", "rk_live_", Set::Alnum, 16, 255),
+    ("Google API key", "AIza", Set::Url, 35, 35),
+    ("Google OAuth token", "ya29.", Set::Url, 20, 2000),
+    ("npm token", "npm_", Set::Alnum, 36, 36),
+    ("PyPI token", "pypi-AgEI", Set::Url, 50, 500),
+    ("Anthropic key", "sk-ant-", Set::Url, 32, 255),
+    ("OpenAI key", "sk-proj-", Set::Url, 32, 255),
+    ("SendGrid key", "SG.", Set::Url, 20, 100),
+];
+
+/// Names after which a random value is a secret.
+const NAMES: [&str; 12] = [
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "api_key",
+    "apikey",
+    "api-key",
+    "access_key",
+    "access-key",
+    "private_key",
+    "client_secret",
+    "credential",
+];
+
+/// Every credential of a text, at most one of each beginning and line.
+pub fn scan(text: &str) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let mut found: Vec<(&'static str, &str)> = Vec::new();
+        for (kind, begin, set, least, most) in TOKENS {
+            found.extend(tokens(line, begin, set, least, most).map(|text| (kind, text)));
+        }
+        found.extend(private_key(line));
+        found.extend(jwt(line));
+        found.extend(url_password(line));
+        if found.is_empty() {
+            found.extend(assigned(line));
+        }
+        hits.extend(found.into_iter().map(|(kind, text)| Hit {
+            line: at + 1,
+            kind,
+            text: text.to_owned(),
+        }));
+    }
+    hits
+}
+
+fn tokens<'t>(
+    line: &'t str,
+    begin: &'static str,
+    set: Set,
+    least: usize,
+    most: usize,
+) -> impl Iterator<Item = &'t str> {
+    line.match_indices(begin).filter_map(move |(at, _)| {
+        let before = line[..at].bytes().next_back();
+        if before.is_some_and(|c| Set::Url.has(c)) {
+            return None;
+        }
+        let rest = &line.as_bytes()[at + begin.len()..];
+        let length = rest.iter().take_while(|c| set.has(**c)).count();
+        let text = &line[at..at + begin.len() + length];
+        // Documentation shows keys that are none; what repeats one letter is none either.
+        let is_real = (least..=most).contains(&length)
+            && !text.to_uppercase().contains("EXAMPLE")
+            && variety(&rest[..length]) > 4;
+        is_real.then_some(text)
+    })
+}
+
+fn variety(bytes: &[u8]) -> usize {
+    let mut seen = [false; 256];
+    bytes
+        .iter()
+        .for_each(|byte| seen[usize::from(*byte)] = true);
+    seen.iter().filter(|seen| **seen).count()
+}
+
+fn private_key(line: &str) -> Option<(&'static str, &str)> {
+    let at = line.find("-----BEGIN ")?;
+    let name = line[at + 11..].split("-----").next()?;
+    (name.ends_with("PRIVATE KEY") || name.ends_with("PRIVATE KEY BLOCK"))
+        .then_some(("private key", line))
+}
+
+fn jwt(line: &str) -> Option<(&'static str, &str)> {
+    let at = line.find("eyJ")?;
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
+    let text = &line[at..];
+    let text = &text[..text.find(|c| !part(c)).unwrap_or(text.len())];
+    let parts: Vec<&str> = text.split('.').collect();
+    let [head, body, signature, ..] = parts.as_slice() else {
+        return None;
+    };
+    let long = [head, body, signature].iter().all(|part| part.len() >= 10);
+    (long && body.starts_with("eyJ")).then_some(("JSON web token", text))
+}
+
+/// `scheme://user:password@host`.
+fn url_password(line: &str) -> Option<(&'static str, &str)> {
+    for (at, _) in line.match_indices("://") {
+        let rest = &line[at + 3..];
+        let end = rest
+            .find(|c: char| c.is_whitespace() || "/?#\"'`<>)".contains(c))
+            .unwrap_or(rest.len());
+        if let Some((login, _)) = rest[..end].rsplit_once('@')
+            && let Some((_, password)) = login.split_once(':')
+            && !is_placeholder(password)
+        {
+            return Some(("password in a URL", password));
+        }
+    }
+    None
+}
+
+fn is_placeholder(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    text.len() < 3
+        || text.starts_with(['$', '{', '<', '%', '['])
+        || text
+            .bytes()
+            .all(|c| c == b'*' || c == b'x' || c == b'X' || c == b'.')
+        || [
+            "password", "pass", "secret", "token", "changeme", "redacted",
+        ]
+        .contains(&lower.as_str())
+}
+
+/// `secret = <something random>`.
+fn assigned(line: &str) -> Option<(&'static str, &str)> {
+    let lower = line.to_ascii_lowercase();
+    for name in NAMES {
+        for (at, _) in lower.match_indices(name) {
+            let rest = &line[at + name.len()..];
+            // The name may go on: `token_v2`, `"secret"`.
+            let rest = rest
+                .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-\"'`".contains(c));
+            let rest = rest.trim_start();
+            let Some(value) = rest.strip_prefix("=").or(rest.strip_prefix(":")) else {
+                continue;
+            };
+            let value = value.trim_start_matches(['=', '>', ' ', '"', '\'', '`']);
+            let end = value
+                .find(|c: char| !(c.is_ascii_alphanumeric() || "+/=_-.~".contains(c)))
+                .unwrap_or(value.len());
+            let value = &value[..end];
+            if is_random(value) {
+                return Some(("secret that was assigned", value));
+            }
+        }
+    }
+    None
+}
+
+fn is_random(value: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    (20..=200).contains(&value.len())
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !value.to_uppercase().contains("EXAMPLE")
+        && !value.contains("//")
+        && entropy(value) >= 3.5
+}
+
+/// Bits per character.
+fn entropy(text: &str) -> f64 {
+    let mut counts = [0_u32; 256];
+    text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
+    let all = text.len() as f64;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / all)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scan;
+
+    /// Never a whole credential in this file: the beginnings and the rest are put together here.
+    fn join(parts: &[&str]) -> String {
+        parts.concat()
+    }
+
+    const RANDOM: &str = "q7Zk2mX9vB4nR8tL1wC6yH3jD5gF0sPaEuKi";
+
+    #[test]
+    fn credentials_are_seen() {
+        let upper = "Q7ZK2MX9VB4NR8TL";
+        for (kind, text) in [
+            ("AWS access key", join(&["key AKI", "A", upper, " end"])),
+            ("GitHub token", join(&["gh", "p_", RANDOM])),
+            (
+                "GitHub token",
+                join(&["(gith", "ub_pat_", RANDOM, RANDOM, ")"]),
+            ),
+            ("GitLab token", join(&["glp", "at-", &RANDOM[..20]])),
+            (
+                "Slack token",
+                join(&["xo", "xb-123456789012-", &RANDOM[..12]]),
+            ),
+            ("Stripe key", join(&["sk_", "live_", &RANDOM[..24]])),
+            ("Google API key", join(&["AI", "za", &RANDOM[..35]])),
+            ("npm token", join(&["np", "m_", RANDOM])),
+            ("PyPI token", join(&["py", "pi-AgEI", RANDOM, RANDOM])),
+            (
+                "private key",
+                join(&["-----BEGIN ", "RSA PRIVATE", " KEY-----"]),
+            ),
+            (
+                "private key",
+                join(&["-----BEGIN ", "OPENSSH PRIVATE", " KEY-----"]),
+            ),
+            (
+                "JSON web token",
+                join(&[
+                    "Bearer ey",
+                    "JhbGciOiJIUzI1NiJ9.ey",
+                    "JzdWIiOiIxMjM0NTY3ODkwIn0.",
+                    RANDOM,
+                ]),
+            ),
+            (
+                "password in a URL",
+                join(&["https://ada:", "hunter22", "@example.org/x.git"]),
+            ),
+            (
+                "secret that was assigned",
+                join(&["client_secret = \"", RANDOM, "\""]),
+            ),
+            (
+                "secret that was assigned",
+                join(&["  \"apiKey\": \"", RANDOM, "\","]),
+            ),
+            ("secret that was assigned", join(&["export TOKEN=", RANDOM])),
+        ] {
+            let hits = scan(&format!("first\n{text}\n"));
+            assert_eq!(hits.len(), 1, "{text}: {hits:?}");
+            assert_eq!((hits[0].kind, hits[0].line), (kind, 2), "{text}");
+            assert!(
+                !format!("{:?}", hits[0]).contains(RANDOM),
+                "a hit shows what it found"
+            );
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_not() {
+        for text in [
+            "AKIAIOSFODNN7EXAMPLE",
+            "AKIA1234",
+            "XAKIAQ7ZK2MX9VB4NR8TL",
+            "AKIAQ7ZK2MX9VB4NR8TLMORE",
+            "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "ghp_short",
+            "npm_config_registry",
+            "sk_test_q7Zk2mX9vB4nR8tL1wC6",
+            "-----BEGIN PUBLIC KEY-----",
+            "-----BEGIN CERTIFICATE-----",
+            "eyJhbGciOiJIUzI1NiJ9",
+            "https://ada@example.org/x.git",
+            "https://ada:$TOKEN@example.org",
+            "https://user:password@example.org",
+            "ssh://git@example.org:22/x",
+            "token: ${{ secrets.GITHUB_TOKEN }}",
+            "password = os.environ['PASSWORD_OF_THE_DATABASE_1']",
+            "the token is refreshed when the secret was rotated",
+            "secret: aaaaaaaaaaaaaaaaaaaaaaaaa1",
+            "token: read-the-manual-of-the-service",
+            "Loopx-State: da6097c4419d8c59daf326f144f9979165157361",
+            "\"tree\": \"635a1208bb635a1208bb635a1208bb635a1208bb\"",
+            "see https://example.org/a:b@c",
+        ] {
+            let hits = scan(text);
+            assert!(hits.is_empty(), "{text}: {hits:?}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! One session as a git bundle, and back: its own history and nothing of any other. What comes in goes
+//! through the same meeting as what a remote has, so operations, digests and signatures stay as they
+//! are, and a name that is taken gives way.
+
+use super::context::{Context, unknown};
+use super::files;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::Operation;
+use crate::git::run::Run;
+use crate::git::{Entry, EntryKind, Repo};
+use crate::store::{Linear, Renamed, Session, Snapshot, UnitedSession};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const EXPORT: &str = "refs/loopx/export/";
+const IMPORT: &str = "refs/loopx/import/";
+
+/// What was written.
+#[derive(Debug, Serialize)]
+pub struct Exported {
+    pub session: SessionId,
+    pub file: String,
+    pub operations: usize,
+    pub commits: usize,
+}
+
+/// What came in.
+#[derive(Debug, Serialize)]
+pub struct Imported {
+    pub session: SessionId,
+    /// The branch's tip; `None` where all of it was here.
+    pub commit: Option<Oid>,
+    pub operations: usize,
+    pub united: Vec<UnitedSession>,
+    pub renamed: Vec<Renamed>,
+}
+
+/// Writes a session as a bundle.
+pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Result<Exported> {
+    let repo = &ctx.repo;
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let id = SessionId::fold(name)?;
+    let session = snapshot.find(&id)?.ok_or_else(|| unknown(&snapshot, &id))?;
+    // An archived state has its decision record beside what the operations give.
+    if session.state.is_active() {
+        snapshot.require_whole(&session)?;
+    }
+    let operations = snapshot.operations(&session)?.len();
+    let file = match out {
+        Some(path) => path.to_path_buf(),
+        None => PathBuf::from(format!("{id}.bundle")),
+    };
+    let file = std::path::absolute(&file)
+        .map_err(|error| Failure::internal("path_unreadable", error.to_string()))?;
+    if !force && std::fs::symlink_metadata(&file).is_ok() {
+        return Err(Failure::refused(
+            "file_exists",
+            format!("{} is there already", file.display()),
+        )
+        .help(format!("git loopx export {id} --force -o FILE")));
+    }
+    // A ref is written for a moment, and what it names.
+    let _lock = store.lock()?;
+    let (tip, commits) = own_history(repo, &snapshot, &session)?;
+    let name = format!("{EXPORT}{id}");
+    // git can name only what is on disk.
+    repo.keep(&tip)?;
+    set_ref(repo, &name, Some(&tip))?;
+    repo.release();
+    let made = Run::git(["bundle", "create", "--quiet"])
+        .args([file.as_os_str()])
+        .args([&name])
+        .capture();
+    set_ref(repo, &name, None)?;
+    made?.ok()?;
+    Ok(Exported {
+        session: id,
+        file: file.display().to_string(),
+        operations,
+        commits,
+    })
+}
+
+/// The commits that changed a session, each with a tree that holds that session alone.
+fn own_history(repo: &Repo, snapshot: &Snapshot<'_>, session: &Session) -> Result<(Oid, usize)> {
+    let empty = repo.empty_tree()?;
+    let mut tip = repo.write_constant_commit(&empty, crate::store::ROOT_MESSAGE)?;
+    let mut common = BTreeMap::new();
+    for (name, entry) in repo.list_tree(snapshot.tree())? {
+        if entry.kind == EntryKind::Blob {
+            common.insert(name, Some(entry));
+        }
+    }
+    let mut all = repo.range(snapshot.commit(), &[], usize::MAX)?;
+    all.reverse();
+    let mut last = None;
+    let mut count = 0;
+    for commit in all {
+        let at = match Snapshot::at(repo, commit.clone(), "loopx") {
+            Ok(at) => at,
+            // The empty root.
+            Err(_) => continue,
+        };
+        let Ok(Some(then)) = at.find(&session.state.id) else {
+            continue;
+        };
+        let folder = (then.path.clone(), then.tree.clone());
+        if then.state.uid != session.state.uid || last.as_ref() == Some(&folder) {
+            continue;
+        }
+        let mut entries = common.clone();
+        entries.insert(then.path, Some(Entry::tree(then.tree)));
+        let tree = repo.edit_tree(None, &entries)?;
+        tip = repo.write_commit_like(&commit, &tree, &[tip], None)?;
+        last = Some(folder);
+        count += 1;
+    }
+    Ok((tip, count))
+}
+
+/// Takes a session in from a bundle.
+pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
+    let repo = &ctx.repo;
+    let identity = repo.identity()?;
+    let store = ctx.store()?;
+    store.snapshot()?;
+    let file = std::path::absolute(file)
+        .map_err(|error| Failure::internal("path_unreadable", error.to_string()))?;
+    if files::read(&file, u64::MAX)?.is_none() {
+        let message = format!("{} is not there", file.display());
+        return Err(Failure::not_found("file_missing", message));
+    }
+    let foreign = |why: String| {
+        Failure::refused(
+            "bundle_foreign",
+            format!(
+                "{} is no session that git loopx exported: {why}",
+                file.display()
+            ),
+        )
+        .help("git loopx export SESSION  (in the repository that has it)")
+    };
+    let heads = Run::git(["bundle", "list-heads"])
+        .args([file.as_os_str()])
+        .capture()?;
+    if !heads.ended.success() {
+        let said = String::from_utf8_lossy(&heads.stderr)
+            .trim()
+            .replace('\n', " ");
+        return Err(foreign(said));
+    }
+    let heads = String::from_utf8_lossy(&heads.stdout).into_owned();
+    let names: Vec<&str> = heads
+        .lines()
+        .filter_map(|line| line.split_once(' ')?.1.strip_prefix(EXPORT))
+        .collect();
+    let [name] = names.as_slice() else {
+        return Err(foreign(format!("it has {} sessions", names.len())));
+    };
+    let id = SessionId::parse(name)?;
+    let local = format!("{IMPORT}{id}");
+    let spec = format!("+{EXPORT}{id}:{local}");
+    let fetched = Run::git(["-c", "fetch.fsckObjects=true", "fetch", "--quiet"])
+        .args([
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+        ])
+        .args(["--refmap="])
+        .args([file.as_os_str()])
+        .args([&spec])
+        .env("LC_ALL", "C")
+        .capture()?;
+    if !fetched.ended.success() {
+        let said = String::from_utf8_lossy(&fetched.stderr)
+            .trim()
+            .replace('\n', " ");
+        return Err(foreign(said));
+    }
+    let tip = repo
+        .find_ref(&local)?
+        .ok_or_else(|| foreign("it is empty".into()))?;
+    let taken = (|| {
+        let operations =
+            only_session(repo, &tip, &id).map_err(|failure| foreign(failure.message))?;
+        let lock = store.lock()?;
+        let linear = match repo.config("loopx.sync").as_deref() {
+            Some("linear") => Linear::TheirsOnTop,
+            _ => Linear::No,
+        };
+        let before = store.snapshot()?.commit().clone();
+        let label = format!("the bundle of {id}");
+        let meeting = store.meet(&lock, &identity, &tip, &label, linear)?;
+        let (united, renamed) = match meeting.united {
+            Some(united) => (united.sessions, united.renamed),
+            None => (Vec::new(), Vec::new()),
+        };
+        super::sync::follow(ctx, &store, renamed.iter())?;
+        Ok(Imported {
+            session: id.clone(),
+            commit: (meeting.tip != before).then_some(meeting.tip),
+            operations: operations.len(),
+            united,
+            renamed,
+        })
+    })();
+    set_ref(repo, &local, None)?;
+    taken
+}
+
+/// Refuses a tree that holds more than one whole session.
+fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<Vec<Operation>> {
+    let snapshot = Snapshot::at(repo, tip.clone(), "the bundle")?;
+    let wrong = |what: &str| Failure::refused("bundle_foreign", format!("it has {what}"));
+    let mut folders = Vec::new();
+    for (name, entry) in repo.list_tree(snapshot.tree())? {
+        match (name.as_str(), entry.kind) {
+            ("README.md" | "format", EntryKind::Blob) => {}
+            ("sessions", EntryKind::Tree) => folders.extend(repo.list_tree(&entry.id)?),
+            ("archive", EntryKind::Tree) => {
+                for (_, month) in repo.list_tree(&entry.id)? {
+                    folders.extend(repo.list_tree(&month.id)?);
+                }
+            }
+            _ => return Err(wrong(&format!("`{name}`"))),
+        }
+    }
+    if folders.len() != 1 || folders[0].0 != id.as_str() {
+        return Err(wrong("other sessions"));
+    }
+    let session = snapshot.find(id)?.ok_or_else(|| wrong("no session"))?;
+    if session.state.is_active() {
+        snapshot.require_whole(&session)?;
+    }
+    snapshot.operations(&session)
+}
+
+/// Sets or removes a ref that lives for a moment, through git: it knows every format of refs.
+fn set_ref(repo: &Repo, name: &str, commit: Option<&Oid>) -> Result<()> {
+    let args = match commit {
+        Some(commit) => vec!["update-ref", name, commit.as_str()],
+        None if repo.find_ref(name)?.is_none() => return Ok(()),
+        None => vec!["update-ref", "-d", name],
+    };
+    Run::git(args).capture()?.ok().map(drop)
+}

@@ -1,0 +1,369 @@
+//! `resolve`: what clones made apart and nobody could decide but a person. Listed with its sides, and
+//! settled by one more operation, which every clone takes in like any other.
+
+use super::context::{Context, unknown};
+use super::workcopy::{WorkCopy, marker_line};
+use super::{act, files, undo};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::gate;
+use crate::core::id::{Oid, OpId, Person, SessionId};
+use crate::core::op::{Event, FORMAT, Operation, Write};
+use crate::core::session::{OpConflict, State};
+use crate::store::{self, Decision, Session, Snapshot};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One operation, as a list shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Brief {
+    pub op: OpId,
+    pub seq: u64,
+    pub event: String,
+    pub by: Person,
+    pub at: String,
+}
+
+/// An operation that does not count, and what stands against it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Held {
+    #[serde(flatten)]
+    pub operation: Brief,
+    pub why: String,
+    pub with: Vec<Brief>,
+}
+
+/// An artifact whose versions did not merge.
+#[derive(Clone, Debug, Serialize)]
+pub struct Contested {
+    pub artifact: Artifact,
+    pub base: Option<Oid>,
+    pub sides: Vec<SideView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SideView {
+    /// From 1, as `--side` takes it.
+    pub number: usize,
+    #[serde(flatten)]
+    pub operation: Brief,
+    /// `None`: removed.
+    pub blob: Option<Oid>,
+    /// Where it lies on the branch.
+    pub path: Option<String>,
+}
+
+/// Everything of a session that waits for a person.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conflicts {
+    pub session: SessionId,
+    pub operations: Vec<Held>,
+    pub artifacts: Vec<Contested>,
+}
+
+impl Conflicts {
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.artifacts.is_empty()
+    }
+}
+
+/// Lists the conflicts of the session that is meant.
+pub fn conflicts(ctx: &Context) -> Result<Conflicts> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    list(&snapshot, &session)
+}
+
+fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
+    let state = &session.state;
+    let mut found = Conflicts {
+        session: state.id.clone(),
+        operations: Vec::new(),
+        artifacts: Vec::new(),
+    };
+    if state.conflicts.is_empty() && state.contested().next().is_none() {
+        return Ok(found);
+    }
+    let operations = snapshot.operations(session)?;
+    let brief = |id: &OpId| {
+        operations.iter().find(|op| op.op == *id).map(|op| Brief {
+            op: op.op.clone(),
+            seq: op.seq,
+            event: op.event.word().to_owned(),
+            by: op.by.clone(),
+            at: op.at.clone(),
+        })
+    };
+    for conflict in &state.conflicts {
+        if let Some(operation) = brief(&conflict.op) {
+            found.operations.push(Held {
+                operation,
+                why: conflict.why.clone(),
+                with: conflict.with.iter().filter_map(&brief).collect(),
+            });
+        }
+    }
+    for (artifact, join) in state.contested() {
+        let sides = join.sides.iter().enumerate().filter_map(|(at, side)| {
+            Some(SideView {
+                number: at + 1,
+                operation: brief(&side.op)?,
+                path: side
+                    .blob
+                    .as_ref()
+                    .map(|blob| store::version_path(session, artifact, blob)),
+                blob: side.blob.clone(),
+            })
+        });
+        found.artifacts.push(Contested {
+            artifact,
+            base: join.base.clone(),
+            sides: sides.collect(),
+        });
+    }
+    Ok(found)
+}
+
+/// Which text of an artifact is to stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// The side that I wrote, or the only one that I did not.
+    Mine,
+    Theirs,
+    Side(usize),
+    /// These bytes.
+    Given(Vec<u8>),
+    /// What stands in the working copy, without markers.
+    WorkingCopy,
+}
+
+/// What a person decided.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    pub artifact: Option<(Artifact, Option<Text>)>,
+    /// Operations that are to count, and such that are not.
+    pub keep: Vec<String>,
+    pub drop: Vec<String>,
+    pub reason: Option<String>,
+}
+
+/// What was settled.
+#[derive(Debug)]
+pub struct Resolved {
+    pub id: SessionId,
+    pub commit: Oid,
+    pub state: State,
+    /// What still waits.
+    pub left: usize,
+}
+
+/// Settles conflicts by one operation.
+pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
+    let identity = ctx.repo.identity()?;
+    let store = ctx.store()?;
+    let lock = store.lock()?;
+    let earlier = super::archive::finish(ctx, &store, &lock, &identity)?;
+    let id = ctx.session_id(&store.snapshot()?)?;
+    earlier.check(&id)?;
+    let mut copy = WorkCopy::open(&ctx.repo, &id)?;
+    let committed = store.update(&lock, &identity, |snapshot| {
+        let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
+        let state = &session.state;
+        let (keep, drop) = operations(state, choices)?;
+        let mut writes = BTreeMap::new();
+        if let Some((artifact, text)) = &choices.artifact {
+            let to = chosen(ctx, copy.as_ref(), state, &identity.author, *artifact, text)?;
+            let from = state.artifacts.get(artifact).cloned();
+            writes.insert(*artifact, Write { from, to });
+        }
+        let what = match (keep.len() + drop.len(), &choices.artifact) {
+            (0, Some((artifact, _))) => format!("resolve {artifact}"),
+            (n, _) => format!("resolve {n} operation{}", if n == 1 { "" } else { "s" }),
+        };
+        let op = Operation {
+            format: FORMAT,
+            seq: state.seq + 1,
+            op: act::new_op_id()?,
+            after: state.newest(),
+            at: identity.at.clone(),
+            by: identity.author.clone(),
+            committer: identity.committer.clone(),
+            reason: choices.reason.clone(),
+            writes,
+            bases: Vec::new(),
+            claim: None,
+            event: Event::Resolved { keep, drop },
+        };
+        let mut edits = store::Edits::default();
+        let after = edits.rebuild(&ctx.repo, &session, &op)?;
+        undo::rebind(ctx, snapshot, &mut edits, state, &after)?;
+        let message = store::message(&id, &what, &op, &after);
+        Ok(Decision {
+            edits,
+            message,
+            value: after,
+        })
+    })?;
+    let state = committed.value;
+    if let Some(copy) = &mut copy {
+        copy.publish(&state, &BTreeMap::new())?;
+    }
+    Ok(Resolved {
+        id,
+        commit: committed.commit,
+        left: state.conflicts.len() + state.contested().count(),
+        state,
+    })
+}
+
+/// The operations that a person named. To keep one is to drop what stands against it.
+fn operations(state: &State, choices: &Choices) -> Result<(Vec<OpId>, Vec<OpId>)> {
+    let mut keep = Vec::new();
+    let mut drop = Vec::new();
+    for name in &choices.keep {
+        let conflict = named(state, name)?;
+        if conflict.with.is_empty() {
+            return Err(Failure::refused(
+                "operation_unfit",
+                format!("{} cannot count: {}", conflict.op, conflict.why),
+            )
+            .help(format!(
+                "git loopx -s {} resolve --drop {}",
+                state.id, conflict.op
+            )));
+        }
+        keep.push(conflict.op.clone());
+        drop.extend(conflict.with.iter().cloned());
+    }
+    for name in &choices.drop {
+        drop.push(named(state, name)?.op.clone());
+    }
+    if let Some(both) = keep.iter().find(|op| drop.contains(op)) {
+        return Err(Failure::usage(
+            "choice_contradicts",
+            format!("{both} would be kept and dropped"),
+        ));
+    }
+    keep.sort();
+    drop.sort();
+    keep.dedup();
+    drop.dedup();
+    Ok((keep, drop))
+}
+
+/// A conflict by the id of its operation, or a part of it that no other has.
+fn named<'s>(state: &'s State, name: &str) -> Result<&'s OpConflict> {
+    let fits: Vec<&OpConflict> = state
+        .conflicts
+        .iter()
+        .filter(|conflict| conflict.op.as_str().contains(name))
+        .collect();
+    match fits.as_slice() {
+        [only] => Ok(*only),
+        [] => Err(Failure::not_found(
+            "conflict_unknown",
+            format!(
+                "session {} has no conflict about an operation `{name}`",
+                state.id
+            ),
+        )
+        .help(format!("git loopx -s {} resolve", state.id))),
+        many => Err(Failure::usage(
+            "conflict_ambiguous",
+            format!("`{name}` is in {} operations: give more of one", many.len()),
+        )
+        .help(format!("git loopx -s {} resolve", state.id))),
+    }
+}
+
+/// The blob that a person chose for an artifact.
+fn chosen(
+    ctx: &Context,
+    copy: Option<&WorkCopy<'_>>,
+    state: &State,
+    me: &Person,
+    artifact: Artifact,
+    text: &Option<Text>,
+) -> Result<Option<Oid>> {
+    let again = format!("git loopx -s {} resolve", state.id);
+    let Some(join) = state.joins.get(&artifact).filter(|join| !join.clean) else {
+        return Err(Failure::nothing(
+            "nothing_to_resolve",
+            format!("{artifact} of session {} has no conflict", state.id),
+        )
+        .help(again));
+    };
+    let bytes = match text.as_ref().unwrap_or(&Text::WorkingCopy) {
+        Text::Side(number) => {
+            let side = number.checked_sub(1).and_then(|at| join.sides.get(at));
+            let side = side.ok_or_else(|| {
+                Failure::usage(
+                    "side_unknown",
+                    format!(
+                        "{artifact} has {} sides, found --side {number}",
+                        join.sides.len()
+                    ),
+                )
+                .help(again)
+            })?;
+            return Ok(side.blob.clone());
+        }
+        Text::Mine | Text::Theirs => {
+            let is_mine = text.as_ref() == Some(&Text::Mine);
+            let fits: Vec<_> = join
+                .sides
+                .iter()
+                .filter(|side| side.by.is_same(me) == is_mine)
+                .collect();
+            return match fits.as_slice() {
+                [only] => Ok(only.blob.clone()),
+                many => Err(Failure::usage(
+                    "side_ambiguous",
+                    format!(
+                        "{} of the {} sides of {artifact} {} by {me}",
+                        many.len(),
+                        join.sides.len(),
+                        if is_mine { "are" } else { "are not" }
+                    ),
+                )
+                .help(format!("{again} {artifact} --side 1"))),
+            };
+        }
+        Text::Given(bytes) => bytes.clone(),
+        Text::WorkingCopy => {
+            let path = copy.map(|copy| copy.path(artifact)).transpose()?;
+            let bytes = match path {
+                Some(path) => files::read(&path, u64::MAX)?,
+                None => None,
+            };
+            bytes.ok_or_else(|| {
+                Failure::usage(
+                    "artifact_not_checked_out",
+                    format!("{artifact} is not in a working copy here"),
+                )
+                .help(format!("{again} {artifact} --side 1  (or --file FILE)"))
+            })?
+        }
+    };
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::refused("artifact_not_utf8", format!("{artifact}: expected UTF-8"))
+    })?;
+    if let Some(line) = marker_line(&text) {
+        return Err(Failure::conflict(
+            "artifact_conflict",
+            format!("{artifact}:{line}: conflict markers are still there"),
+        )
+        .help(format!(
+            "choose between the marked sides in .loopx/{}/{artifact}, then: {again} {artifact}",
+            state.id
+        )));
+    }
+    let faults = gate::faults(artifact, &text);
+    if let Some(first) = faults.first() {
+        return Err(Failure::refused("artifact_invalid", first.message.clone())
+            .help(first.help.clone())
+            .blockers(faults));
+    }
+    ctx.repo.write_blob(text.as_bytes()).map(Some)
+}

@@ -1,0 +1,352 @@
+//! `sync`: fetches the branch of the sessions into its remote-tracking ref, brings both together, and
+//! pushes the result by compare-and-swap, again and again until both sides agree or the rounds are up.
+//!
+//! What the other side does not take is left here and said in one message; nothing is ever forced.
+
+mod follow;
+mod guard;
+
+pub(super) use follow::follow;
+
+use super::context::Context;
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::id::Oid;
+use crate::core::refusal::Refusal;
+use crate::env;
+use crate::git::remote::{Answer, Fetched, Line};
+use crate::git::run::Run;
+use crate::store::{Linear, Meeting, Met, Rebound, Renamed, Store, UnitedSession};
+use serde::Serialize;
+use std::io::Write;
+use std::time::Duration;
+
+/// How often the other side may move while we push.
+const ROUNDS: u32 = 5;
+/// Seconds for one fetch or push, where `loopx.syncTimeout` says nothing.
+const LIMIT: u64 = 120;
+/// Seconds for a sync that a push started, where `loopx.syncOnPushTimeout` says nothing.
+const LIMIT_ON_PUSH: u64 = 10;
+
+/// What `sync` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub remote: Option<String>,
+    pub dry_run: bool,
+    pub no_fetch: bool,
+    pub no_push: bool,
+    /// Nobody can answer a question of git.
+    pub unattended: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub remote: String,
+    pub branch: String,
+    pub dry_run: bool,
+    /// Where the branch is now; where it would be, in a dry run.
+    pub tip: Oid,
+    /// The remote's tip that was fetched.
+    pub remote_tip: Option<Oid>,
+    /// `nothing`, `created`, `forward`, `merged`, `replayed`.
+    pub met: &'static str,
+    /// Commits that came, and commits that the remote did not have.
+    pub received: usize,
+    pub sent: usize,
+    pub pushed: bool,
+    pub rounds: u32,
+    /// Sessions that both sides had changed.
+    pub united: Vec<UnitedSession>,
+    pub renamed: Vec<Renamed>,
+    pub bindings: Vec<Rebound>,
+}
+
+/// Syncs. git's progress goes to `live`.
+pub fn sync(
+    ctx: &Context,
+    request: &Request,
+    mut live: Option<&mut (dyn Write + Send)>,
+) -> Result<Report> {
+    let store = ctx.store()?;
+    let remote = remote(ctx, request.remote.as_deref())?;
+    let mut report = Report {
+        remote: remote.clone(),
+        branch: store.branch().to_owned(),
+        dry_run: request.dry_run,
+        tip: match ctx.repo.find_ref(&store.branch_ref())? {
+            Some(tip) => tip,
+            None => Oid::parse(&"0".repeat(40))?,
+        },
+        remote_tip: None,
+        met: "nothing",
+        received: 0,
+        sent: 0,
+        pushed: false,
+        rounds: 0,
+        united: Vec::new(),
+        renamed: Vec::new(),
+        bindings: Vec::new(),
+    };
+    let mut line = Line {
+        limit: limit(ctx),
+        unattended: request.unattended,
+        progress: live.take(),
+    };
+    while report.rounds < ROUNDS {
+        if report.rounds > 0 {
+            std::thread::sleep(pause(report.rounds));
+        }
+        report.rounds += 1;
+        report.remote_tip = fetch(ctx, &store, request, &remote, &mut line)?;
+        meet(ctx, &store, request, &mut report)?;
+        let there = report.remote_tip.clone();
+        if there.as_ref() == Some(&report.tip) {
+            return Ok(report);
+        }
+        let known: Vec<Oid> = there.iter().cloned().collect();
+        report.sent = ctx.repo.range(&report.tip, &known, usize::MAX)?.len();
+        if request.dry_run || request.no_push {
+            return Ok(report);
+        }
+        guard::require_no_secrets(ctx, &report.tip, &known)?;
+        let answer = ctx
+            .repo
+            .push(&remote, store.branch(), &report.tip, &mut line)?;
+        let doing = format!("push {} to {remote}", store.branch());
+        match answer {
+            Answer::Done => {
+                report.pushed = true;
+                return Ok(report);
+            }
+            Answer::TimedOut => return Err(timed_out(&doing, line.limit)),
+            Answer::No(said) => match Refusal::read(&said) {
+                Refusal::Moved => {}
+                other => return Err(other.failure(&doing, &remote, store.branch(), &said)),
+            },
+        }
+    }
+    Err(Failure::new(
+        Kind::Waiting,
+        "remote_moved",
+        format!(
+            "the branch `{}` of {remote} moved {ROUNDS} times while this was being pushed; everything is merged here and nothing is lost",
+            store.branch()
+        ),
+    )
+    .help(format!("git loopx sync {remote}")))
+}
+
+/// The tip of the remote's branch, where it has one.
+fn fetch(
+    ctx: &Context,
+    store: &Store<'_>,
+    request: &Request,
+    remote: &str,
+    line: &mut Line<'_>,
+) -> Result<Option<Oid>> {
+    let branch = store.branch();
+    if request.no_fetch {
+        let tracking = crate::git::Repo::tracking_ref(remote, branch);
+        return ctx.repo.find_ref(&tracking);
+    }
+    let doing = format!("fetch {branch} from {remote}");
+    match ctx.repo.fetch(remote, branch, line)? {
+        Fetched::Tip(tip) => Ok(Some(tip)),
+        Fetched::NoBranch => Ok(None),
+        Fetched::Empty if request.no_push || request.dry_run => Ok(None),
+        Fetched::Empty => Err(Failure::refused(
+            "remote_empty",
+            format!(
+                "{remote} has no branch yet; a forge may take the first that comes for its default branch, and that must not be `{branch}`"
+            ),
+        )
+        .help(format!("git push {remote} HEAD  (a branch with code first), then: git loopx sync {remote}"))),
+        Fetched::Failed(Answer::No(said)) => {
+            Err(Refusal::read(&said).failure(&doing, remote, branch, &said))
+        }
+        Fetched::Failed(Answer::TimedOut | Answer::Done) => Err(timed_out(&doing, line.limit)),
+    }
+}
+
+/// Brings the branch here and what was fetched together.
+fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report) -> Result<()> {
+    let ours = ctx.repo.find_ref(&store.branch_ref())?;
+    let Some(theirs) = &report.remote_tip else {
+        // Nothing there: what is here goes there.
+        report.tip = store.snapshot()?.commit().clone();
+        return Ok(());
+    };
+    if ours.as_ref() == Some(theirs) {
+        report.tip = theirs.clone();
+        return Ok(());
+    }
+    let label = format!("{}/{}", report.remote, report.branch);
+    let linear = match ctx.repo.config("loopx.sync").as_deref() {
+        Some("linear") => Linear::OursOnTop,
+        _ => Linear::No,
+    };
+    let identity = ctx.repo.identity()?;
+    let known: Vec<Oid> = ours.iter().cloned().collect();
+    report.received += ctx.repo.range(theirs, &known, usize::MAX)?.len();
+    let meeting = if request.dry_run {
+        store.plan_meeting(&identity, theirs, &label, linear)?
+    } else {
+        let lock = store.lock()?;
+        super::archive::finish(ctx, store, &lock, &identity)?;
+        let meeting = store.meet(&lock, &identity, theirs, &label, linear)?;
+        let renamed = meeting.united.iter().flat_map(|united| &united.renamed);
+        follow(ctx, store, renamed)?;
+        meeting
+    };
+    let Meeting { met, tip, united } = meeting;
+    report.tip = tip;
+    let word = match met {
+        Met::Nothing => report.met,
+        Met::Forward if ours.is_none() => "created",
+        Met::Forward => "forward",
+        Met::Merged => "merged",
+        Met::Replayed => "replayed",
+    };
+    report.met = word;
+    if let Some(united) = united {
+        for one in united.sessions {
+            report.united.retain(|known| known.session != one.session);
+            report.united.push(one);
+        }
+        report.renamed.extend(united.renamed);
+        report.bindings.extend(united.bindings);
+    }
+    Ok(())
+}
+
+/// Which remote: as asked, as configured, the one of this branch, the only one, origin.
+fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
+    let all = ctx.repo.remotes()?;
+    let configured = ctx.repo.config("loopx.remote");
+    if let Some(name) = wanted.or(configured.as_deref()) {
+        if all.iter().any(|known| known == name) {
+            return Ok(name.to_owned());
+        }
+        let near = crate::core::nearest(name, all.iter().map(String::as_str));
+        let help = match near {
+            Some(near) => format!("git loopx sync {near}"),
+            None => format!("git remote add NAME {name}, then: git loopx sync NAME"),
+        };
+        let message = format!("no remote is named `{name}`");
+        return Err(Failure::not_found("remote_unknown", message).help(help));
+    }
+    let upstream = ctx
+        .repo
+        .head()?
+        .branch
+        .and_then(|branch| ctx.repo.config(&format!("branch.{branch}.remote")))
+        .filter(|name| all.contains(name));
+    let origin = || all.iter().find(|name| *name == "origin").cloned();
+    match (upstream, all.as_slice()) {
+        (Some(upstream), _) => Ok(upstream),
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => Err(Failure::not_found(
+            "remote_missing",
+            "this repository has no remote to sync with",
+        )
+        .help("git remote add origin URL")),
+        (None, many) => origin().ok_or_else(|| {
+            Failure::usage(
+                "remote_ambiguous",
+                format!("there are {} remotes: {}", many.len(), many.join(", ")),
+            )
+            .help(format!(
+                "git loopx sync {}  (or: git config loopx.remote {})",
+                many[0], many[0]
+            ))
+        }),
+    }
+}
+
+fn limit(ctx: &Context) -> Option<Duration> {
+    match seconds(ctx, "loopx.syncTimeout").unwrap_or(LIMIT) {
+        0 => None,
+        seconds => Some(Duration::from_secs(seconds)),
+    }
+}
+
+fn seconds(ctx: &Context, key: &str) -> Option<u64> {
+    ctx.repo.config(key)?.trim().parse().ok()
+}
+
+fn timed_out(doing: &str, limit: Option<Duration>) -> Failure {
+    let seconds = limit.map_or(0, |limit| limit.as_secs());
+    Failure::new(
+        Kind::Waiting,
+        "remote_timeout",
+        format!("{doing}: no answer within {seconds}s; what is here is whole"),
+    )
+    .help("git config loopx.syncTimeout SECONDS  (0: as long as it takes)")
+}
+
+/// Longer with every round, and not the same for two that meet.
+fn pause(round: u32) -> Duration {
+    let jitter = u64::from(std::process::id())
+        .wrapping_mul(2_654_435_761)
+        .wrapping_add(u64::from(round) * 7_919)
+        % 200;
+    Duration::from_millis(u64::from(round) * 50 + jitter)
+}
+
+/// `loopx.syncOnPush`: a sync beside a push of the user's, in a process of its own that has only so long.
+/// Whatever comes of it, the push goes on; the answer is at most one line.
+pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
+    let wanted = ctx.repo.config("loopx.synconpush");
+    let is_on = matches!(wanted.as_deref(), Some("true" | "yes" | "on" | "1"));
+    if !is_on || env::var_os(env::LOOPX_SYNCING).is_some() {
+        return None;
+    }
+    let is_known = ctx
+        .repo
+        .remotes()
+        .is_ok_and(|all| all.iter().any(|name| name == remote));
+    if !is_known {
+        return None;
+    }
+    let limit = seconds(ctx, "loopx.syncOnPushTimeout").unwrap_or(LIMIT_ON_PUSH);
+    let said = |why: &str| Some(format!("git loopx did not sync with {remote}: {why}"));
+    let program = match env::program() {
+        Ok(program) => program,
+        Err(error) => return said(&error.to_string()),
+    };
+    let run = Run::program(program)
+        .args(["--quiet", "sync", "--unattended", remote])
+        .env(env::LOOPX_SYNCING, "1");
+    match run.capture_within(Some(Duration::from_secs(limit)), &mut std::io::sink()) {
+        Ok(None) => said(&format!("no answer within {limit}s")),
+        Ok(Some(captured)) if captured.ended.success() => None,
+        Ok(Some(captured)) => {
+            let stderr = String::from_utf8_lossy(&captured.stderr).into_owned();
+            let first = stderr.lines().find(|line| !line.trim().is_empty());
+            said(first.unwrap_or("it failed").trim_start_matches("error: "))
+        }
+        Err(failure) => said(&failure.message),
+    }
+}
+
+/// Asks the remotes for a branch of sessions, where the clone has not got one: `init` must not begin
+/// another beside it. Gives what could not be asked.
+pub fn probe(ctx: &Context, store: &Store<'_>) -> Result<Option<String>> {
+    let has_one = ctx.repo.find_ref(&store.branch_ref())?.is_some()
+        || !ctx.repo.tracking_refs(store.branch())?.is_empty();
+    if has_one || ctx.repo.remotes()?.is_empty() {
+        return Ok(None);
+    }
+    let Ok(remote) = remote(ctx, None) else {
+        return Ok(None);
+    };
+    let mut line = Line {
+        limit: Some(Duration::from_secs(LIMIT_ON_PUSH)),
+        unattended: true,
+        progress: None,
+    };
+    Ok(match ctx.repo.fetch(&remote, store.branch(), &mut line)? {
+        Fetched::Tip(_) | Fetched::NoBranch | Fetched::Empty => None,
+        Fetched::Failed(_) => Some(remote),
+    })
+}

@@ -1,0 +1,191 @@
+//! The branch here and the branch of another clone, brought together: nothing to do, a step forward, a
+//! merge commit with both parents, or (linear) the own commits again on top of the others'.
+
+use super::unite::{United, unite};
+use super::{Lock, Snapshot, Store, Tries};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use crate::git::{Identity, Swap};
+
+/// How a meeting ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// All of theirs was here.
+    Nothing,
+    /// Here was nothing of its own: the branch took their tip.
+    Forward,
+    /// A commit has both for parents.
+    Merged,
+    /// Own commits were made again on top of theirs.
+    Replayed,
+}
+
+/// Whether a meeting may make a merge commit, and whose commits are made again where it may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linear {
+    No,
+    OursOnTop,
+    TheirsOnTop,
+}
+
+/// What a meeting came to.
+#[derive(Debug)]
+pub struct Meeting {
+    pub met: Met,
+    pub tip: Oid,
+    /// Where both sides had something of their own.
+    pub united: Option<United>,
+}
+
+impl Store<'_> {
+    /// What a meeting with `theirs` would give. Objects may be written; no ref moves.
+    pub fn plan_meeting(
+        &self,
+        identity: &Identity,
+        theirs: &Oid,
+        label: &str,
+        linear: Linear,
+    ) -> Result<Meeting> {
+        let repo = self.repo;
+        let there = Snapshot::at(repo, theirs.clone(), label)?;
+        let Some(ours) = repo.find_ref(&self.branch_ref())? else {
+            return Ok(Meeting {
+                met: Met::Forward,
+                tip: theirs.clone(),
+                united: None,
+            });
+        };
+        let done = |met, tip: &Oid| Meeting {
+            met,
+            tip: tip.clone(),
+            united: None,
+        };
+        if repo.is_ancestor(theirs, &ours)? {
+            // A merge that was made before merges were unwanted is made linear now.
+            return match linear == Linear::OursOnTop && self.has_merges(&ours, theirs)? {
+                true => Ok(done(
+                    Met::Replayed,
+                    &self.replayed(identity, &ours, theirs)?,
+                )),
+                false => Ok(done(Met::Nothing, &ours)),
+            };
+        }
+        if repo.is_ancestor(&ours, theirs)? {
+            return Ok(done(Met::Forward, theirs));
+        }
+        let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
+        let base = repo
+            .merge_base(&ours, theirs)?
+            .ok_or_else(|| self.no_base(label))?;
+        let base = repo.commit_info(&base)?.tree;
+        let united = unite(repo, &base, here.tree(), there.tree())?;
+        let (met, tip) = match linear {
+            Linear::OursOnTop => (Met::Replayed, self.replayed(identity, &ours, theirs)?),
+            Linear::TheirsOnTop => (Met::Replayed, self.replayed(identity, theirs, &ours)?),
+            Linear::No => {
+                let message = format!("loopx: merge {label}\n\nLoopx-Event: sync\n");
+                let parents = [ours.clone(), theirs.clone()];
+                let tip = repo.write_commit(&united.tree, &parents, &message, identity)?;
+                (Met::Merged, tip)
+            }
+        };
+        Ok(Meeting {
+            met,
+            tip,
+            united: Some(united),
+        })
+    }
+
+    /// Brings the branch together with `theirs`, by compare-and-swap.
+    pub fn meet(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        theirs: &Oid,
+        label: &str,
+        linear: Linear,
+    ) -> Result<Meeting> {
+        let mut tries = Tries::new();
+        loop {
+            let shadow = self.shadow();
+            let before = self.repo.find_ref(&self.branch_ref())?;
+            self.require_grown(shadow.as_ref(), before.as_ref())?;
+            let meeting = self.plan_meeting(identity, theirs, label, linear)?;
+            if before.as_ref() == Some(&meeting.tip) {
+                return Ok(meeting);
+            }
+            let why = format!("loopx: sync with {label}");
+            match self.swap(lock, &meeting.tip, before.as_ref(), &why)? {
+                Swap::Moved => return Ok(meeting),
+                Swap::Locked => return Err(self.held_by_another_git()),
+                Swap::Lost => tries.lost(&self.branch)?,
+            }
+        }
+    }
+
+    /// The own commits again, each on top of the one before, from theirs on. One whose operations are
+    /// there already is left out.
+    fn replayed(&self, identity: &Identity, ours: &Oid, theirs: &Oid) -> Result<Oid> {
+        let repo = self.repo;
+        let mut own = repo.range(ours, std::slice::from_ref(theirs), usize::MAX)?;
+        own.reverse();
+        let own_tree = repo.commit_info(ours)?.tree;
+        let mut tip = theirs.clone();
+        let mut tree = repo.commit_info(theirs)?.tree;
+        for commit in own {
+            let info = repo.commit_info(&commit)?;
+            let [parent] = info.parents.as_slice() else {
+                continue;
+            };
+            let base = repo.commit_info(parent)?.tree;
+            let united = unite(repo, &base, &tree, &info.tree)?;
+            if united.tree != tree {
+                let parents = [tip.clone()];
+                tip = repo.write_commit_like(&commit, &united.tree, &parents, Some(identity))?;
+                tree = united.tree;
+            }
+        }
+        // What merges of ours had settled comes last.
+        let parted = repo.merge_base(ours, theirs)?;
+        let base = repo.commit_info(parted.as_ref().unwrap_or(theirs))?.tree;
+        let united = unite(repo, &base, &own_tree, &tree)?;
+        if united.tree != tree {
+            let message = "loopx: bring together\n\nLoopx-Event: sync\n";
+            tip = repo.write_commit(&united.tree, &[tip], message, identity)?;
+        }
+        Ok(tip)
+    }
+
+    fn has_merges(&self, ours: &Oid, theirs: &Oid) -> Result<bool> {
+        let own = self
+            .repo
+            .range(ours, std::slice::from_ref(theirs), usize::MAX)?;
+        for commit in own {
+            if self.repo.commit_info(&commit)?.parents.len() > 1 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn no_base(&self, label: &str) -> Failure {
+        if self.repo.is_shallow() {
+            return Failure::refused(
+                "history_cut_off",
+                format!(
+                    "this clone is shallow, and what `{}` and {label} share is beyond its edge: without it what was removed would come back",
+                    self.branch
+                ),
+            )
+            .help("git fetch --unshallow, then try again");
+        }
+        Failure::refused(
+            "histories_unrelated",
+            format!(
+                "`{}` and {label} share no commit: one of them was not made by git loopx, or was rewritten",
+                self.branch
+            ),
+        )
+        .help("git loopx fsck, and ask whoever rewrote it; sessions travel alone with: git loopx export SESSION")
+    }
+}

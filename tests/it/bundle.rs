@@ -1,0 +1,160 @@
+//! `export` and `import bundle`: one session as a file (issue 5).
+
+use crate::support::Sandbox;
+use crate::support::clones::Clones;
+use crate::support::store::{ID, READY, assert_whole, operations};
+
+/// A repository that has nothing to do with the other.
+fn elsewhere() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("other.txt", "other\n", "other").ok();
+    s.loopx(&["init"]).ok();
+    s
+}
+
+/// A session with a past, and another beside it.
+fn here() -> Sandbox {
+    let s = crate::support::store::started();
+    crate::support::store::put(&s, "spec.md", READY).ok();
+    s.loopx(&["-s", ID, "run", "--", "echo", "proof"]).ok();
+    s.loopx(&["-s", ID, "clarify"]).ok();
+    s.loopx(&["start", "--no-branch", "Not for everybody"]).ok();
+    s.loopx(&["export", ID, "-o", "../one.bundle"])
+        .says("operations")
+        .ok();
+    s
+}
+
+#[test]
+fn a_session_travels_whole_and_alone() {
+    let s = here();
+    let file = s.root().join("one.bundle");
+    let other = elsewhere();
+    other
+        .loopx(&["import", "bundle", file.to_str().expect("UTF-8")])
+        .says("taken in")
+        .ok();
+    let path = format!("loopx:sessions/{ID}");
+    assert_eq!(
+        s.git(&["rev-parse", &path]).line(),
+        other.git(&["rev-parse", &path]).line()
+    );
+    let known = operations(&other, ID).len();
+    assert_eq!(known, operations(&s, ID).len());
+    other.loopx(&["-s", ID, "log"]).says("clarify").ok();
+    other.loopx(&["-s", ID, "show", "--run", ""]).fails_with(2);
+    // Its history came, and nothing of the other session.
+    let log = other.git(&["log", "--format=%s", "loopx"]).ok();
+    assert!(log.contains(&format!("{ID}: start")), "{log}");
+    let all = other.git(&["log", "-p", "--all"]).ok();
+    assert!(!all.contains("not-for-everybody"), "another session leaked");
+    // What needs the code says so.
+    other
+        .loopx(&["-s", ID, "status"])
+        .fails_with(1)
+        .says("not in this repository");
+    // A second time there is nothing new, and no ref stays behind.
+    other
+        .loopx(&["import", "bundle", file.to_str().expect("UTF-8")])
+        .says("was here")
+        .ok();
+    for one in [&s, &other] {
+        let refs = one
+            .git(&["for-each-ref", "refs/loopx/export", "refs/loopx/import"])
+            .ok();
+        assert_eq!(refs, "");
+        assert_whole(one);
+    }
+}
+
+#[test]
+fn what_went_on_in_both_places_comes_together() {
+    let s = here();
+    let other = elsewhere();
+    let file = s.root().join("one.bundle");
+    let file = file.to_str().expect("UTF-8");
+    other.loopx(&["import", "bundle", file]).ok();
+    // What is judged needs the code that the session starts from.
+    let code = s.path().to_str().expect("UTF-8");
+    other.git(&["fetch", "--quiet", code, "main"]).ok();
+    crate::support::store::put(&s, "spec.md", &READY.replace("A test", "Two tests")).ok();
+    other.loopx(&["-s", ID, "abandon"]).ok();
+    s.loopx(&["export", ID, "--force", "-o", file]).ok();
+    other
+        .loopx(&["import", "bundle", file])
+        .fails_with(3)
+        .says("resolve");
+    other
+        .loopx(&["-s", ID, "resolve"])
+        .fails_with(3)
+        .says("moved the session meanwhile");
+    assert_whole(&other);
+}
+
+#[test]
+fn a_name_that_is_taken_gives_way() {
+    let s = here();
+    let other = elsewhere();
+    other.loopx(&["start", "--no-branch", "Auth timeout"]).ok();
+    let file = s.root().join("one.bundle");
+    other
+        .loopx(&["import", "bundle", file.to_str().expect("UTF-8")])
+        .says("two sessions are named")
+        .ok();
+    let list = other.loopx(&["--json", "list"]).json();
+    assert_eq!(list["sessions"].as_array().expect("sessions").len(), 2);
+    assert_whole(&other);
+}
+
+#[test]
+fn what_is_no_exported_session_is_refused() {
+    let s = here();
+    s.loopx(&["export", ID, "-o", "../one.bundle"])
+        .fails_with(1)
+        .says("is there already");
+    s.loopx(&["export", "nothing"]).fails_with(4);
+    let other = elsewhere();
+    let before = other.git(&["for-each-ref"]).ok();
+    other
+        .loopx(&["import", "bundle", "none.bundle"])
+        .fails_with(4);
+    other.write("text.bundle", "hello\n");
+    other
+        .loopx(&["import", "bundle", "text.bundle"])
+        .fails_with(1)
+        .says("no session");
+    s.git(&["bundle", "create", "--quiet", "../all.bundle", "loopx"])
+        .ok();
+    let all = s.root().join("all.bundle");
+    other
+        .loopx(&["import", "bundle", all.to_str().expect("UTF-8")])
+        .fails_with(1)
+        .says("0 sessions");
+    // One that brings more than its session.
+    s.git(&["update-ref", &format!("refs/loopx/export/{ID}"), "loopx"])
+        .ok();
+    s.git(&[
+        "bundle",
+        "create",
+        "--quiet",
+        "../more.bundle",
+        &format!("refs/loopx/export/{ID}"),
+    ])
+    .ok();
+    let more = s.root().join("more.bundle");
+    other
+        .loopx(&["import", "bundle", more.to_str().expect("UTF-8")])
+        .fails_with(1);
+    assert_eq!(other.git(&["for-each-ref"]).ok(), before);
+}
+
+#[test]
+fn an_exported_session_syncs_on_with_others() {
+    let all = Clones::sharing(2);
+    let s = here();
+    let file = s.root().join("one.bundle");
+    let out = all.loopx(0, &["import", "bundle", file.to_str().expect("UTF-8")]);
+    out.says("two sessions are named").ok();
+    all.settle();
+    all.assert_agreed();
+}
