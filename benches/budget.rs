@@ -6,12 +6,12 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
+mod measure;
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
+use measure::{measured, median};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
 use support::Sandbox;
 use support::scale::grow;
 
@@ -144,18 +144,25 @@ fn main() {
     let mut wall: Vec<Vec<f64>> = vec![Vec::new(); cases.len()];
     for _ in 0..ROUNDS {
         for (at, case) in cases.iter().enumerate() {
-            let (used, took) = measure(case);
-            cpu[at].push(used);
-            wall[at].push(took);
+            let taken = measured(case.batch, |n| {
+                if let Some(prepare) = case.prepare {
+                    prepare(&case.dir, n);
+                }
+                let mut command = measure::command(case.program, &case.dir);
+                command.args(&case.args);
+                command
+            });
+            cpu[at].push(taken.cpu);
+            wall[at].push(taken.wall);
         }
     }
     let ratio = |of: &[f64]| {
-        let mut ratios: Vec<f64> = of
+        let ratios: Vec<f64> = of
             .iter()
             .zip(&cpu[0])
             .map(|(a, b)| a / b.max(1e-9))
             .collect();
-        median(&mut ratios)
+        median(&ratios)
     };
     println!("| command | CPU, ratio | CPU ms | wall ms | budget |");
     println!("|---|---|---|---|---|");
@@ -164,8 +171,8 @@ fn main() {
             "| `{}` | {:.2}x | {:.2} | {:.2} | {} |",
             case.name,
             ratio(&cpu[at]),
-            median(&mut cpu[at].clone()),
-            median(&mut wall[at].clone()),
+            median(&cpu[at]),
+            median(&wall[at]),
             case.budget
         );
     }
@@ -174,66 +181,6 @@ fn main() {
         "\nbinary: {:.2} MB; {ROUNDS} rounds, batches of {BATCH}, medians",
         size as f64 / 1e6
     );
-}
-
-/// CPU and wall milliseconds of one run.
-fn measure(case: &Case) -> (f64, f64) {
-    let mut wall = 0.0;
-    let before = children_cpu_ms();
-    for n in 0..case.batch {
-        if let Some(prepare) = case.prepare {
-            prepare(&case.dir, n);
-        }
-        let started = Instant::now();
-        let status = command(case.program, &case.dir)
-            .args(&case.args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .expect("start the command");
-        wall += started.elapsed().as_secs_f64() * 1e3;
-        assert!(status.success(), "{} failed", case.name);
-    }
-    let runs = f64::from(case.batch);
-    ((children_cpu_ms() - before) / runs, wall / runs)
-}
-
-/// User and system time of the children that were waited for.
-fn children_cpu_ms() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("needs Linux's /proc");
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .collect();
-    let ticks: f64 = fields[13..15]
-        .iter()
-        .map(|field| field.parse::<f64>().unwrap_or(0.0))
-        .sum();
-    ticks * 10.0
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn command(program: &str, dir: &Path) -> Command {
-    let mut command = Command::new(program);
-    command
-        .current_dir(dir)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", dir)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .env("GIT_AUTHOR_NAME", "Bench")
-        .env("GIT_AUTHOR_EMAIL", "bench@example.org")
-        .env("GIT_COMMITTER_NAME", "Bench")
-        .env("GIT_COMMITTER_EMAIL", "bench@example.org");
-    command
 }
 
 /// A repository with one commit and, where wanted, a session that is bound to its branch.
@@ -252,15 +199,7 @@ fn repository(dir: &Path, session: bool) -> PathBuf {
 }
 
 fn run(program: &str, dir: &Path, args: &[&str]) {
-    let done = command(program, dir)
-        .args(args)
-        .output()
-        .expect("start a command");
-    assert!(
-        done.status.success(),
-        "{program} {args:?}: {}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    measure::run(measure::command(program, dir).args(args));
 }
 
 /// Thousands of sessions, of their commits and of other branches.

@@ -11,9 +11,11 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
+mod measure;
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
+use measure::{children_cpu_ms, median};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -145,10 +147,10 @@ impl Measured {
         } else {
             folder.to_path_buf()
         };
-        let (before, started) = (children_cpu(), Instant::now());
+        let (before, started) = (children_cpu_ms(), Instant::now());
         run(&dir);
         self.wall.push(started.elapsed().as_secs_f64());
-        self.cpu.push(children_cpu() - before);
+        self.cpu.push((children_cpu_ms() - before) / 1e3);
     }
 }
 
@@ -279,44 +281,12 @@ fn run(program: &std::ffi::OsStr, args: &[&str], dir: &Path) {
 }
 
 fn command(program: &std::ffi::OsStr, args: &[&str], dir: &Path) -> Command {
-    let mut command = Command::new(program);
+    let mut command = measure::command(program, dir);
     command
         .args(args)
-        .current_dir(dir)
         .stdin(Stdio::null())
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", dir)
         .env("OPENSPEC_TELEMETRY", "0")
         .env("DO_NOT_TRACK", "1")
-        .env("CI", "true")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .env("GIT_AUTHOR_NAME", "Bench")
-        .env("GIT_AUTHOR_EMAIL", "bench@example.org")
-        .env("GIT_COMMITTER_NAME", "Bench")
-        .env("GIT_COMMITTER_EMAIL", "bench@example.org");
+        .env("CI", "true");
     command
-}
-
-/// Seconds of user and system time of the children that were waited for, in steps of 10 ms.
-fn children_cpu() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("needs Linux's /proc");
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .collect();
-    let ticks: f64 = fields[13..15]
-        .iter()
-        .map(|field| field.parse::<f64>().unwrap_or(0.0))
-        .sum();
-    ticks / 100.0
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -4,6 +4,9 @@
 //! CPU comes from `/proc/self/stat`: it counts all children that were waited for, in steps of 10 ms.
 //! So one sample is a batch that takes many steps.
 
+// Each benchmark uses a part of it.
+#![allow(dead_code)]
+
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -44,7 +47,7 @@ pub(crate) fn measured(runs: u32, mut prepared: impl FnMut(u32) -> Command) -> T
 }
 
 /// User and system time of the children that were waited for.
-fn children_cpu_ms() -> f64 {
+pub(crate) fn children_cpu_ms() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("needs Linux's /proc");
     let fields = stat.rsplit(')').next().unwrap_or_default();
     let ticks = fields.split_whitespace().skip(13).take(2);
