@@ -210,7 +210,7 @@ fn prepare(root: &Path) -> Bench {
             let plain = bench.cases.len();
             bench.add("newer git, no hooks", path.clone(), None);
             let case = bench.add(
-                "newer git, git loopx --global, without loopx",
+                "newer git, git loopx (global), repository without loopx",
                 path.clone(),
                 Some(plain),
             );
