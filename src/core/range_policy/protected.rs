@@ -1,0 +1,79 @@
+//! What a protected branch takes: what is done and reviewed, and nothing back.
+
+use super::judge::stale;
+use super::{Claim, Commit, Finding, Range, Severity, finding};
+use crate::core::failure::Result;
+use crate::core::id::Oid;
+use crate::core::session::State;
+use crate::core::stage::Stage;
+use std::rc::Rc;
+
+/// What a push to a protected branch lacks: every session that it brings is done, and the reviews
+/// cover the tree that is pushed. `tip` is the commit that is pushed, `named` the sessions as they are
+/// now.
+pub fn protected(
+    range: &Range<'_>,
+    branch: &str,
+    tip: &Commit,
+    named: &[Rc<State>],
+) -> Result<Vec<Finding>> {
+    let refuse = |code, message: String, help: String| {
+        finding(tip, code, Severity::Error, Vec::new(), message, &help)
+    };
+    let brought = range.bound.into_iter().chain(named.iter().map(Rc::as_ref));
+    let mut findings: Vec<Finding> = Vec::new();
+    for state in brought {
+        let message = format!(
+            "`{branch}` takes what is done; session {} is in stage {}",
+            state.id, state.stage
+        );
+        if state.stage != Stage::Done && !findings.iter().any(|known| known.message == message) {
+            let help = format!("git loopx -s {} status", state.id);
+            findings.push(refuse("protected_not_done", message, help));
+        }
+    }
+    let Some(head) = range.head else {
+        findings.push(refuse(
+            "protected_without_session",
+            format!("`{branch}` takes only the result of a session, and this is nobody's"),
+            "git loopx start \"WHAT TO CHANGE\"".to_owned(),
+        ));
+        return Ok(findings);
+    };
+    if !findings.is_empty() {
+        return Ok(findings);
+    }
+    if head.differing.is_none() {
+        findings.push(refuse(
+            "protected_not_reviewed",
+            format!(
+                "`{branch}` takes what was reviewed; no verdict of session {} covers this tree",
+                head.session.id
+            ),
+            format!("git loopx -s {} status", head.session.id),
+        ));
+    }
+    // The range has it already where its newest commit was held against the review.
+    let said = range
+        .commits
+        .first()
+        .is_some_and(|newest| range.bound.is_some() || !matches!(newest.claim, Claim::Nothing));
+    if !said {
+        findings.extend(stale(range.policy, head)?);
+    }
+    Ok(findings)
+}
+
+/// A protected branch goes forward: nothing that it took is taken away again. `old` is where it was,
+/// `becomes` what would happen to it.
+pub fn set_back(branch: &str, old: &Oid, subject: &str, becomes: &str) -> Finding {
+    Finding {
+        code: "protected_set_back",
+        severity: Severity::Error,
+        commit: old.clone(),
+        subject: subject.to_owned(),
+        paths: Vec::new(),
+        message: format!("`{branch}` is protected and would be {becomes}"),
+        help: format!("git revert {}", old.short()),
+    }
+}

@@ -1,0 +1,194 @@
+//! `build`: from the approved plan or a review into the build, and the completion audit that ends an iteration.
+
+use super::{Outcome, code_tree, require, wrong_stage};
+use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::failure::{Failure, Result};
+use crate::core::gate;
+use crate::core::op::Event;
+use crate::core::stage::{Stage, Transition};
+use crate::flow::act::{Act, Done, Facts, Needs, act};
+use crate::flow::context::Context;
+use crate::flow::lease;
+
+/// Where a rework's report comes from.
+#[derive(Clone, Debug)]
+pub enum Report {
+    /// The session's own.
+    Recorded,
+    /// A file, which must be that report.
+    File {
+        path: String,
+        bytes: Option<Vec<u8>>,
+    },
+}
+
+/// What `build` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct BuildRequest {
+    pub from_review: Option<Report>,
+    pub no_deslop: bool,
+    pub reason: Option<String>,
+}
+
+/// `build`: consumes the approval; run again, ends an iteration with the completion audit.
+pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
+    let done = act(ctx, Needs::Code, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
+        let state = &facts.state;
+        let act = match state.stage {
+            Stage::Plan => {
+                if state.armed(Transition::PlanToBuild).is_some() {
+                    require_documents(facts)?;
+                }
+                require(facts, Transition::PlanToBuild)?;
+                Ok(enter_build(facts, request))
+            }
+            Stage::Review if request.from_review.is_some() => rework(facts, request),
+            Stage::Build => {
+                let claim = lease::hold(facts, &owner)?;
+                return Ok(audit(facts, request)?.claim(claim));
+            }
+            _ => Err(wrong_stage(facts, "build")),
+        }?;
+        // A build begins: whoever had an earlier one has it no more.
+        let claim = crate::core::lease::hold(None, &owner, 0, false)?;
+        Ok(act.claim(claim))
+    })?;
+    lease::works(ctx);
+    Ok(done)
+}
+
+fn require_documents(facts: &Facts<'_>) -> Result<()> {
+    let missing = |artifacts: &[Artifact]| -> Vec<&'static str> {
+        artifacts
+            .iter()
+            .filter(|a| !facts.texts.contains_key(a))
+            .map(|a| a.path())
+            .collect()
+    };
+    for (code, artifacts) in [
+        (
+            "build_requires_approved_plan_artifacts",
+            &[Artifact::Spec, Artifact::Proposal, Artifact::SpecDelta][..],
+        ),
+        (
+            "build_requires_workflow_plan_artifacts",
+            &Artifact::PLAN_DOCUMENTS[..],
+        ),
+    ] {
+        let gone = missing(artifacts);
+        if !gone.is_empty() {
+            return Err(Failure::refused(
+                code,
+                format!("gone since the plan was approved: {}", gone.join(", ")),
+            )
+            .help(format!("git loopx checkout --force {}", gone[0])));
+        }
+    }
+    Ok(())
+}
+
+fn enter_build(facts: &Facts<'_>, request: &BuildRequest) -> Act<Outcome> {
+    let state = &facts.state;
+    let scope = facts
+        .texts
+        .get(&Artifact::Plan)
+        .and_then(|text| gate::scope_patterns(text).ok())
+        .unwrap_or_default();
+    let event = Event::Entered {
+        transition: Transition::PlanToBuild,
+        scope,
+    };
+    let input = TemplateInput {
+        id: &state.id,
+        title: &state.title,
+        intent: "",
+        domains: &[],
+    };
+    let mut act = Act::new(event, "build", Outcome::entered(Transition::PlanToBuild))
+        .reason(request.reason.clone());
+    if !state.artifacts.contains_key(&Artifact::ExecutionRecord) {
+        act = act.write(
+            Artifact::ExecutionRecord,
+            Artifact::ExecutionRecord.template(input),
+        );
+    }
+    act
+}
+
+/// Rework is a contract with the report that asked for it: the report has to be named (S-097, S-098).
+fn rework(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
+    let own = facts
+        .texts
+        .get(&Artifact::ReviewReport)
+        .map(String::as_bytes);
+    match &request.from_review {
+        Some(Report::File { path, bytes: None }) => {
+            return Err(Failure::refused(
+                "build_from_review_artifact_missing",
+                format!("there is no file {path}"),
+            )
+            .help("git loopx build --from-review"));
+        }
+        Some(Report::File { path, bytes }) if bytes.as_deref() != own => {
+            return Err(Failure::refused(
+                "build_from_review_artifact_required",
+                format!(
+                    "{path} is not the review report of session {}",
+                    facts.state.id
+                ),
+            )
+            .help("git loopx build --from-review"));
+        }
+        _ => {}
+    }
+    require(facts, Transition::ReviewToBuild)?;
+    let event = Event::Entered {
+        transition: Transition::ReviewToBuild,
+        scope: Vec::new(),
+    };
+    Ok(Act::new(
+        event,
+        "build again",
+        Outcome::entered(Transition::ReviewToBuild),
+    )
+    .reason(request.reason.clone()))
+}
+
+fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
+    let state = &facts.state;
+    let max = state.max_build_iterations();
+    let next = state.build.iteration + u32::from(state.build.audit.is_some());
+    if next > max {
+        return Err(Failure::refused(
+            "build_iterations_exhausted",
+            format!("{max} iterations were not enough; a person has to decide how to go on"),
+        )
+        .blockers(gate::blockers(facts.view(), Transition::BuildToReview))
+        .help("git loopx build --more 5 --reason WHY"));
+    }
+    let mut judged = state.clone();
+    judged.build.no_deslop = request.no_deslop || state.build.no_deslop;
+    let view = gate::View {
+        state: &judged,
+        ..facts.view()
+    };
+    let blockers = gate::blockers(view, Transition::BuildToReview);
+    let event = Event::Audited {
+        tree: code_tree(facts)?,
+        blockers: blockers.iter().map(|b| b.code.clone()).collect(),
+        no_deslop: judged.build.no_deslop,
+    };
+    let what = match blockers.len() {
+        0 => format!("build iteration {next} passes its audit"),
+        n => format!(
+            "build iteration {next} has {n} blocker{}",
+            if n == 1 { "" } else { "s" }
+        ),
+    };
+    let outcome = Outcome {
+        audit: gate::audit(view),
+        ..Outcome::judged(blockers)
+    };
+    Ok(Act::new(event, what, outcome).reason(request.reason.clone()))
+}

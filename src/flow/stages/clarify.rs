@@ -1,0 +1,85 @@
+//! `clarify`: rounds of questions, and the way back to them.
+
+use super::{Outcome, require, wrong_stage};
+use crate::core::artifact::Artifact;
+use crate::core::failure::Result;
+use crate::core::front::{FrontMatter, set_field};
+use crate::core::gate;
+use crate::core::op::{Event, Profile};
+use crate::core::stage::{Stage, Transition};
+use crate::flow::act::{Act, Done, Facts, Needs, act};
+use crate::flow::context::Context;
+
+/// `clarify`: ends a round of clarification and judges it; or goes back to clarify from a review.
+pub fn clarify(
+    ctx: &Context,
+    profile: Option<Profile>,
+    reason: Option<String>,
+) -> Result<Done<Outcome>> {
+    act(ctx, Needs::Stage, |facts| {
+        let state = &facts.state;
+        match state.stage {
+            Stage::Clarify => {
+                let profile = profile.unwrap_or(state.profile);
+                let mut judged = state.clone();
+                judged.profile = profile;
+                let view = gate::View {
+                    state: &judged,
+                    ..facts.view()
+                };
+                let blockers = gate::blockers(view, Transition::ClarifyToPlan);
+                let what = clarify_subject(facts);
+                Ok(Act::new(
+                    Event::Clarified { profile },
+                    what,
+                    Outcome::judged(blockers),
+                )
+                .reason(reason.clone()))
+            }
+            Stage::Review if state.armed(Transition::ReviewToClarify).is_some() => {
+                require(facts, Transition::ReviewToClarify)?;
+                let event = Event::Entered {
+                    transition: Transition::ReviewToClarify,
+                    scope: Vec::new(),
+                };
+                let spec =
+                    reopened_spec(facts.texts.get(&Artifact::Spec).map_or("", String::as_str));
+                let outcome = Outcome::entered(Transition::ReviewToClarify);
+                Ok(Act::new(event, "clarify again", outcome)
+                    .write(Artifact::Spec, spec)
+                    .reason(reason.clone()))
+            }
+            _ => Err(wrong_stage(facts, "clarify")),
+        }
+    })
+}
+
+fn clarify_subject(facts: &Facts<'_>) -> String {
+    let front = facts
+        .texts
+        .get(&Artifact::Spec)
+        .and_then(|text| FrontMatter::parse(text).ok())
+        .unwrap_or_default();
+    match (front.count("current_round"), front.ratio("ambiguity_score")) {
+        (Ok(round), Ok(score)) => format!("clarify, round {round}, ambiguity {score}"),
+        _ => "clarify".to_owned(),
+    }
+}
+
+/// Going back to clarify keeps text and round; score and flags must be earned again (S-094).
+fn reopened_spec(text: &str) -> String {
+    let open = FrontMatter::parse(text)
+        .and_then(|front| front.count("unresolved_ambiguity_count"))
+        .unwrap_or(1)
+        .max(1);
+    let mut text = set_field(text, "unresolved_ambiguity_count", &open.to_string());
+    for (field, value) in [
+        ("ambiguity_score", "1.0"),
+        ("non_goals_resolved", "false"),
+        ("decision_boundaries_resolved", "false"),
+        ("pressure_pass_complete", "false"),
+    ] {
+        text = set_field(&text, field, value);
+    }
+    text
+}

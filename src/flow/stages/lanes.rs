@@ -1,0 +1,127 @@
+//! What people and agents say of a build while it goes on: lane reports, the delegation ledger, waivers.
+
+use super::{Outcome, code_tree, in_build};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
+use crate::flow::act::{Act, Done, Needs, act};
+use crate::flow::context::Context;
+use crate::flow::lease;
+
+/// Records the report of a build lane.
+pub fn report_lane(
+    ctx: &Context,
+    lane: Lane,
+    status: LaneStatus,
+    summary: Option<String>,
+) -> Result<Done<Outcome>> {
+    let done = act(ctx, Needs::Code, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
+        in_build(facts)?;
+        // The architect looks at it from outside, perhaps in another clone.
+        let claim = match lane {
+            Lane::Architect => None,
+            Lane::Execution | Lane::Deslop => lease::hold(facts, &owner)?,
+        };
+        let event = Event::LaneReported {
+            lane,
+            status,
+            summary: summary.clone().unwrap_or_default(),
+            tree: code_tree(facts)?,
+        };
+        let what = format!("{lane} lane: {status}");
+        Ok(Act::new(event, what, Outcome::recorded())
+            .reason(summary.clone())
+            .claim(claim))
+    })?;
+    lease::works(ctx);
+    Ok(done)
+}
+
+/// What was handed to somebody else.
+#[derive(Clone, Debug)]
+pub struct DelegationRequest {
+    pub id: String,
+    pub status: DelegationStatus,
+    pub role: Option<String>,
+    pub blocking: Option<bool>,
+    pub summary: Option<String>,
+}
+
+/// Opens, changes or closes an entry of the delegation ledger.
+pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outcome>> {
+    let done = act(ctx, Needs::Stage, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
+        in_build(facts)?;
+        let claim = lease::hold(facts, &owner)?;
+        let known = facts
+            .state
+            .build
+            .delegations
+            .iter()
+            .find(|d| d.id == request.id);
+        let delegation = Delegation {
+            id: request.id.clone(),
+            status: request.status,
+            role: request
+                .role
+                .clone()
+                .or_else(|| known.map(|d| d.role.clone()))
+                .unwrap_or_else(|| "worker".into()),
+            blocking: request
+                .blocking
+                .or_else(|| known.map(|d| d.blocking))
+                .unwrap_or(true),
+            summary: request
+                .summary
+                .clone()
+                .or_else(|| known.map(|d| d.summary.clone()))
+                .unwrap_or_default(),
+        };
+        let what = format!("delegation {}: {}", request.id, request.status);
+        Ok(
+            Act::new(Event::Delegated { delegation }, what, Outcome::recorded())
+                .reason(request.summary.clone())
+                .claim(claim),
+        )
+    })?;
+    lease::works(ctx);
+    Ok(done)
+}
+
+/// A named person's word that a slice needs no evidence.
+pub fn waive(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Outcome>> {
+    let reason = reason.ok_or_else(|| {
+        Failure::usage("reason_required", "waiving evidence needs a reason")
+            .help(format!("git loopx build --waive {task} --reason WHY"))
+    })?;
+    act(ctx, Needs::Stage, |facts| {
+        in_build(facts)?;
+        let slices =
+            crate::core::pack::slices(facts.texts.get(&Artifact::Slices).map(String::as_str))
+                .unwrap_or_default();
+        if !slices.iter().any(|slice| slice.id == task) {
+            let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
+            return Err(Failure::not_found(
+                "slice_unknown",
+                format!("no slice is named `{task}`; there are {}", ids.join(", ")),
+            ));
+        }
+        if facts.policy.denies(facts.actor()?) {
+            return Err(Failure::refused(
+                "approver_denied",
+                format!(
+                    "policy does not let {} waive (approve.deny in loopx.toml)",
+                    facts.actor()?
+                ),
+            ));
+        }
+        let event = Event::Waived {
+            task: task.to_owned(),
+        };
+        Ok(
+            Act::new(event, format!("waive {task}"), Outcome::recorded())
+                .reason(Some(reason.clone())),
+        )
+    })
+}

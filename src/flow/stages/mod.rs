@@ -1,0 +1,144 @@
+//! The stage commands clarify, plan and build: entering a stage consumes its approval; run again
+//! inside the stage they judge its work, or record what a lane of it said.
+
+mod build;
+mod clarify;
+mod lanes;
+mod plan;
+
+pub use build::{BuildRequest, Report, build};
+pub use clarify::clarify;
+pub use lanes::{DelegationRequest, delegate, report_lane, waive};
+pub use plan::{plan, plan_review};
+
+use super::act::{Act, Done, Facts, Needs, act};
+use super::context::Context;
+use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::gate;
+use crate::core::id::Oid;
+use crate::core::op::Event;
+use crate::core::session::{PlanReview, Recorded};
+use crate::core::stage::{Stage, Transition};
+
+/// What a stage command came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The stage was entered by this command.
+    pub entered: Option<Transition>,
+    /// What stands between the stage and the next one, where the command judged that.
+    pub blockers: Vec<Blocker>,
+    /// The audit's lines, for build.
+    pub audit: Vec<gate::AuditItem>,
+    /// What earlier drafts were told, for plan.
+    pub history: Vec<Recorded<PlanReview>>,
+    /// Whether the command judged anything: then blockers mean exit 1.
+    pub judged: bool,
+}
+
+impl Outcome {
+    fn entered(transition: Transition) -> Self {
+        Outcome {
+            entered: Some(transition),
+            blockers: Vec::new(),
+            audit: Vec::new(),
+            history: Vec::new(),
+            judged: false,
+        }
+    }
+
+    fn recorded() -> Self {
+        Outcome {
+            entered: None,
+            blockers: Vec::new(),
+            audit: Vec::new(),
+            history: Vec::new(),
+            judged: false,
+        }
+    }
+
+    fn judged(blockers: Vec<Blocker>) -> Self {
+        Outcome {
+            judged: true,
+            blockers,
+            ..Outcome::recorded()
+        }
+    }
+}
+
+/// The approval of a transition was given and still holds; otherwise the refusal that says why not.
+pub(super) fn require(facts: &Facts<'_>, transition: Transition) -> Result<()> {
+    match gate::consumable(facts.view(), transition) {
+        Ok(_) => Ok(()),
+        Err(unmet) => Err(gate::not_consumable(facts.view(), transition, unmet)),
+    }
+}
+
+fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
+    let state = &facts.state;
+    let needed = match command {
+        "plan" => Transition::ClarifyToPlan,
+        "build" => Transition::PlanToBuild,
+        _ => Transition::ReviewToClarify,
+    };
+    Failure::refused(
+        "approved_transition_required",
+        format!(
+            "`{command}` needs an approved {needed}; the session is in stage {}",
+            state.stage
+        ),
+    )
+    .blockers(vec![Blocker::new(
+        "approved_transition_required",
+        format!("{needed} has not been approved"),
+        gate::next_action(facts.view()),
+    )])
+    .help(gate::next_action(facts.view()))
+}
+
+/// Raises a cap by a named person's word.
+pub fn extend(
+    ctx: &Context,
+    stage: Stage,
+    by: u32,
+    reason: Option<String>,
+) -> Result<Done<Outcome>> {
+    let reason = reason.ok_or_else(|| {
+        Failure::usage("reason_required", "raising a cap needs a reason")
+            .help(format!("git loopx {stage} --more {by} --reason WHY"))
+    })?;
+    act(ctx, Needs::Stage, |_| {
+        let event = Event::Extended { stage, by };
+        let what = format!("extend {stage} by {by}");
+        Ok(Act::new(event, what, Outcome::recorded()).reason(Some(reason.clone())))
+    })
+}
+
+/// The code tree that a record is about; a bare repository has none.
+pub(super) fn code_tree(facts: &Facts<'_>) -> Result<Oid> {
+    facts
+        .code
+        .as_ref()
+        .map(|code| code.tree.clone())
+        .ok_or_else(|| {
+            Failure::usage(
+                "worktree_required",
+                "this needs a worktree, and the repository is bare",
+            )
+            .help("git worktree add ../work BRANCH")
+        })
+}
+
+pub(super) fn in_build(facts: &Facts<'_>) -> Result<()> {
+    if facts.state.stage == Stage::Build {
+        Ok(())
+    } else {
+        Err(Failure::refused(
+            "stage_mismatch",
+            format!(
+                "this belongs to stage build; the session is in stage {}",
+                facts.state.stage
+            ),
+        )
+        .help(gate::next_action(facts.view())))
+    }
+}

@@ -1,0 +1,167 @@
+//! `plan`: the package of documents, and the loop of architect and critic.
+
+use super::{Outcome, require, wrong_stage};
+use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::failure::{Failure, Result};
+use crate::core::front::FrontMatter;
+use crate::core::gate;
+use crate::core::op::{Event, PlanLane, PlanVerdict};
+use crate::core::stage::{Stage, Transition};
+use crate::flow::act::{Act, Done, Facts, Needs, act};
+use crate::flow::context::Context;
+
+/// `plan`: consumes the approval and lays out the package; run again, begins the next draft after a
+/// critic who did not approve.
+pub fn plan(ctx: &Context, reason: Option<String>) -> Result<Done<Outcome>> {
+    act(ctx, Needs::Stage, |facts| {
+        let state = &facts.state;
+        match state.stage {
+            Stage::Clarify => {
+                require(facts, Transition::ClarifyToPlan)?;
+                Ok(enter_plan(facts, Transition::ClarifyToPlan).reason(reason.clone()))
+            }
+            Stage::Review if state.armed(Transition::ReviewToPlan).is_some() => {
+                require(facts, Transition::ReviewToPlan)?;
+                Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.clone()))
+            }
+            Stage::Plan => next_draft(facts).map(|act| act.reason(reason.clone())),
+            _ => Err(wrong_stage(facts, "plan")),
+        }
+    })
+}
+
+fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
+    let state = &facts.state;
+    let domains = facts
+        .texts
+        .get(&Artifact::Spec)
+        .and_then(|text| FrontMatter::parse(text).ok())
+        .and_then(|front| front.list("target_domains").ok())
+        .unwrap_or_default();
+    let intent = facts
+        .texts
+        .get(&Artifact::Intent)
+        .map_or("", String::as_str);
+    let input = TemplateInput {
+        id: &state.id,
+        title: &state.title,
+        intent,
+        domains: &domains,
+    };
+    let event = Event::Entered {
+        transition,
+        scope: Vec::new(),
+    };
+    let outcome = Outcome {
+        history: state.plan.reviews.clone(),
+        ..Outcome::entered(transition)
+    };
+    let mut act = Act::new(event, "plan", outcome);
+    for artifact in Artifact::PLAN_DOCUMENTS
+        .into_iter()
+        .chain(Artifact::CHANGE_PACK)
+    {
+        if !state.artifacts.contains_key(&artifact) {
+            act = act.write(artifact, artifact.template(input));
+        }
+    }
+    act
+}
+
+fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
+    let state = &facts.state;
+    let blockers = gate::blockers(facts.view(), Transition::PlanToBuild);
+    let critic = state
+        .plan_review(PlanLane::Critic)
+        .map(|review| review.value.verdict);
+    match critic {
+        Some(PlanVerdict::Iterate | PlanVerdict::Reject) => {
+            let max = state.max_plan_iterations();
+            if state.plan.iteration >= max {
+                return Err(Failure::refused(
+                    "plan_iterations_exhausted",
+                    format!("{max} drafts were not approved; a person has to decide how to go on"),
+                )
+                .blockers(blockers)
+                .help("git loopx plan --more 5 --reason WHY"));
+            }
+            let outcome = Outcome {
+                history: state.plan.reviews.clone(),
+                ..Outcome::recorded()
+            };
+            Ok(Act::new(
+                Event::Drafted,
+                format!("plan, draft {}", state.plan.iteration + 1),
+                outcome,
+            ))
+        }
+        _ if blockers.is_empty() => Err(Failure::refused(
+            "approved_transition_required",
+            format!(
+                "{} was consumed, and the plan is ready: it is not drafted again",
+                Transition::ClarifyToPlan
+            ),
+        )
+        .help("git loopx approve --to build")),
+        _ => Err(Failure::refused(
+            "plan_not_reviewed",
+            format!(
+                "draft {} waits for its architect and its critic",
+                state.plan.iteration
+            ),
+        )
+        .help(gate::next_action(facts.view()))
+        .blockers(blockers)),
+    }
+}
+
+/// Records what the architect or the critic says of the present draft.
+pub fn plan_review(
+    ctx: &Context,
+    lane: PlanLane,
+    verdict: PlanVerdict,
+    findings: &[String],
+    reason: Option<String>,
+) -> Result<Done<Outcome>> {
+    act(ctx, Needs::Stage, |facts| {
+        let state = &facts.state;
+        if state.stage != Stage::Plan {
+            return Err(wrong_stage(facts, "plan"));
+        }
+        let files = gate::covered_files(state, Transition::PlanToBuild);
+        if lane == PlanLane::Architect && verdict == PlanVerdict::Reject {
+            return Err(Failure::usage(
+                "verdict_unknown",
+                "the architect answers approve or iterate; the critic may reject",
+            )
+            .help("git loopx plan --architect iterate --finding WHAT"));
+        }
+        if lane == PlanLane::Critic {
+            let architect = state.plan_review(PlanLane::Architect);
+            if architect.is_none_or(|review| review.value.files != files) {
+                return Err(Failure::refused(
+                    "architect_review_required",
+                    match architect {
+                        None => {
+                            "the critic comes after the architect, who has not reviewed this draft"
+                                .to_owned()
+                        }
+                        Some(_) => {
+                            "the plan changed since the architect's review, which comes first"
+                                .to_owned()
+                        }
+                    },
+                )
+                .help("git loopx plan --architect approve"));
+            }
+        }
+        let event = Event::PlanReviewed {
+            lane,
+            verdict,
+            findings: findings.to_vec(),
+            files,
+        };
+        let what = format!("{lane}: {verdict}, draft {}", state.plan.iteration);
+        Ok(Act::new(event, what, Outcome::recorded()).reason(reason.clone()))
+    })
+}
