@@ -320,6 +320,9 @@ fn usage(error: &clap::Error) -> Failure {
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     let Cli { global, command } = cli;
     let open = || Context::open(global.session.clone());
+    if let Some(session) = global.session.as_deref().and_then(Context::must_name) {
+        ui.address(session.as_str());
+    }
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
         Command::Agent(command) => cmd::agent::run(command, &open()?, ui),

@@ -71,7 +71,8 @@ fn blocker_lines(ui: &mut Ui, blockers: &[crate::core::failure::Blocker]) {
         let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.code));
         ui.out(format!("  {code}  {}", crate::ui::clean(&blocker.message)));
         if !blocker.help.is_empty() {
-            ui.out(format!("      {}", crate::ui::clean(&blocker.help)));
+            let help = crate::ui::clean(&ui.command(&blocker.help));
+            ui.out(format!("      {help}"));
         }
     }
 }

@@ -34,6 +34,18 @@ impl Context {
         })
     }
 
+    /// The session that `--session` says, where it is not the one that is meant without: a command that
+    /// leads on has to name it then.
+    pub fn must_name(wanted: &str) -> Option<SessionId> {
+        let id = SessionId::fold(wanted).ok()?;
+        let without = Context::open(None).ok()?;
+        let snapshot = without.store().ok()?.read().ok()??;
+        match without.session_id(&snapshot) {
+            Ok(meant) if meant == id => None,
+            _ => Some(id),
+        }
+    }
+
     /// The session that was asked for by name.
     pub fn wanted(&self) -> Option<&str> {
         self.wanted.as_deref()

@@ -3,10 +3,12 @@
 //!
 //! Control characters of names and artifacts never reach a terminal: see [`clean`].
 
+mod address;
 pub mod diff;
 pub mod report;
 
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 /// The number in every JSON document. It grows when a key changes its meaning or goes away.
@@ -34,6 +36,7 @@ pub struct Ui {
     options: Options,
     color: bool,
     color_err: bool,
+    session: Option<String>,
 }
 
 impl Ui {
@@ -49,6 +52,20 @@ impl Ui {
             options,
             color: wants(std::io::stdout().is_terminal()),
             color_err: wants(std::io::stderr().is_terminal()),
+            session: None,
+        }
+    }
+
+    /// From here on suggested commands name this session.
+    pub fn address(&mut self, session: impl Into<String>) {
+        self.session = Some(session.into());
+    }
+
+    /// A suggested command, as it has to be typed here.
+    pub fn command<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.session {
+            Some(session) => address::addressed(text, session).into(),
+            None => text.into(),
         }
     }
 
@@ -117,7 +134,7 @@ impl Ui {
             let text = format!(
                 "{} {}",
                 style::paint(self.color, style::DIM, "next:"),
-                text.as_ref()
+                self.command(text.as_ref())
             );
             write_line(&mut std::io::stdout().lock(), &text);
         }
@@ -138,16 +155,29 @@ impl Ui {
                 document.insert("value".into(), other);
             }
         }
-        let text = serde_json::to_string_pretty(&Value::Object(document)).unwrap_or_default();
+        let mut document = Value::Object(document);
+        if let Some(session) = &self.session {
+            address::address(&mut document, session);
+        }
+        let text = serde_json::to_string_pretty(&document).unwrap_or_default();
         write_line(&mut std::io::stdout().lock(), &text);
     }
 
     /// Writes why the command failed, as text or JSON, to stderr.
     pub fn failure(&mut self, failure: &crate::core::failure::Failure) {
+        let mut failure = failure.clone();
+        if self.session.is_some() {
+            for help in failure.help.iter_mut() {
+                *help = self.command(help).into_owned();
+            }
+            for blocker in &mut failure.blockers {
+                blocker.help = self.command(&blocker.help).into_owned();
+            }
+        }
         let text = if self.options.json {
-            report::json(failure)
+            report::json(&failure)
         } else {
-            report::text(failure, self.color_err)
+            report::text(&failure, self.color_err)
         };
         write_line(&mut std::io::stderr().lock(), &text);
     }

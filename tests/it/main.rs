@@ -63,6 +63,7 @@ mod spec_coverage;
 mod spec_findings;
 mod spec_props;
 mod spec_validate;
+mod suggestions;
 mod support;
 mod sync;
 mod verify;
