@@ -33,6 +33,25 @@ pub const ROLL_UP: [&str; 5] = [
     "roll-up-ends",
 ];
 
+/// What an archive does around its two refs, in its order.
+pub const ARCHIVE: [&str; 4] = [
+    "archive-noted",
+    "target-moved",
+    "target-followed",
+    "sessions-closed",
+];
+
+/// What a sync does around the write path, in its order.
+pub const SYNC: [&str; 4] = ["sync-fetched", "sync-met", "sync-followed", "sync-pushed"];
+
+/// What a bundle's import does around the write path, in its order; and an export.
+pub const BUNDLE: [&str; 4] = [
+    "bundle-fetched",
+    "bundle-met",
+    "bundle-forgotten",
+    "export-named",
+];
+
 /// Dies here when a test asked for it.
 #[inline]
 pub fn reach(name: &str) {

@@ -8,6 +8,8 @@ use super::failure::{Failure, Kind};
 pub enum Refusal {
     /// Somebody pushed meanwhile: fetch, merge, push again.
     Moved,
+    /// The ref that a fetch writes here is in the hands of another git. Not read from words.
+    Held,
     Signatures,
     Linear,
     Protected,
@@ -181,6 +183,7 @@ impl Refusal {
     fn code(self) -> &'static str {
         match self {
             Refusal::Moved => "remote_moved",
+            Refusal::Held => "tracking_ref_locked",
             Refusal::Signatures => "remote_wants_signatures",
             Refusal::Linear => "remote_wants_linear",
             Refusal::Protected => "remote_protects_branch",
@@ -203,6 +206,10 @@ impl Refusal {
             Refusal::Moved => (
                 "the branch there kept moving",
                 format!("git loopx sync {remote}"),
+            ),
+            Refusal::Held => (
+                "another git is writing what is fetched",
+                format!("git loopx sync {remote}  (if no git is running, remove the lock file that is named)"),
             ),
             Refusal::Signatures => (
                 "it takes signed commits only",
@@ -269,7 +276,7 @@ impl Refusal {
             format!(" ({})", words.join("; "))
         };
         let kind = match self {
-            Refusal::Moved | Refusal::Network => Kind::Waiting,
+            Refusal::Moved | Refusal::Held | Refusal::Network => Kind::Waiting,
             _ => Kind::Refused,
         };
         let message = format!("{doing}: {meaning}{quoted}");

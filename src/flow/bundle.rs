@@ -7,6 +7,7 @@ use super::files;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
+use crate::failpoint::reach;
 use crate::git::run::Run;
 use crate::git::{Entry, EntryKind, Repo};
 use crate::store::{Linear, Renamed, Session, Snapshot, UnitedSession};
@@ -70,6 +71,7 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
     repo.keep(&tip)?;
     set_ref(repo, &name, Some(&tip))?;
     repo.release();
+    reach("export-named");
     let made = Run::git(["bundle", "create", "--quiet"])
         .args([file.as_os_str()])
         .args([&name])
@@ -180,6 +182,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
             .replace('\n', " ");
         return Err(foreign(said));
     }
+    reach("bundle-fetched");
     let tip = repo
         .find_ref(&local)?
         .ok_or_else(|| foreign("it is empty".into()))?;
@@ -194,6 +197,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         let before = store.snapshot()?.commit().clone();
         let label = format!("the bundle of {id}");
         let meeting = store.meet(&lock, &identity, &tip, &label, linear)?;
+        reach("bundle-met");
         let (united, renamed) = match meeting.united {
             Some(united) => (united.sessions, united.renamed),
             None => (Vec::new(), Vec::new()),
@@ -208,6 +212,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         })
     })();
     set_ref(repo, &local, None)?;
+    reach("bundle-forgotten");
     taken
 }
 

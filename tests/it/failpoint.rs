@@ -8,7 +8,8 @@ use git_loopx::failpoint::{ROLL_UP, WRITE_PATH};
 /// Runs a command that dies at a place; says whether it got there.
 fn dies_at(s: &Sandbox, place: &str, args: &[&str]) -> bool {
     let call = s.call(LOOPX).args(&["-s", ID]).args(args);
-    let out = call.env("LOOPX_FAILPOINT", place).stdin("# After\n").run();
+    let call = call.durable().env("LOOPX_FAILPOINT", place);
+    let out = call.stdin("# After\n").run();
     out.code.is_none()
 }
 
@@ -36,7 +37,6 @@ fn survives(s: &Sandbox, place: &str, known: usize, before: &str) {
 #[test]
 fn a_death_at_every_step_of_a_write_leaves_the_old_state_or_the_new_one() {
     let s = started();
-    s.git(&["config", "loopx.fsync", "true"]).ok();
     put(&s, "spec.md", "# Before\n").ok();
     let mut reached = 0;
     for place in WRITE_PATH {
@@ -55,7 +55,7 @@ fn a_death_while_the_branch_is_made_leaves_none_or_all_of_it() {
         s.commit_file("code.txt", "code\n", "code").ok();
         let call = s.call(LOOPX).args(&["init"]);
         // It may die before, in or after the making; the second one makes it or finds it.
-        drop(call.env("LOOPX_FAILPOINT", place).run());
+        drop(call.durable().env("LOOPX_FAILPOINT", place).run());
         let again = s.loopx(&["init"]);
         assert!(again.code.is_some(), "{place}\n{again}");
         s.loopx(&["start", "Auth timeout"]).ok();

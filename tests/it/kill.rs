@@ -1,12 +1,14 @@
 //! kill -9 at any moment leaves the old state or the new one, and the next command works without help
 //! (reference git-stores, section 6, 4). LOOPX_STRESS=1 makes the run long.
 
+use crate::support::clones::Clones;
 use crate::support::store::{
     ID, READY, assert_nothing_lost, assert_whole, count, linked, operations, put, put_in, started,
-    tip,
+    tell, tip,
 };
-use crate::support::{LOOPX, Sandbox};
-use std::time::Duration;
+use crate::support::{Call, LOOPX, Sandbox};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// xorshift64: the moments of a run are the same each time.
 struct Moments(u64);
@@ -20,13 +22,43 @@ impl Moments {
     }
 }
 
+/// How long a command takes here, and a little more: kills are spread over that, in microseconds.
+fn span(call: &Call<'_>) -> u64 {
+    let began = Instant::now();
+    let mut child = call.command().spawn().expect("a process");
+    drop(child.stdin.take());
+    child.wait().expect("an end");
+    u64::try_from(began.elapsed().as_micros()).expect("a short time") * 5 / 4
+}
+
+/// Kills a command at a moment.
+fn killed(call: &Call<'_>, stdin: &str, micros: u64) {
+    let mut child = call.command().spawn().expect("a process");
+    {
+        use std::io::Write;
+        let mut pipe = child.stdin.take().expect("a pipe");
+        // The process may have ended before it read.
+        drop(pipe.write_all(stdin.as_bytes()));
+    }
+    // The one wait that is no synchronisation: it chooses the moment of the kill.
+    std::thread::sleep(Duration::from_micros(micros));
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+}
+
 const LOCK: &str = ".git/refs/heads/loopx.lock";
 
 #[test]
 fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
     let s = started();
     let mut moments = Moments(0x2545_f491_4f6c_dd1d);
-    for round in 0..count(200, 500) {
+    let kills = count(200, 500);
+    let (mut moved, mut locks) = (0, 0);
+    let spans = [
+        span(&s.call(LOOPX).args(&["-s", ID, "clarify"])),
+        span(&s.call(LOOPX).args(&["-s", ID, "clarify"]).durable()),
+    ];
+    for round in 0..kills {
         let before = tip(&s);
         let known = operations(&s, ID).len();
         let text = READY.replace("An idle", &format!("In round {round} an idle"));
@@ -38,17 +70,11 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
             _ => &["use", ID, "--branch", &branch],
         };
         let call = s.call(LOOPX).args(&["-s", ID, "--json"]).args(args);
-        let mut child = call.command().spawn().expect("a process");
-        {
-            use std::io::Write;
-            let mut stdin = child.stdin.take().expect("a pipe");
-            // The process may have ended before it read.
-            drop(stdin.write_all(text.as_bytes()));
-        }
-        // The one wait that is no synchronisation: it chooses the moment of the kill.
-        std::thread::sleep(Duration::from_micros(moments.below(16_000)));
-        child.kill().expect("a kill");
-        child.wait().expect("an end");
+        // Every second one waits for the disk: other moments.
+        let call = if round % 8 < 4 { call.durable() } else { call };
+        let span = spans[usize::from(round % 8 < 4)];
+        killed(&call, &text, moments.below(span));
+        locks += usize::from(s.exists(LOCK));
         let after = tip(&s);
         let made = operations(&s, ID).len() - known;
         if after == before {
@@ -60,6 +86,7 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
                 "round {round}"
             );
             assert_eq!(made, 1, "round {round}");
+            moved += 1;
         }
         let next = s.loopx(&["--json", "-s", ID, "clarify"]);
         assert!(matches!(next.code, Some(0 | 1)), "round {round}\n{next}");
@@ -73,6 +100,42 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
     assert_nothing_lost(&s, ID, operations(&s, ID).len());
     let left = s.snapshot(format!(".loopx/{ID}"));
     assert_eq!(left.len(), 2, "temporary files were left: {left:?}");
+    tell(&format!(
+        "{kills} kills: {moved} after the branch had moved, {locks} left the lock of a ref"
+    ));
+}
+
+#[test]
+fn a_kill_at_any_moment_of_a_sync_loses_nothing() {
+    let all = Clones::sharing(2);
+    all.put(0, "spec.md", READY).ok();
+    all.settle();
+    let mut moments = Moments(0x9e37_79b9_7f4a_7c15);
+    let kills = count(12, 200);
+    let span = span(&all.call(1).args(&["sync", "origin"]).durable());
+    for round in 0..kills {
+        let text = READY.replace("An idle", &format!("In round {round} an idle"));
+        all.put(0, "spec.md", &text).ok();
+        all.loopx(1, &["-s", ID, "run", "--", "true"]).ok();
+        all.sync(0).ok();
+        let made: BTreeSet<String> = (0..2).flat_map(|at| all.operations(at)).collect();
+        let sync = all.call(1).args(&["sync", "origin"]).durable();
+        // Both sides work now: longer than with nothing new.
+        killed(&sync, "", moments.below(span * 3));
+        all.settle();
+        for at in 0..2 {
+            assert_eq!(all.operations(at), made, "round {round}, clone {at}");
+        }
+    }
+    all.assert_agreed();
+    for at in 0..2 {
+        all.git(at, &["fsck", "--full", "--strict", "--no-dangling"])
+            .ok();
+    }
+    tell(&format!(
+        "{kills} kills of a sync, {} operations, one tree in both clones",
+        all.operations(0).len()
+    ));
 }
 
 /// The note of a command that was killed while it moved the branch.

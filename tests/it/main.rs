@@ -27,6 +27,8 @@ mod edge_bypass;
 mod edge_commit;
 mod edge_push;
 mod failpoint;
+mod failpoint_flows;
+mod gc;
 mod golden;
 mod hooks_bytes;
 mod hooks_cost;

@@ -491,6 +491,49 @@ fn with_nothing_new_there_is_one_fetch_and_no_push() {
 }
 
 #[test]
+fn another_git_that_fetches_at_the_same_time_is_waited_for_and_then_named() {
+    let all = Clones::sharing(2);
+    all.put(0, "spec.md", READY).ok();
+    all.sync(0).ok();
+    // The first two fetches find the ref in other hands.
+    let path = std::env::var_os("PATH").expect("PATH");
+    let real = std::env::split_paths(&path)
+        .map(|dir| dir.join("git"))
+        .find(|path| path.is_file())
+        .expect("git");
+    let log = all.s.root().join("fetches");
+    all.s.program(
+        "git",
+        &format!(
+            "#!/bin/sh\nif [ \"$1\" = fetch ]; then echo x >> {log}\n\
+             if [ $(wc -l < {log}) -lt 3 ]; then\n\
+             echo \"error: cannot lock ref 'refs/remotes/origin/loopx': is at 1 but expected 2\" >&2; exit 1; fi; fi\n\
+             exec {real} \"$@\"\n",
+            log = log.display(),
+            real = real.display()
+        ),
+    );
+    all.sync(1).ok();
+    assert_eq!(fs::read_to_string(&log).expect("a log").lines().count(), 3);
+    fs::remove_file(all.s.root().join("bin/git")).expect("the script");
+    all.assert_agreed();
+    // And one that never ends.
+    all.put(0, "spec.md", "# More\n").ok();
+    all.sync(0).ok();
+    let lock = all.dir(1).join(".git/refs/remotes/origin/loopx.lock");
+    fs::write(&lock, "").expect("a lock");
+    let before = all.tree(1);
+    all.sync(1)
+        .fails_with(6)
+        .says("loopx.lock")
+        .says("remove the lock file");
+    assert_eq!(all.tree(1), before);
+    fs::remove_file(lock).expect("the lock");
+    all.sync(1).ok();
+    all.assert_agreed();
+}
+
+#[test]
 fn a_dry_run_moves_no_branch() {
     let all = Clones::sharing(2);
     all.put(0, "spec.md", READY).ok();

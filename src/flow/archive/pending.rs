@@ -8,6 +8,7 @@ use super::closing::{Closing, close};
 use super::plan::Aim;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
+use crate::failpoint::reach;
 use crate::git::{Identity, Swap};
 use crate::store::{Lock, Store};
 use serde::{Deserialize, Serialize};
@@ -61,12 +62,13 @@ pub(super) fn publish(
     ctx.repo.keep(&pending.new)?;
     let note = pending_dir(ctx).join(format!("{}.json", pending.id));
     files::write(&note, &crate::core::op::to_json(pending)?)?;
+    reach("archive-noted");
     let moved = ctx
         .repo
         .swap_ref(&aim.target_ref, &pending.new, aim.tip.as_ref(), why);
     ctx.repo.release();
     match moved {
-        Ok(Swap::Moved) => {}
+        Ok(Swap::Moved) => reach("target-moved"),
         Ok(lost @ (Swap::Lost | Swap::Locked)) => {
             files::remove(&note)?;
             if lost == Swap::Locked {
@@ -81,6 +83,7 @@ pub(super) fn publish(
         }
     }
     complete(ctx, store, lock, identity, pending)?;
+    reach("sessions-closed");
     files::remove(&note)?;
     Ok(true)
 }
@@ -175,5 +178,6 @@ pub(super) fn complete(
     {
         seat::follow(ctx, &worktree, &tip, &pending.paths)?;
     }
+    reach("target-followed");
     close(ctx, store, lock, identity, &pending.target, &pending.closes)
 }

@@ -13,6 +13,7 @@ use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::core::refusal::Refusal;
 use crate::env;
+use crate::failpoint::reach;
 use crate::git::remote::{Answer, Fetched, Line};
 use crate::git::run::Run;
 use crate::store::{Linear, Meeting, Met, Rebound, Renamed, Store, UnitedSession};
@@ -98,6 +99,7 @@ pub fn sync(
         }
         report.rounds += 1;
         report.remote_tip = fetch(ctx, &store, request, &remote, &mut line)?;
+        reach("sync-fetched");
         meet(ctx, &store, request, &mut report)?;
         let there = report.remote_tip.clone();
         if there.as_ref() == Some(&report.tip) {
@@ -115,6 +117,7 @@ pub fn sync(
         let doing = format!("push {} to {remote}", store.branch());
         match answer {
             Answer::Done => {
+                reach("sync-pushed");
                 report.pushed = true;
                 return Ok(report);
             }
@@ -150,7 +153,21 @@ fn fetch(
         return ctx.repo.find_ref(&tracking);
     }
     let doing = format!("fetch {branch} from {remote}");
-    match ctx.repo.fetch(remote, branch, line)? {
+    let mut fetched = ctx.repo.fetch(remote, branch, line)?;
+    let mut tries = 0;
+    // Another git fetches the same ref: of another worktree, of an editor, of a sync that was killed.
+    while let Fetched::Failed(Answer::No(said)) = &fetched
+        && Refusal::read(said) == Refusal::Moved
+    {
+        tries += 1;
+        if tries == ROUNDS {
+            let said = said.clone();
+            return Err(Refusal::Held.failure(&doing, remote, branch, &said));
+        }
+        std::thread::sleep(pause(tries));
+        fetched = ctx.repo.fetch(remote, branch, line)?;
+    }
+    match fetched {
         Fetched::Tip(tip) => Ok(Some(tip)),
         Fetched::NoBranch => Ok(None),
         Fetched::Empty if request.no_push || request.dry_run => Ok(None),
@@ -194,8 +211,10 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         let lock = store.lock()?;
         super::archive::finish(ctx, store, &lock, &identity)?;
         let meeting = store.meet(&lock, &identity, theirs, &label, linear)?;
+        reach("sync-met");
         let renamed = meeting.united.iter().flat_map(|united| &united.renamed);
         follow(ctx, store, renamed)?;
+        reach("sync-followed");
         meeting
     };
     let Meeting { met, tip, united } = meeting;

@@ -3,6 +3,7 @@
 use super::store::{ID, READY};
 use super::{Call, LOOPX, Output, Sandbox};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A bare repository `remote.git` with code in it, and clones beside it.
@@ -120,6 +121,18 @@ impl Clones {
     pub(crate) fn tree(&self, at: usize) -> String {
         self.git(at, &["rev-parse", "refs/heads/loopx^{tree}"])
             .line()
+    }
+
+    /// The names of all operations that a clone's branch has.
+    pub(crate) fn operations(&self, at: usize) -> BTreeSet<String> {
+        let files = self
+            .git(at, &["ls-tree", "-r", "--name-only", "loopx"])
+            .ok();
+        files
+            .lines()
+            .filter(|path| path.contains("/ops/"))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Syncs until nobody has anything new.

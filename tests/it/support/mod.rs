@@ -342,6 +342,13 @@ impl Call<'_> {
         self
     }
 
+    /// With everything synced to the disk, as outside of a sandbox.
+    pub(crate) fn durable(self) -> Self {
+        let at = CONFIG.iter().position(|(key, _)| *key == "loopx.fsync");
+        let at = at.expect("the setting that a sandbox changes");
+        self.env(format!("GIT_CONFIG_VALUE_{at}"), "true")
+    }
+
     /// The command as it would start, for tests that kill or race it.
     pub(crate) fn command(&self) -> Command {
         let s = self.sandbox;

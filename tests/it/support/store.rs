@@ -92,6 +92,17 @@ pub(crate) fn count(short: usize, long: usize) -> usize {
     }
 }
 
+/// What a long run came to, for whoever asked for it.
+#[expect(
+    clippy::print_stderr,
+    reason = "the counts of a stress run are its result"
+)]
+pub(crate) fn tell(counts: &str) {
+    if count(0, 1) == 1 {
+        eprintln!("{counts}");
+    }
+}
+
 /// A repository with one commit, the loopx branch and the session [`ID`], bound to `main`.
 pub(crate) fn started() -> Sandbox {
     let s = Sandbox::new();
