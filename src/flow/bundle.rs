@@ -116,7 +116,8 @@ fn own_history(repo: &Repo, snapshot: &Snapshot<'_>, session: &Session) -> Resul
         let mut entries = common.clone();
         entries.insert(then.path, Some(Entry::tree(then.tree)));
         let tree = repo.edit_tree(None, &entries)?;
-        tip = repo.write_commit_like(&commit, &tree, &[tip], None)?;
+        let was = [crate::store::was(&commit)];
+        tip = repo.write_commit_like(&commit, &tree, &[tip], None, &was)?;
         last = Some(folder);
         count += 1;
     }

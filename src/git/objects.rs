@@ -364,15 +364,18 @@ impl Repo {
     }
 
     /// Writes a commit with the author and message of another, and its committer where no other is named.
+    /// Each line of `trailers` goes below that message.
     pub fn write_commit_like(
         &self,
         like: &Oid,
         tree: &Oid,
         parents: &[Oid],
         identity: Option<&Identity>,
+        trailers: &[String],
     ) -> Result<Oid> {
         let known = self.inner.find_commit(like)?;
         let message = String::from_utf8_lossy(known.message_bytes()).into_owned();
+        let message = with_trailers(message, trailers);
         let author = known.author().to_owned();
         let committer = match identity {
             Some(identity) => identity.committer_signature.clone(),
@@ -393,6 +396,18 @@ impl Repo {
     pub fn range(&self, to: &Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
         self.inner.walk(to, hidden)?.take(limit).collect()
     }
+}
+
+/// A message with more trailers: in its last paragraph where that has some already.
+fn with_trailers(message: String, trailers: &[String]) -> String {
+    if trailers.is_empty() {
+        return message;
+    }
+    let body = message.trim_end();
+    let last = body.rsplit_once("\n\n").map_or("", |(_, last)| last);
+    let has_some = !last.is_empty() && last.lines().all(|line| line.contains(": "));
+    let space = if has_some { "\n" } else { "\n\n" };
+    format!("{body}{space}{}\n", trailers.join("\n"))
 }
 
 /// An id as tree objects have it: half as many bytes as it has hexadecimal digits.

@@ -5,7 +5,7 @@ use super::unite::{United, unite};
 use super::{Lock, Snapshot, Store, Tries};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
-use crate::git::{Identity, Swap};
+use crate::git::{CommitInfo, Identity, Swap};
 
 /// How a meeting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,21 @@ pub struct Meeting {
     pub tip: Oid,
     /// Where both sides had something of their own.
     pub united: Option<United>,
+}
+
+/// The trailer by which a commit that was made again names the one that it was: commits of code know
+/// that one as the state that allowed them.
+const WAS: &str = "Loopx-Was";
+
+/// The line of it.
+pub fn was(commit: &Oid) -> String {
+    format!("{WAS}: {commit}")
+}
+
+/// The commits that this one stands for, as others may name them.
+pub fn stands_for(info: &CommitInfo) -> Vec<Oid> {
+    let named = info.trailer(WAS).into_iter();
+    named.filter_map(|id| Oid::parse(id).ok()).collect()
 }
 
 impl Store<'_> {
@@ -132,8 +147,11 @@ impl Store<'_> {
         let own_tree = repo.commit_info(ours)?.tree;
         let mut tip = theirs.clone();
         let mut tree = repo.commit_info(theirs)?.tree;
+        // What is not made again by itself is named by the next one that is.
+        let mut names = Vec::new();
         for commit in own {
             let info = repo.commit_info(&commit)?;
+            names.push(was(&commit));
             let [parent] = info.parents.as_slice() else {
                 continue;
             };
@@ -141,17 +159,22 @@ impl Store<'_> {
             let united = unite(repo, &base, &tree, &info.tree)?;
             if united.tree != tree {
                 let parents = [tip.clone()];
-                tip = repo.write_commit_like(&commit, &united.tree, &parents, Some(identity))?;
+                let by = Some(identity);
+                tip = repo.write_commit_like(&commit, &united.tree, &parents, by, &names)?;
                 tree = united.tree;
+                names.clear();
             }
         }
         // What merges of ours had settled comes last.
         let parted = repo.merge_base(ours, theirs)?;
         let base = repo.commit_info(parted.as_ref().unwrap_or(theirs))?.tree;
         let united = unite(repo, &base, &own_tree, &tree)?;
-        if united.tree != tree {
-            let message = "loopx: bring together\n\nLoopx-Event: sync\n";
-            tip = repo.write_commit(&united.tree, &[tip], message, identity)?;
+        if united.tree != tree || !names.is_empty() {
+            let mut message = "loopx: bring together\n\nLoopx-Event: sync\n".to_owned();
+            for name in names {
+                message.push_str(&format!("{name}\n"));
+            }
+            tip = repo.write_commit(&united.tree, &[tip], &message, identity)?;
         }
         Ok(tip)
     }

@@ -21,7 +21,7 @@ mod united;
 pub use import::Placed;
 pub use join::{Lines, replay};
 pub use lock::Lock;
-pub use meet::{Linear, Meeting, Met};
+pub use meet::{Linear, Meeting, Met, stands_for, was};
 pub use shadow::{Recovered, Standing};
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};

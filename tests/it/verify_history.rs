@@ -249,3 +249,58 @@ fn a_merge_as_git_makes_it_is_never_held_against_anybody() {
     advance(&s, "build", "review", "");
     assert_eq!(findings(&s, &[]), [""; 0]);
 }
+
+/// `loopx.sync linear` makes session commits again under other ids; commits of code name the first ones.
+#[test]
+fn what_a_linear_sync_made_again_still_allows_what_it_allowed() {
+    let s = at("build", "src/**", "");
+    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    s.git(&["push", "--quiet", "--no-verify", "origin", "main"])
+        .ok();
+    s.loopx(&["sync", "origin"]).ok();
+    let other = s.root().join("other");
+    let dir = other.to_str().expect("UTF-8");
+    s.git(&["clone", "--quiet", "../remote.git", dir]).ok();
+    s.loopx_in(&other, &["init"]).ok();
+    // Both go on, and the other one is first.
+    s.loopx_in(&other, &["start", "--no-branch", "Beside"]).ok();
+    s.loopx_in(&other, &["sync", "origin"]).ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    commit(&s, "src/a.rs", "code").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    commit(&s, "src/b.rs", "code").ok();
+    let named = s
+        .git(&[
+            "log",
+            "-1",
+            "--format=%(trailers:key=Loopx-State,valueonly)",
+        ])
+        .line();
+    s.git(&["config", "loopx.sync", "linear"]).ok();
+    s.loopx(&["sync", "origin"]).says("replayed").ok();
+    assert_ne!(s.git(&["rev-parse", "loopx"]).line(), named);
+    s.loopx(&["verify", "main..HEAD"]).ok();
+    // Where the first ones never were, too.
+    s.git(&["push", "--quiet", "--no-verify", "origin", "demo"])
+        .ok();
+    s.git_in(&other, &["fetch", "--quiet"]).ok();
+    s.loopx_in(&other, &["sync", "origin"]).ok();
+    s.git_in(&other, &["cat-file", "-e", &named]).fails_with(1);
+    s.loopx_in(&other, &["verify", "main..origin/demo"]).ok();
+    // A name that nobody gave is refused as ever.
+    let forged = format!(
+        "x\n\nLoopx-Session: demo\nLoopx-State: {}\n",
+        "1".repeat(40)
+    );
+    s.write("src/c.rs", "code");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", &forged])
+        .ok();
+    s.loopx(&["verify", "main..HEAD"])
+        .fails_with(1)
+        .says("no commit of the loopx branch");
+    for dir in [s.path(), &other] {
+        s.loopx_in(dir, &["fsck"]).says("all whole").ok();
+    }
+}

@@ -2,7 +2,8 @@
 
 use super::Sessions;
 use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::op::Operation;
 use crate::core::range_policy::{Claim, Fault};
 use crate::core::session::{Ending, State};
 use crate::core::trailers;
@@ -24,6 +25,8 @@ pub(super) struct Reading<'a, 'r> {
     reachable: HashMap<Oid, bool>,
     /// Every commit of the loopx branch, once many have been asked for.
     branch: Option<HashSet<Oid>>,
+    /// Commits under their earlier ids, once one has been asked for.
+    made_again: Option<HashMap<Oid, Oid>>,
 }
 
 impl<'a, 'r> Reading<'a, 'r> {
@@ -40,6 +43,7 @@ impl<'a, 'r> Reading<'a, 'r> {
             states: HashMap::new(),
             reachable: HashMap::new(),
             branch: None,
+            made_again: None,
         }
     }
 
@@ -132,25 +136,82 @@ impl<'a, 'r> Reading<'a, 'r> {
         Ok(reaches)
     }
 
+    /// The commit of the branch that was made again from one of this id (linear sync, a bundle).
+    fn stands_for(&mut self, commit: &Oid) -> Result<Option<Oid>> {
+        if self.made_again.is_none() {
+            self.made_again = Some(self.sessions.made_again()?);
+        }
+        let again = self.made_again.as_ref();
+        Ok(again.and_then(|again| again.get(commit)).cloned())
+    }
+
+    /// The operations that whoever made a commit's own operation had seen: what others had done by then
+    /// came below it only when it was made again. All of them, where it made none in this session.
+    fn seen(
+        &self,
+        commit: &Oid,
+        id: &SessionId,
+        operations: Vec<Operation>,
+    ) -> Result<Vec<Operation>> {
+        let parents = self.repo.commit_info(commit)?.parents;
+        let mut before = HashSet::new();
+        for parent in parents {
+            let at = Snapshot::at(self.repo, parent, "loopx")?;
+            if let Some(session) = at.find(id)? {
+                before.extend(at.operations(&session)?.into_iter().map(|op| op.op));
+            }
+        }
+        let of: HashMap<&OpId, &Operation> = operations.iter().map(|op| (&op.op, op)).collect();
+        let mut next: Vec<&OpId> = of
+            .keys()
+            .copied()
+            .filter(|op| !before.contains(*op))
+            .collect();
+        if next.is_empty() {
+            return Ok(operations);
+        }
+        let mut seen = HashSet::new();
+        while let Some(op) = next.pop() {
+            if let Some(operation) = of.get(op)
+                && seen.insert(op.clone())
+            {
+                next.extend(&operation.after);
+            }
+        }
+        Ok(operations
+            .into_iter()
+            .filter(|op| seen.contains(&op.op))
+            .collect())
+    }
+
     fn state(&mut self, id: &SessionId, named: &str) -> Result<Result<Rc<State>, Fault>> {
         let foreign = || Fault::ForeignState(named.to_owned());
         let Ok(commit) = Oid::parse(named) else {
             return Ok(Err(foreign()));
         };
-        if !self.reaches(&commit)? {
-            return Ok(Err(foreign()));
-        }
         let key = (id.clone(), commit);
         if let Some(known) = self.states.get(&key) {
             return Ok(known.clone());
         }
-        let found = Snapshot::at(self.repo, key.1.clone(), "loopx").and_then(|at| {
+        let standing = match self.reaches(&key.1)? {
+            true => None,
+            false => match self.stands_for(&key.1)? {
+                Some(commit) => Some(commit),
+                None => return Ok(Err(foreign())),
+            },
+        };
+        let place = standing.clone().unwrap_or_else(|| key.1.clone());
+        let found = Snapshot::at(self.repo, place.clone(), "loopx").and_then(|at| {
             let Some(mut session) = at.find(id)? else {
                 return Ok(None);
             };
             if session.state.is_active() {
                 at.require_whole(&session)?;
                 let mut operations = at.operations(&session)?;
+                if standing.is_some() {
+                    operations = self.seen(&place, id, operations)?;
+                    session.state.seq = operations.iter().map(|op| op.seq).max().unwrap_or(0);
+                }
                 operations.extend(self.sessions.undos(id)?);
                 // The number stays that of the moment that is named.
                 let seq = session.state.seq;

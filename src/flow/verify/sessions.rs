@@ -9,8 +9,8 @@ use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::flow::context::Context;
 use crate::git::Repo;
-use crate::store::{Session, SignatureFiles, Snapshot, Store};
-use std::collections::{BTreeMap, HashSet};
+use crate::store::{Session, SignatureFiles, Snapshot, Store, stands_for};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// The loopx branch, as far as it is known here.
@@ -150,6 +150,20 @@ impl<'r> Sessions<'r> {
         let mut found = HashSet::new();
         for tip in &self.tips {
             found.extend(self.repo.range(tip.commit(), &[], usize::MAX)?);
+        }
+        Ok(found)
+    }
+
+    /// The commits that were made again on the branch under another id, each with the one that stands
+    /// for it.
+    pub(super) fn made_again(&self) -> Result<HashMap<Oid, Oid>> {
+        let mut found = HashMap::new();
+        for tip in &self.tips {
+            for commit in self.repo.range(tip.commit(), &[], usize::MAX)? {
+                for was in stands_for(&self.repo.commit_info(&commit)?) {
+                    found.insert(was, commit.clone());
+                }
+            }
         }
         Ok(found)
     }
