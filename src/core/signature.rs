@@ -78,6 +78,11 @@ impl Statement {
 
     /// The first field in which this is not what it should be, in words.
     pub fn differs(&self, expected: &Statement) -> Option<String> {
+        // A session whose name was taken elsewhere got another one by a merge; its uid stays.
+        let mut expected = expected.clone();
+        if self.uid == expected.uid && self.session.beside(&self.uid) == expected.session {
+            expected.session.clone_from(&self.session);
+        }
         let name = |oid: &Option<Oid>| match oid {
             Some(oid) => oid.short().to_owned(),
             None => "nothing".to_owned(),
@@ -115,7 +120,7 @@ impl Statement {
                 return Some(format!("it is about another {field}: {signed}, not {here}"));
             }
         }
-        (self != expected).then(|| "the operation was changed since it was signed".to_owned())
+        (*self != expected).then(|| "the operation was changed since it was signed".to_owned())
     }
 }
 

@@ -100,6 +100,20 @@ impl<'a> Checking<'a> {
     }
 }
 
+/// A session in the next state: under its name, or under the one that it got because another session has
+/// its name there.
+fn after(now: &Snapshot<'_>, id: &SessionId, session: &Session) -> Result<Option<Session>> {
+    let uid = &session.state.uid;
+    match now.find(id)? {
+        Some(same) if same.state.uid == *uid => Ok(Some(same)),
+        Some(_) => {
+            let renamed = now.find(&id.beside(uid))?;
+            Ok(renamed.filter(|renamed| renamed.state.uid == *uid))
+        }
+        None => Ok(None),
+    }
+}
+
 /// Operations that one state has and the next one has not, or has otherwise.
 fn lost(before: &Snapshot<'_>, now: &Snapshot<'_>) -> Result<Vec<String>> {
     let mut found = Vec::new();
@@ -108,7 +122,7 @@ fn lost(before: &Snapshot<'_>, now: &Snapshot<'_>) -> Result<Vec<String>> {
         let Ok(session) = session else {
             continue;
         };
-        let after = match now.find(&id) {
+        let after = match after(now, &id, &session) {
             Ok(Some(after)) if after.tree == session.tree => continue,
             Ok(Some(after)) => after,
             Ok(None) => {

@@ -22,6 +22,7 @@ mod canary;
 mod change;
 mod change_drift;
 mod change_driver;
+mod clones_signed;
 mod config;
 mod edge_bypass;
 mod edge_commit;

@@ -1,6 +1,7 @@
 //! `hook pre-receive` on a bare repository, with real pushes through the hook file that the README
 //! shows: every ref of a push, policy from before the push, and a loopx branch that only goes forward.
 
+use crate::support::clones::Clones;
 use crate::support::session::{advance, commit, started, tip};
 use crate::support::store::tamper;
 use crate::support::{Output, Sandbox};
@@ -237,4 +238,49 @@ fn what_cannot_be_judged_is_refused() {
     ])
     .ok();
     refused(&s, &["main:refs/heads/x"], "loopx.toml");
+}
+
+/// Two clones that chose one name: the merge gives one of the sessions another, and loses nothing.
+#[test]
+fn a_merge_that_gave_a_session_another_name_is_taken() {
+    let all = Clones::apart(2);
+    all.s.script(all.remote().join("hooks/pre-receive"), HOOK);
+    for at in 0..2 {
+        all.loopx(at, &["init"]).ok();
+        all.loopx(at, &["start", "--no-branch", "Same name"]).ok();
+        all.loopx(at, &["-s", "same-name", "run", "--", "true"])
+            .ok();
+    }
+    all.sync(0).ok();
+    all.sync(1).says("two sessions are named same-name").ok();
+    all.settle();
+    all.assert_agreed();
+    let listed = all.loopx(0, &["--json", "list"]).json();
+    let sessions = listed["sessions"].as_array().expect("sessions");
+    assert_eq!(sessions.len(), 2);
+    for one in sessions {
+        let id = one["session"].as_str().expect("a name");
+        let log = all.loopx(0, &["-s", id, "--json", "log"]).json();
+        assert_eq!(log["operations"].as_array().expect("operations").len(), 2);
+    }
+    // Taking one of them away under the other's name is refused still.
+    let renamed = sessions
+        .iter()
+        .filter_map(|one| one["session"].as_str())
+        .max_by_key(|id| id.len())
+        .expect("a name");
+    all.git(0, &["switch", "--quiet", "--detach"]).ok();
+    let script = format!(
+        "export GIT_INDEX_FILE=../index; git read-tree loopx && git rm -r -q --cached sessions/{renamed} && \
+         git update-ref refs/heads/loopx $(git commit-tree -p loopx -m x $(git write-tree))"
+    );
+    all.s
+        .call("sh")
+        .cwd(all.dir(0))
+        .args(&["-c", &script])
+        .run()
+        .ok();
+    all.git(0, &["push", "--quiet", "--no-verify", "origin", "loopx"])
+        .fails_with(1)
+        .says("is gone");
 }
