@@ -7,9 +7,10 @@
 
 use super::refs::Swap;
 use super::repo::{Head, Identity};
-use super::run::Run;
+use super::run::{Captured, Run};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -88,12 +89,21 @@ impl Git {
             .collect())
     }
 
-    /// A value of git's configuration.
-    pub(super) fn config(self, key: &str) -> Option<String> {
-        let said = self.run(["config", "--null", "--get", key]).capture();
-        let value = said.ok()?.ok().ok()?;
-        let value = value.strip_suffix(b"\0").unwrap_or(&value);
-        Some(String::from_utf8_lossy(value).into_owned())
+    /// All of git's configuration: the last value of each key, which is spelled as git spells it.
+    pub(super) fn settings(self) -> HashMap<String, String> {
+        let said = self.run(["config", "--null", "--list"]).capture();
+        let said = said.and_then(Captured::ok).unwrap_or_default();
+        let entries = said
+            .split(|byte| *byte == 0)
+            .filter(|entry| !entry.is_empty());
+        entries
+            .map(|entry| {
+                let entry = String::from_utf8_lossy(entry);
+                // A key alone is a yes.
+                let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+                (key.to_owned(), value.to_owned())
+            })
+            .collect()
     }
 
     /// A path of git's configuration, `~` resolved.

@@ -47,7 +47,7 @@ impl EnvConfig {
 }
 
 /// Section and name in lower case; what stands between them keeps its letters.
-fn canonical(key: &str) -> String {
+pub(super) fn canonical(key: &str) -> String {
     match (key.split_once('.'), key.rsplit_once('.')) {
         (Some((section, _)), Some((head, name))) if head.len() > section.len() => {
             let middle = &head[section.len()..];

@@ -1,12 +1,14 @@
 //! Refs, HEAD, configuration and index through libgit2: the repositories that it reads as git does.
 
 use super::backend::{Backend, Git, identity_unknown, is_on};
-use super::config_env::EnvConfig;
+use super::config_env::{EnvConfig, canonical};
 use super::failed;
 use super::refs::Swap;
 use super::repo::{Head, Identity, oid, raw};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -16,6 +18,8 @@ pub(super) struct Files {
     repo: Rc<git2::Repository>,
     work_dir: Option<PathBuf>,
     settings: EnvConfig,
+    /// Everything that git reads as its configuration, where libgit2 reads something else.
+    listed: OnceCell<Option<HashMap<String, String>>>,
     git: Git,
 }
 
@@ -25,12 +29,33 @@ impl Files {
             repo,
             work_dir,
             settings: EnvConfig::read(),
+            listed: OnceCell::new(),
             git,
         }
     }
 
     fn raw(&self, id: &Oid) -> Result<git2::Oid> {
         raw(id, self.repo.object_format())
+    }
+
+    /// git's own list of settings, asked for once, where libgit2 would miss some: a file that the
+    /// environment includes, or one that is included for some remotes.
+    fn listed(&self) -> Option<&HashMap<String, String>> {
+        let list = || {
+            let by_environment = self.settings.has_section(&["include", "includeif"]);
+            (by_environment || self.includes_by_remote()).then(|| self.git.settings())
+        };
+        self.listed.get_or_init(list).as_ref()
+    }
+
+    fn includes_by_remote(&self) -> bool {
+        let Ok(config) = self.repo.config() else {
+            return false;
+        };
+        let Ok(mut entries) = config.entries(Some("^includeif\\.hasconfig:")) else {
+            return false;
+        };
+        entries.next().is_some()
     }
 
     fn common_is_bare(&self) -> bool {
@@ -188,11 +213,11 @@ impl Backend for Files {
     }
 
     fn config(&self, key: &str) -> Option<String> {
-        // A file that the environment includes wins over every other.
-        if self.settings.has_section(&["include", "includeif"]) {
-            return self.git.config(key);
+        let name = canonical(key);
+        if let Some(listed) = self.listed() {
+            return listed.get(&name).cloned();
         }
-        if let Some(value) = self.settings.get(key) {
+        if let Some(value) = self.settings.get(&name) {
             return Some(value.to_owned());
         }
         self.repo.config().ok()?.get_string(key).ok()
@@ -214,7 +239,7 @@ impl Backend for Files {
     }
 
     fn config_path(&self, key: &str) -> Option<PathBuf> {
-        if self.settings.get(key).is_some() {
+        if self.listed().is_some() || self.settings.get(&canonical(key)).is_some() {
             return self.git.config_path(key);
         }
         self.repo.config().ok()?.get_path(key).ok()
@@ -234,10 +259,7 @@ impl Backend for Files {
     }
 
     fn identity(&self) -> Result<Identity> {
-        if self
-            .settings
-            .has_section(&["user", "author", "committer", "include", "includeif"])
-        {
+        if self.listed().is_some() || self.settings.has_section(&["user", "author", "committer"]) {
             return self.git.identity();
         }
         let unknown = |error: git2::Error| identity_unknown(error.message());

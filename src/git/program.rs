@@ -3,13 +3,14 @@
 //! ref: it lives in a temporary folder as long as this process.
 
 use super::backend::{Backend, Git};
+use super::config_env::canonical;
 use super::failed;
 use super::refs::Swap;
 use super::repo::{Head, Identity};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::env;
-use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -147,32 +148,26 @@ fn unsupported(why: &str) -> Failure {
 pub(super) struct Program {
     git: Git,
     found: Found,
-    settings: OnceCell<Vec<(String, String)>>,
+    settings: HashMap<String, String>,
     /// What [`Found::open_objects`] made.
     _objects: tempfile::TempDir,
 }
 
 impl Program {
-    pub(super) fn new(git: Git, found: Found, objects: tempfile::TempDir) -> Self {
-        Program {
+    /// Refused where git keeps every object under two names: it could not go on from one of ours, which
+    /// has only one.
+    pub(super) fn new(git: Git, found: Found, objects: tempfile::TempDir) -> Result<Self> {
+        let settings = git.settings();
+        if settings.contains_key("extensions.compatobjectformat") {
+            return Err(unsupported(
+                "extensions.compatObjectFormat wants every object in two formats, and git loopx writes one",
+            ));
+        }
+        Ok(Program {
             git,
             found,
-            settings: OnceCell::new(),
+            settings,
             _objects: objects,
-        }
-    }
-
-    fn settings(&self) -> &[(String, String)] {
-        self.settings.get_or_init(|| {
-            let listed = self.git.run(["config", "--null", "--list"]).capture();
-            let listed = listed.and_then(|said| said.ok()).unwrap_or_default();
-            String::from_utf8_lossy(&listed)
-                .split('\0')
-                .filter(|entry| !entry.is_empty())
-                // A key without a value is a boolean that is true.
-                .map(|entry| entry.split_once('\n').unwrap_or((entry, "true")))
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect()
         })
     }
 
@@ -248,6 +243,22 @@ impl Backend for Program {
     }
 
     fn head(&self) -> Result<Head> {
+        // Both in one process, where there is a commit.
+        let said = self
+            .git
+            .run(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])
+            .capture()?;
+        if said.ended.success() {
+            let said = said.ok()?;
+            let said = String::from_utf8_lossy(&said);
+            let mut lines = said.lines();
+            if let (Some(commit), Some(name)) = (lines.next(), lines.next()) {
+                return Ok(Head {
+                    commit: Some(Oid::parse(commit)?),
+                    branch: (name != "HEAD").then(|| Head::short(name)),
+                });
+            }
+        }
         if let Some(target) = self.symbolic_target("HEAD")? {
             return Ok(Head {
                 commit: self.find_ref(&target)?,
@@ -315,11 +326,7 @@ impl Backend for Program {
     }
 
     fn config(&self, key: &str) -> Option<String> {
-        self.settings()
-            .iter()
-            .rev()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value.clone())
+        self.settings.get(&canonical(key)).cloned()
     }
 
     fn config_scoped(&self, key: &str) -> Option<(String, &'static str)> {

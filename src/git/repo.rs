@@ -117,7 +117,7 @@ impl Repo {
                     git_dir: found.git_dir.clone(),
                     common_dir: found.common_dir.clone(),
                     work_dir: found.work_dir.clone(),
-                    backend: Box::new(Program::new(git, found, folder)),
+                    backend: Box::new(Program::new(git, found, folder)?),
                     large_trees: LargeTrees::default(),
                     step: Step::default(),
                 })

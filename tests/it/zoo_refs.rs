@@ -2,7 +2,7 @@
 //! owner whom git trusts, settings from the environment (reference git-stores, section 6: 6, 7, 15).
 
 use crate::support::store::{ID, assert_nothing_lost, assert_whole, begin, count, linked, tip};
-use crate::support::{Call, LOOPX, Sandbox};
+use crate::support::{Call, LOOPX, Output, Sandbox};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::process::Child;
 
@@ -14,6 +14,7 @@ fn repository(options: &[&str]) -> Sandbox {
 }
 
 const REFTABLE: &str = "--ref-format=reftable";
+const SHA256: &str = "--object-format=sha256";
 
 #[test]
 fn reftable_is_written_by_git_alone_and_nothing_of_ours_is_below_refs() {
@@ -154,6 +155,77 @@ fn extensions_that_git_knows_are_opened_and_the_others_refused() {
     // A hook does not stand in anybody's way.
     let hook = s.loopx(&["hook", "pre-commit"]);
     hook.says("checked nothing").ok();
+}
+
+/// git would have to know each object of ours by its other name too.
+#[test]
+fn a_repository_with_two_object_formats_is_refused_and_stays_as_it_is() {
+    let s = repository(&[SHA256]);
+    s.git(&["config", "extensions.compatObjectFormat", "sha1"])
+        .ok();
+    s.write("code.txt", "code\n");
+    s.git(&["add", "."]).ok();
+    // Only a git that knows it makes one.
+    if s.git(&["commit", "--quiet", "-m", "code"]).code != Some(0) {
+        return;
+    }
+    let before = s.snapshot(".");
+    for args in [&["init"][..], &["status"], &["start", "x"], &["sync"]] {
+        let out = s.loopx(args).fails_with(1).says("compatObjectFormat");
+        assert!(!out.stderr.contains("internal error"), "{out}");
+    }
+    s.loopx(&["hook", "pre-commit"])
+        .says("checked nothing")
+        .ok();
+    assert_eq!(s.snapshot("."), before);
+}
+
+/// Identities for work and for home are often chosen by the remote; libgit2 does not know how.
+#[test]
+fn a_file_that_is_included_for_a_remote_counts() {
+    let s = Sandbox::new();
+    s.write(
+        "../work.conf",
+        "[user]\n\tname = At Work\n\temail = at@work.example\n[loopx]\n\tbranch = sessions\n",
+    );
+    let key = "includeIf.hasconfig:remote.*.url:https://work.example/**.path";
+    s.git(&["config", key, "../../work.conf"]).ok();
+    s.git(&["remote", "add", "origin", "https://work.example/x.git"])
+        .ok();
+    let as_git = |call: Call<'_>| -> Output {
+        let names = [
+            "GIT_AUTHOR_NAME",
+            "GIT_AUTHOR_EMAIL",
+            "GIT_COMMITTER_NAME",
+            "GIT_COMMITTER_EMAIL",
+        ];
+        names
+            .iter()
+            .fold(call, |call, name| call.without_env(name))
+            .run()
+    };
+    let git = |args: &[&str]| as_git(s.call("git").args(args));
+    let loopx = |args: &[&str]| as_git(s.call(LOOPX).args(args));
+    s.write("code.txt", "code\n");
+    git(&["add", "."]).ok();
+    git(&["commit", "--quiet", "-m", "code"]).ok();
+    // What `init` asks of the remote has no answer here.
+    s.git(&["config", "remote.origin.url", "https://work.example/x.git"])
+        .ok();
+    s.git(&["config", "protocol.https.allow", "never"]).ok();
+    loopx(&["init"]).fails_with(0);
+    loopx(&["start", "Auth timeout"]).ok();
+    let said = git(&["log", "-1", "--format=%an <%ae> %cn <%ce>", "sessions"]).line();
+    assert_eq!(said, "At Work <at@work.example> At Work <at@work.example>");
+    // Elsewhere it does not.
+    s.git(&["config", "remote.origin.url", "https://home.example/x.git"])
+        .ok();
+    s.git(&["config", "user.name", "At Home"]).ok();
+    s.git(&["config", "user.email", "at@home.example"]).ok();
+    s.git(&["config", "loopx.branch", "sessions"]).ok();
+    loopx(&["-s", ID, "run", "--", "true"]).ok();
+    let said = git(&["log", "-1", "--format=%an", "sessions"]).line();
+    assert_eq!(said, "At Home");
 }
 
 /// The objects of a push wait in a folder that the environment names.
@@ -308,4 +380,37 @@ fn what_is_replaced_for_git_is_not_for_a_gate() {
     assert!(log.contains(&tree), "{log}");
     s.git(&["replace", "--delete", &head]).ok();
     assert_whole(&s);
+}
+
+/// Each question to git is a process where refs are no files: so many, and no more.
+#[test]
+fn reftable_starts_few_processes() {
+    let s = repository(&[REFTABLE]);
+    begin(&s);
+    s.loopx(&["run", "--", "true"]).ok();
+    let path = std::env::var_os("PATH").expect("PATH");
+    let real = std::env::split_paths(&path)
+        .map(|dir| dir.join("git"))
+        .find(|path| path.is_file())
+        .expect("git");
+    let log = s.root().join("calls");
+    s.program(
+        "git",
+        &format!(
+            "#!/bin/sh\necho \"$1 $2 $3\" >> '{}'\nexec '{}' \"$@\"\n",
+            log.display(),
+            real.display()
+        ),
+    );
+    for (args, most) in [
+        (&["hook", "pre-commit"][..], 7),
+        (&["status"], 9),
+        (&["run", "--", "true"], 27),
+        (&["clarify"], 14),
+    ] {
+        s.write(&log, "");
+        drop(s.loopx(args));
+        let calls = s.read(&log);
+        assert!(calls.lines().count() <= most, "{args:?}\n{calls}");
+    }
 }
