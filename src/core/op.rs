@@ -471,6 +471,16 @@ impl Operation {
 
     /// The file's bytes: indented, one final newline.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        // What cannot be read again is not written.
+        if self.seq > MAX_SEQ {
+            return Err(Failure::refused(
+                "sequence_exhausted",
+                format!(
+                    "no operation can follow number {MAX_SEQ}, which somebody jumped to in this session"
+                ),
+            )
+            .help("git loopx log, then: git loopx fsck --repair"));
+        }
         to_json(self)
     }
 

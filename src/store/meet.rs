@@ -1,7 +1,7 @@
 //! The branch here and the branch of another clone, brought together: nothing to do, a step forward, a
 //! merge commit with both parents, or (linear) the own commits again on top of the others'.
 
-use super::unite::{United, unite};
+use super::unite::{United, require_no_jumps, unite};
 use super::{Lock, Snapshot, Store, Tries};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
@@ -85,10 +85,11 @@ impl Store<'_> {
                 false => Ok(done(Met::Nothing, &ours)),
             };
         }
+        let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
         if repo.is_ancestor(&ours, theirs)? {
+            require_no_jumps(repo, here.tree(), there.tree())?;
             return Ok(done(Met::Forward, theirs));
         }
-        let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
         let base = repo
             .merge_base(&ours, theirs)?
             .ok_or_else(|| self.no_base(label))?;

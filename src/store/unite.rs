@@ -272,20 +272,43 @@ fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
             .help("git loopx fsck --repair")
     })?;
     let state = State::parse(&bytes, &label)?;
-    if state.seq > MAX_JUMP && state.seq - MAX_JUMP > operation_names(repo, tree)?.len() as u64 {
-        return Err(Failure::refused(
-            "sequence_jump",
-            format!(
-                "{path}: operation number {} was reached by a jump; {} wrote it last",
-                state.seq, state.touched.by
-            ),
-        )
-        .help(format!(
-            "git log -p --all -- {path}/{}  (shows who made it jump; nothing was taken over)",
-            layout::OPS
-        )));
-    }
+    require_no_jump(repo, path, tree, state.seq)?;
     Ok(state)
+}
+
+/// Refuses a session in which somebody jumped far ahead of what had happened. The names of operations
+/// say their numbers too: a state may say less.
+fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
+    let names = operation_names(repo, tree)?;
+    let number = |name: &String| {
+        let digits = name.split('-').next()?;
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().unwrap_or(u64::MAX))
+    };
+    let largest = names.iter().filter_map(number).fold(seq, u64::max);
+    if largest <= MAX_JUMP || largest - MAX_JUMP <= names.len() as u64 {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "sequence_jump",
+        format!("{path}: operation number {largest} was reached by a jump"),
+    )
+    .help(format!(
+        "git log -p --all -- {path}/{}  (shows who made it jump; nothing was taken over)",
+        layout::OPS
+    )))
+}
+
+/// The same of every session that `theirs` has otherwise than `ours`, before it is taken as it is. What
+/// cannot be read there is for `fsck`.
+pub(super) fn require_no_jumps(repo: &Repo, ours: &Oid, theirs: &Oid) -> Result<()> {
+    let known = session_folders(repo, ours, theirs)?;
+    for (path, (_, tree)) in session_folders(repo, theirs, ours)? {
+        if known.get(&path).is_none_or(|(_, known)| *known != tree) {
+            require_no_jump(repo, &path, &tree, 0)?;
+        }
+    }
+    Ok(())
 }
 
 /// The name of every uid: of several that want one, the smallest has it.

@@ -40,6 +40,7 @@ mod hooks_policy;
 mod hooks_roads;
 mod hooks_status;
 mod hostile;
+mod hostile_sync;
 mod import;
 mod kill;
 mod layers;
