@@ -31,7 +31,7 @@ impl Store<'_> {
         let mut tries = Tries::new();
         loop {
             let shadow = self.shadow();
-            let snapshot = self.snapshot()?;
+            let snapshot = self.snapshot_since(shadow.as_ref())?;
             self.require_ours(shadow.as_ref(), snapshot.commit())?;
             let (placed, value) = decide(&snapshot)?;
             let mut tree = snapshot.tree().clone();

@@ -115,9 +115,13 @@ impl<'r> Store<'r> {
     /// The newest state of an initialised repository. Refused where the branch is not what this clone
     /// knew, nor went on from it.
     pub fn snapshot(&self) -> Result<Snapshot<'r>> {
-        let shadow = self.shadow();
+        self.snapshot_since(self.shadow().as_ref())
+    }
+
+    /// The same with the shadow in hand, which was read before.
+    fn snapshot_since(&self, shadow: Option<&Oid>) -> Result<Snapshot<'r>> {
         let snapshot = self.read()?;
-        self.require_grown(shadow.as_ref(), snapshot.as_ref().map(Snapshot::commit))?;
+        self.require_grown(shadow, snapshot.as_ref().map(Snapshot::commit))?;
         snapshot.ok_or_else(|| self.not_initialised())
     }
 
@@ -322,7 +326,7 @@ impl<'r> Store<'r> {
         let mut tries = Tries::new();
         loop {
             let shadow = self.shadow();
-            let first = self.snapshot()?;
+            let first = self.snapshot_since(shadow.as_ref())?;
             self.require_ours(shadow.as_ref(), first.commit())?;
             let mut tip = first.commit().clone();
             let mut made = Vec::new();

@@ -97,44 +97,6 @@ fn packs_are_rolled_up_before_they_are_many() {
     assert_whole(&s);
 }
 
-/// Every object and ref that we write reads the same through git (reference git-stores, 6).
-#[test]
-fn git_reads_every_object_that_was_written() {
-    let s = started();
-    for n in 0..30 {
-        put(&s, "spec.md", &format!("# Round {n}\n")).ok();
-    }
-    let listed = s.git(&["rev-list", "--objects", "--all"]).ok();
-    let ids: String = listed
-        .lines()
-        .map(|line| format!("{}\n", line.split(' ').next().unwrap_or(line)))
-        .collect();
-    let checked = s
-        .call("git")
-        .args(&["cat-file", "--batch-check"])
-        .stdin(ids)
-        .run()
-        .ok();
-    assert!(checked.lines().count() > 100);
-    assert!(!checked.contains("missing"), "{checked}");
-    for (path, ..) in s.snapshot(".git/objects/pack") {
-        if path.extension().is_some_and(|end| end == "idx") {
-            let path = s.path().join(".git/objects/pack").join(path);
-            s.git(&["verify-pack", path.to_str().expect("UTF-8")]).ok();
-        }
-    }
-    let refs = s.git(&[
-        "for-each-ref",
-        "--format=%(objectname)",
-        "refs/heads/loopx",
-        "refs/loopx",
-    ]);
-    let refs = refs.ok();
-    let refs: Vec<&str> = refs.lines().collect();
-    let tip = tip(&s);
-    assert_eq!(refs, [tip.as_str(), tip.as_str()]);
-}
-
 /// The file of a repository that a pattern names, with what stands there.
 fn pack_of_the_tip(s: &Sandbox) -> Vec<std::path::PathBuf> {
     let dir = s.path().join(".git/objects/pack");

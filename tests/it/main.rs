@@ -24,6 +24,7 @@ mod change_drift;
 mod change_driver;
 mod clones_signed;
 mod config;
+mod differential;
 mod edge_bypass;
 mod edge_commit;
 mod edge_push;

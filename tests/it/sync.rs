@@ -491,6 +491,47 @@ fn with_nothing_new_there_is_one_fetch_and_no_push() {
 }
 
 #[test]
+fn a_plain_fetch_into_the_branch_is_as_good_as_a_sync() {
+    let all = Clones::sharing(2);
+    for n in 0..5 {
+        all.put(0, "spec.md", &READY.replace("ends.", &format!("ends {n}.")))
+            .ok();
+    }
+    all.sync(0).ok();
+    all.git(1, &["fetch", "--quiet", "origin", "loopx:loopx"])
+        .ok();
+    // Reading writes nothing, not even what it found out.
+    let before = all.s.snapshot(all.dir(1).join(".git"));
+    assert_eq!(all.cat(1, "spec.md"), all.cat(0, "spec.md"));
+    for args in [&["list"][..], &["status"], &["log"], &["fsck"], &["doctor"]] {
+        all.loopx(1, &[&["-s", ID], args].concat()).ok();
+    }
+    all.loopx(1, &["hook", "pre-commit"]).ok();
+    let mut after = all.s.snapshot(all.dir(1).join(".git"));
+    // A list may be kept for the next time.
+    after.retain(|(path, ..)| before.iter().any(|(known, ..)| known == path));
+    assert!(after == before, "a command that reads wrote");
+    all.loopx(1, &["-s", ID, "clarify"]).ok();
+    all.sync(1).ok();
+    all.sync(0).ok();
+    all.assert_agreed();
+    // A fetch that would lose something is git's to refuse, and forced it is noticed.
+    all.loopx(0, &["-s", ID, "run", "--", "true"]).ok();
+    all.loopx(1, &["-s", ID, "run", "--", "false"])
+        .fails_with(1);
+    all.sync(0).ok();
+    all.git(1, &["fetch", "--quiet", "origin", "loopx:loopx"])
+        .fails_with(1);
+    all.git(1, &["fetch", "--quiet", "origin", "+loopx:loopx"])
+        .ok();
+    all.loopx(1, &["status"]).fails_with(3).says("--recover");
+    all.loopx(1, &["doctor", "--recover"]).ok();
+    all.settle();
+    all.assert_agreed();
+    assert_eq!(all.operations(1).len(), 9);
+}
+
+#[test]
 fn another_git_that_fetches_at_the_same_time_is_waited_for_and_then_named() {
     let all = Clones::sharing(2);
     all.put(0, "spec.md", READY).ok();

@@ -204,3 +204,48 @@ fn a_full_disk_is_named_and_changes_nothing() {
         crate::support::store::assert_whole(&s);
     }
 }
+
+/// What lies in another repository alone is read from there, written nowhere twice, and missed when it
+/// goes.
+#[test]
+fn objects_of_an_alternate_are_read_and_missed_when_they_go() {
+    let s = served();
+    s.git(&["clone", "--quiet", "--shared", ".", "../shared"])
+        .ok();
+    let dir = s.root().join("shared");
+    s.loopx_in(&dir, &["init"]).ok();
+    s.loopx_in(&dir, &["-s", ID, "run", "--", "true"]).ok();
+    let known = s.git_in(&dir, &["rev-parse", "loopx^"]).line();
+    for args in [
+        &["gc", "--prune=now", "--quiet"][..],
+        &["repack", "-ad", "--quiet"],
+    ] {
+        s.git(args).ok();
+        s.loopx_in(&dir, &["-s", ID, "run", "--", "true"]).ok();
+        s.loopx_in(&dir, &["fsck"]).says("all whole").ok();
+    }
+    // The other repository forgets it all.
+    for name in ["refs/heads/loopx", "refs/loopx/shadow/loopx"] {
+        s.git(&["update-ref", "-d", name]).ok();
+    }
+    s.git(&["reflog", "expire", "--expire=now", "--all"]).ok();
+    s.git(&["gc", "--prune=now", "--quiet"]).ok();
+    s.git(&["cat-file", "-e", &known]).fails_with(1);
+    let before = s.snapshot(dir.join(".git/refs"));
+    for args in [
+        &["-s", ID, "status"][..],
+        &["-s", ID, "run", "--", "true"],
+        &["list"],
+        &["sync"],
+        &["fsck"],
+    ] {
+        let out = s.loopx_in(&dir, args);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert!(
+            !said.contains("panicked") && !said.contains("libgit2"),
+            "{out}"
+        );
+        assert_ne!(out.code, Some(0), "{out}");
+    }
+    assert_eq!(s.snapshot(dir.join(".git/refs")), before);
+}
