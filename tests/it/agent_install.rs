@@ -2,7 +2,7 @@
 
 use crate::support::agent::document;
 use crate::support::drive::Drive;
-use crate::support::{LOOPX, Sandbox};
+use crate::support::{LOOPX, Sandbox, copy_program};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -152,7 +152,7 @@ fn edge_02_a_deleted_binary_lets_every_host_go_on() {
         let copy = s.root().join("it's here");
         fs::create_dir(&copy).expect("a folder");
         let program = copy.join("git-loopx");
-        fs::copy(LOOPX, &program).expect("a copy");
+        copy_program(&program);
         s.call(&program)
             .args(&["agent", "install", host])
             .run()

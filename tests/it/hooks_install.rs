@@ -5,7 +5,7 @@
 //! a git of 2.54 or later, named by LOOPX_TEST_GIT.
 
 use crate::support::hooks::{EVENTS, all, commit, foreign, husky, probe, rows, shims};
-use crate::support::{LOOPX, Sandbox};
+use crate::support::{LOOPX, Sandbox, copy_program};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -178,7 +178,7 @@ fn edge_02_a_missing_binary_warns_and_passes_and_foreign_hooks_still_run() {
     let tools = s.root().join("my 'tools' ü");
     fs::create_dir(&tools).expect("a folder");
     let copy = tools.join("git-loopx");
-    fs::copy(LOOPX, &copy).expect("a copy");
+    copy_program(&copy);
     s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
     let log = foreign(&s, "pre-push", 0);
     let refusing = foreign(&s, "pre-commit", 0);

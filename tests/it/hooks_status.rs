@@ -2,7 +2,7 @@
 //! hooks folders, submodules, and config hooks on a git that has them (LOOPX_TEST_GIT).
 
 use crate::support::hooks::{EVENTS, all, commit, foreign, husky, probe, rows, shims};
-use crate::support::{LOOPX, Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox, copy_program};
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -343,7 +343,7 @@ fn edge_02_config_hooks_get_arguments_and_pass_without_the_binary() {
     fs::create_dir(&tools).expect("a folder");
     let copy = tools.join("git-loopx");
     // Stands for the binary at the path that was written into the configuration.
-    fs::copy(LOOPX, &copy).expect("a copy");
+    copy_program(&copy);
     s.call(&copy).args(&["hooks", "install"]).run().ok();
     let log = s.root().join("calls");
     let script = format!("#!/bin/sh\nprintf '[%s]' \"$@\" >>'{}'\n", log.display());

@@ -2,7 +2,7 @@
 //! be (reference git-stores, section 6: 5, 8, 9).
 
 use crate::support::store::{ID, begin, tip};
-use crate::support::{LOOPX, Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox, copy_program};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ fn in_a_pipeline_a_gate_decides_from_nothing_and_makes_nothing() {
     let clone = clone(&s, &["--depth=1", "--single-branch", "--branch=main"]);
     s.git_in(&clone, &["checkout", "--quiet", "--detach"]).ok();
     let binary = s.root().join("home/git-loopx");
-    std::fs::copy(LOOPX, &binary).expect("a copy");
+    copy_program(&binary);
     let is_root = s.path().metadata().expect("a folder").uid() == 0;
     if is_root {
         // Everything below the sandbox is nobody's, and nobody runs.

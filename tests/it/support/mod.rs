@@ -288,6 +288,13 @@ pub(crate) struct Kept {
     clock: i64,
 }
 
+/// Copies the program under test. Another process writes it: what we hold open for writing while another
+/// thread forks cannot be started ("Text file busy").
+pub(crate) fn copy_program(to: impl AsRef<Path>) {
+    let copied = Command::new("cp").arg(LOOPX).arg(to.as_ref()).status();
+    assert!(copied.expect("cp").success(), "{}", to.as_ref().display());
+}
+
 /// PATH as the test run has it.
 fn machine_path() -> OsString {
     std::env::var_os("PATH").expect("PATH")

@@ -2,7 +2,7 @@
 //! the way in which a command is run there.
 
 use super::drive::{Drive, ID};
-use super::{Call, LOOPX, Output, Sandbox};
+use super::{Call, LOOPX, Output, Sandbox, copy_program};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -373,7 +373,7 @@ pub(crate) fn read_only() -> Option<Animal> {
         }
         // The way to the repository, and the binary, are open to everybody.
         animal.s.chmod(&root, 0o755);
-        fs::copy(LOOPX, root.join("bin/git-loopx")).expect("a copy");
+        copy_program(root.join("bin/git-loopx"));
         animal.shell = Some(
             "shift; exec setpriv --reuid=65534 --regid=65534 --clear-groups -- git-loopx \"$@\"",
         );
