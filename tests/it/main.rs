@@ -62,6 +62,7 @@ mod scenario_plan;
 mod scenario_review;
 mod scenario_transitions;
 mod scenarios;
+mod spec_bytes_props;
 mod spec_cases;
 mod spec_command;
 mod spec_coverage;
