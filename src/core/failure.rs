@@ -3,6 +3,7 @@
 //! A *refusal* is the rules saying no and carries blockers; every other kind is an error. Rendering
 //! is the business of `ui`; nothing here is ever matched as a string.
 
+use super::spec::Conflict;
 use serde::Serialize;
 use std::fmt;
 
@@ -74,6 +75,8 @@ pub struct Failure {
     pub blockers: Vec<Blocker>,
     /// The command that leads on.
     pub help: Option<String>,
+    /// What the sides of a merge disagree about, for machines.
+    pub conflicts: Box<[Conflict]>,
 }
 
 /// The result of everything that can be refused or fail.
@@ -87,6 +90,7 @@ impl Failure {
             message: message.into(),
             blockers: Vec::new(),
             help: None,
+            conflicts: Box::default(),
         }
     }
 
@@ -125,6 +129,13 @@ impl Failure {
     #[must_use]
     pub fn blockers(mut self, blockers: Vec<Blocker>) -> Self {
         self.blockers = blockers;
+        self
+    }
+
+    /// Adds the texts that a person has to choose between.
+    #[must_use]
+    pub fn conflicts(mut self, conflicts: impl IntoIterator<Item = Conflict>) -> Self {
+        self.conflicts = conflicts.into_iter().collect();
         self
     }
 

@@ -90,6 +90,7 @@ impl Verdict {
                 format!("the delta and the specs differ: {count} conflict{plural}"),
             )
             .blockers(fights)
+            .conflicts(self.conflicts().cloned())
         })
     }
 

@@ -43,9 +43,10 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
     out
 }
 
-/// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`.
+/// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`; where sides of a merge disagree,
+/// `error.conflicts` has them with their places.
 pub(super) fn json(failure: &Failure) -> String {
-    let document = json!({
+    let mut document = json!({
         "schema": JSON_SCHEMA,
         "error": {
             "code": failure.code,
@@ -56,6 +57,9 @@ pub(super) fn json(failure: &Failure) -> String {
             "help": failure.help,
         }
     });
+    if !failure.conflicts.is_empty() {
+        document["error"]["conflicts"] = json!(failure.conflicts);
+    }
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }
 

@@ -320,7 +320,12 @@ proptest! {
         for domain in &delta.domains {
             for op in &domain.operations {
                 prop_assert!((1..=lines).contains(&op.line), "{op:?}");
-                prop_assert!(text.contains(op.text.trim_end()), "{op:?}");
+                let is_whole = op.after.is_some() || text.contains(op.text.trim_end());
+                prop_assert!(is_whole, "{op:?}");
+                // A position hint goes; the lines around it stay lines.
+                for line in op.text.lines().filter(|_| !text.replace("\r\n", "").contains('\r')) {
+                    prop_assert!(text.lines().any(|source| source == line), "{line:?} of {op:?}");
+                }
             }
         }
         prop_assert_eq!(&read_delta(text.as_bytes(), "delta"), &delta);

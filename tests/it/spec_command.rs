@@ -125,6 +125,37 @@ fn an_addition_stands_where_it_wants() {
     assert!(at("Login") < at("Reset") && at("Reset") < at("Logout") && at("Logout") < at("Last"));
     assert!(!text.contains("After:"), "{text}");
     assert!(text.ends_with("- **THEN** it is reset\n"), "{text}");
+    // Nothing but the line of the hint goes, wherever it stands.
+    for gap in ["", "\n"] {
+        let text = applied(&format!(
+            "## ADDED Requirements\n\n### Requirement: Reset\n{gap}After: Login\n{gap}{block}"
+        ));
+        let wanted = format!("### Requirement: Reset\n{gap}{block}");
+        assert!(text.contains(&wanted), "no\n{wanted}in\n{text}");
+    }
+}
+
+/// A list in front of an indented heading takes it in; a line in front of a setext one, too.
+#[test]
+fn what_a_delta_does_not_touch_is_read_as_before_or_nothing_is_written() {
+    for next in [
+        "   ### Requirement: Next\nIt SHALL be next.\n\n#### Scenario: N\n- **WHEN** x\n- **THEN** y\n",
+        "  ## Notes\n\nSome.\n",
+    ] {
+        let steps = "- **WHEN** the user leaves\n- **THEN** the session ends";
+        let dir = sandbox(
+            "# Domain: demo\n\n## MODIFIED Requirements\n\n### Requirement: Logout\n\n\
+             #### ADDED Scenario: New\n- **WHEN** x\n- **THEN** y\n",
+        );
+        let old = format!("{}\n{next}", SPEC.replace(steps, "The session ends."));
+        fs::write(dir.path().join("specs/demo/spec.md"), &old).expect("write");
+        let args = ["spec", "apply", "delta.md", "--specs", "specs"];
+        let output = loopx(dir.path(), &args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(code(&output), 1, "{said}\n{}", spec(&dir));
+        assert!(said.contains("heading_taken_in"), "{said}");
+        assert_eq!(spec(&dir), old);
+    }
 }
 
 #[test]
@@ -262,6 +293,29 @@ fn a_conflict_exits_with_3_and_writes_only_what_was_asked() {
         "--conflicts",
         "c.md",
     ];
+    // With --json one document has the sides and their places.
+    let output = loopx(dir.path(), &[&["--json"], &args[..7]].concat());
+    assert_eq!(code(&output), 3);
+    assert!(output.stdout.is_empty() && !dir.path().join("c.md").exists());
+    let json: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one document");
+    let error = &json["error"];
+    assert_eq!(
+        (&error["code"], &error["exit"]),
+        (&"spec_conflict".into(), &3.into())
+    );
+    let conflict = &error["conflicts"][0];
+    let sides = ["kind", "domain", "requirement", "base", "ours", "theirs"]
+        .map(|key| conflict[key].as_str());
+    let wanted = [
+        "modify/modify",
+        "demo",
+        "Login",
+        "The system SHALL let a known user log in.",
+        "It MUST be quick.",
+        "The system SHALL ask twice.",
+    ];
+    assert_eq!(sides.map(|side| side.map(str::trim_end)), wanted.map(Some));
+    assert_eq!(conflict["line"], 9);
     let output = loopx(dir.path(), &args);
     assert_eq!(code(&output), 3);
     assert_eq!(spec(&dir), now);

@@ -4,9 +4,13 @@ use git_loopx::core::spec::{
     Action, Bases, Conflict, ConflictKind, DomainOutcome, MarkerNames, Merged, PlanOptions,
     merge_spec, plan_domain, read_delta, read_spec,
 };
+use git_loopx::flow::driver;
+use git_loopx::flow::spec::{Apply, apply};
 use git_loopx::git::merge::FileMerge;
 use proptest::prelude::*;
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 #[derive(Clone, Debug)]
 struct Req {
@@ -280,6 +284,87 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(config(60))]
+
+    /// The driver's files and the folders of `spec apply`, both ways round: two branches that archived one
+    /// delta each merge to what archiving both gives, or both stop.
+    #[test]
+    fn merging_two_archives_is_archiving_both(
+        base in base(),
+        ours in proptest::collection::vec(edit(), 0..3),
+        theirs in proptest::collection::vec(edit(), 0..3),
+    ) {
+        let b = write_spec(&(base.clone(), "What it is for.".into()));
+        let deltas = [delta_of(&base, &ours, "ours"), delta_of(&base, &theirs, "theirs")];
+        let dir = tempfile::tempdir().expect("a folder");
+        let made = deltas.each_ref().map(|delta| applied(dir.path(), &b, &b, delta));
+        let [Some(x), Some(y)] = made else { return Ok(()) };
+        let both = [applied(dir.path(), &b, &x, &deltas[1]), applied(dir.path(), &b, &y, &deltas[0])];
+        prop_assert_eq!(&both[0], &both[1]);
+        let driven = [driven(dir.path(), &b, &x, &y), driven(dir.path(), &b, &y, &x)];
+        prop_assert_eq!(&driven[0], &driven[1]);
+        // The driver has no delta that names a rename: it follows those that it can tell.
+        // And it has nobody to ask whether the last requirement may go.
+        let emptied = driven[0].as_ref().is_some_and(|text| !text.contains("### Requirement"));
+        if emptied && both[0].is_none() {
+            return Ok(());
+        }
+        if !deltas.iter().any(|delta| delta.contains("RENAMED")) {
+            prop_assert_eq!(&driven[0], &both[0], "{}\n-----\n{}\n-----\n{}", b, deltas[0], deltas[1]);
+        }
+        if let Some(text) = &driven[0] {
+            for one in &base {
+                let block = block(one);
+                let block = block.trim_end();
+                if x.contains(block) && y.contains(block) {
+                    prop_assert!(text.contains(block), "{}\nchanged in\n{}", block, text);
+                }
+            }
+        }
+    }
+}
+
+/// What `spec apply` makes of a spec in a folder, where it does.
+fn applied(dir: &Path, base: &str, target: &str, delta: &str) -> Option<String> {
+    if delta.is_empty() {
+        return Some(target.to_owned());
+    }
+    let write = |path: &str, text: &str| {
+        let path = dir.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    };
+    write("base/demo/spec.md", base);
+    write("specs/demo/spec.md", target);
+    write("delta.md", &format!("# Domain: demo\n\n{delta}"));
+    let request = Apply {
+        delta: dir.join("delta.md"),
+        specs: dir.join("specs"),
+        base: Some(dir.join("base")),
+        retire: false,
+    };
+    let refused = apply(&request).expect("a verdict").refusal().is_some();
+    let text = fs::read_to_string(dir.join("specs/demo/spec.md")).expect("the spec");
+    if refused {
+        assert_eq!(text, target, "a refusal changes nothing");
+        return None;
+    }
+    Some(text)
+}
+
+/// What the merge driver leaves in OURS, where it is clean.
+fn driven(dir: &Path, base: &str, ours: &str, theirs: &str) -> Option<String> {
+    let paths = [("O", base), ("A", ours), ("B", theirs)].map(|(name, text)| {
+        let path = dir.join(name);
+        fs::write(&path, text).expect("a file");
+        path
+    });
+    let done = driver::merge(&paths[0], &paths[1], &paths[2]).expect("a merge");
+    let text = fs::read_to_string(&paths[1]).expect("OURS");
+    done.clean.then_some(text)
 }
 
 /// Lines that mean something, in an order that means nothing.

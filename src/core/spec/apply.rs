@@ -16,7 +16,7 @@ use super::operation::DomainDelta;
 use super::tree::Node;
 use super::words::{self, OpKind};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What a delta was written against.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -189,6 +189,14 @@ pub fn plan_domain(
         merged.text
     };
     judge(&mut outcome, text, target, delta, options, file);
+    if let (Action::Write(text), Some(before)) = (&outcome.action, &target_layout) {
+        let mut notes = Notes::new(&delta.file);
+        reads_otherwise(before, &Layout::read(text), delta, &mut notes);
+        if !notes.list.is_empty() {
+            outcome.action = Action::Keep;
+            outcome.findings.extend(notes.list);
+        }
+    }
     findings::sort(&mut outcome.findings);
     outcome
 }
@@ -247,6 +255,54 @@ fn judge(
     if !findings::has_errors(&outcome.findings) {
         outcome.action = Action::Write(text);
     }
+}
+
+/// What the delta does not touch has to be read as before: text that is put in front of a heading without
+/// an empty line, or of an indented one, can take it in.
+fn reads_otherwise(
+    before: &Layout<'_>,
+    after: &Layout<'_>,
+    delta: &DomainDelta,
+    notes: &mut Notes<'_>,
+) {
+    let touched: HashSet<String> = delta
+        .touched()
+        .iter()
+        .map(|touched| words::fold(&touched.name))
+        .chain(
+            delta
+                .operations
+                .iter()
+                .filter_map(|op| op.to.as_deref())
+                .map(words::fold),
+        )
+        .collect();
+    let headings = |layout: &Layout<'_>| -> Vec<String> {
+        let sections = layout.sections.iter().filter(|s| s.word.is_none());
+        let sections = sections.map(|s| layout.slice(&s.title).to_owned());
+        let requirements = check::named(layout)
+            .into_iter()
+            .map(|one| one.name.to_owned());
+        let requirements = requirements.filter(|name| !touched.contains(&words::fold(name)));
+        let mut all: Vec<String> = sections.chain(requirements).collect();
+        all.sort_unstable();
+        all
+    };
+    let (was, is) = (headings(before), headings(after));
+    if was == is {
+        return;
+    }
+    let odd = was.iter().find(|name| !is.contains(name));
+    let odd = odd.or_else(|| is.iter().find(|name| !was.contains(name)));
+    let name = odd.map_or("a heading", String::as_str);
+    notes.error(
+        "heading_taken_in",
+        delta.operations.first().map_or(1, |op| op.line),
+        format!(
+            "behind what the delta writes, `{name}` of the spec would be read as something else"
+        ),
+        "in the spec, put an empty line in front of that heading, and no blanks at its begin",
+    );
 }
 
 /// The findings that make merging unsafe.

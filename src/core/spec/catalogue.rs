@@ -133,6 +133,12 @@ pub const FINDINGS: &[Known] = &[
         "write `### Requirement: NAME`, or move the text out of the section",
     ),
     known(
+        "heading_taken_in",
+        E,
+        "behind what a delta writes, a heading of the spec would be read as something else",
+        "in the spec, put an empty line in front of that heading, and no blanks at its begin",
+    ),
+    known(
         "indented_heading",
         E,
         "a heading is part of the list item above it, by its indentation",

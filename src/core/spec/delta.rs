@@ -329,9 +329,15 @@ impl Reader<'_, '_, '_> {
         {
             after = Some(name.to_owned());
             requirement.body = rest.trim().to_owned();
-            if let Some(at) = text.find(self.layout.slice(&item.body).trim_end()) {
-                let body = self.layout.slice(&item.body).trim_end();
-                text.replace_range(at..at + body.len(), rest.trim_end());
+            let body = self.layout.slice(&item.body).trim_end();
+            if let Some(at) = text.find(body) {
+                // The line goes; what parts the heading from the rest stays.
+                let lead = match rest.trim().is_empty() {
+                    true => 0,
+                    false => body.len() - body.trim_start().len(),
+                };
+                let rest = without_blank_lines(rest).trim_end();
+                text.replace_range(at + lead..at + body.len(), rest);
             }
         }
         // What a mark says is judged with the base at hand; a removal has no body to judge.
@@ -485,6 +491,14 @@ pub(super) fn domain_heading(title: &str) -> Option<&str> {
     let (word, rest) = title.split_once([':', '：'])?;
     let word = word.trim();
     (word.eq_ignore_ascii_case("domain") || word == "领域").then(|| rest.trim())
+}
+
+/// The text from its first line that is not blank.
+fn without_blank_lines(text: &str) -> &str {
+    let blank = text.len() - text.trim_start().len();
+    let start = text.get(..blank).and_then(|lead| lead.rfind('\n'));
+    text.get(start.map_or(0, |newline| newline + 1)..)
+        .unwrap_or_default()
 }
 
 /// `After: NAME` on the first line of a body, and the body without it.

@@ -149,7 +149,19 @@ fn starts_step(line: &str) -> bool {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let line = line.trim_start_matches(' ');
     let bullet = ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark));
-    indent < 2 && bullet || indent < 4 && words::step(line).is_some()
+    indent < 2 && bullet || indent < 4 && words::step(unnumbered(line)).is_some()
+}
+
+/// A line without the number of an ordered list.
+pub(crate) fn unnumbered(line: &str) -> &str {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    match line.get(digits..) {
+        Some(rest) if (1..10).contains(&digits) => rest
+            .strip_prefix(". ")
+            .or_else(|| rest.strip_prefix(") "))
+            .map_or(line, str::trim_start),
+        _ => line,
+    }
 }
 
 /// More steps than any person writes; keeps the differ's worst case away.
@@ -251,6 +263,28 @@ fn edits<'t>(base: &[&'t str], side: &[&'t str]) -> Vec<Edit<'t>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_steps_of_an_ordered_list_are_steps() {
+        let text =
+            "1. **GIVEN** x\n   - nested\n     1. deeper\n2) **WHEN** y\n10. THEN z\n1. data\n";
+        let found = steps(text);
+        assert_eq!(found.concat(), text);
+        let firsts: Vec<&str> = found
+            .iter()
+            .filter_map(|unit| unit.lines().next())
+            .collect();
+        assert_eq!(firsts, ["1. **GIVEN** x", "2) **WHEN** y", "10. THEN z"]);
+        for (line, bare) in [
+            ("3. a", "a"),
+            ("3) a", "a"),
+            ("3.a", "3.a"),
+            ("a", "a"),
+            ("", ""),
+        ] {
+            assert_eq!(unnumbered(line), bare);
+        }
+    }
 
     struct Never;
     impl LineMerge for Never {

@@ -200,7 +200,7 @@ fn scenario(layout: &Layout<'_>, child: &Child) -> Option<Scenario> {
     let mut steps = Vec::new();
     for unit in lines::steps(&body) {
         let (first, data) = unit.split_once('\n').unwrap_or((unit, ""));
-        let bare = renames::unbullet(first.trim());
+        let bare = lines::unnumbered(renames::unbullet(first.trim()));
         let step = words::step(bare);
         steps.push(Step {
             word: step.map(|(word, _)| word),
