@@ -130,6 +130,7 @@ fn conflict_lines(ui: &mut Ui, conflicts: &[Conflict]) {
 fn overlap_lines(ui: &mut Ui, overlaps: &[Overlap]) {
     for pair in overlaps {
         let said = match pair.verdict {
+            Word::Clean if pair.depends => ui.paint(style::GOOD, "merge cleanly, in this order"),
             Word::Clean => ui.paint(style::GOOD, "merge cleanly, in either order"),
             Word::Refused => ui.paint(style::BAD, "the second does not fit once the first is in"),
             Word::Conflict => ui.paint(style::BAD, "conflict"),

@@ -6,7 +6,7 @@
 use super::context::{Context, unknown};
 use super::sign::{self, Word};
 use super::workcopy::{self, FileStatus, WorkCopy};
-use super::{delta, files, lease};
+use super::{delta, files, ground, lease};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate::{Code, Credentials, DeltaFacts, View};
@@ -290,7 +290,7 @@ pub fn gather<'a>(
         texts = edits.texts;
     }
     read_texts(&ctx.repo, &state, &mut texts)?;
-    let delta = delta::facts(ctx, &state, &policy, &texts)?;
+    let delta = ground::facts(ctx, snapshot, &state, &policy, &texts)?;
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
     let depth = match identity {
         Some(_) => sign::Depth::Ahead,
@@ -390,7 +390,7 @@ fn build<T>(
     if let Some(bases) = bases {
         op.bases = bases;
     } else if op.writes.contains_key(&Artifact::SpecDelta) {
-        op.bases = delta::new_bases(ctx, &session.state, &facts.policy, &texts)?;
+        op.bases = ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?;
     }
     let mut state = session.state.clone();
     state.apply(&op);

@@ -1,12 +1,14 @@
 //! `change`: a session's delta against its recorded bases and its target branch, tried without writing.
 //!
-//! Every verdict comes from [`delta::judge`], which archive uses too: what is clean here, archive takes,
-//! and what it refuses has the same ids. `overlap` tries pairs of sessions; `refresh` records new bases.
+//! Every verdict comes from [`delta::judge`] on the session's [`Ground`], which gate and archive use too:
+//! what is clean here, archive takes, and what it refuses has the same ids. `overlap` tries pairs of sessions; `refresh` records new bases.
 
 use super::act::{Act, Done, Needs, act, texts_here};
 use super::context::Context;
 use super::coverage;
 use super::delta::{self, Judgement, Target, WHOLE};
+use super::ground::{self, Ground};
+use super::spec::blocker;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::gate::{self, View};
@@ -60,20 +62,22 @@ struct Loaded {
     state: State,
     policy: Policy,
     texts: BTreeMap<Artifact, String>,
+    ground: Ground,
     judgement: Judgement,
 }
 
 /// Reads a session as its author sees it: files that were edited here count, nothing is written.
-fn load(ctx: &Context, session: &Session) -> Result<Loaded> {
+fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Loaded> {
     let state = session.state.clone();
     let policy = ctx.policy(&state)?;
     let texts = texts_here(ctx, &state, &policy)?;
-    let target = Target::of_branch(ctx, &state)?;
-    let judgement = delta::judge(ctx, &state, &policy, &target, &texts)?;
+    let ground = Ground::of(ctx, snapshot, &state, &texts)?;
+    let judgement = ground.judge(ctx, &state, &policy, &texts)?;
     Ok(Loaded {
         state,
         policy,
         texts,
+        ground,
         judgement,
     })
 }
@@ -85,6 +89,7 @@ impl Loaded {
             policy,
             texts,
             judgement,
+            ..
         } = self;
         let facts = &judgement.facts;
         let nobody = gate::Credentials::default();
@@ -118,7 +123,11 @@ impl Loaded {
             blockers,
             conflicts,
             warnings: self.warnings(),
-            waits_for: delta::waits_for(snapshot, &judgement.delta, &[])?,
+            waits_for: ground::waits_for(snapshot, &judgement.delta, &[])?
+                .iter()
+                .filter(|finding| finding.severity != Severity::Error)
+                .map(blocker)
+                .collect(),
             unserved: coverage::unserved(policy, texts, &judgement.delta)
                 .into_iter()
                 .map(|scenario| {
@@ -152,7 +161,7 @@ pub fn validate(ctx: &Context, all: bool) -> Result<(Vec<Judged>, Vec<Overlap>)>
     let snapshot = store.snapshot()?;
     if !all {
         let session = active(ctx, &snapshot)?;
-        let judged = load(ctx, &session)?.judged(ctx, &snapshot)?;
+        let judged = load(ctx, &snapshot, &session)?.judged(ctx, &snapshot)?;
         return Ok((vec![judged], Vec::new()));
     }
     let loaded = load_all(ctx, &snapshot)?;
@@ -160,7 +169,7 @@ pub fn validate(ctx: &Context, all: bool) -> Result<(Vec<Judged>, Vec<Overlap>)>
         .iter()
         .map(|one| one.judged(ctx, &snapshot))
         .collect::<Result<Vec<_>>>()?;
-    Ok((judged, overlaps(ctx, &loaded)?))
+    Ok((judged, overlaps(ctx, &snapshot, &loaded)?))
 }
 
 fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
@@ -171,7 +180,7 @@ fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
 fn load_all(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Loaded>> {
     let mut loaded = Vec::new();
     for (_, session) in snapshot.active()? {
-        let one = load(ctx, &session?)?;
+        let one = load(ctx, snapshot, &session?)?;
         if one.state.is_active() && one.texts.contains_key(&Artifact::SpecDelta) {
             loaded.push(one);
         }
@@ -187,6 +196,8 @@ pub struct Overlap {
     pub sessions: [SessionId; 2],
     /// `domain` and `requirement` of what both touch; no requirement is the domain's purpose.
     pub shared: Vec<Shared>,
+    /// The second depends on the first: it was written on top of it.
+    pub depends: bool,
     pub verdict: Word,
     pub conflicts: Vec<Conflict>,
     /// What the second is refused with once the first is in.
@@ -203,10 +214,10 @@ pub struct Shared {
 pub fn overlap(ctx: &Context) -> Result<Vec<Overlap>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    overlaps(ctx, &load_all(ctx, &snapshot)?)
+    overlaps(ctx, &snapshot, &load_all(ctx, &snapshot)?)
 }
 
-fn overlaps(ctx: &Context, loaded: &[Loaded]) -> Result<Vec<Overlap>> {
+fn overlaps(ctx: &Context, snapshot: &Snapshot<'_>, loaded: &[Loaded]) -> Result<Vec<Overlap>> {
     let mut by_place: BTreeMap<(String, String), (String, Vec<usize>)> = BTreeMap::new();
     for (at, one) in loaded.iter().enumerate() {
         for (domain, name) in touched(one) {
@@ -230,7 +241,9 @@ fn overlaps(ctx: &Context, loaded: &[Loaded]) -> Result<Vec<Overlap>> {
     }
     pairs
         .into_iter()
-        .map(|((first, second), shared)| pair(ctx, &loaded[first], &loaded[second], shared))
+        .map(|((first, second), shared)| {
+            pair(ctx, snapshot, &loaded[first], &loaded[second], shared)
+        })
         .collect()
 }
 
@@ -252,32 +265,38 @@ fn touched(one: &Loaded) -> Vec<(String, String)> {
     found
 }
 
-/// Whether the second can still be archived when the first was.
-fn pair(ctx: &Context, first: &Loaded, second: &Loaded, shared: Vec<Shared>) -> Result<Overlap> {
+/// Whether the second can still be archived when the first was. Who is depended on is the first.
+fn pair(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    first: &Loaded,
+    second: &Loaded,
+    shared: Vec<Shared>,
+) -> Result<Overlap> {
+    let builds_on = |one: &Loaded, other: &Loaded| one.ground.open.contains(&other.state.id);
+    let (first, second) = match builds_on(first, second) {
+        true => (second, first),
+        false => (first, second),
+    };
     let mut overlap = Overlap {
         sessions: [first.state.id.clone(), second.state.id.clone()],
         shared,
+        depends: builds_on(second, first),
         verdict: Word::Clean,
         conflicts: Vec::new(),
         blockers: Vec::new(),
     };
-    if delta::target_branch(ctx, &first.state)? == delta::target_branch(ctx, &second.state)? {
-        let mut target = Target::of_branch(ctx, &first.state)?;
-        results(first, &mut target);
-        let Loaded {
-            state,
-            policy,
-            texts,
-            ..
-        } = second;
-        let after = delta::judge(ctx, state, policy, &target, texts)?;
+    let one_target =
+        delta::target_branch(ctx, &first.state)? == delta::target_branch(ctx, &second.state)?;
+    if one_target || overlap.depends {
+        let after = second.after(ctx, snapshot, first)?;
         overlap.conflicts = after.verdict.conflicts().cloned().collect();
         // What is wrong with it alone is not the other's doing.
         let alone = &second.judgement.facts.blockers;
         overlap.blockers = after.facts.blockers;
         overlap.blockers.retain(|blocker| !alone.contains(blocker));
     } else {
-        overlap.conflicts = meeting(ctx, first, second, &overlap.shared)?;
+        overlap.conflicts = meeting(ctx, snapshot, first, second, &overlap.shared)?;
     }
     if !overlap.conflicts.is_empty() {
         overlap.verdict = Word::Conflict;
@@ -287,10 +306,24 @@ fn pair(ctx: &Context, first: &Loaded, second: &Loaded, shared: Vec<Shared>) -> 
     Ok(overlap)
 }
 
+impl Loaded {
+    /// The delta on what the first one makes of the specs, and on what both depend on.
+    fn after(&self, ctx: &Context, snapshot: &Snapshot<'_>, first: &Loaded) -> Result<Judgement> {
+        let mut target = first.ground.target.clone();
+        ground::results(&first.judgement, &first.policy, &mut target);
+        let mut more = self.ground.open.clone();
+        more.retain(|id| *id != first.state.id && !first.ground.open.contains(id));
+        ground::stack(ctx, snapshot, &mut target, &more)?;
+        let around = (&self.ground.target, &target);
+        delta::judge(ctx, &self.state, &self.policy, around, &self.texts)
+    }
+}
+
 /// The conflicts that two sessions of different branches meet when their branches are merged, as the
 /// merge driver would find them.
 fn meeting(
     ctx: &Context,
+    snapshot: &Snapshot<'_>,
     first: &Loaded,
     second: &Loaded,
     shared: &[Shared],
@@ -307,11 +340,16 @@ fn meeting(
         Some(commit) => Some(ctx.repo.commit_info(&commit)?.tree),
         None => None,
     };
-    let base = Target::of_tree(base);
-    let mut ours = Target::of_branch(ctx, &first.state)?;
-    results(first, &mut ours);
-    let mut theirs = Target::of_branch(ctx, &second.state)?;
-    results(second, &mut theirs);
+    let mut base = Target::of_tree(base);
+    let mut common = first.ground.open.clone();
+    common.retain(|id| second.ground.open.contains(id));
+    ground::stack(ctx, snapshot, &mut base, &common)?;
+    let side = |one: &Loaded| {
+        let mut target = one.ground.target.clone();
+        ground::results(&one.judgement, &one.policy, &mut target);
+        target
+    };
+    let (ours, theirs) = (side(first), side(second));
     let names = MarkerNames {
         base: "base",
         ours: first.state.id.as_str(),
@@ -337,22 +375,6 @@ fn meeting(
         }));
     }
     Ok(conflicts)
-}
-
-/// Puts what a delta makes of the specs into a target.
-fn results(one: &Loaded, target: &mut Target) {
-    for applied in &one.judgement.verdict.domains {
-        let path = delta::spec_path(&one.policy, &applied.outcome.domain);
-        match &applied.outcome.action {
-            Action::Keep => {}
-            Action::Write(text) => {
-                target.over.insert(path, Some(text.clone()));
-            }
-            Action::Retire => {
-                target.over.insert(path, None);
-            }
-        }
-    }
 }
 
 // Diff.
@@ -382,7 +404,7 @@ pub struct RequirementDiff {
 pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let one = load(ctx, &active(ctx, &snapshot)?)?;
+    let one = load(ctx, &snapshot, &active(ctx, &snapshot)?)?;
     let judged = one.judged(ctx, &snapshot)?;
     if judged.verdict == Word::Refused {
         return Err(Failure::refused(
@@ -392,7 +414,8 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
         .blockers(judged.blockers)
         .help("git loopx edit change/spec-delta.md"));
     }
-    let bases = delta::all_bases(ctx, &one.state, &one.policy, &one.judgement.delta)?;
+    let stands = &one.ground.target;
+    let bases = delta::all_bases(ctx, &one.state, &one.policy, stands, &one.judgement.delta)?;
     let by_domain = delta::by_domain(&bases);
     let mut found = Vec::new();
     for (part, applied) in one
@@ -506,6 +529,7 @@ pub struct Refreshed {
 
 /// Records what stands on the target branch now as the base of everything that the delta touches.
 pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
+    let store = ctx.store()?;
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         if !Artifact::SpecDelta.is_open_at(state.stage) {
@@ -531,7 +555,10 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
         }
         let mut fresh = state.clone();
         fresh.bases.clear();
-        let new: Vec<RequirementBase> = delta::missing_bases(ctx, &fresh, &facts.policy, &delta)?;
+        let ground = Ground::of(ctx, &store.snapshot()?, state, &facts.texts)?;
+        let stands = &ground.target;
+        let new: Vec<RequirementBase> =
+            delta::missing_bases(ctx, &fresh, &facts.policy, stands, &delta)?;
         let text = |blob: Option<&Oid>| -> Result<Option<String>> {
             blob.map(|blob| Ok(String::from_utf8_lossy(&ctx.repo.read_blob(blob)?).into_owned()))
                 .transpose()

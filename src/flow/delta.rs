@@ -8,17 +8,16 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate::DeltaFacts;
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::Oid;
 use crate::core::markdown;
 use crate::core::op::RequirementBase;
 use crate::core::policy::Policy;
-use crate::core::session::{Ending, State};
+use crate::core::session::State;
 use crate::core::spec::{
-    Bases, Delta, MarkerNames, PlanOptions, Severity, fold, plan_domain, purpose_of_proposal,
-    read_delta,
+    Bases, Delta, MarkerNames, OpKind, Operation, PlanOptions, Severity, block_of, fold,
+    plan_domain, purpose_of_proposal, read_delta,
 };
 use crate::git::merge::FileMerge;
-use crate::store::Snapshot;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The key under which a domain's spec as a whole is recorded: purpose, text between requirements.
@@ -55,17 +54,6 @@ pub(super) fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blo
     Some((delta, blockers))
 }
 
-/// What the gates need to know: the delta by itself, and as the target branch would take it.
-pub fn facts(
-    ctx: &Context,
-    state: &State,
-    policy: &Policy,
-    texts: &BTreeMap<Artifact, String>,
-) -> Result<DeltaFacts> {
-    let target = Target::of_branch(ctx, state)?;
-    Ok(judge(ctx, state, policy, &target, texts)?.facts)
-}
-
 /// A delta, read and tried on a target.
 #[derive(Debug, Default)]
 pub struct Judgement {
@@ -76,11 +64,12 @@ pub struct Judgement {
 }
 
 /// Reads the session's delta and tries it on `target`: what the gates refuse, and what archive would make.
+/// What has no base yet was written against `ground`.
 pub fn judge(
     ctx: &Context,
     state: &State,
     policy: &Policy,
-    target: &Target,
+    (ground, target): (&Target, &Target),
     texts: &BTreeMap<Artifact, String>,
 ) -> Result<Judgement> {
     let Some((delta, mut blockers)) = read(texts) else {
@@ -104,7 +93,7 @@ pub fn judge(
     }
     let mut verdict = Verdict::default();
     if blockers.is_empty() && operations > 0 {
-        let bases = all_bases(ctx, state, policy, &delta)?;
+        let bases = all_bases(ctx, state, policy, ground, &delta)?;
         verdict = plan(ctx, &bases, policy, target, texts, &delta)?;
         blockers.extend(
             verdict
@@ -153,6 +142,16 @@ impl Target {
             (None, None) => Ok(None),
         }
     }
+
+    /// The id of what is at a path. A text that stands in for the tree's is known to the repository then,
+    /// and stays where it is recorded.
+    pub fn blob(&self, ctx: &Context, path: &str) -> Result<Option<Oid>> {
+        match (self.over.get(path), &self.tree) {
+            (Some(Some(text)), _) => ctx.repo.write_blob(text.as_bytes()).map(Some),
+            (None, Some(tree)) => Ok(ctx.repo.entry_at(tree, path)?.map(|entry| entry.id)),
+            (Some(None), _) | (None, None) => Ok(None),
+        }
+    }
 }
 
 /// The recorded bases, and those that saving the delta would record.
@@ -160,10 +159,11 @@ pub(super) fn all_bases(
     ctx: &Context,
     state: &State,
     policy: &Policy,
+    ground: &Target,
     delta: &Delta,
 ) -> Result<Vec<RequirementBase>> {
     let mut bases = state.bases.clone();
-    bases.extend(missing_bases(ctx, state, policy, delta)?);
+    bases.extend(missing_bases(ctx, state, policy, ground, delta)?);
     Ok(bases)
 }
 
@@ -216,87 +216,60 @@ fn target_tree(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     }
 }
 
-/// The sessions named in `depends_on`.
-pub fn needs(delta: &Delta) -> Result<Vec<SessionId>> {
-    delta
-        .depends_on
-        .iter()
-        .map(|name| SessionId::fold(name))
-        .collect()
-}
-
-/// The sessions named in `depends_on` that are not archived, and not among those `before`.
-pub fn waits_for(
-    snapshot: &Snapshot<'_>,
-    delta: &Delta,
-    before: &[SessionId],
-) -> Result<Vec<Blocker>> {
-    let mut found = Vec::new();
-    for id in needs(delta)? {
-        if before.contains(&id) {
-            continue;
-        }
-        let file = Artifact::SpecDelta;
-        let (code, why, help) = match snapshot.find(&id)?.map(|session| session.state.ending) {
-            Some(Some(Ending::Archived { .. })) => continue,
-            Some(None) => (
-                "dependency_open",
-                format!("the delta depends on session {id}, which is not archived yet"),
-                format!("git loopx -s {id} status"),
-            ),
-            Some(Some(Ending::Abandoned { .. })) => (
-                "dependency_abandoned",
-                format!("the delta depends on session {id}, which was abandoned"),
-                format!("take {id} out of `depends_on`: git loopx edit {file}"),
-            ),
-            None => (
-                "dependency_unknown",
-                format!("the delta depends on `{id}`; there is no such session"),
-                "git loopx list --all".to_owned(),
-            ),
-        };
-        found.push(Blocker::new(code, format!("{file}:1: {why}"), help));
-    }
-    Ok(found)
-}
-
 /// Where the spec of a domain lies on the code branch.
 pub fn spec_path(policy: &Policy, domain: &str) -> String {
     format!("{}/{domain}/spec.md", policy.paths.specs)
 }
 
-/// Bases for the requirements that the delta touches and that have none yet: what stands on the target
-/// branch now. Recorded when they are first written, never guessed later (design 6).
-pub fn new_bases(
-    ctx: &Context,
-    state: &State,
-    policy: &Policy,
-    texts: &BTreeMap<Artifact, String>,
-) -> Result<Vec<RequirementBase>> {
-    match read(texts) {
-        Some((delta, _)) => missing_bases(ctx, state, policy, &delta),
-        None => Ok(Vec::new()),
-    }
-}
-
+/// Bases for the requirements that the delta touches and that have none yet: what stands on `ground`.
 pub(super) fn missing_bases(
     ctx: &Context,
     state: &State,
     policy: &Policy,
+    ground: &Target,
     delta: &Delta,
 ) -> Result<Vec<RequirementBase>> {
     let tip = target_tip(ctx, state)?;
-    let tree = target_tree(ctx, state)?;
-    bases_of(&state.bases, delta, |domain| {
-        let blob = match &tree {
-            Some(tree) => ctx
-                .repo
-                .entry_at(tree, &spec_path(policy, domain))?
-                .map(|entry| entry.id),
-            None => None,
-        };
+    let mut known = Vec::new();
+    for base in &state.bases {
+        if !is_outgrown(ctx, policy, ground, delta, base)? {
+            known.push(base.clone());
+        }
+    }
+    bases_of(&known, delta, |domain| {
+        let blob = ground.blob(ctx, &spec_path(policy, domain))?;
         Ok((tip.clone(), blob))
     })
+}
+
+/// Whether a base says that a requirement was not there which an open session brings that the delta now
+/// depends on: it was recorded before the delta said so.
+fn is_outgrown(
+    ctx: &Context,
+    policy: &Policy,
+    ground: &Target,
+    delta: &Delta,
+    base: &RequirementBase,
+) -> Result<bool> {
+    let brought = match ground.over.get(&spec_path(policy, &base.domain)) {
+        Some(Some(text)) => block_of(text, &base.requirement).is_some(),
+        _ => false,
+    };
+    if base.requirement == WHOLE || !brought {
+        return Ok(false);
+    }
+    let adds = |op: &Operation| op.kind == OpKind::Added && fold(&op.name) == base.requirement;
+    let mut parts = delta.domains.iter();
+    if parts
+        .any(|part| part.domain.as_ref() == Some(&base.domain) && part.operations.iter().any(adds))
+    {
+        return Ok(false);
+    }
+    let was = match &base.blob {
+        Some(blob) => ctx.repo.read_blob(blob)?,
+        None => Vec::new(),
+    };
+    Ok(block_of(&String::from_utf8_lossy(&was), &base.requirement).is_none())
 }
 
 /// Bases for what a delta touches beyond the `known` ones; `stands` says from which commit and blob.

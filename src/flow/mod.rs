@@ -21,6 +21,7 @@ pub mod driver;
 pub mod evidence;
 pub mod files;
 pub mod fsck;
+pub mod ground;
 pub mod hook;
 pub mod hook_commit;
 pub mod hook_once;

@@ -183,10 +183,16 @@ fn a_conflict_in_the_third_leaves_the_first_two_unarchived_and_the_way_on_works(
 
 #[test]
 fn a_refusal_of_one_holds_all() {
-    let y = yard(&[("one", SHORTEN), ("two", &after("other", &adds("Lockout")))]);
-    y.git(&["switch", "--quiet", "--create", "other", "main"])
-        .ok();
+    let y = Yard::new();
+    y.git(&["switch", "--quiet", "--create", "other"]).ok();
     y.does(&["start", "other"]);
+    for (id, delta) in [
+        ("one", SHORTEN.to_owned()),
+        ("two", after("other", &adds("Lockout"))),
+    ] {
+        y.git(&["switch", "--quiet", "main"]).ok();
+        y.done(id, &delta);
+    }
     let both = ["one", "two", "--onto", "main"];
     let failure = refused(&y, &both, 1, "archive_waits");
     assert_eq!(failure["blockers"][0]["code"], "dependency_open");
@@ -217,11 +223,26 @@ fn sessions_of_different_branches_need_the_branch_to_be_said() {
 
 #[test]
 fn sessions_that_wait_for_each_other_are_named_in_a_circle() {
-    let y = yard(&[
-        ("one", &after("three", SHORTEN)),
-        ("two", &after("one", &adds("Lockout"))),
-        ("three", &after("two", &adds("Signing out"))),
-    ]);
+    // No gate lets a circle through, but two clones may each close one half.
+    let y = Yard::new();
+    for id in CHAIN {
+        y.git(&["switch", "--quiet", "--create", id, "main"]).ok();
+        y.does(&["start", id]);
+    }
+    let other = Yard::remake(&y.keep());
+    let build = |y: &Yard, id: &str, delta: &str| {
+        y.git(&["switch", "--quiet", id]).ok();
+        y.planned(id, delta);
+        y.built(id);
+        y.git(&["switch", "--quiet", "main"]).ok();
+    };
+    build(&y, "one", &after("three", SHORTEN));
+    build(&y, "two", &after("one", &adds("Lockout")));
+    build(&other, "three", &after("two", &adds("Signing out")));
+    let path = other.path().to_str().expect("UTF-8").to_owned();
+    y.git(&["remote", "add", "other", &path]).ok();
+    y.git(&["fetch", "--quiet", "other", "three:three"]).ok();
+    y.does(&["sync", "other"]);
     let failure = refused(
         &y,
         &["two", "one", "three", "--onto", "main"],

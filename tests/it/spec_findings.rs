@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 /// The sources that make findings, the list itself left out.
 fn sources() -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = vec![root.join("flow/spec.rs"), root.join("flow/delta.rs")];
+    let mut files = vec![
+        root.join("flow/spec.rs"),
+        root.join("flow/delta.rs"),
+        root.join("flow/ground.rs"),
+    ];
     let entries = std::fs::read_dir(root.join("core/spec")).expect("a folder");
     files.extend(entries.map(|entry| entry.expect("an entry").path()));
     files.retain(|path| path.is_file() && !path.ends_with(Path::new("catalogue.rs")));

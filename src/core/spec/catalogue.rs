@@ -73,6 +73,30 @@ pub const FINDINGS: &[Known] = &[
         "move it to `specs/<domain>/spec.md`, or put notes outside of `specs/`",
     ),
     known(
+        "dependency_abandoned",
+        E,
+        "a session that the delta depends on was abandoned",
+        "take it out of `depends_on`",
+    ),
+    known(
+        "dependency_cycle",
+        E,
+        "sessions wait for each other, so that none can be archived",
+        "take one of them out of `depends_on`",
+    ),
+    known(
+        "dependency_open",
+        I,
+        "a session that the delta depends on is not archived yet",
+        "archive it first, or both in one go",
+    ),
+    known(
+        "dependency_unknown",
+        E,
+        "the delta depends on a session that does not exist",
+        "mend the name in `depends_on`, or get the session: git loopx sync",
+    ),
+    known(
         "domain_differs",
         E,
         "the file names another domain than its folder",

@@ -4,9 +4,10 @@ use super::super::act::Facts;
 use super::super::context::Context;
 use super::super::coverage;
 use super::super::delta::{self, Target};
+use super::super::ground;
 use super::super::review;
 use super::super::seat;
-use super::super::spec::Verdict;
+use super::super::spec::{Verdict, blocker};
 use super::closing::{Closing, adr_candidate};
 use super::pending::{FORMAT, Pending};
 use super::{SpecChange, Waivers};
@@ -67,13 +68,15 @@ pub(super) fn plan(
         tree: aim.tree.clone(),
         over: before.made.clone(),
     };
-    let judgement = delta::judge(ctx, state, &facts.policy, &target, &facts.texts)?;
+    let own = Target::of_branch(ctx, state)?;
+    let judgement = delta::judge(ctx, state, &facts.policy, (&own, &target), &facts.texts)?;
     let mut blockers = gate::archive(View {
         delta: &judgement.facts,
         ..facts.view()
     });
     if blockers.is_empty() {
-        blockers = delta::waits_for(snapshot, &judgement.delta, &before.ids)?;
+        let waits = ground::waits_for(snapshot, &judgement.delta, &before.ids)?;
+        blockers = waits.iter().map(blocker).collect();
     }
     let mut waived = Vec::new();
     if blockers.is_empty() {

@@ -5,6 +5,7 @@ use super::super::act::{Facts, Needs, gather};
 use super::super::context::Context;
 use super::super::coverage;
 use super::super::delta;
+use super::super::ground;
 use super::super::workcopy::WorkCopy;
 use super::contest::{Contest, resolved};
 use super::landing::landed_before;
@@ -141,7 +142,7 @@ fn in_order<'s, 'a>(
     let mut targets: BTreeMap<Option<String>, Vec<&str>> = BTreeMap::new();
     for (_, facts) in &all {
         let needs = match delta::read(&facts.texts) {
-            Some((delta, _)) => delta::needs(&delta)?,
+            Some((delta, _)) => ground::needs(&delta)?,
             None => Vec::new(),
         };
         waiting.push((facts.state.id.clone(), needs));
