@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::core::failure::{Failure, Result};
 use crate::flow::Context;
-use crate::flow::archive::{self, Archived, Mode, Request, SpecChange, Waivers};
+use crate::flow::archive::{self, Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::ui::{Ui, clean, diff};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub struct ArchiveArgs {
     /// Show what would change; write nothing
     #[arg(short = 'n', long, group = "mode")]
     pub dry_run: bool,
-    /// Finish after the conflicts in .loopx/ID/conflicts were resolved
+    /// Finish, or finish taking back, after the conflicts in .loopx/ID/conflicts were resolved
     #[arg(long = "continue", group = "mode")]
     pub go_on: bool,
     /// Forget the conflicts that were written out
@@ -68,7 +68,13 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         mode,
         waivers: &waivers,
     };
-    let done = archive::archive(ctx, &request)?;
+    let done = match archive::archive(ctx, &request)? {
+        Done::Archived(done) => done,
+        Done::TakenBack(done) => {
+            taken_back(&done, mode, ui);
+            return Ok(Exit::Done);
+        }
+    };
     let mut documents = Vec::new();
     for one in &done {
         documents.push(said(one, mode, ui));
@@ -148,10 +154,21 @@ fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {
 fn undo(args: &ArchiveArgs, id: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (onto, reason) = (args.onto.as_deref(), args.reason.as_deref());
     let done = archive::unarchive(ctx, id, onto, reason, args.dry_run)?;
-    let files = show(&done.changes, args.dry_run, ui);
+    let mode = if args.dry_run {
+        Mode::DryRun
+    } else {
+        Mode::Merge
+    };
+    taken_back(&done, mode, ui);
+    Ok(Exit::Done)
+}
+
+/// Says what became of an archive that was to be taken back.
+fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
+    let files = show(&done.changes, mode == Mode::DryRun, ui);
     let (id, target, undone) = (&done.id, clean(&done.target), done.undone.short());
-    match &done.commit {
-        Some(commit) => {
+    match (&done.commit, mode) {
+        (Some(commit), _) => {
             let commit = commit.short();
             let how = match done.finished {
                 true => "finished taking",
@@ -160,7 +177,13 @@ fn undo(args: &ArchiveArgs, id: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit
             ui.status(format!("{id}: {how} {undone} back on {target} as {commit}"));
             ui.hint(format!("git show {commit}"));
         }
-        None => {
+        (None, Mode::Abort) => {
+            ui.status(format!(
+                "{id}: the conflicts are forgotten; {undone} stands on {target}"
+            ));
+            ui.hint(format!("git loopx archive --undo {id}"));
+        }
+        (None, _) => {
             ui.status(format!("{id}: would take {undone} back on {target}"));
             ui.hint(format!("git loopx archive --undo {id}"));
         }
@@ -172,12 +195,12 @@ fn undo(args: &ArchiveArgs, id: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit
             "target": done.target,
             "undone": done.undone,
             "commit": done.commit,
-            "dry_run": args.dry_run,
+            "dry_run": mode == Mode::DryRun,
+            "aborted": mode == Mode::Abort,
             "finished_earlier": done.finished,
             "files": files,
         }),
     );
-    Ok(Exit::Done)
 }
 
 /// Shows what becomes of the files, and gives it as JSON.

@@ -135,7 +135,10 @@ pub(super) fn status_of(
         _ if !is_settled => format!("git loopx -s {} resolve", state.id),
         _ if missing.is_some() => format!("git loopx use {}", state.id),
         Some((artifact, _)) => format!("git loopx edit {artifact}"),
-        None if archive::has_conflicts(ctx, &state.id) => "git loopx archive --continue".to_owned(),
+        None if archive::has_conflicts(ctx, &state.id) => match state.is_active() {
+            true => "git loopx archive --continue".to_owned(),
+            false => format!("git loopx archive {} --continue", state.id),
+        },
         None if state.stage == Stage::Done && blockers.iter().any(|b| b.code == "review_stale") => {
             "git loopx undo".to_owned()
         }

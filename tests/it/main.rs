@@ -13,6 +13,7 @@ mod archive_evidence;
 mod archive_many;
 mod archive_merge;
 mod archive_undo;
+mod archive_undo_conflict;
 mod archive_waits;
 mod archive_worktree;
 mod bad_input;

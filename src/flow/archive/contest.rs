@@ -1,50 +1,100 @@
-//! Conflicts for a person: written out with their sides, read back as resolved, forgotten.
+//! Conflicts for a person: written out with their sides, read back as resolved, forgotten. One road for
+//! a delta that goes in and for an archive that is taken back: a contest knows which [`Way`] it is.
 
 use super::super::context::Context;
 use super::super::files;
 use super::super::workcopy::{FOLDER, marker_line};
-use super::Archived;
-use super::plan::Plan;
-use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
-use crate::core::session::State;
-use crate::core::spec::{Severity, read_spec};
-use crate::store::Session;
+use crate::core::op::{parse_json, to_json};
+use crate::core::spec::{Finding, Severity, read_spec};
+use crate::store::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-// Conflicts for a person.
+/// The format of a contest's file.
+const FORMAT: u32 = 2;
+
+/// How the names of those files end.
+const SUFFIX: &str = ".conflicts.json";
 
 /// Which conflicts were written out, against what, so that a resolution is not put onto something else.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Contest {
-    pub(super) format: u32,
+    format: u32,
     pub(super) target: String,
-    /// The delta that met the specs.
-    pub(super) delta: Option<Oid>,
-    pub(super) domains: BTreeMap<String, Sides>,
+    pub(super) way: Way,
+    /// By their path on the target branch.
+    files: BTreeMap<String, Sides>,
 }
 
-/// One domain in conflict.
+/// What met the target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Way {
+    /// A session's delta goes in.
+    Archive { delta: Option<Oid> },
+    /// An archive is taken back, for a reason.
+    Undo {
+        archive: Oid,
+        reason: Option<String>,
+    },
+}
+
+/// One file in conflict, as it was written out.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Sides {
-    /// The spec on the target branch.
-    spec: Option<Oid>,
-    /// The file with the marked sides, as it was written out.
+struct Sides {
+    /// The blob on the target branch.
+    there: Option<Oid>,
+    /// The text with the marked sides.
     written: Oid,
+    /// Where a person edits it.
+    file: String,
+}
+
+/// One file in conflict, as a merge left it.
+pub(super) struct Fight {
+    pub(super) path: String,
+    /// The blob on the target branch, and its text.
+    pub(super) there: Option<Oid>,
+    pub(super) now: Option<String>,
+    /// The merge with its marked sides.
+    pub(super) marked: String,
+    /// Errors that the text on the target has already.
+    pub(super) known: Vec<Finding>,
+}
+
+impl Way {
+    /// The command that tries it.
+    pub(super) fn command(&self, id: &SessionId) -> String {
+        match self {
+            Way::Archive { .. } => "git loopx archive".to_owned(),
+            Way::Undo { .. } => format!("git loopx archive --undo {id}"),
+        }
+    }
+
+    /// The command that settles it, by `--continue` or `--abort`.
+    fn settle(&self, id: &SessionId, how: &str) -> String {
+        match self {
+            Way::Archive { .. } => format!("git loopx archive {how}"),
+            Way::Undo { .. } => format!("git loopx archive {id} {how}"),
+        }
+    }
+}
+
+fn folder(ctx: &Context) -> PathBuf {
+    ctx.repo.git_dir().join("loopx")
 }
 
 fn contest_file(ctx: &Context, id: &SessionId) -> PathBuf {
-    ctx.repo
-        .git_dir()
-        .join("loopx")
-        .join(format!("{id}.conflicts.json"))
+    folder(ctx).join(format!("{id}{SUFFIX}"))
 }
 
-fn conflict_path(id: &SessionId, domain: &str) -> String {
-    format!("{FOLDER}/{id}/conflicts/{domain}/spec.md")
+/// Where a person edits the file at `path` of the target branch.
+fn conflict_path(id: &SessionId, specs: &str, path: &str) -> String {
+    let below = path.strip_prefix(specs).and_then(|p| p.strip_prefix('/'));
+    format!("{FOLDER}/{id}/conflicts/{}", below.unwrap_or(path))
 }
 
 /// Whether conflicts of a session wait here for a person.
@@ -55,9 +105,13 @@ pub fn has_conflicts(ctx: &Context, id: &SessionId) -> bool {
 pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Contest>> {
     let path = contest_file(ctx, id);
     match files::read(&path, u64::MAX)? {
-        Some(bytes) => crate::core::op::parse_json(&bytes, &path.display().to_string())
+        Some(bytes) => parse_json(&bytes, &path.display().to_string())
             .map(Some)
-            .map_err(|failure| failure.help("git loopx archive --abort, then: git loopx archive")),
+            .map_err(|failure| {
+                failure.help(format!(
+                    "git loopx archive {id} --abort, then: git loopx archive {id}"
+                ))
+            }),
         None => Ok(None),
     }
 }
@@ -67,18 +121,65 @@ pub(super) fn no_conflict() -> Failure {
         .help("git loopx archive")
 }
 
+/// The session whose conflict is meant: the named one, the one that is meant here, or the only one.
+pub(super) fn contested(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    names: &[String],
+) -> Result<SessionId> {
+    let mut waiting = BTreeSet::new();
+    if let Ok(entries) = std::fs::read_dir(folder(ctx)) {
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            waiting.extend(
+                name.strip_suffix(SUFFIX)
+                    .and_then(|id| SessionId::fold(id).ok()),
+            );
+        }
+    }
+    match names {
+        [] => {}
+        [name] => return SessionId::fold(name),
+        [first, ..] => {
+            return Err(Failure::usage(
+                "several_sessions",
+                "a conflict is one session's: expected one, found several",
+            )
+            .help(format!("git loopx archive {first} --continue")));
+        }
+    }
+    let here = ctx.session_id(snapshot);
+    let waiting: Vec<SessionId> = waiting.into_iter().collect();
+    match (here, waiting.as_slice()) {
+        (Ok(id), _) if ctx.wanted().is_some() || waiting.contains(&id) => Ok(id),
+        (Err(failure), _) if ctx.wanted().is_some() => Err(failure),
+        (_, [only]) => Ok(only.clone()),
+        (_, []) => Err(no_conflict()),
+        (_, many) => {
+            let names: Vec<&str> = many.iter().map(SessionId::as_str).collect();
+            Err(Failure::usage(
+                "conflict_ambiguous",
+                format!(
+                    "conflicts of several sessions wait here: {}",
+                    names.join(", ")
+                ),
+            )
+            .help(format!("git loopx archive {} --continue", names[0])))
+        }
+    }
+}
+
 /// A resolution that somebody has begun is not written over, and not thrown away unasked.
 pub(super) fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
     let (Some(contest), Some(top)) = (read_contest(ctx, id)?, ctx.repo.work_dir()) else {
         return Ok(());
     };
     let mut begun = Vec::new();
-    for (domain, sides) in &contest.domains {
-        let relative = conflict_path(id, domain);
-        if let Some(bytes) = files::read(&files::inside(top, &relative)?, u64::MAX)?
+    for sides in contest.files.values() {
+        if let Some(bytes) = files::read(&files::inside(top, &sides.file)?, u64::MAX)?
             && ctx.repo.hash_blob(&bytes)? != sides.written
         {
-            begun.push(relative);
+            begun.push(sides.file.as_str());
         }
     }
     if begun.is_empty() {
@@ -92,143 +193,191 @@ pub(super) fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
             begun.join(", ")
         ),
     )
-    .help("git loopx archive --continue, or give the resolution up: git loopx archive --abort"))
+    .help(format!(
+        "{}, or give the resolution up: {}",
+        contest.way.settle(id, "--continue"),
+        contest.way.settle(id, "--abort")
+    )))
 }
 
-/// Writes the three sides where a person can edit them; nothing else changes.
+/// Writes the three sides where a person can edit them; nothing else changes. `specs` is the folder of
+/// specs on the target.
 pub(super) fn write_conflicts(
     ctx: &Context,
-    state: &State,
-    plan: &Plan,
+    id: &SessionId,
+    (target, specs): (&str, &str),
+    way: Way,
+    fights: &[Fight],
     failure: Failure,
 ) -> Result<Failure> {
-    let id = &state.id;
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(failure
-            .help("archive in a worktree, where the conflict can be edited: git worktree add"));
+            .help("run it in a worktree, where the conflict can be edited: git worktree add"));
     };
     if failure.kind != Kind::Conflict {
         return Ok(failure);
     }
     forget_conflicts(ctx, id)?;
-    let mut names = Vec::new();
-    let mut domains = BTreeMap::new();
-    for one in &plan.verdict.domains {
-        if let Some(text) = &one.outcome.rendered_conflict {
-            let domain = &one.outcome.domain;
-            let relative = conflict_path(id, domain);
-            files::write(&files::inside(top, &relative)?, text.as_bytes())?;
-            names.push(relative);
-            let sides = Sides {
-                spec: plan.blob(ctx, domain)?,
-                written: ctx.repo.hash_blob(text.as_bytes())?,
-            };
-            domains.insert(domain.clone(), sides);
-        }
+    let mut written = BTreeMap::new();
+    for fight in fights {
+        let file = conflict_path(id, specs, &fight.path);
+        files::write(&files::inside(top, &file)?, fight.marked.as_bytes())?;
+        let sides = Sides {
+            there: fight.there.clone(),
+            written: ctx.repo.hash_blob(fight.marked.as_bytes())?,
+            file,
+        };
+        written.insert(fight.path.clone(), sides);
     }
     super::super::workcopy::exclude(&ctx.repo)?;
-    let contest = Contest {
-        format: 1,
-        target: plan.aim.target.clone(),
-        delta: state.artifacts.get(&Artifact::SpecDelta).cloned(),
-        domains,
-    };
-    files::write(&contest_file(ctx, id), &crate::core::op::to_json(&contest)?)?;
+    let names: Vec<&str> = written.values().map(|one| one.file.as_str()).collect();
+    let names = names.join(", ");
     let mut failure = failure.help(format!(
-        "choose between the marked sides in {}, then run: git loopx archive --continue",
-        names.join(", ")
+        "choose between the marked sides in {names}, then run: {}",
+        way.settle(id, "--continue")
     ));
     for blocker in &mut failure.blockers {
-        blocker.code = "requirement_conflict".into();
-        blocker.help = names.join(", ");
+        blocker.help.clone_from(&names);
     }
+    let contest = Contest {
+        format: FORMAT,
+        target: target.to_owned(),
+        way,
+        files: written,
+    };
+    files::write(&contest_file(ctx, id), &to_json(&contest)?)?;
     Ok(failure)
 }
 
-/// The domains as they were resolved.
-pub(super) fn resolved(
-    ctx: &Context,
-    state: &State,
-    plan: &Plan,
-    contest: &Contest,
-) -> Result<BTreeMap<String, String>> {
-    let id = &state.id;
-    let again =
-        "git loopx archive --abort  (copy your text first if you want it), then: git loopx archive";
-    let moved = |what: String| Failure::refused("target_moved", what).help(again);
-    if contest.target != plan.aim.target {
-        return Err(moved(format!(
-            "the conflict that was written out is one with {}, not with {}",
-            contest.target, plan.aim.target
-        )));
+impl Contest {
+    pub(super) fn is_undo(&self) -> bool {
+        matches!(self.way, Way::Undo { .. })
     }
-    if contest.delta.as_ref() != state.artifacts.get(&Artifact::SpecDelta) {
-        return Err(moved(
-            "the session's delta changed since the conflict was written out".into(),
-        ));
+
+    /// Refuses a resolution of something else than what is in conflict now.
+    pub(super) fn require_same(
+        &self,
+        id: &SessionId,
+        target: &str,
+        way: &Way,
+        fights: &[Fight],
+    ) -> Result<()> {
+        let moved = |what: String| {
+            let again = format!(
+                "{}  (copy your text first if you want it), then: {}",
+                self.way.settle(id, "--abort"),
+                self.way.command(id)
+            );
+            Err(Failure::refused("target_moved", what).help(again))
+        };
+        if self.target != target {
+            return moved(format!(
+                "the conflict that was written out is one with {}, not with {target}",
+                self.target
+            ));
+        }
+        if self.way != *way {
+            return moved(match way {
+                Way::Archive { .. } => {
+                    "the session's delta changed since the conflict was written out".into()
+                }
+                Way::Undo { .. } => {
+                    "the conflict that was written out is not one of taking this archive back"
+                        .into()
+                }
+            });
+        }
+        let now: BTreeMap<&str, Option<&Oid>> = fights
+            .iter()
+            .map(|fight| (fight.path.as_str(), fight.there.as_ref()))
+            .collect();
+        let then = self
+            .files
+            .iter()
+            .map(|(path, sides)| (path.as_str(), sides.there.as_ref()));
+        if now != then.collect() {
+            return moved(format!(
+                "the specs on {target} changed since the conflict was written out"
+            ));
+        }
+        Ok(())
     }
-    let known: BTreeSet<&str> = contest.domains.keys().map(String::as_str).collect();
-    let mut same = plan.contested().collect::<BTreeSet<_>>() == known;
-    for (domain, sides) in &contest.domains {
-        same &= plan.blob(ctx, domain)? == sides.spec;
+
+    /// The files as they were resolved, by their path on the target. `None`: the file goes, which only
+    /// taking an archive back can mean.
+    pub(super) fn texts(
+        &self,
+        ctx: &Context,
+        id: &SessionId,
+        fights: &[Fight],
+    ) -> Result<BTreeMap<String, Option<String>>> {
+        let top = ctx
+            .repo
+            .work_dir()
+            .ok_or_else(|| Failure::usage("worktree_required", "this needs a worktree"))?;
+        let mut texts = BTreeMap::new();
+        for (path, sides) in &self.files {
+            let text = self.text(top, id, &sides.file)?;
+            let goes = self.is_undo() && text.trim().is_empty();
+            if !goes && path.ends_with("/spec.md") {
+                let known = fights.iter().find(|fight| fight.path == *path);
+                let known = known.map_or(&[][..], |fight| &fight.known);
+                let faults = match read_spec(text.as_bytes(), &sides.file) {
+                    Ok(spec) => spec.findings,
+                    Err(finding) => vec![finding],
+                };
+                if let Some(fault) = new_errors(&faults, known).next() {
+                    return Err(Failure::refused(
+                        "resolution_invalid",
+                        format!("{}:{}: {}", fault.file, fault.line, fault.message),
+                    )
+                    .help(fault.fix.clone()));
+                }
+            }
+            texts.insert(path.clone(), (!goes).then_some(text));
+        }
+        Ok(texts)
     }
-    if !same {
-        return Err(moved(format!(
-            "the specs on {} changed since the conflict was written out",
-            plan.aim.target
-        )));
-    }
-    let errors: Vec<_> = plan
-        .verdict
-        .findings()
-        .filter(|finding| finding.severity == Severity::Error)
-        .collect();
-    if !errors.is_empty()
-        && let Some(failure) = plan.refusal()
-    {
-        return Err(failure);
-    }
-    let top = ctx
-        .repo
-        .work_dir()
-        .ok_or_else(|| Failure::usage("worktree_required", "this needs a worktree"))?;
-    let mut texts = BTreeMap::new();
-    for domain in contest.domains.keys() {
-        let relative = conflict_path(id, domain);
-        let bytes = files::read(&files::inside(top, &relative)?, u64::MAX)?.ok_or_else(|| {
-            Failure::conflict("conflict_file_missing", format!("{relative} is not there"))
-                .help("git loopx archive --abort, then: git loopx archive")
+
+    /// One file, without a marker.
+    fn text(&self, top: &Path, id: &SessionId, file: &str) -> Result<String> {
+        let bytes = files::read(&files::inside(top, file)?, u64::MAX)?.ok_or_else(|| {
+            Failure::conflict("conflict_file_missing", format!("{file} is not there")).help(
+                format!(
+                    "{}, then: {}",
+                    self.way.settle(id, "--abort"),
+                    self.way.command(id)
+                ),
+            )
         })?;
         let text = String::from_utf8(bytes).map_err(|_| {
             Failure::conflict(
                 "conflict_not_utf8",
-                format!("{relative}: expected UTF-8, found other bytes"),
+                format!("{file}: expected UTF-8, found other bytes"),
             )
         })?;
-        if let Some(line) = marker_line(&text) {
-            return Err(Failure::conflict(
+        match marker_line(&text) {
+            None => Ok(text),
+            Some(line) => Err(Failure::conflict(
                 "conflict_unresolved",
-                format!("{relative}:{line}: conflict markers are still there"),
+                format!("{file}:{line}: conflict markers are still there"),
             )
-            .help("choose between the marked sides, then run: git loopx archive --continue"));
+            .help(format!(
+                "choose between the marked sides, then run: {}",
+                self.way.settle(id, "--continue")
+            ))),
         }
-        let faults = match read_spec(text.as_bytes(), &relative) {
-            Ok(spec) => spec.findings,
-            Err(finding) => vec![finding],
-        };
-        if let Some(fault) = faults
-            .iter()
-            .find(|finding| finding.severity == Severity::Error)
-        {
-            return Err(Failure::refused(
-                "resolution_invalid",
-                format!("{}:{}: {}", fault.file, fault.line, fault.message),
-            )
-            .help(fault.fix.clone()));
-        }
-        texts.insert(domain.clone(), text);
     }
-    Ok(texts)
+}
+
+/// Errors that are not known from the text before.
+pub(super) fn new_errors<'f>(
+    found: &'f [Finding],
+    known: &'f [Finding],
+) -> impl Iterator<Item = &'f Finding> {
+    found.iter().filter(|finding| {
+        finding.severity == Severity::Error && !known.iter().any(|old| old.id == finding.id)
+    })
 }
 
 pub(super) fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
@@ -237,14 +386,13 @@ pub(super) fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
         && let Ok(contest) = serde_json::from_slice::<Contest>(&bytes)
         && let Some(top) = ctx.repo.work_dir()
     {
-        for domain in contest.domains.keys() {
-            let file = files::inside(top, &conflict_path(id, domain))?;
+        let own = top.join(FOLDER).join(id.as_str());
+        for sides in contest.files.values() {
+            let file = files::inside(top, &sides.file)?;
             files::remove(&file)?;
             // Folders go only when they are empty.
             let mut folder = file.parent();
-            while let Some(dir) =
-                folder.filter(|dir| dir.starts_with(top.join(FOLDER).join(id.as_str())))
-            {
+            while let Some(dir) = folder.filter(|dir| dir.starts_with(&own)) {
                 if std::fs::remove_dir(dir).is_err() {
                     break;
                 }
@@ -255,21 +403,12 @@ pub(super) fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
     files::remove(&path)
 }
 
-pub(super) fn abort(ctx: &Context, session: &Session, onto: Option<&str>) -> Result<Archived> {
-    let id = &session.state.id;
-    if !contest_file(ctx, id).exists() {
+/// Forgets the conflicts of a session. Gives what they were about, where that can be read.
+pub(super) fn abort(ctx: &Context, id: &SessionId) -> Result<Option<Contest>> {
+    if !has_conflicts(ctx, id) {
         return Err(no_conflict());
     }
+    let contest = read_contest(ctx, id).ok().flatten();
     forget_conflicts(ctx, id)?;
-    Ok(Archived {
-        id: id.clone(),
-        target: onto
-            .map(str::to_owned)
-            .or_else(|| session.state.branch.clone())
-            .unwrap_or_default(),
-        commit: None,
-        changes: Vec::new(),
-        warnings: Vec::new(),
-        finished: false,
-    })
+    Ok(contest)
 }

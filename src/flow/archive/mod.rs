@@ -3,8 +3,9 @@
 //!
 //! Two refs move, one after the other, once each however many sessions there are. A note in the git dir
 //! says what was under way: whatever command writes next finishes it, or forgets it when nothing had
-//! happened yet. `steps` puts the sessions in order, `plan` decides about one, `contest` is about conflicts
-//! for a person, `landing` moves the refs by way of `pending` and `closing`. `unarchive` takes an archive back.
+//! happened yet. `steps` puts the sessions in order, `plan` decides about one, `unarchive` takes an archive
+//! back, `contest` is about the conflicts of both, for a person; `landing` moves the refs by way of `pending`
+//! and `closing`.
 
 mod closing;
 mod contest;
@@ -17,6 +18,8 @@ mod unarchive;
 pub use closing::adr_candidate;
 pub use contest::has_conflicts;
 pub use pending::{Earlier, finish};
+use plan::way;
+use unarchive::Hands;
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
 use super::act::load_active;
@@ -25,7 +28,9 @@ use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::store::{Session, Snapshot, Store};
-use contest::{abort, no_conflict, read_contest, refuse_begun, write_conflicts};
+use contest::{
+    Contest, Way, abort, contested, no_conflict, read_contest, refuse_begun, write_conflicts,
+};
 use landing::land;
 use serde::Serialize;
 use steps::{Asked, Judged, steps};
@@ -95,25 +100,55 @@ impl Archived {
     }
 }
 
+/// What came of it.
+#[derive(Debug)]
+pub enum Done {
+    Archived(Vec<Archived>),
+    /// What was continued or given up was taking an archive back.
+    TakenBack(Unarchived),
+}
+
 /// Tries before a busy target branch is given up.
 const TRIES: u32 = 10;
 
 /// Archives sessions, all of them or none, in an order in which nobody waits for a later one.
-pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Vec<Archived>> {
+pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
     let store = ctx.store()?;
     let mode = request.mode;
     if mode == Mode::DryRun {
-        return preview(ctx, &store, request);
+        return preview(ctx, &store, request).map(Done::Archived);
     }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
     let earlier = finish(ctx, &store, &lock, &identity)?;
     let snapshot = store.snapshot()?;
-    let ids = match (request.meant(ctx, &snapshot), earlier.finished.as_slice()) {
-        // What was bound here has just been archived.
-        (Err(_), [only]) if request.names.is_empty() => vec![only.clone()],
+    let ids = match (request.meant(ctx, &snapshot), earlier.only()) {
+        // What was bound here has just been archived, or what was contested has been taken back.
+        (Err(_), Some(only))
+            if request.names.is_empty()
+                && (mode == Mode::Continue || earlier.finished.contains(only)) =>
+        {
+            vec![only.clone()]
+        }
         (ids, _) => ids?,
     };
+    if let [id] = ids.as_slice() {
+        if mode == Mode::Abort {
+            return forget(ctx, &snapshot, id);
+        }
+        let contest = read_contest(ctx, id)?;
+        let undone = contest.as_ref().is_some_and(Contest::is_undo);
+        if mode == Mode::Continue && (undone || earlier.undone.contains_key(id)) {
+            let hands = Hands {
+                store: &store,
+                lock: &lock,
+                identity: &identity,
+                earlier: &earlier,
+            };
+            let done = unarchive::go_on(ctx, &hands, id, request.onto, contest)?;
+            return Ok(Done::TakenBack(done));
+        }
+    }
     let mut done = Vec::new();
     let mut open = Vec::new();
     for id in &ids {
@@ -133,11 +168,10 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Vec<Archived>> {
         }
     }
     if open.is_empty() {
-        return Ok(done);
+        return Ok(Done::Archived(done));
     }
     let mut onto = request.onto.map(str::to_owned);
     let contest = match (mode, open.as_slice()) {
-        (Mode::Abort, [one]) => return abort(ctx, one, onto.as_deref()).map(|one| vec![one]),
         (Mode::Continue, [one]) => {
             let contest = read_contest(ctx, &one.state.id)?.ok_or_else(no_conflict)?;
             // A conflict is continued where it was met.
@@ -162,10 +196,13 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Vec<Archived>> {
         let steps = match steps(ctx, &snapshot, &open, &asked)? {
             Judged::Clean(steps) => steps,
             Judged::Fight(step, failure) => {
+                let (state, plan) = (&step.facts.state, &step.plan);
                 return Err(write_conflicts(
                     ctx,
-                    &step.facts.state,
-                    &step.plan,
+                    &state.id,
+                    (&plan.aim.target, &plan.specs),
+                    way(state),
+                    &plan.fights(ctx)?,
                     failure,
                 )?);
             }
@@ -176,15 +213,45 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Vec<Archived>> {
                 archived.finished = step.landed.is_some();
                 archived
             }));
-            return Ok(done);
+            return Ok(Done::Archived(done));
         }
     }
     Err(busy().help("git loopx archive"))
 }
 
+/// Gives a resolution up. What was in conflict stands as it did.
+fn forget(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Done> {
+    if !has_conflicts(ctx, id)
+        && let Some(Ending::Archived { commit, target, .. }) = find(snapshot, id)?.state.ending
+    {
+        return Err(already(std::slice::from_ref(id), id, commit, &target));
+    }
+    let contest = abort(ctx, id)?;
+    let target = match &contest {
+        Some(contest) => contest.target.clone(),
+        None => find(snapshot, id)?.state.branch.unwrap_or_default(),
+    };
+    Ok(match contest.map(|contest| contest.way) {
+        Some(Way::Undo { archive, .. }) => Done::TakenBack(Unarchived {
+            id: id.clone(),
+            target,
+            undone: archive,
+            commit: None,
+            changes: Vec::new(),
+            finished: false,
+        }),
+        _ => Done::Archived(vec![Archived::new(id.clone(), target, None)]),
+    })
+}
+
 impl Request<'_> {
     /// The sessions that are meant, each once.
     fn meant(&self, ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<SessionId>> {
+        if matches!(self.mode, Mode::Continue | Mode::Abort) {
+            let id = contested(ctx, snapshot, self.names)?;
+            find(snapshot, &id)?;
+            return Ok(vec![id]);
+        }
         let mut ids = Vec::new();
         for name in self.names {
             let id = SessionId::fold(name)?;
@@ -195,13 +262,6 @@ impl Request<'_> {
         }
         if ids.is_empty() {
             ids.push(ctx.session_id(snapshot)?);
-        }
-        if ids.len() > 1 && matches!(self.mode, Mode::Continue | Mode::Abort) {
-            return Err(Failure::usage(
-                "several_sessions",
-                "a conflict is one session's: expected one, found several",
-            )
-            .help(format!("git loopx archive {} --continue", ids[0])));
         }
         Ok(ids)
     }

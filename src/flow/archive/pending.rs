@@ -5,6 +5,7 @@ use super::super::context::Context;
 use super::super::files;
 use super::super::seat;
 use super::closing::{Closing, close};
+use super::contest::forget_conflicts;
 use super::plan::Aim;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -12,6 +13,7 @@ use crate::failpoint::reach;
 use crate::git::{Identity, Swap};
 use crate::store::{Lock, Store};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The format of a note.
@@ -92,12 +94,18 @@ pub(super) fn publish(
 #[derive(Debug, Default)]
 pub struct Earlier {
     pub(super) finished: Vec<SessionId>,
-    /// Archives that were being taken back.
-    pub(super) undone: Vec<SessionId>,
+    /// Archives that were being taken back, and on which branch.
+    pub(super) undone: BTreeMap<SessionId, String>,
     failed: Vec<(Vec<SessionId>, Failure)>,
 }
 
 impl Earlier {
+    /// The session that this run finished, where it is one.
+    pub(super) fn only(&self) -> Option<&SessionId> {
+        let mut all = self.finished.iter().chain(self.undone.keys());
+        all.next().filter(|_| all.next().is_none())
+    }
+
     /// Whether this session's could be finished. That of another is no reason to stop.
     pub fn check(&self, id: &SessionId) -> Result<()> {
         match self.failed.iter().find(|(failed, _)| failed.contains(id)) {
@@ -131,7 +139,9 @@ pub fn finish(
         // A note that cannot be read was being written when its process died: nothing had happened yet.
         if let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) {
             match finish_one(ctx, store, lock, identity, &pending) {
-                Ok(true) if pending.closes.is_empty() => earlier.undone.push(pending.id),
+                Ok(true) if pending.closes.is_empty() => {
+                    earlier.undone.insert(pending.id, pending.target);
+                }
                 Ok(true) => earlier.finished.extend(pending.ids()),
                 Ok(false) => {}
                 Err(failure) => {
@@ -179,5 +189,9 @@ pub(super) fn complete(
         seat::follow(ctx, &worktree, &tip, &pending.paths)?;
     }
     reach("target-followed");
+    if pending.closes.is_empty() {
+        // Nobody is closed: the conflict that was settled is this one's.
+        forget_conflicts(ctx, &pending.id)?;
+    }
     close(ctx, store, lock, identity, &pending.target, &pending.closes)
 }

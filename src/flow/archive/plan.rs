@@ -9,8 +9,10 @@ use super::super::review;
 use super::super::seat;
 use super::super::spec::{Verdict, blocker};
 use super::closing::{Closing, adr_candidate};
+use super::contest::{Fight, Way};
 use super::pending::{FORMAT, Pending};
 use super::{SpecChange, Waivers};
+use crate::core::artifact::Artifact;
 use crate::core::changelog;
 use crate::core::failure::{Blocker, Failure, Kind, Result};
 use crate::core::gate::{self, View};
@@ -96,6 +98,13 @@ pub(super) fn plan(
             reason: waivers.reason.clone(),
         },
     })
+}
+
+/// What is recorded of a conflict of this session's delta.
+pub(super) fn way(state: &State) -> Way {
+    Way::Archive {
+        delta: state.artifacts.get(&Artifact::SpecDelta).cloned(),
+    }
 }
 
 /// What the delta gives to the changelog.
@@ -206,19 +215,20 @@ impl Plan {
         Some(failure)
     }
 
-    /// The files that change. `resolved` stands in for the domains that were in conflict.
-    pub(super) fn changes(&self, resolved: &BTreeMap<String, String>) -> Vec<SpecChange> {
+    /// The files that change. `resolved` stands in for the specs that were in conflict.
+    pub(super) fn changes(&self, resolved: &BTreeMap<String, Option<String>>) -> Vec<SpecChange> {
         let mut changes = Vec::new();
         for one in &self.verdict.domains {
-            let domain = &one.outcome.domain;
-            let after = match (resolved.get(domain), &one.outcome.action) {
-                (Some(text), _) | (None, Action::Write(text)) => Some(text.clone()),
+            let path = self.path(&one.outcome.domain);
+            let after = match (resolved.get(&path), &one.outcome.action) {
+                (Some(text), _) => text.clone(),
+                (None, Action::Write(text)) => Some(text.clone()),
                 (None, Action::Retire) => None,
                 (None, Action::Keep) => continue,
             };
             if after != one.before {
                 changes.push(SpecChange {
-                    path: self.path(domain),
+                    path,
                     before: one.before.clone(),
                     after,
                 });
@@ -232,11 +242,7 @@ impl Plan {
         let Some((path, text)) = &self.fragment else {
             return Ok(None);
         };
-        let there = match &self.aim.tree {
-            Some(tree) => ctx.repo.entry_at(tree, path)?.map(|entry| entry.id),
-            None => None,
-        };
-        match there {
+        match self.aim.blob(ctx, path)? {
             None => Ok(Some(SpecChange {
                 path: path.clone(),
                 before: None,
@@ -305,22 +311,30 @@ impl Plan {
         })
     }
 
-    /// The domains in conflict.
-    pub(super) fn contested(&self) -> impl Iterator<Item = &str> {
-        self.verdict
-            .domains
-            .iter()
-            .filter(|one| !one.outcome.conflicts.is_empty())
-            .map(|one| one.outcome.domain.as_str())
+    /// The specs in conflict.
+    pub(super) fn fights(&self, ctx: &Context) -> Result<Vec<Fight>> {
+        let mut fights = Vec::new();
+        for one in &self.verdict.domains {
+            if let Some(marked) = &one.outcome.rendered_conflict {
+                let path = self.path(&one.outcome.domain);
+                fights.push(Fight {
+                    there: self.aim.blob(ctx, &path)?,
+                    path,
+                    now: one.before.clone(),
+                    marked: marked.clone(),
+                    known: Vec::new(),
+                });
+            }
+        }
+        Ok(fights)
     }
+}
 
-    /// The blob of a domain's spec on the target branch.
-    pub(super) fn blob(&self, ctx: &Context, domain: &str) -> Result<Option<Oid>> {
-        match &self.aim.tree {
-            Some(tree) => Ok(ctx
-                .repo
-                .entry_at(tree, &self.path(domain))?
-                .map(|entry| entry.id)),
+impl Aim {
+    /// The blob at a path of the branch.
+    pub(super) fn blob(&self, ctx: &Context, path: &str) -> Result<Option<Oid>> {
+        match &self.tree {
+            Some(tree) => Ok(ctx.repo.entry_at(tree, path)?.map(|entry| entry.id)),
             None => Ok(None),
         }
     }

@@ -7,9 +7,9 @@ use super::super::coverage;
 use super::super::delta;
 use super::super::ground;
 use super::super::workcopy::WorkCopy;
-use super::contest::{Contest, resolved};
+use super::contest::Contest;
 use super::landing::landed_before;
-use super::plan::{Before, Plan, plan};
+use super::plan::{Before, Plan, plan, way};
 use super::{Archived, SpecChange, Waivers};
 use crate::core::depends;
 use crate::core::failure::{Blocker, Failure, Kind, Result};
@@ -91,7 +91,7 @@ pub(super) fn steps<'a>(
         }
         if step.landed.is_none() {
             let texts = match asked.contest {
-                Some(contest) => resolved(ctx, &step.facts.state, &step.plan, contest)?,
+                Some(contest) => resolved(ctx, &step, contest)?,
                 None => BTreeMap::new(),
             };
             step.changes = step.plan.changes(&texts);
@@ -107,6 +107,21 @@ pub(super) fn steps<'a>(
         steps.push(step);
     }
     Ok(Judged::Clean(steps))
+}
+
+/// The specs as they were resolved, by path.
+fn resolved(
+    ctx: &Context,
+    step: &Step<'_>,
+    contest: &Contest,
+) -> Result<BTreeMap<String, Option<String>>> {
+    let (state, plan) = (&step.facts.state, &step.plan);
+    let fights = plan.fights(ctx)?;
+    contest.require_same(&state.id, &plan.aim.target, &way(state), &fights)?;
+    match plan.refusal() {
+        Some(failure) if failure.kind != Kind::Conflict => Err(failure),
+        _ => contest.texts(ctx, &state.id, &fights),
+    }
 }
 
 type Gathered<'s, 'a> = (&'s Session, Facts<'a>);

@@ -6,17 +6,19 @@
 
 use super::super::context::{Context, unknown};
 use super::super::spec::blocker;
+use super::contest::{Contest, Fight, Way, new_errors, refuse_begun, write_conflicts};
 use super::landing::land_undo;
-use super::pending::finish;
+use super::pending::{Earlier, finish};
 use super::plan::{Aim, aim};
 use super::{SpecChange, TRIES, busy};
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::{Ending, State};
-use crate::core::spec::{MarkerNames, Severity, merge_spec, read_spec, utf8};
-use crate::git::CommitInfo;
-use crate::git::merge::FileMerge;
-use crate::store::{self, Snapshot};
+use crate::core::spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
+use crate::git::merge::{FileMerge, Labels, merge_file};
+use crate::git::{CommitInfo, Identity};
+use crate::store::{self, Lock, Snapshot, Store};
+use std::collections::BTreeMap;
 
 /// The word of the `Loopx-Event` trailer of a commit that takes an archive back.
 pub const UNARCHIVE: &str = "unarchive";
@@ -31,11 +33,19 @@ pub struct Unarchived {
     pub target: String,
     /// The archive that was taken back.
     pub undone: Oid,
-    /// `None` for a dry run.
+    /// `None` for a dry run, and where the conflicts were forgotten.
     pub commit: Option<Oid>,
     pub changes: Vec<SpecChange>,
     /// An earlier run was finished by this one.
     pub finished: bool,
+}
+
+/// What a run that writes holds.
+pub(super) struct Hands<'h> {
+    pub(super) store: &'h Store<'h>,
+    pub(super) lock: &'h Lock,
+    pub(super) identity: &'h Identity,
+    pub(super) earlier: &'h Earlier,
 }
 
 /// Takes the archive of a session back, in one commit on its target branch.
@@ -52,29 +62,106 @@ pub fn unarchive(
         let (state, archive) = archived(ctx, &store.snapshot()?, &id)?;
         let aim = aim_at(ctx, &state, onto)?;
         require_standing(ctx, &id, &archive, &aim)?;
-        let changes = backwards(ctx, &id, &archive, &aim)?;
+        let back = backwards(ctx, &archive, &aim)?;
+        if let Some(failure) = back.conflict(&id, &archive, &aim) {
+            let help = format!("git loopx archive --undo {id}  (writes the sides out)");
+            return Err(failure.help(help));
+        }
+        let changes = back.changes(&id, &archive, &aim, BTreeMap::new())?;
         return Ok(done(&id, &archive, aim, None, changes));
     }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
     let earlier = finish(ctx, &store, &lock, &identity)?;
-    let finished = earlier.undone.contains(&id);
-    earlier.check(&id)?;
-    let (state, archive) = archived(ctx, &store.snapshot()?, &id)?;
+    let hands = Hands {
+        store: &store,
+        lock: &lock,
+        identity: &identity,
+        earlier: &earlier,
+    };
+    refuse_begun(ctx, &id)?;
+    take_back(ctx, &hands, &id, onto, reason, None)
+}
+
+/// Takes an archive back with its conflicts as they were resolved, on the branch where they were met.
+pub(super) fn go_on(
+    ctx: &Context,
+    hands: &Hands<'_>,
+    id: &SessionId,
+    onto: Option<&str>,
+    contest: Option<Contest>,
+) -> Result<Unarchived> {
+    let met = match &contest {
+        Some(contest) => Some(contest.target.as_str()),
+        None => hands.earlier.undone.get(id).map(String::as_str),
+    };
+    let reason = match contest.as_ref().map(|contest| &contest.way) {
+        Some(Way::Undo { reason, .. }) => reason.clone(),
+        _ => None,
+    };
+    let onto = onto.or(met).map(str::to_owned);
+    take_back(
+        ctx,
+        hands,
+        id,
+        onto.as_deref(),
+        reason.as_deref(),
+        contest.as_ref(),
+    )
+}
+
+fn take_back(
+    ctx: &Context,
+    hands: &Hands<'_>,
+    id: &SessionId,
+    onto: Option<&str>,
+    reason: Option<&str>,
+    contest: Option<&Contest>,
+) -> Result<Unarchived> {
+    let Hands {
+        store,
+        lock,
+        identity,
+        earlier,
+    } = hands;
+    earlier.check(id)?;
+    let (state, archive) = archived(ctx, &store.snapshot()?, id)?;
     for _ in 0..TRIES {
         let aim = aim_at(ctx, &state, onto)?;
-        if finished && let Some(commit) = taken_back(ctx, &archive, &aim)? {
+        if earlier.undone.contains_key(id)
+            && let Some(commit) = taken_back(ctx, &archive, &aim)?
+        {
             // An earlier run got that far; its note has just been closed.
-            let mut done = done(&id, &archive, aim, Some(commit), Vec::new());
+            let mut done = done(id, &archive, aim, Some(commit), Vec::new());
             done.finished = true;
             return Ok(done);
         }
-        require_standing(ctx, &id, &archive, &aim)?;
-        let changes = backwards(ctx, &id, &archive, &aim)?;
+        require_standing(ctx, id, &archive, &aim).map_err(|failure| match contest {
+            Some(_) => failure.help(format!("git loopx archive {id} --abort")),
+            None => failure,
+        })?;
+        let back = backwards(ctx, &archive, &aim)?;
+        let way = Way::Undo {
+            archive: archive.id.clone(),
+            reason: reason.map(str::to_owned),
+        };
+        let resolved = match (contest, back.conflict(id, &archive, &aim)) {
+            (None, None) => BTreeMap::new(),
+            (None, Some(failure)) => {
+                let specs = ctx.policy(&state)?.paths.specs;
+                let at = (aim.target.as_str(), specs.as_str());
+                return Err(write_conflicts(ctx, id, at, way, &back.fights, failure)?);
+            }
+            (Some(contest), _) => {
+                contest.require_same(id, &aim.target, &way, &back.fights)?;
+                contest.texts(ctx, id, &back.fights)?
+            }
+        };
+        let changes = back.changes(id, &archive, &aim, resolved)?;
         let said = message(&state, &archive, reason);
-        let landed = land_undo(ctx, &store, &lock, &identity, &aim, (&id, &said), &changes)?;
+        let landed = land_undo(ctx, store, lock, identity, &aim, (id, &said), &changes)?;
         if landed.is_some() {
-            return Ok(done(&id, &archive, aim, landed, changes));
+            return Ok(done(id, &archive, aim, landed, changes));
         }
     }
     Err(busy().help(format!("git loopx archive --undo {id}")))
@@ -197,13 +284,20 @@ fn taken_back(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Option<O
     Ok(None)
 }
 
+/// An archive's own change, merged backwards into the branch as it is now.
+struct Backwards {
+    /// What merged by itself.
+    changes: Vec<SpecChange>,
+    /// What a person has to choose, and where in it.
+    fights: Vec<Fight>,
+    blockers: Vec<Blocker>,
+    conflicts: Vec<Conflict>,
+    /// Errors that the branch does not have yet.
+    faults: Vec<Blocker>,
+}
+
 /// What has to change on the branch so that the archive's change is gone.
-fn backwards(
-    ctx: &Context,
-    id: &SessionId,
-    archive: &CommitInfo,
-    aim: &Aim,
-) -> Result<Vec<SpecChange>> {
+fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards> {
     let before = match archive.parents.first() {
         Some(parent) => Some(ctx.repo.commit_info(parent)?.tree),
         None => None,
@@ -222,109 +316,212 @@ fn backwards(
             })
             .transpose()
     };
-    let names = MarkerNames {
-        base: "archived",
-        ours: "before",
-        theirs: &aim.target,
+    let mut back = Backwards {
+        changes: Vec::new(),
+        fights: Vec::new(),
+        blockers: Vec::new(),
+        conflicts: Vec::new(),
+        faults: Vec::new(),
     };
-    let mut changes = Vec::new();
-    let mut fights = Vec::new();
-    let mut faults = Vec::new();
     for path in ctx.repo.changed_paths(before.as_ref(), &archive.tree)? {
-        let was = text(before.as_ref(), &path)?;
-        let made = text(Some(&archive.tree), &path)?;
-        let now = text(aim.tree.as_ref(), &path)?;
+        let sides = Sides {
+            made: text(Some(&archive.tree), &path)?,
+            was: text(before.as_ref(), &path)?,
+            now: text(aim.tree.as_ref(), &path)?,
+        };
         let is_spec = path.ends_with("/spec.md");
-        let after = if now == made {
-            was
-        } else if now.is_none() && !is_spec {
-            // A fragment that the changelog has taken in: that text is its people's.
-            continue;
-        } else if !is_spec {
-            fights.push(Blocker::new(
-                "file_edited",
-                format!("{path} was edited after the archive"),
-                format!(
-                    "git log --oneline {}..{} -- {path}",
-                    archive.id.short(),
-                    aim.target
-                ),
-            ));
-            continue;
-        } else if now == was {
-            // Somebody took it back by hand.
+        let after = if sides.now == sides.made {
+            sides.was
+        } else if sides.now == sides.was || (sides.now.is_none() && !is_spec) {
+            // Somebody took it back by hand, or the changelog has taken the fragment in: that text is its
+            // people's.
             continue;
         } else {
-            let side = |text: &Option<String>| text.clone().unwrap_or_default();
-            let merged = merge_spec(&side(&made), &side(&was), &side(&now), &FileMerge, names);
-            fights.extend(merged.conflicts.iter().map(|conflict| {
-                let name = conflict.requirement.as_ref().unwrap_or(&conflict.section);
-                Blocker::new(
-                    "requirement_conflict",
-                    format!(
-                        "{path}:{}: {} on `{name}`: it changed after the archive",
-                        conflict.line,
-                        conflict.kind.name()
-                    ),
-                    format!(
-                        "git log --oneline {}..{} -- {path}",
-                        archive.id.short(),
-                        aim.target
-                    ),
-                )
-            }));
-            if merged.conflicts.is_empty() && !merged.text.trim().is_empty() {
-                let known = side(&now);
-                let known = read_spec(known.as_bytes(), &path).map_or(Vec::new(), |s| s.findings);
-                let found = read_spec(merged.text.as_bytes(), &path);
-                let found = found.map_or_else(|finding| vec![finding], |spec| spec.findings);
-                let new = found.iter().filter(|finding| {
-                    finding.severity == Severity::Error
-                        && !known.iter().any(|old| old.id == finding.id)
+            let known = sides.errors(&path);
+            let met = match is_spec {
+                true => sides.by_requirement(&path, archive, aim),
+                false => sides.by_line(&path, archive, aim)?,
+            };
+            if !met.blockers.is_empty() {
+                back.blockers.extend(met.blockers);
+                back.conflicts.extend(met.conflicts);
+                back.fights.push(Fight {
+                    there: aim.blob(ctx, &path)?,
+                    path,
+                    now: sides.now,
+                    marked: met.text,
+                    known,
                 });
-                faults.extend(new.map(blocker));
+                continue;
             }
-            Some(merged.text).filter(|text| !text.trim().is_empty())
+            let merged = met.text;
+            let merged = Some(merged).filter(|text| !text.trim().is_empty());
+            if let Some(text) = &merged
+                && is_spec
+            {
+                let found = read_spec(text.as_bytes(), &path);
+                let found = found.map_or_else(|finding| vec![finding], |spec| spec.findings);
+                back.faults.extend(new_errors(&found, &known).map(blocker));
+            }
+            merged
         };
-        if after != now {
-            changes.push(SpecChange {
+        if after != sides.now {
+            back.changes.push(SpecChange {
                 path,
-                before: now,
+                before: sides.now,
                 after,
             });
         }
     }
-    let by_hand = format!(
-        "git loopx spec install-driver, then: git revert {}",
-        archive.id.short()
-    );
-    if !fights.is_empty() {
-        return Err(Failure::conflict(
-            "unarchive_conflict",
-            format!(
-                "what {id} made of the specs was changed again on {}; nothing was written",
-                aim.target
-            ),
-        )
-        .blockers(fights)
-        .help(format!("{by_hand}  (marks the conflict in the file)")));
+    Ok(back)
+}
+
+/// One file, merged.
+struct Met {
+    text: String,
+    blockers: Vec<Blocker>,
+    conflicts: Vec<Conflict>,
+}
+
+/// One file: as the archive made it, before that, and on the branch now.
+struct Sides {
+    made: Option<String>,
+    was: Option<String>,
+    now: Option<String>,
+}
+
+impl Sides {
+    fn texts(&self) -> [&str; 3] {
+        [&self.made, &self.was, &self.now].map(|text| text.as_deref().unwrap_or_default())
     }
-    if !faults.is_empty() {
-        return Err(Failure::refused(
-            "unarchive_invalid",
-            format!("without {id} the specs on {} would be invalid", aim.target),
-        )
-        .blockers(faults)
-        .help(by_hand));
+
+    fn names(aim: &Aim) -> MarkerNames<'_> {
+        MarkerNames {
+            base: "archived",
+            ours: "before",
+            theirs: &aim.target,
+        }
     }
-    if changes.is_empty() {
-        return Err(Failure::nothing(
-            "unarchived_already",
-            format!("nothing of the archive of {id} is left on {}", aim.target),
-        )
-        .help("git loopx spec list"));
+
+    fn by_requirement(&self, path: &str, archive: &CommitInfo, aim: &Aim) -> Met {
+        let [made, was, now] = self.texts();
+        let merged = merge_spec(made, was, now, &FileMerge, Self::names(aim));
+        let blockers = merged.conflicts.iter().map(|conflict| {
+            let name = conflict.requirement.as_ref().unwrap_or(&conflict.section);
+            Blocker::new(
+                "requirement_conflict",
+                format!(
+                    "{path}:{}: {} on `{name}`: it changed after the archive",
+                    conflict.line,
+                    conflict.kind.name()
+                ),
+                since(path, archive, aim),
+            )
+        });
+        Met {
+            blockers: blockers.collect(),
+            text: merged.text,
+            conflicts: merged
+                .conflicts
+                .into_iter()
+                .map(|conflict| Conflict {
+                    domain: path.trim_end_matches("/spec.md").to_owned(),
+                    ..conflict
+                })
+                .collect(),
+        }
     }
-    Ok(changes)
+
+    fn by_line(&self, path: &str, archive: &CommitInfo, aim: &Aim) -> Result<Met> {
+        let [made, was, now] = self.texts().map(str::as_bytes);
+        let MarkerNames { base, ours, theirs } = Self::names(aim);
+        let labels = Labels { base, ours, theirs };
+        let merged = merge_file(made, was, now, labels)?;
+        let blocker = Blocker::new(
+            "file_edited",
+            format!("{path} was edited after the archive"),
+            since(path, archive, aim),
+        );
+        Ok(Met {
+            text: String::from_utf8_lossy(&merged.text).into_owned(),
+            blockers: (!merged.clean).then_some(blocker).into_iter().collect(),
+            conflicts: Vec::new(),
+        })
+    }
+
+    /// What is wrong with the text on the branch.
+    fn errors(&self, path: &str) -> Vec<Finding> {
+        let now = self.now.as_deref().unwrap_or_default();
+        read_spec(now.as_bytes(), path).map_or(Vec::new(), |spec| spec.findings)
+    }
+}
+
+/// The command that shows what happened to a file since.
+fn since(path: &str, archive: &CommitInfo, aim: &Aim) -> String {
+    format!(
+        "git log --oneline {}..{} -- {path}",
+        archive.id.short(),
+        aim.target
+    )
+}
+
+impl Backwards {
+    /// The conflict that it amounts to, if it does.
+    fn conflict(&self, id: &SessionId, archive: &CommitInfo, aim: &Aim) -> Option<Failure> {
+        (!self.blockers.is_empty()).then(|| {
+            Failure::conflict(
+                "unarchive_conflict",
+                format!(
+                    "what {id} made of the specs was changed again on {}; nothing was taken back of {}",
+                    aim.target,
+                    archive.id.short()
+                ),
+            )
+            .blockers(self.blockers.clone())
+            .conflicts(self.conflicts.clone())
+        })
+    }
+
+    /// What goes into the commit: what merged by itself, and what was resolved.
+    fn changes(
+        self,
+        id: &SessionId,
+        archive: &CommitInfo,
+        aim: &Aim,
+        resolved: BTreeMap<String, Option<String>>,
+    ) -> Result<Vec<SpecChange>> {
+        if !self.faults.is_empty() {
+            return Err(Failure::refused(
+                "unarchive_invalid",
+                format!("without {id} the specs on {} would be invalid", aim.target),
+            )
+            .blockers(self.faults)
+            .help(format!(
+                "git loopx spec install-driver, then: git revert {}",
+                archive.id.short()
+            )));
+        }
+        let mut changes = self.changes;
+        for fight in self.fights {
+            let before = fight.now;
+            let after = resolved.get(&fight.path).cloned().flatten();
+            if after != before {
+                changes.push(SpecChange {
+                    path: fight.path,
+                    before,
+                    after,
+                });
+            }
+        }
+        if changes.is_empty() {
+            return Err(Failure::nothing(
+                "unarchived_already",
+                format!("nothing of the archive of {id} is left on {}", aim.target),
+            )
+            .help("git loopx spec list"));
+        }
+        Ok(changes)
+    }
 }
 
 fn message(state: &State, archive: &CommitInfo, reason: Option<&str>) -> String {
