@@ -3,13 +3,18 @@
 //!
 //! Ids, object ids and times are replaced. A wanted change is written with `LOOPX_BLESS=1`.
 
+use crate::support::Sandbox;
+use crate::support::archive::{self, Yard};
+use crate::support::changes::{ACCEPTED, signing_in};
+use crate::support::clones::Clones;
 use crate::support::drive::{Drive, ID};
+use crate::support::store::{self, READY};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every kind of operation but `archived`, which tests/it/archive.rs holds.
+/// The kinds of operations that one session goes through in [`eventful`].
 const KINDS: [&str; 20] = [
     "abandoned",
     "approved",
@@ -32,6 +37,9 @@ const KINDS: [&str; 20] = [
     "undone",
     "waived",
 ];
+
+/// The other kinds: each needs more around it than one session.
+const OTHERS: [&str; 4] = ["archived", "imported", "refreshed", "resolved"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -183,6 +191,85 @@ fn operations_and_state_have_the_format_of_the_golden_files() {
     }
 }
 
+/// The operation of a kind among the texts of a session's operations.
+fn of_kind(kind: &str, texts: impl IntoIterator<Item = String>) -> String {
+    let mut texts = texts.into_iter();
+    texts
+        .find(|text| {
+            text.contains(&format!("\"kind\": \"{kind}\""))
+                || text.contains(&format!("\"kind\":\"{kind}\""))
+        })
+        .unwrap_or_else(|| panic!("nothing was {kind}"))
+}
+
+/// The operations of a session that is not archived, in a repository.
+fn on_the_branch(s: &Sandbox, dir: &Path, id: &str) -> Vec<String> {
+    let folder = format!("sessions/{id}/ops/");
+    let list = s
+        .git_in(dir, &["ls-tree", "--name-only", "loopx", &folder])
+        .ok();
+    let read = |path: &str| s.git_in(dir, &["show", &format!("loopx:{path}")]).ok();
+    list.lines().map(read).collect()
+}
+
+#[test]
+fn archived_sessions_have_the_format_of_the_golden_file() {
+    let y = Yard::ready();
+    y.archive(archive::ID, &[]).ok();
+    let folder = y.archived().remove(0);
+    let sealed = y.at("loopx", &format!("archive/{folder}/ops.jsonl"));
+    let text = of_kind("archived", sealed.split_inclusive('\n').map(str::to_owned));
+    golden("op-archived.json", &normal(&text));
+}
+
+#[test]
+fn imported_sessions_have_the_format_of_the_golden_file() {
+    let s = Sandbox::with_spec();
+    s.write("openspec/specs/demo/spec.md", ACCEPTED);
+    let change = "openspec/changes/shorten";
+    s.write(
+        format!("{change}/.openspec.yaml"),
+        "schema: spec-driven\ncreated: 2025-12-01\n",
+    );
+    s.write(
+        format!("{change}/proposal.md"),
+        "# Change: Shorten\n\n## Why\n\nToo long.\n",
+    );
+    s.write(
+        format!("{change}/specs/demo/spec.md"),
+        signing_in("The system SHALL ask for a key."),
+    );
+    s.loopx(&["import", "openspec"]).ok();
+    let text = of_kind("imported", on_the_branch(&s, s.path(), "shorten"));
+    golden("op-imported.json", &normal(&text));
+}
+
+#[test]
+fn refreshed_bases_have_the_format_of_the_golden_file() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in("The system SHALL ask for a key."));
+    s.spec_says("ask for a password.", "ask for two passwords.");
+    s.loopx(&["change", "refresh"]).ok();
+    let text = of_kind("refreshed", on_the_branch(&s, s.path(), "one"));
+    golden("op-refreshed.json", &normal(&text));
+}
+
+#[test]
+fn resolved_conflicts_have_the_format_of_the_golden_file() {
+    let all = Clones::sharing(2);
+    all.put(0, "spec.md", READY).ok();
+    all.settle();
+    for (at, end) in ["ends soon.", "ends late."].into_iter().enumerate() {
+        let end = format!("An idle session {end}");
+        all.put_spec(at, "An idle session ends.", &end).ok();
+    }
+    all.settle();
+    let resolve = ["-s", store::ID, "resolve", "spec.md", "--ours"];
+    all.loopx(0, &resolve).ok();
+    let text = of_kind("resolved", on_the_branch(&all.s, all.dir(0), store::ID));
+    golden("op-resolved.json", &normal(&text));
+}
+
 #[test]
 fn commits_have_the_message_of_the_golden_file() {
     let d = Drive::planned();
@@ -267,7 +354,11 @@ fn every_golden_file_is_compared_by_a_test() {
     if blessing() {
         return; // They are being written.
     }
-    let mut known: BTreeSet<String> = KINDS.iter().map(|k| format!("op-{k}.json")).collect();
+    let mut known: BTreeSet<String> = KINDS
+        .iter()
+        .chain(&OTHERS)
+        .map(|k| format!("op-{k}.json"))
+        .collect();
     for name in [
         "state.json",
         "error.json",
