@@ -328,16 +328,21 @@ pub fn walk(dir: &Path) -> Result<(Vec<String>, Vec<String>)> {
     Ok((found, strange))
 }
 
+/// A name below the folder of specs that cannot be a domain.
+pub fn bad_domain(file: &str, domain: &str, why: &str) -> Finding {
+    Finding::new(
+        Severity::Error,
+        "bad_domain",
+        file,
+        0,
+        format!("`{domain}` cannot be a domain: {why}"),
+        "name the folder of the spec below the folder of specs, as `auth/login`",
+    )
+}
+
 fn read_spec_text(dir: &Path, domain: &str, findings: &mut Vec<Finding>) -> Result<Option<String>> {
     if let Err(why) = check_domain(domain) {
-        findings.push(Finding::new(
-            Severity::Error,
-            "bad_domain",
-            domain,
-            0,
-            format!("`{domain}` cannot be a domain: {why}"),
-            "name the folder of the spec below the folder of specs, as `auth/login`",
-        ));
+        findings.push(bad_domain(domain, domain, &why));
         return Ok(None);
     }
     let mut path = dir.to_path_buf();

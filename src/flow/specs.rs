@@ -6,7 +6,7 @@ use super::context::Context;
 use super::spec as files;
 use crate::core::failure::{Failure, Result};
 use crate::core::policy::Policy;
-use crate::core::spec::{Finding, Severity, Spec, block_of, read_spec};
+use crate::core::spec::{Finding, Severity, Spec, block_of, check_domain, read_spec};
 
 /// One spec file, read.
 #[derive(Debug)]
@@ -69,8 +69,14 @@ pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
 }
 
 fn listed(domain: String, bytes: &[u8], path: String) -> Listed {
+    let mut spec = read_spec(bytes, &path);
+    if let (Ok(spec), Err(why)) = (&mut spec, check_domain(&domain)) {
+        // No delta could ever be applied to it.
+        spec.findings
+            .insert(0, files::bad_domain(&path, &domain, &why));
+    }
     Listed {
-        spec: read_spec(bytes, &path),
+        spec,
         text: String::from_utf8_lossy(bytes).into_owned(),
         domain,
         path,

@@ -61,3 +61,13 @@ fn a_bare_repository_is_checked_at_head_and_policy_says_where() {
             .contains("no spec yet")
     );
 }
+
+#[test]
+fn a_spec_that_no_delta_could_name_is_said() {
+    let s = Sandbox::with_spec();
+    s.write("specs/登录/spec.md", s.read("specs/demo/spec.md"));
+    let found = s.document(1, &["spec", "validate"]);
+    let finding = &found["findings"][0];
+    assert_eq!(finding["id"], "bad_domain");
+    assert_eq!(finding["file"], "specs/登录/spec.md");
+}
