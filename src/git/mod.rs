@@ -48,10 +48,12 @@ pub(crate) fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Fail
 }
 
 /// What the system says where a disk is full or a file may not be touched: nothing is broken then.
-const NOT_OURS: [&str; 6] = [
+const NOT_OURS: [&str; 7] = [
     "Read-only file system",
     "Permission denied",
     "No space left on device",
+    // What git says of an index that it cannot finish.
+    "Out of diskspace",
     "File too large",
     "Disk quota exceeded",
     // git says no more where its configuration meets any of these.
@@ -81,4 +83,20 @@ pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
 pub(crate) fn empty_tree_id(format: git2::ObjectFormat) -> Result<Oid> {
     let id = git2::Oid::hash_object_ext(git2::ObjectType::Tree, b"", format);
     repo::oid(id.map_err(|error| failed(&error, "hash the empty tree"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_written;
+
+    #[test]
+    fn a_full_disk_is_known_by_each_of_gits_sentences() {
+        for said in [
+            "fatal: unable to write loose object file: No space left on device",
+            "fatal: sha1 file '/r/.git/loopx/.tmp2RaYam.lock' write error. Out of diskspace",
+        ] {
+            assert!(not_written(said).is_some(), "{said}");
+        }
+        assert!(not_written("fatal: bad object HEAD").is_none());
+    }
 }

@@ -46,7 +46,7 @@ pub const FORMAT: &str = "1";
 
 /// How long a branch that others keep moving is tried. Only writers that do not know our lock can cost
 /// a try.
-const BUSY_DEADLINE: Duration = Duration::from_secs(10);
+const BUSY_DEADLINE: Duration = Duration::from_secs(30);
 
 /// How long a branch that another git is moving is waited for.
 const REF_DEADLINE: Duration = Duration::from_secs(1);
