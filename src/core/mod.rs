@@ -34,6 +34,7 @@ pub mod replay;
 pub mod review;
 pub mod secrets;
 pub mod session;
+pub mod shelf;
 pub mod signature;
 pub mod spec;
 pub mod stage;

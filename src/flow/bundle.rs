@@ -221,20 +221,14 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
 fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<Vec<Operation>> {
     let snapshot = Snapshot::at(repo, tip.clone(), "the bundle")?;
     let wrong = |what: &str| Failure::refused("bundle_foreign", format!("it has {what}"));
-    let mut folders = Vec::new();
     for (name, entry) in repo.list_tree(snapshot.tree())? {
         match (name.as_str(), entry.kind) {
             ("README.md" | "format", EntryKind::Blob) => {}
-            ("sessions", EntryKind::Tree) => folders.extend(repo.list_tree(&entry.id)?),
-            ("archive", EntryKind::Tree) => {
-                for (_, month) in repo.list_tree(&entry.id)? {
-                    folders.extend(repo.list_tree(&month.id)?);
-                }
-            }
+            ("sessions" | "archive", EntryKind::Tree) => {}
             _ => return Err(wrong(&format!("`{name}`"))),
         }
     }
-    if folders.len() != 1 || folders[0].0 != id.as_str() {
+    if snapshot.session_names()? != [id.as_str()] {
         return Err(wrong("other sessions"));
     }
     let session = snapshot.find(id)?.ok_or_else(|| wrong("no session"))?;

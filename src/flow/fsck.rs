@@ -6,7 +6,7 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::signature::Flaw;
-use crate::store::check::{self, Damage};
+use crate::store::check::{self, Damage, Mend};
 use crate::store::{Decision, Session, Snapshot, Store};
 use std::collections::BTreeMap;
 
@@ -63,7 +63,10 @@ pub fn fsck(ctx: &Context, repair: bool) -> Result<Checked> {
 /// What is wrong with the records, and with what people signed about them.
 fn look(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     let mut found = check::check(&ctx.repo, snapshot)?;
-    if found.iter().any(|damage| damage.session == "sessions") {
+    if found
+        .iter()
+        .any(|damage| damage.session == "sessions" && damage.mend == Mend::Restore)
+    {
         return Ok(found);
     }
     for (id, session) in snapshot.active()? {

@@ -325,7 +325,7 @@ pub fn show(ctx: &Context) -> Result<Shown> {
     Ok(Shown {
         signatures,
         commit: snapshot.commit().clone(),
-        path: session.path,
+        path: session.place,
         state: session.state,
     })
 }

@@ -233,14 +233,28 @@ impl Repo {
         base: Option<&Oid>,
         edits: &BTreeMap<String, Option<Entry>>,
     ) -> Result<Oid> {
+        match self.edited_tree(base, edits)? {
+            Some(id) => Ok(id),
+            None => self.empty_tree(),
+        }
+    }
+
+    /// The same; `None` where nothing is left.
+    pub fn edited_tree(
+        &self,
+        base: Option<&Oid>,
+        edits: &BTreeMap<String, Option<Entry>>,
+    ) -> Result<Option<Oid>> {
         let edits: Vec<(&str, Option<&Entry>)> = edits
             .iter()
             .map(|(path, entry)| (path.as_str(), entry.as_ref()))
             .collect();
-        match self.edit_folder(base, &edits)? {
-            Some(id) => Ok(id),
-            None => self.empty_tree(),
-        }
+        self.edit_folder(base, &edits)
+    }
+
+    /// How many entries a tree has.
+    pub fn tree_len(&self, tree: &Oid) -> Result<usize> {
+        Ok(self.tree(tree)?.len())
     }
 
     pub fn empty_tree(&self) -> Result<Oid> {

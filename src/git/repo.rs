@@ -83,6 +83,23 @@ impl Repo {
         Self::open_for(Git { in_hook: true })
     }
 
+    /// A repository in a folder, for unit tests.
+    #[cfg(test)]
+    pub(crate) fn made_at(dir: &Path) -> Self {
+        let repo = Rc::new(git2::Repository::init_bare(dir).expect("make a repository"));
+        let git = Git { in_hook: false };
+        Repo {
+            inner: Database::new(Rc::clone(&repo), dir.join("objects"), git),
+            git_dir: dir.to_path_buf(),
+            backend: Box::new(Files::new(repo, None, git)),
+            git,
+            common_dir: dir.to_path_buf(),
+            work_dir: None,
+            large_trees: LargeTrees::default(),
+            step: Step::default(),
+        }
+    }
+
     fn open_for(git: Git) -> Result<Self> {
         let repo = Self::found(git)?;
         repo.sync_refs();

@@ -1,7 +1,8 @@
 //! Checking and repairing sessions: the stored state against a replay of the operations, and every
 //! object that a session names.
 
-use super::{Edits, Snapshot, Store, layout};
+use super::shelves::Fault;
+use super::{Edits, Snapshot, Store, layout, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
@@ -46,6 +47,8 @@ pub enum Mend {
     Remove,
     /// Take the signature away: what it stands beside was not signed.
     Unsign,
+    /// Lay the folder out anew: nothing in it changes.
+    Arrange,
 }
 
 /// Checks every active session of a snapshot, that none has gone, and what the branches are bound to.
@@ -68,6 +71,7 @@ pub fn check(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
         }
     }
     found.extend(archived(snapshot)?);
+    found.extend(layouts(repo, snapshot)?);
     found.extend(gone(repo, snapshot)?);
     // A session that is going to be restored is one that a branch may be bound to.
     let known: BTreeSet<String> = found.iter().map(|damage| damage.session.clone()).collect();
@@ -89,11 +93,23 @@ fn folders(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<(SessionId, Entry
     let Some(entry) = repo.entry_at(snapshot.tree(), layout::SESSIONS)? else {
         return Ok(Vec::new());
     };
-    Ok(repo
-        .list_tree(&entry.id)?
+    Ok(shelves::entries(repo, &entry.id)?
         .into_iter()
-        .filter_map(|(name, entry)| Some((SessionId::parse(&name).ok()?, entry)))
+        .filter_map(|held| Some((SessionId::parse(&held.name).ok()?, held.entry)))
         .collect())
+}
+
+/// Shelves that are not laid out as the number of their entries asks for.
+fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
+    let mut found = Vec::new();
+    for (path, shelf) in shelves::all(repo, snapshot.tree())? {
+        if let Some(Fault::Unfitting(what) | Fault::Misplaced(what)) =
+            shelves::faults(repo, &shelf)?
+        {
+            found.push(damage(&path, what, Mend::Arrange));
+        }
+    }
+    Ok(found)
 }
 
 /// Sessions that the history has started, and that are nowhere any more: none is ever removed.
@@ -131,7 +147,7 @@ pub(super) fn bindings(
         return Ok(vec![damage(layout::BRANCHES, what, Mend::Remove)]);
     }
     let mut found = Vec::new();
-    for (name, entry) in repo.list_tree(&entry.id)? {
+    for shelves::Held { name, entry, .. } in shelves::entries(repo, &entry.id)? {
         let id = match entry.kind {
             EntryKind::Blob => repo.read_blob(&entry.id)?,
             _ => Vec::new(),
@@ -287,6 +303,10 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     let repo = store.repo();
     let mut edits = Edits::default();
     for damage in damages {
+        if damage.mend == Mend::Arrange {
+            edits.arrange(damage.session.clone());
+            continue;
+        }
         if damage.mend == Mend::Remove {
             edits.remove(damage.session.clone());
             continue;
@@ -305,9 +325,8 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             continue;
         }
         let id = SessionId::parse(&damage.session)?;
-        let folder = repo
-            .entry_at(snapshot.tree(), &layout::session(&id))?
-            .map(|entry| entry.id);
+        let folder =
+            shelves::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
         match (&damage.mend, folder) {
             (Mend::Unsign, Some(folder)) => {
                 let files = damage.unsigned.iter().map(|operation| {
@@ -366,7 +385,7 @@ fn archived_before(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<O
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
         let at = Snapshot::at(repo, commit, path)?;
-        let Some(entry) = repo.entry_at(at.tree(), path)? else {
+        let Some(entry) = shelves::entry_at(repo, at.tree(), path)? else {
             continue;
         };
         if bad.as_ref() == Some(&entry.id) {
@@ -396,7 +415,7 @@ fn history(repo: &Repo, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Histo
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
         let tree = repo.commit_info(&commit)?.tree;
-        if let Some(entry) = repo.entry_at(&tree, &layout::session(id))?
+        if let Some(entry) = shelves::entry_at(repo, &tree, &layout::session(id))?
             && bad.as_ref() != Some(&entry.id)
         {
             if check_entry(repo, id, &entry)?.is_none() {

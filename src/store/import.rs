@@ -1,7 +1,7 @@
 //! Sessions that are whole when they come: their folders are built from nothing, and all of them land
 //! by one move of the branch, a commit for each. A kill leaves none of them or all.
 
-use super::{Edits, Store, Tries, layout};
+use super::{Edits, Store, Tries, layout, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::Oid;
@@ -39,7 +39,7 @@ impl Store<'_> {
             let mut commits = Vec::new();
             for one in &placed {
                 self.hold(&one.edits);
-                tree = self.repo.edit_tree(Some(&tree), &one.edits.entries)?;
+                tree = shelves::edit(self.repo, Some(&tree), &one.edits)?;
                 parent = self
                     .repo
                     .write_commit(&tree, &[parent], &one.message, identity)?;

@@ -36,7 +36,11 @@ Every commit is one event. Do not check it out, merge it or edit it by hand; rea
     git log loopx -- sessions/<id>              to one session
     git show loopx:sessions/<id>/spec.md        an artifact
 
-and work on it with `git loopx status`.
+Where there are hundreds of sessions each lies one folder deeper, in a folder like `+a7`; then
+
+    git log loopx -- ':(glob)sessions/**/<id>/**'
+
+finds what happened to one. Work on it with `git loopx status`.
 ";
 
 pub(crate) fn session(id: &SessionId) -> String {

@@ -12,6 +12,7 @@ mod lock;
 mod meet;
 pub mod pushed;
 pub mod shadow;
+mod shelves;
 mod signatures;
 pub mod snapshot;
 mod summaries;
@@ -23,6 +24,7 @@ pub use join::{Lines, replay};
 pub use lock::Lock;
 pub use meet::{Linear, Meeting, Met, stands_for, was};
 pub use shadow::{Recovered, Standing};
+pub use shelves::comparable;
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
@@ -37,7 +39,7 @@ use crate::core::session::State;
 use crate::core::signature::SUFFIX;
 use crate::failpoint::reach;
 use crate::git::{Entry, EntryKind, Identity, Repo, Swap};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -64,6 +66,8 @@ pub struct Store<'r> {
 #[derive(Debug, Default)]
 pub struct Edits {
     entries: BTreeMap<String, Option<Entry>>,
+    /// Shelves of which the whole layout is looked at.
+    arrange: BTreeSet<String>,
 }
 
 /// What a decision came to.
@@ -339,7 +343,7 @@ impl<'r> Store<'r> {
                     value,
                 } = decide(&snapshot, one)?;
                 self.hold(&edits);
-                let tree = self.repo.edit_tree(Some(snapshot.tree()), &edits.entries)?;
+                let tree = shelves::edit(self.repo, Some(snapshot.tree()), &edits)?;
                 let parents = [snapshot.commit().clone()];
                 let commit = self
                     .repo
@@ -396,6 +400,11 @@ impl Edits {
 
     pub fn remove(&mut self, path: impl Into<String>) {
         self.entries.insert(path.into(), None);
+    }
+
+    /// Lays a shelf out anew where it is not as it should be.
+    fn arrange(&mut self, shelf: impl Into<String>) {
+        self.arrange.insert(shelf.into());
     }
 
     /// Binds a code branch to a session.

@@ -4,6 +4,7 @@
 //! Whether an operation is true is another question: who can write the branch can write any that fits.
 
 use super::check::{bindings, check_folder};
+use super::shelves::{self, Fault};
 use super::{Session, Snapshot};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
@@ -68,6 +69,12 @@ impl<'a> Checking<'a> {
             Err(failure) => return Ok(vec![failure.message]),
         };
         let mut wrong = Vec::new();
+        for (path, shelf) in shelves::all(self.repo, now.tree())? {
+            // An older layout hides nothing, so it may come: an older program wrote it.
+            if let Some(Fault::Misplaced(what)) = shelves::faults(self.repo, &shelf)? {
+                wrong.push(format!("{path}: {what}"));
+            }
+        }
         for (id, session) in now.active()? {
             match session {
                 Ok(session) => wrong.extend(self.folder(&id, &session)?),

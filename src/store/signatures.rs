@@ -27,7 +27,7 @@ impl Snapshot<'_> {
     pub fn signatures(&self, session: &Session) -> Result<SignatureFiles> {
         let repo = self.repo();
         if let Some(entry) = repo.entry_at(&session.tree, layout::SEALED_SIGNATURES)? {
-            let label = format!("{}/{}", session.path, layout::SEALED_SIGNATURES);
+            let label = format!("{}/{}", session.place, layout::SEALED_SIGNATURES);
             return repo
                 .read_blob(&entry.id)?
                 .split(|byte| *byte == b'\n')

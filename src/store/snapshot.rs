@@ -1,6 +1,6 @@
 //! One state of the loopx branch, read by path: a tip, a few trees, one blob.
 
-use super::{FORMAT, layout};
+use super::{FORMAT, layout, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -21,8 +21,17 @@ pub struct Session {
     pub state: State,
     /// The session's folder.
     pub tree: Oid,
-    /// Its path on the branch.
+    /// Its path on the branch, as this program names it.
     pub path: String,
+    /// The path by which git finds it: the same, unless there are many sessions.
+    pub place: String,
+}
+
+/// Where a session's folder lies, and what is there.
+pub(super) struct Folder {
+    pub(super) path: String,
+    pub(super) place: String,
+    pub(super) entry: Entry,
 }
 
 impl<'r> Snapshot<'r> {
@@ -88,7 +97,7 @@ impl<'r> Snapshot<'r> {
 
     /// Whether there is a session of this name, active or archived, whole or not.
     pub fn has(&self, id: &SessionId) -> Result<bool> {
-        let there = |path: String| Ok(self.repo.entry_at(&self.tree, &path)?.is_some());
+        let there = |path: String| Ok(shelves::entry_at(self.repo, &self.tree, &path)?.is_some());
         if there(layout::session(id))? {
             return Ok(true);
         }
@@ -101,15 +110,16 @@ impl<'r> Snapshot<'r> {
     }
 
     fn load(&self, path: String) -> Result<Option<Session>> {
-        let Some(entry) = self.repo.entry_at(&self.tree, &path)? else {
+        let Some((place, entry)) = shelves::find(self.repo, &self.tree, &path)? else {
             return Ok(None);
         };
-        self.load_folder(path, &entry).map(Some)
+        self.load_folder(Folder { path, place, entry }).map(Some)
     }
 
-    pub(super) fn load_folder(&self, path: String, entry: &Entry) -> Result<Session> {
-        let tree = self.folder(&path, entry)?.clone();
-        let label = format!("{path}/{}", layout::STATE);
+    pub(super) fn load_folder(&self, folder: Folder) -> Result<Session> {
+        let Folder { path, place, entry } = folder;
+        let tree = self.folder(&place, &entry)?.clone();
+        let label = format!("{place}/{}", layout::STATE);
         let ops_name = if path.starts_with(layout::ARCHIVE) {
             layout::SEALED_OPS
         } else {
@@ -137,7 +147,12 @@ impl<'r> Snapshot<'r> {
             )
             .help("git loopx fsck --repair"));
         }
-        Ok(Session { state, tree, path })
+        Ok(Session {
+            state,
+            tree,
+            path,
+            place,
+        })
     }
 
     /// The tree of an entry that has to be a folder.
@@ -153,6 +168,20 @@ impl<'r> Snapshot<'r> {
     pub fn active_ids(&self) -> Result<Vec<SessionId>> {
         let folders = self.entries_below(layout::SESSIONS)?;
         Ok(folders.into_iter().map(|(id, ..)| id).collect())
+    }
+
+    /// The names of everything that stands where sessions do, active and archived.
+    pub fn session_names(&self) -> Result<Vec<String>> {
+        let months = self.months()?.into_iter();
+        let shelves = months.map(|month| format!("{}/{month}", layout::ARCHIVE));
+        let mut found = Vec::new();
+        for path in shelves.chain([layout::SESSIONS.to_owned()]) {
+            if let Some(entry) = self.repo.entry_at(&self.tree, &path)? {
+                let held = shelves::entries(self.repo, self.folder(&path, &entry)?)?;
+                found.extend(held.into_iter().map(|held| held.name));
+            }
+        }
+        Ok(found)
     }
 
     /// The active sessions, sorted by id. A damaged one is given as its failure: it hides no other.
@@ -183,15 +212,15 @@ impl<'r> Snapshot<'r> {
 
     /// The session in a folder of the branch, if something is there.
     pub(super) fn folder_at(&self, path: &str) -> Result<Option<Result<Session>>> {
-        let entry = self.repo.entry_at(&self.tree, path)?;
-        Ok(entry.map(|entry| self.load_folder(path.to_owned(), &entry)))
+        let found = shelves::find(self.repo, &self.tree, path)?;
+        Ok(found.map(|(place, entry)| {
+            let path = path.to_owned();
+            self.load_folder(Folder { path, place, entry })
+        }))
     }
 
     /// Where the sessions lie: the active ones, sorted by id, then the archived ones, newest month first.
-    pub(super) fn session_folders(
-        &self,
-        archived: bool,
-    ) -> Result<Vec<(SessionId, String, Entry)>> {
+    pub(super) fn session_folders(&self, archived: bool) -> Result<Vec<(SessionId, Folder)>> {
         let mut found = self.entries_below(layout::SESSIONS)?;
         if archived {
             for month in self.months()?.into_iter().rev() {
@@ -201,18 +230,20 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
-    fn entries_below(&self, path: &str) -> Result<Vec<(SessionId, String, Entry)>> {
+    fn entries_below(&self, path: &str) -> Result<Vec<(SessionId, Folder)>> {
         let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
             return Ok(Vec::new());
         };
-        Ok(self
-            .repo
-            .list_tree(self.folder(path, &entry)?)?
-            .into_iter()
-            .filter_map(|(name, entry)| Some((SessionId::parse(&name).ok()?, entry)))
-            .map(|(id, entry)| {
-                let path = format!("{path}/{id}");
-                (id, path, entry)
+        let held = shelves::entries(self.repo, self.folder(path, &entry)?)?.into_iter();
+        Ok(held
+            .filter_map(|held| {
+                let id = SessionId::parse(&held.name).ok()?;
+                let folder = Folder {
+                    path: format!("{path}/{id}"),
+                    place: format!("{path}/{}", held.place),
+                    entry: held.entry,
+                };
+                Some((id, folder))
             })
             .collect())
     }
@@ -221,7 +252,7 @@ impl<'r> Snapshot<'r> {
         Ok(self
             .entries_below(path)?
             .into_iter()
-            .map(|(id, path, entry)| (id, self.load_folder(path, &entry)))
+            .map(|(id, folder)| (id, self.load_folder(folder)))
             .collect())
     }
 
@@ -239,7 +270,7 @@ impl<'r> Snapshot<'r> {
 
     /// The session that a code branch is bound to.
     pub fn bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
-        let Some(bytes) = self.repo.blob_at(&self.tree, &layout::binding(branch))? else {
+        let Some(bytes) = shelves::blob_at(self.repo, &self.tree, &layout::binding(branch))? else {
             return Ok(None);
         };
         Ok(SessionId::parse(String::from_utf8_lossy(&bytes).trim()).ok())
@@ -258,7 +289,7 @@ impl<'r> Snapshot<'r> {
             format!(
                 "commit {}: {}/{} differs from what its operations give",
                 self.commit.short(),
-                session.path,
+                session.place,
                 layout::STATE
             ),
         )
@@ -268,7 +299,7 @@ impl<'r> Snapshot<'r> {
     /// Every operation of a session, in file order, which is theirs.
     pub fn operations(&self, session: &Session) -> Result<Vec<Operation>> {
         if let Some(sealed) = self.repo.blob_at(&session.tree, layout::SEALED_OPS)? {
-            let label = format!("{}/{}", session.path, layout::SEALED_OPS);
+            let label = format!("{}/{}", session.place, layout::SEALED_OPS);
             return sealed
                 .split(|byte| *byte == b'\n')
                 .filter(|line| !line.is_empty())
@@ -281,7 +312,7 @@ impl<'r> Snapshot<'r> {
         super::check::operation_files(self.repo, &entry.id)?
             .into_iter()
             .map(|(name, blob)| {
-                let label = format!("{}/{}/{name}", session.path, layout::OPS);
+                let label = format!("{}/{}/{name}", session.place, layout::OPS);
                 super::check::read_operation(self.repo, &name, &blob, &label)
             })
             .collect()

@@ -61,22 +61,23 @@ impl Snapshot<'_> {
         let mut fresh = false;
         let mut found = Vec::with_capacity(folders.len());
         let mut now = HashMap::new();
-        for (id, path, entry) in folders {
-            if let Some(summary) = kept.by_tree.remove(&entry.id) {
-                now.insert(entry.id, summary.clone());
+        for (id, folder) in folders {
+            if let Some(summary) = kept.by_tree.remove(&folder.entry.id) {
+                now.insert(folder.entry.id, summary.clone());
                 found.push((id, Ok(summary)));
                 continue;
             }
-            if let Some(summary) = now.get(&entry.id) {
+            if let Some(summary) = now.get(&folder.entry.id) {
                 found.push((id, Ok(summary.clone())));
                 continue;
             }
+            let tree = folder.entry.id.clone();
             let summary = self
-                .load_folder(path, &entry)
+                .load_folder(folder)
                 .map(|Session { state, .. }| Summary::from(state));
             if let Ok(summary) = &summary {
                 fresh = true;
-                now.insert(entry.id, summary.clone());
+                now.insert(tree, summary.clone());
             }
             found.push((id, summary));
         }

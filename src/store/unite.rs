@@ -5,8 +5,8 @@
 //! operations alone: whoever meets whom, in whatever order, ends with the same tree. Nothing is
 //! dropped, no text of a state file is ever merged, and no ref is moved here.
 
-use super::layout;
 use super::united::{Folder, build, gather};
+use super::{Edits, layout, shelves};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
@@ -82,7 +82,7 @@ pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result
         session_folders(repo, ours, theirs)?,
         session_folders(repo, theirs, ours)?,
     ];
-    let mut edits: BTreeMap<String, Option<Entry>> = BTreeMap::new();
+    let mut edits = Edits::default();
     let mut groups: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for side in SIDES {
         for (path, (name, tree)) in &listed[side] {
@@ -93,7 +93,7 @@ pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result
                 continue;
             }
             let state = read_state(repo, path, tree)?;
-            let before = repo.entry_at(base, path)?;
+            let before = shelves::entry_at(repo, base, path)?;
             groups.entry(state.uid.clone()).or_default().push(Item {
                 side,
                 path: path.clone(),
@@ -113,7 +113,7 @@ pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result
         let name = &names[uid];
         for item in items {
             final_names[item.side].insert(item.name.clone(), name.clone());
-            edits.insert(item.path.clone(), None);
+            edits.remove(item.path.clone());
             if item.name != *name && item.side == 0 {
                 united.renamed.push(Renamed {
                     from: item.name.clone(),
@@ -152,7 +152,9 @@ pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result
         settled.insert(name.to_string(), state);
     }
     // After the removals: one may be where another was.
-    edits.extend(placed.into_iter().map(|(path, entry)| (path, Some(entry))));
+    for (path, entry) in placed {
+        edits.set(path, entry);
+    }
     for (path, values) in others(repo, base, sides)? {
         let values = match path.strip_prefix(&format!("{}/", layout::BRANCHES)) {
             Some(_) => renamed_bindings(repo, values, &final_names)?,
@@ -166,9 +168,18 @@ pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result
         {
             entry = None;
         }
-        edits.insert(path, entry.map(Entry::blob));
+        match entry {
+            Some(blob) => edits.set(path, Entry::blob(blob)),
+            None => edits.remove(path),
+        }
     }
-    united.tree = repo.edit_tree(Some(ours), &edits)?;
+    // One side may have laid out what the other has not touched since it grew.
+    for (shelf, _) in shelves::all(repo, ours)? {
+        if repo.entry_at(ours, &shelf)? != repo.entry_at(theirs, &shelf)? {
+            edits.arrange(shelf);
+        }
+    }
+    united.tree = shelves::edit(repo, Some(ours), &edits)?;
     Ok(united)
 }
 
@@ -208,7 +219,7 @@ fn has_all(repo: &Repo, base: &Oid, one: &Item, items: &[Item]) -> Result<bool> 
     {
         known.extend(operation_names(repo, &item.tree)?);
     }
-    if let Some(before) = repo.entry_at(base, &one.path)?
+    if let Some(before) = shelves::entry_at(repo, base, &one.path)?
         && before.kind == EntryKind::Tree
     {
         known.extend(operation_names(repo, &before.id)?);
@@ -254,11 +265,11 @@ fn session_folders(
         {
             continue;
         }
-        for (name, entry) in repo.list_tree(&entry.id)? {
-            if let Ok(id) = SessionId::parse(&name)
-                && entry.kind == EntryKind::Tree
+        for held in shelves::entries(repo, &entry.id)? {
+            if let Ok(id) = SessionId::parse(&held.name)
+                && held.entry.kind == EntryKind::Tree
             {
-                found.insert(format!("{parent}/{name}"), (id, entry.id));
+                found.insert(format!("{parent}/{}", held.name), (id, held.entry.id));
             }
         }
     }
@@ -346,6 +357,18 @@ struct Values {
 
 /// Everything that is no session and differs between the sides, or may have to follow a new name.
 fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, Values>> {
+    let add = |list: &mut BTreeMap<String, Oid>, path: &str, entry: Entry| -> Result<()> {
+        match entry.kind {
+            EntryKind::Blob => drop(list.insert(path.to_owned(), entry.id)),
+            EntryKind::Tree => {
+                for (below, blob) in repo.walk_blobs(&entry.id)? {
+                    list.insert(format!("{path}/{below}"), blob);
+                }
+            }
+            EntryKind::Other => {}
+        }
+        Ok(())
+    };
     let mut lists = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
     for (list, tree) in lists.iter_mut().zip([base, sides[0], sides[1]]) {
         for (name, entry) in repo.list_tree(tree)? {
@@ -353,13 +376,12 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
                 continue;
             }
             match entry.kind {
-                EntryKind::Blob => drop(list.insert(name, entry.id)),
-                EntryKind::Tree => {
-                    for (path, blob) in repo.walk_blobs(&entry.id)? {
-                        list.insert(format!("{name}/{path}"), blob);
+                EntryKind::Tree if name == layout::BRANCHES => {
+                    for held in shelves::entries(repo, &entry.id)? {
+                        add(list, &format!("{name}/{}", held.name), held.entry)?;
                     }
                 }
-                EntryKind::Other => {}
+                _ => add(list, &name, entry)?,
             }
         }
     }
@@ -443,7 +465,7 @@ fn choose(
             Some(state) => Some(state.clone()),
             None => {
                 let path = format!("{}/{id}", layout::SESSIONS);
-                match repo.entry_at(tree, &path)? {
+                match shelves::entry_at(repo, tree, &path)? {
                     Some(entry) => Some(read_state(repo, &path, &entry.id)?),
                     None => None,
                 }

@@ -24,7 +24,7 @@ pub(super) struct Folder {
 impl Edits {
     /// Adds an operation that tells the past anew, and with it the folder, wherever that belongs now.
     pub fn rebuild(&mut self, repo: &Repo, session: &Session, op: &Operation) -> Result<State> {
-        let mut folder = gather(repo, &session.path, &session.tree, &session.state)?;
+        let mut folder = gather(repo, &session.place, &session.tree, &session.state)?;
         let blob = repo.write_blob(&op.to_bytes()?)?;
         folder.files.insert(op.file_name(), blob);
         folder.operations.push(op.clone());
@@ -39,7 +39,7 @@ impl Edits {
 
 /// Where a version of an artifact lies on the branch.
 pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String {
-    format!("{}/{}/{artifact}/{blob}", session.path, layout::VERSIONS)
+    format!("{}/{}/{artifact}/{blob}", session.place, layout::VERSIONS)
 }
 
 /// Reads a session's folder.

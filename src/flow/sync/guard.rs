@@ -6,6 +6,7 @@ use crate::core::id::Oid;
 use crate::core::policy::FILE as POLICY_FILE;
 use crate::core::secrets;
 use crate::git::{EntryKind, Repo};
+use crate::store;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The setting that lets one through: `FINGERPRINT REASON`, as often as needed.
@@ -149,15 +150,14 @@ fn compare(
     if parents.contains(tree) || !seen.insert(tree.clone()) {
         return Ok(());
     }
-    let mut before = Vec::new();
-    for parent in parents {
-        before.push(
-            repo.list_tree(parent)?
-                .into_iter()
-                .collect::<BTreeMap<_, _>>(),
-        );
-    }
-    for (name, entry) in repo.list_tree(tree)? {
+    let trees: Vec<&Oid> = std::iter::once(tree).chain(parents).collect();
+    let mut lists = store::comparable(repo, prefix.trim_end_matches('/'), &trees)?;
+    let now = lists.remove(0);
+    let before: Vec<BTreeMap<_, _>> = lists
+        .into_iter()
+        .map(|list| list.into_iter().collect())
+        .collect();
+    for (name, entry) in now {
         let path = format!("{prefix}{name}");
         let same: Vec<&crate::git::Entry> =
             before.iter().filter_map(|list| list.get(&name)).collect();

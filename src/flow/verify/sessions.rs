@@ -201,7 +201,7 @@ fn replayed(tip: &Snapshot<'_>, session: Session) -> Result<State> {
         format!(
             "commit {}: {} differs from what its operations give",
             tip.commit().short(),
-            session.path
+            session.place
         ),
     )
     .help("git loopx fsck --repair"))
