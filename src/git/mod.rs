@@ -12,6 +12,7 @@ mod config_env;
 pub mod config_file;
 mod database;
 mod files;
+mod index;
 pub mod merge;
 pub mod objects;
 pub mod pack;

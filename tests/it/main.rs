@@ -36,6 +36,7 @@ mod golden;
 mod hooks_bytes;
 mod hooks_cost;
 mod hooks_edges;
+mod hooks_index;
 mod hooks_install;
 mod hooks_managers;
 mod hooks_policy;
