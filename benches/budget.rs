@@ -26,6 +26,23 @@ const BRANCHES: usize = 10_000;
 const FILES: usize = 100_000;
 /// Operations of the long session.
 const OPERATIONS: u32 = 2_000;
+/// Sessions of the repository that is synced.
+const SHARED: usize = 1_000;
+
+/// What a sync with nothing new cannot do without.
+const FETCH: &str = "git fetch, 1,000 sessions, nothing new";
+const FETCH_ARGS: [&str; 10] = [
+    "fetch",
+    "--no-tags",
+    "--no-prune",
+    "--no-write-fetch-head",
+    "--no-auto-maintenance",
+    "--no-recurse-submodules",
+    "--no-filter",
+    "--refmap=",
+    "origin",
+    "+refs/heads/loopx:refs/remotes/origin/loopx",
+];
 
 struct Case {
     name: &'static str,
@@ -46,6 +63,10 @@ fn main() {
     let one = repository(&temporary.path().join("one"), true);
     let large = large();
     let many = large.path().to_path_buf();
+    let deep = deep();
+    let deep_dir = deep.path().to_path_buf();
+    let shared = shared();
+    let shared_dir = shared.path().to_path_buf();
     let wide = wide(&temporary.path().join("wide"));
     let long = long(&temporary.path().join("long"));
     std::fs::write(one.join("message"), "subject\n").expect("write a message");
@@ -112,6 +133,12 @@ fn main() {
             &["status", "-s", "session-0"],
         ),
         case(
+            "status, 100,000 commits",
+            "1.5x of status with 1",
+            &deep_dir,
+            &["status", "-s", "session-0"],
+        ),
+        case(
             "status, 2,000 operations",
             "1.5x of status with 1",
             &long,
@@ -127,10 +154,25 @@ fn main() {
             batch: 20,
             ..case("list, 10,000 sessions", "150 ms", &many, &["list"])
         },
+        Case {
+            batch: 20,
+            program: "git",
+            ..case(FETCH, "", &shared_dir, &FETCH_ARGS)
+        },
+        Case {
+            batch: 20,
+            ..case(
+                "sync, 1,000 sessions, nothing new",
+                "1.5x of its fetch",
+                &shared_dir,
+                &["sync", "-q", "origin"],
+            )
+        },
     ];
     for (name, dir) in [
         ("transition (save), 1 session", &one),
         ("transition (save), 10,000 sessions", &many),
+        ("transition (save), 100,000 commits", &deep_dir),
         ("transition (save), 2,000 operations", &long),
     ] {
         cases.push(Case {
@@ -216,6 +258,30 @@ fn large() -> Sandbox {
     }
     let call = s.call("git").args(&["update-ref", "--stdin"]);
     call.stdin(branches).run().ok();
+    s.git(&["gc", "--quiet"]).ok();
+    s
+}
+
+/// One session, and as many commits.
+fn deep() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("README.md", "bench\n", "first").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "session-0"]).ok();
+    grow(&s, 0, COMMITS);
+    s.git(&["gc", "--quiet"]).ok();
+    s
+}
+
+/// A clone that has everything that its remote has.
+fn shared() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("README.md", "bench\n", "first").ok();
+    grow(&s, SHARED, 1);
+    s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
+        .ok();
+    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    s.loopx(&["sync", "-q", "origin"]).ok();
     s.git(&["gc", "--quiet"]).ok();
     s
 }

@@ -98,11 +98,12 @@ impl Database {
         Ok(folder.join(format!("pack-{name}")))
     }
 
-    /// More settings for libgit2 alone. Refs take them only before the first one is read.
+    /// Settings for libgit2 alone, instead of those of an earlier file. Refs take them only before the first one
+    /// is read.
     pub(super) fn add_settings(&self, file: &Path) -> bool {
         let config = self.repo.config();
         config
-            .and_then(|mut config| config.add_file(file, git2::ConfigLevel::App, false))
+            .and_then(|mut config| config.add_file(file, git2::ConfigLevel::App, true))
             .is_ok()
     }
 
@@ -232,6 +233,14 @@ impl Database {
     /// How many bytes a blob has, without reading them.
     pub(super) fn blob_size(&self, id: &Oid) -> Result<u64> {
         let (size, _) = self.find(id, "blob", |repo, id| repo.odb()?.read_header(id))?;
+        Ok(size as u64)
+    }
+
+    /// The same of an object that has to be here.
+    pub(super) fn object_size(&self, id: &Oid) -> Result<u64> {
+        let wanted = self.raw(id)?;
+        let header = self.repo.odb().and_then(|odb| odb.read_header(wanted));
+        let (size, _) = header.map_err(|error| failed(&error, format!("read {id}")))?;
         Ok(size as u64)
     }
 

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// "loopx" in hex, where a pack's name has a hash: any git takes such a name, and we know our own.
 pub(super) const OURS: &str = "pack-6c6f6f7078";
 
+/// "loops": a pack of ours that is not rolled up any more.
+pub(super) const SETTLED: &str = "pack-6c6f6f7073";
+
 /// Folder of `objects/` in which packs are made. git looks only at `pack/` and two-digit folders, and
 /// its `prune` takes away what begins with `tmp_`.
 const WORKSHOP: &str = "loopx";
@@ -122,7 +125,7 @@ impl Repo {
                     .collect::<Vec<_>>(),
             );
         }
-        let keep = self.write_pack(&ids)?;
+        let keep = self.write_pack(&ids, OURS)?;
         self.step.keeps.borrow_mut().push(keep);
         let mut written = self.step.written.borrow_mut();
         for id in &ids {
@@ -136,8 +139,9 @@ impl Repo {
         release(&mut self.step.keeps.borrow_mut());
     }
 
-    /// Writes these objects, synced where that is wanted. Gives the pack's `.keep`.
-    pub(super) fn write_pack(&self, ids: &[Oid]) -> Result<PathBuf> {
+    /// Writes these objects, synced where that is wanted, under a name that begins so. Gives the pack's
+    /// `.keep`.
+    pub(super) fn write_pack(&self, ids: &[Oid], prefix: &str) -> Result<PathBuf> {
         if env::var_os(env::GIT_QUARANTINE_PATH).is_some() {
             return Err(Failure::new(
                 Kind::Refused,
@@ -159,7 +163,7 @@ impl Repo {
         reach("pack-synced");
         let folder = self.pack_dir();
         std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
-        let stem = folder.join(format!("{OURS}{}", self.nonce()?));
+        let stem = folder.join(format!("{prefix}{}", self.nonce()?));
         let keep = stem.with_extension("keep");
         let placed = || -> Result<()> {
             let note = format!("git loopx, process {}\n", std::process::id());
@@ -212,8 +216,8 @@ impl Repo {
             return Vec::new();
         };
         let ours = entries.flatten().map(|entry| entry.path()).filter(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(OURS))
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            [OURS, SETTLED].iter().any(|ours| name.starts_with(ours))
         });
         ours.filter(
             |path| match path.extension().and_then(|kind| kind.to_str()) {

@@ -1,7 +1,7 @@
 //! Rolling our small packs up into one: each step leaves a pack, and many packs make every look-up slow
 //! and the user's next git command repack (reference git-stores, 4). Only packs of our own are touched.
 
-use super::pack::OURS;
+use super::pack::{OURS, SETTLED};
 use super::repo::Repo;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
@@ -15,6 +15,16 @@ const MANY: usize = 24;
 const FEWEST: usize = 12;
 /// A pack of this size has found its place; `gc` may take it on.
 const LARGE: u64 = 2 << 20;
+/// So many bytes of objects, unpacked, are rolled up at once: it happens inside somebody's command. A small pack may
+/// hold much more, where each object is a small difference to the one before.
+const WORK: u64 = 8 << 20;
+
+/// libgit2's settings for packing. It compares each object with ten others, which takes seconds where those are
+/// trees of thousands of entries: so much memory is room for ten small ones and for one neighbour of a large
+/// one, which is the same tree a step earlier.
+const PACKING: &str = "loopx/packing";
+const PACKING_TEXT: &str =
+    "# Read by git loopx alone, when it packs.\n[pack]\n\twindowMemory = 384k\n";
 
 impl Repo {
     /// Rolls up if there are many. Only a holder of the lock comes here, so that no other process of
@@ -26,35 +36,38 @@ impl Repo {
             return Ok(0);
         }
         packs.sort();
+        let id_length = match self.inner.format() {
+            git2::ObjectFormat::Sha1 => 20,
+            git2::ObjectFormat::Sha256 => 32,
+        };
         let mut chosen = Vec::new();
-        let mut sum = 0;
+        let mut ids = HashSet::new();
+        let (mut sum, mut work) = (0, 0);
         for (size, index) in packs {
             // Like with like: an object is written again about as often as the total doubles.
             if chosen.len() >= FEWEST && size > sum {
                 break;
             }
+            let bytes = std::fs::read(&index).map_err(|error| super::unwritable(&index, &error))?;
+            let found = ids_of(&bytes, id_length).ok_or_else(|| damaged(&index))?;
+            let Some(more) = self.unpacked(&found, WORK - work)? else {
+                break;
+            };
+            ids.extend(found);
+            work += more;
             sum += size;
             chosen.push(index);
         }
-        reach("roll-up-begins");
-        let id_length = match self.inner.format() {
-            git2::ObjectFormat::Sha1 => 20,
-            git2::ObjectFormat::Sha256 => 32,
-        };
-        let mut ids = HashSet::new();
-        for index in &chosen {
-            let bytes = std::fs::read(index).map_err(|error| super::unwritable(index, &error))?;
-            let found = ids_of(&bytes, id_length).ok_or_else(|| damaged(index))?;
-            ids.extend(found);
+        if chosen.len() < 2 {
+            return Ok(0);
         }
+        reach("roll-up-begins");
         let mut ids: Vec<Oid> = ids.into_iter().collect();
         ids.sort();
-        for id in &ids {
-            if !self.contains(id)? {
-                return Err(damaged(Path::new(id.as_str())));
-            }
-        }
-        let keep = self.write_pack(&ids)?;
+        self.bound_comparing();
+        // Two of this size would be too much at once.
+        let prefix = if work > WORK / 2 { SETTLED } else { OURS };
+        let keep = self.write_pack(&ids, prefix)?;
         reach("roll-up-written");
         for index in &chosen {
             // Index first: a pack without one is no pack, an index without its pack is a broken one.
@@ -68,6 +81,27 @@ impl Repo {
         drop(std::fs::remove_file(keep));
         reach("roll-up-ends");
         Ok(chosen.len())
+    }
+
+    /// How many bytes objects have, unpacked; `None` if more than these.
+    fn unpacked(&self, ids: &[Oid], most: u64) -> Result<Option<u64>> {
+        let mut sum = 0;
+        for id in ids {
+            sum += self.inner.object_size(id)?;
+            if sum > most {
+                return Ok(None);
+            }
+        }
+        Ok(Some(sum))
+    }
+
+    /// Where this cannot be told to libgit2, packing takes longer.
+    fn bound_comparing(&self) {
+        let file = self.common_dir().join(PACKING);
+        if std::fs::read_to_string(&file).ok().as_deref() != Some(PACKING_TEXT) {
+            drop(std::fs::write(&file, PACKING_TEXT));
+        }
+        self.inner.add_settings(&file);
     }
 
     /// Our packs that nobody keeps, by size, as their index files.

@@ -97,6 +97,25 @@ fn packs_are_rolled_up_before_they_are_many() {
     assert_whole(&s);
 }
 
+#[test]
+fn a_roll_up_that_was_much_work_is_not_done_again() {
+    let s = started();
+    // 24 of them are more than half of what one roll-up takes on.
+    let text = "A line of a long text.\n".repeat(12_000);
+    for n in 0..30 {
+        put(&s, "spec.md", &format!("# Round {n}\n{text}")).ok();
+    }
+    let packs = s.snapshot(".git/objects/pack");
+    let settled = packs.iter().filter(|(path, ..)| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("pack-6c6f6f7073") && name.ends_with(".pack")
+    });
+    assert_eq!(settled.count(), 1, "{packs:#?}");
+    s.loopx(&["doctor"]).ok();
+    assert_nothing_lost(&s, ID, 31);
+    assert_whole(&s);
+}
+
 /// The file of a repository that a pattern names, with what stands there.
 fn pack_of_the_tip(s: &Sandbox) -> Vec<std::path::PathBuf> {
     let dir = s.path().join(".git/objects/pack");
