@@ -82,16 +82,15 @@ impl Files {
         let read = std::io::BufReader::with_capacity(READ_AT_ONCE, file);
         let root = super::index::root_tree(read, length, id_length)?;
         let root = git2::Oid::from_bytes(&root).ok()?;
-        let new = self.repo.find_tree(root).ok()?;
+        // Somebody may have written the name of a tree and not the tree.
+        self.repo.find_tree(root).ok()?;
         let old = match tree {
-            Some(id) => Some(self.repo.find_tree(self.raw(id).ok()?).ok()?),
+            Some(id) => Some(self.raw(id).ok()?),
             None => None,
         };
-        let mut options = staged_options();
-        let diff = self
-            .repo
-            .diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options));
-        Some(super::code::paths(&diff.ok()?))
+        let paths = super::tree_diff::differing(&self.repo, old, Some(root)).ok()?;
+        let lossy = |path: &Vec<u8>| String::from_utf8_lossy(path).into_owned();
+        Some(paths.iter().map(lossy).collect())
     }
 
     fn staged_by_libgit2(&self, tree: Option<&Oid>, index: &git2::Index) -> Result<Vec<String>> {
@@ -100,7 +99,8 @@ impl Files {
             Some(id) => Some(self.repo.find_tree(self.raw(id)?).map_err(doing)?),
             None => None,
         };
-        let mut options = staged_options();
+        let mut options = git2::DiffOptions::new();
+        options.skip_binary_check(true).include_typechange(true);
         let diff = self
             .repo
             .diff_tree_to_index(tree.as_ref(), Some(index), Some(&mut options))
@@ -119,12 +119,6 @@ impl Files {
         });
         Ok(found)
     }
-}
-
-fn staged_options() -> git2::DiffOptions {
-    let mut options = git2::DiffOptions::new();
-    options.skip_binary_check(true).include_typechange(true);
-    options
 }
 
 impl Backend for Files {

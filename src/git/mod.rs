@@ -24,6 +24,7 @@ pub mod repo;
 mod roll_up;
 pub mod run;
 pub mod signing;
+mod tree_diff;
 mod trees;
 
 pub use code::Mailmap;
