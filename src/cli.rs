@@ -89,12 +89,8 @@ pub enum Command {
         /// Another point (default: now)
         to: Option<String>,
     },
-    /// Take back the last event, by a new commit
-    Undo {
-        /// Why, for the record
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
-    },
+    Undo(cmd::undo::UndoArgs),
+    Redo(cmd::undo::RedoArgs),
     /// End the session without a result; everything is kept
     Abandon {
         /// Why, for the record
@@ -343,7 +339,8 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Diff { from, to } => {
             cmd::history::diff(&open()?, from.as_deref(), to.as_deref(), ui)
         }
-        Command::Undo { reason } => cmd::sessions::undo(reason, &open()?, ui),
+        Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
+        Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
         Command::Abandon { reason } => cmd::sessions::abandon(reason, &open()?, ui),
         Command::Edit { artifact } => cmd::artifacts::edit(&artifact, &open()?, ui),
         Command::Put {

@@ -2,7 +2,9 @@
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
+use crate::core::id::OpId;
 use crate::core::op::{Event, Operation};
+use crate::flow::view::Logged;
 use crate::flow::{Context, view};
 use crate::ui::{Ui, clean, diff as text_diff, line, style};
 use serde_json::json;
@@ -130,7 +132,7 @@ pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.paint(style::NAME, &format!("@{:<3}", op.seq)),
             op.at,
             line(&op.by.name),
-            line(&what(op))
+            line(&what(op, &operations))
         ));
         if let Some(reason) = &op.reason {
             for line in reason.lines() {
@@ -142,7 +144,20 @@ pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn what(op: &Operation) -> String {
+/// Operations by their numbers, as the log shows them.
+fn names(all: &[Logged], ids: &[OpId]) -> String {
+    let number = |id: &OpId| all.iter().find(|known| known.operation.op == *id);
+    let names: Vec<String> = ids
+        .iter()
+        .map(|id| match number(id) {
+            Some(known) => format!("@{}", known.operation.seq),
+            None => id.to_string(),
+        })
+        .collect();
+    names.join(", ")
+}
+
+fn what(op: &Operation, all: &[Logged]) -> String {
     let mut text = match &op.event {
         Event::Approved {
             transition,
@@ -182,12 +197,13 @@ fn what(op: &Operation) -> String {
         Event::Extended { stage, by } => format!("extend {stage} by {by}"),
         Event::Bound { branch } => format!("use on {branch}"),
         Event::Resolved { keep, drop } => {
-            let names = |word: &str, ids: &[crate::core::id::OpId]| -> String {
+            let each = |word: &str, ids: &[OpId]| -> String {
                 ids.iter().map(|id| format!(" {word} {id}")).collect()
             };
-            format!("resolve{}{}", names("keep", keep), names("drop", drop))
+            format!("resolve{}{}", each("keep", keep), each("drop", drop))
         }
-        Event::Undone { undone } => format!("undo {undone}"),
+        Event::Undone { undone } => format!("undo {}", names(all, undone)),
+        Event::Redone { redone } => format!("redo {}", names(all, redone)),
         Event::Blocked { cause, missing } => format!("blocked:{cause} ({})", missing.join(", ")),
         other => other.word().to_owned(),
     };

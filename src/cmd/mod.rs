@@ -26,6 +26,7 @@ pub mod specs;
 pub mod stages;
 pub mod status;
 pub mod sync;
+pub mod undo;
 pub mod verify;
 
 use crate::flow::Done;

@@ -1,4 +1,4 @@
-//! `init`, `start`, `use`, `list`, `abandon`, `undo`.
+//! `init`, `start`, `use`, `list`, `abandon`.
 
 use super::report;
 use crate::cli::Exit;
@@ -6,7 +6,7 @@ use crate::core::failure::Result;
 use crate::core::op::Profile;
 use crate::core::session::Ending;
 use crate::flow::sessions::{self, Binding, StartRequest};
-use crate::flow::{Context, undo as undo_flow, view};
+use crate::flow::{Context, view};
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
@@ -192,41 +192,5 @@ pub fn abandon(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exi
         done.id
     );
     report(ui, "abandon", &done, "abandoned", Some(&next), json!({}));
-    Ok(Exit::Done)
-}
-
-pub fn undo(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let done = undo_flow::undo(ctx, reason)?;
-    ui.status(format!(
-        "{}: took back `{}` of {} ({}); now in stage {}",
-        done.id,
-        done.event,
-        line(&done.by),
-        done.at,
-        done.state.stage
-    ));
-    let back: Vec<_> = done
-        .artifacts
-        .iter()
-        .filter(|a| a.path() != "change/artifact-graph.json")
-        .collect();
-    if let Some(first) = back.first() {
-        let names: Vec<&str> = back.iter().map(|a| a.path()).collect();
-        ui.status(format!(
-            "their text went back too: {}; as it was: git loopx cat {first} --at {}",
-            names.join(", "),
-            done.seq
-        ));
-    }
-    ui.hint("git loopx status");
-    ui.json(
-        "undo",
-        &json!({
-            "session": done.id,
-            "commit": done.commit,
-            "stage": done.state.stage,
-            "undone": { "event": done.event, "by": done.by, "at": done.at, "seq": done.seq, "artifacts": done.artifacts },
-        }),
-    );
     Ok(Exit::Done)
 }

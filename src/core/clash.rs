@@ -71,20 +71,15 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
     if cause.is_line() {
         return fates;
     }
-    let undos = undos(ops, &out);
+    let flips = Flips::of(ops, cause, &out);
     let mut moves: Vec<(usize, Way)> = (0..ops.len())
         .filter(|at| fates[*at] == Fate::Counts)
         .filter_map(|at| Some((at, way(ops[at])?)))
         .collect();
-    // A move that was decided on what another took back meanwhile.
+    // A move that was decided on what another took back meanwhile, or without what another brought back.
     for (at, _) in &moves {
-        let with: Vec<usize> = undos
-            .iter()
-            .filter(|(undo, undone)| cause.apart(*undo, *at) && cause.saw(*at, *undone))
-            .map(|(undo, _)| *undo)
-            .collect();
-        if !with.is_empty() {
-            fates[*at] = held(ops, with, "took back what it was decided on");
+        if let Some(fate) = flips.held(*at, |_| true, "decided") {
+            fates[*at] = fate;
         }
     }
     moves.retain(|(at, _)| fates[*at] == Fate::Counts);
@@ -121,17 +116,13 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
             fates[at] = held(ops, with, "moved the session meanwhile");
             continue;
         }
-        let with: Vec<usize> = undos
-            .iter()
-            .filter(|(undo, undone)| {
-                cause.apart(*undo, at)
-                    && cause.saw(at, *undone)
-                    && ops[*undone].writes.keys().any(|a| writes(ops[at], *a))
-            })
-            .map(|(undo, _)| *undo)
-            .collect();
-        if !with.is_empty() {
-            fates[at] = held(ops, with, "took back what it was written on");
+        let clashes = |flip: &Flip| {
+            let other = ops[flip.target];
+            let brings_on = !flip.takes_back && way(other).is_some_and(|w| is_stopped(ops[at], w));
+            brings_on || other.writes.keys().any(|a| writes(ops[at], *a))
+        };
+        if let Some(fate) = flips.held(at, clashes, "written") {
+            fates[at] = fate;
             continue;
         }
         if let Some(claim) = &ops[at].claim {
@@ -177,7 +168,7 @@ fn held(ops: &[&Operation], with: Vec<usize>, did: &str) -> Fate {
 /// Whether an operation cannot hold beside a move that its writer did not know of.
 fn is_stopped(op: &Operation, way: Way) -> bool {
     match &op.event {
-        Event::Undone { .. } | Event::Resolved { .. } => return false,
+        Event::Undone { .. } | Event::Redone { .. } | Event::Resolved { .. } => return false,
         _ if way == Way::End => return true,
         _ => {}
     }
@@ -209,7 +200,8 @@ fn is_stopped(op: &Operation, way: Way) -> bool {
         | Event::Abandoned
         | Event::Archived { .. }
         | Event::Resolved { .. }
-        | Event::Undone { .. } => false,
+        | Event::Undone { .. }
+        | Event::Redone { .. } => false,
     };
     by_event
         || op
@@ -224,35 +216,134 @@ pub(super) fn is_derived(artifact: Artifact) -> bool {
 }
 
 fn writes(op: &Operation, artifact: Artifact) -> bool {
-    !is_derived(artifact)
-        && !matches!(op.event, Event::Undone { .. })
-        && op.writes.contains_key(&artifact)
+    !is_derived(artifact) && !op.event.is_about_others() && op.writes.contains_key(&artifact)
 }
 
-/// The undos that count, each with what it takes back.
-fn undos(ops: &[&Operation], out: &BTreeSet<usize>) -> Vec<(usize, usize)> {
-    let places: BTreeMap<&OpId, usize> = ops
-        .iter()
-        .enumerate()
-        .map(|(at, op)| (&op.op, at))
-        .collect();
-    (0..ops.len())
-        .filter(|at| !out.contains(at))
-        .filter_map(|at| match &ops[at].event {
-            Event::Undone { undone } => Some((at, *places.get(undone)?)),
-            _ => None,
+/// One word of one operation about another: that it is taken back, or that it counts again.
+#[derive(Clone, Copy, Debug)]
+struct Flip {
+    at: usize,
+    target: usize,
+    takes_back: bool,
+}
+
+fn places<'o>(ops: &[&'o Operation]) -> BTreeMap<&'o OpId, usize> {
+    let all = ops.iter().enumerate();
+    all.map(|(at, op)| (&op.op, at)).collect()
+}
+
+/// What one operation says. Of what comes after it nobody can have said anything.
+fn words(ops: &[&Operation], places: &BTreeMap<&OpId, usize>, at: usize) -> Vec<Flip> {
+    let (ids, takes_back) = match &ops[at].event {
+        Event::Undone { undone } => (undone, true),
+        Event::Redone { redone } => (redone, false),
+        _ => return Vec::new(),
+    };
+    ids.iter()
+        .filter_map(|id| places.get(id).copied())
+        .filter(|target| *target < at)
+        .map(|target| Flip {
+            at,
+            target,
+            takes_back,
         })
         .collect()
 }
 
+/// Whether the last words about an operation take it back. Where they were said apart and differ, it
+/// stays back: who brought it back did not know that another had taken it back too.
+fn is_back(words: &[Flip], cause: &Causality) -> bool {
+    let speakers: Vec<usize> = words.iter().map(|flip| flip.at).collect();
+    let last = cause.newest(&speakers);
+    words
+        .iter()
+        .any(|flip| flip.takes_back && last.contains(&flip.at))
+}
+
+/// What is said of operations by those that count, by what it is said of.
+struct Flips<'c> {
+    ops: &'c [&'c Operation],
+    cause: &'c Causality,
+    said: BTreeMap<usize, Vec<Flip>>,
+}
+
+impl<'c> Flips<'c> {
+    fn of(ops: &'c [&'c Operation], cause: &'c Causality, out: &BTreeSet<usize>) -> Self {
+        let places = places(ops);
+        let mut said: BTreeMap<usize, Vec<Flip>> = BTreeMap::new();
+        for at in (0..ops.len()).filter(|at| !out.contains(at)) {
+            for flip in words(ops, &places, at) {
+                said.entry(flip.target).or_default().push(flip);
+            }
+        }
+        Flips { ops, cause, said }
+    }
+
+    /// What becomes of an operation whose writer had seen another one that is back now, and was not for
+    /// that writer, or the other way round; where `clashes` says that the two have to do with each other.
+    fn held(&self, at: usize, clashes: impl Fn(&Flip) -> bool, how: &str) -> Option<Fate> {
+        let cause = self.cause;
+        let mut by: BTreeMap<bool, BTreeSet<usize>> = BTreeMap::new();
+        for (target, words) in &self.said {
+            if !cause.saw(at, *target) {
+                continue;
+            }
+            let seen: Vec<Flip> = words
+                .iter()
+                .filter(|flip| flip.at == at || cause.saw(at, flip.at))
+                .copied()
+                .collect();
+            let now = is_back(words, cause);
+            if is_back(&seen, cause) == now {
+                continue;
+            }
+            let apart = words
+                .iter()
+                .filter(|flip| flip.takes_back == now && cause.apart(flip.at, at) && clashes(flip));
+            by.entry(now).or_default().extend(apart.map(|flip| flip.at));
+        }
+        let (took, brought) = (by.remove(&true), by.remove(&false));
+        let took = took.filter(|by| !by.is_empty());
+        let brought = brought.filter(|by| !by.is_empty());
+        let did = match (&took, &brought) {
+            (None, None) => return None,
+            (Some(_), _) => format!("took back what it was {how} on"),
+            (None, Some(_)) => format!("brought back what it was {how} without"),
+        };
+        let with = took.into_iter().chain(brought).flatten().collect();
+        Some(held(self.ops, with, &did))
+    }
+}
+
+/// What an undo took back and no redo brought back.
+pub(super) fn taken_back(ops: &[&Operation], cause: &Causality) -> BTreeSet<usize> {
+    let (out, _) = out(ops, cause);
+    let flips = Flips::of(ops, cause, &out);
+    let back = flips.said.into_iter();
+    back.filter(|(_, words)| is_back(words, cause))
+        .map(|(target, _)| target)
+        .collect()
+}
+
+/// The same, each with the undos that hold it back.
+pub(super) fn undos_of(ops: &[&Operation], cause: &Causality) -> Vec<(usize, Vec<usize>)> {
+    let (out, _) = out(ops, cause);
+    let flips = Flips::of(ops, cause, &out);
+    let mut found = Vec::new();
+    for (target, words) in flips.said {
+        if !is_back(&words, cause) || ops[target].event.is_about_others() {
+            continue;
+        }
+        let speakers: Vec<usize> = words.iter().map(|flip| flip.at).collect();
+        found.push((target, cause.newest(&speakers)));
+    }
+    found
+}
+
 /// What was undone or settled away, and what was settled in two ways.
 fn out(ops: &[&Operation], cause: &Causality) -> (BTreeSet<usize>, BTreeMap<usize, Vec<usize>>) {
-    let places: BTreeMap<&OpId, usize> = ops
-        .iter()
-        .enumerate()
-        .map(|(at, op)| (&op.op, at))
-        .collect();
-    let void = void(ops, &places, &BTreeSet::new());
+    let places = places(ops);
+    let void = void(ops, cause, &places, &BTreeSet::new());
     // What was said of each, by whom.
     let mut said: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
     for (at, op) in ops.iter().enumerate() {
@@ -284,26 +375,28 @@ fn out(ops: &[&Operation], cause: &Causality) -> (BTreeSet<usize>, BTreeMap<usiz
         }
     }
     // An undo that does not count takes nothing back. One that is in dispute does: it closes.
-    let mut out = self::void(ops, &places, &dropped);
+    let mut out = self::void(ops, cause, &places, &dropped);
     out.extend(dropped);
     disputed.retain(|place, _| !out.contains(place));
     (out, disputed)
 }
 
-/// Walked from the newest: an undo that was itself undone is void.
+/// Walked from the newest: what was said by an operation that was itself undone is void.
 fn void(
     ops: &[&Operation],
+    cause: &Causality,
     places: &BTreeMap<&OpId, usize>,
     without: &BTreeSet<usize>,
 ) -> BTreeSet<usize> {
     let mut void = BTreeSet::new();
-    for (at, op) in ops.iter().enumerate().rev() {
-        if let Event::Undone { undone } = &op.event
-            && !void.contains(&at)
-            && !without.contains(&at)
-            && let Some(place) = places.get(undone)
-        {
-            void.insert(*place);
+    let mut said: BTreeMap<usize, Vec<Flip>> = BTreeMap::new();
+    for at in (0..ops.len()).rev() {
+        if said.remove(&at).is_some_and(|words| is_back(&words, cause)) {
+            void.insert(at);
+        } else if !without.contains(&at) {
+            for flip in words(ops, places, at) {
+                said.entry(flip.target).or_default().push(flip);
+            }
         }
     }
     void

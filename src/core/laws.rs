@@ -9,7 +9,7 @@ use super::op::{
     BlockCause, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, FORMAT, Lane,
     LaneStatus, Operation, PlanLane, PlanVerdict, Profile, Smell, Target, Verdict, Write,
 };
-use super::replay::{begin, fold, last_undoable};
+use super::replay::{begin, fold, undoable};
 use super::session::State;
 use super::stage::{Stage, Transition};
 use super::{markdown, pack, policy, review};
@@ -67,7 +67,7 @@ fn verdict(approves: bool, target: Target) -> Verdict {
     }
 }
 
-/// Any event but `Started` and `Undone`.
+/// Any event but `Started`, `Undone` and `Redone`.
 pub(super) fn event() -> impl Strategy<Value = Event> {
     let transition = || select(&Transition::ALL[..]);
     let files = || any::<u8>().prop_map(|n| BTreeMap::from([(Artifact::Spec, oid(n))]));
@@ -192,7 +192,7 @@ pub(super) fn started() -> Operation {
 }
 
 /// A start, and operations after it as several writers could have made them: numbers repeat, and an
-/// undo names any operation, itself undone or not.
+/// undo or a redo names any operation, itself undone or not.
 fn history() -> impl Strategy<Value = Vec<Operation>> {
     let step = (
         event(),
@@ -205,9 +205,13 @@ fn history() -> impl Strategy<Value = Vec<Operation>> {
         let mut seq = 2;
         for (at, (event, write, undone, more)) in steps.into_iter().enumerate() {
             let event = match undone {
-                Some(index) if ops.len() > 1 => Event::Undone {
-                    undone: ops[1 + index.index(ops.len() - 1)].op.clone(),
-                },
+                Some(index) if ops.len() > 1 => {
+                    let named = vec![ops[1 + index.index(ops.len() - 1)].op.clone()];
+                    match seq % 3 {
+                        0 => Event::Redone { redone: named },
+                        _ => Event::Undone { undone: named },
+                    }
+                }
                 _ => event,
             };
             ops.push(operation(at + 1, seq, event, write));
@@ -247,7 +251,7 @@ proptest! {
     fn one_operation_after_another_gives_what_a_replay_gives(ops in history()) {
         let ops: Vec<Operation> = ops
             .into_iter()
-            .filter(|op| !matches!(op.event, Event::Undone { .. }))
+            .filter(|op| !op.event.is_about_others())
             .collect();
         let mut state = begin(&id(), &ops[0]).expect("a state");
         for op in &ops[1..] {
@@ -269,20 +273,26 @@ proptest! {
         let after = fold(&id(), &ops).expect("a state");
         let is_note = ops[next].event.is_note();
         prop_assert_eq!(
-            last_undoable(&ops).map(|op| &op.op) == Some(&op_id(next)),
+            undoable(&ops).first().map(|op| &op.op) == Some(&op_id(next)),
             !is_note
         );
 
-        let undo = Event::Undone { undone: op_id(next) };
+        let undo = Event::Undone { undone: vec![op_id(next)] };
         ops.push(operation(next + 1, before.seq + 2, undo, None));
         let undone = fold(&id(), &ops).expect("a state");
         prop_assert_eq!(undone.seq, before.seq + 2);
         prop_assert_eq!(without_traces(undone, &before), before);
 
-        let redo = Event::Undone { undone: op_id(next + 1) };
-        ops.push(operation(next + 2, after.seq + 2, redo, None));
-        let redone = fold(&id(), &ops).expect("a state");
-        prop_assert_eq!(without_traces(redone, &after), after);
+        for redo in [
+            Event::Redone { redone: vec![op_id(next)] },
+            // As older programs understood it.
+            Event::Undone { undone: vec![op_id(next + 1)] },
+        ] {
+            let mut ops = ops.clone();
+            ops.push(operation(next + 2, after.seq + 2, redo, None));
+            let redone = fold(&id(), &ops).expect("a state");
+            prop_assert_eq!(&without_traces(redone, &after), &after);
+        }
     }
 
     #[test]

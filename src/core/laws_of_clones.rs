@@ -7,7 +7,7 @@ use super::id::{Oid, OpId};
 use super::join::{Joined, Joiner};
 use super::laws::{event, id, oid, op_id, operation, started};
 use super::op::{Event, Operation, Write};
-use super::replay::{last_undoable, replay};
+use super::replay::{Redoable, WayBack, redoable, replay, undoable, way_back};
 use super::session::{Approval, Side, State};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
@@ -53,7 +53,11 @@ enum Turn {
         /// How far the number jumps: clocks and counters are not to be trusted.
         jump: u64,
     },
-    Undo,
+    /// How many.
+    Undo(usize),
+    /// Back to one that is there.
+    UndoTo(Index),
+    Redo(usize),
     Settle(Index, bool),
     Fetch(usize),
 }
@@ -64,7 +68,9 @@ fn turns() -> impl Strategy<Value = Vec<(usize, Turn)>> {
     let turn = proptest::prop_oneof![
         12 => (event(), artifact, jump)
             .prop_map(|(event, artifact, jump)| Turn::Write { event, artifact, jump }),
-        1 => proptest::strategy::Just(Turn::Undo),
+        2 => (1..4_usize).prop_map(Turn::Undo),
+        1 => any::<Index>().prop_map(Turn::UndoTo),
+        2 => (1..4_usize).prop_map(Turn::Redo),
         1 => (any::<Index>(), any::<bool>()).prop_map(|(which, keep)| Turn::Settle(which, keep)),
         2 => (0..CLONES).prop_map(Turn::Fetch),
     ];
@@ -101,6 +107,10 @@ fn begun(stages: usize) -> Vec<Operation> {
     ops
 }
 
+fn names<'o>(ops: impl Iterator<Item = &'o &'o Operation>) -> Vec<OpId> {
+    ops.map(|op| op.op.clone()).collect()
+}
+
 /// The sets of operations that the clones end with. Each writes only what fits what it has.
 fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
     let first = begun(stages);
@@ -113,13 +123,23 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
                 clones[clone] = union(&clones[clone], &clones[other]);
                 continue;
             }
-            Turn::Undo => match last_undoable(&clones[clone]) {
-                Some(op) if !matches!(op.event, Event::Started { .. }) => {
-                    let undone = op.op.clone();
-                    (Event::Undone { undone }, BTreeMap::new(), 1)
-                }
-                _ => continue,
-            },
+            Turn::Undo(count) => {
+                let undone = names(undoable(&clones[clone]).iter().take(count));
+                (Event::Undone { undone }, BTreeMap::new(), 1)
+            }
+            Turn::UndoTo(which) => {
+                let to = &clones[clone][which.index(clones[clone].len())].op;
+                let Some(WayBack::Undo(back)) = way_back(&clones[clone], to) else {
+                    continue;
+                };
+                let undone = names(back.iter());
+                (Event::Undone { undone }, BTreeMap::new(), 1)
+            }
+            Turn::Redo(count) => {
+                let Redoable { operations, .. } = redoable(&clones[clone]);
+                let redone = names(operations.iter().take(count));
+                (Event::Redone { redone }, BTreeMap::new(), 1)
+            }
             Turn::Settle(which, keeps) => {
                 let Some(conflict) = before
                     .conflicts
@@ -157,6 +177,10 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
                 (event, writes.into_iter().collect(), jump)
             }
         };
+        if matches!(&event, Event::Undone { undone: ids } | Event::Redone { redone: ids } if ids.is_empty())
+        {
+            continue;
+        }
         let mut op = operation(made, before.seq + jump, event, None);
         op.after = before.newest();
         op.writes = writes;

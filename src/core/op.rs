@@ -180,9 +180,15 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         drop: Vec<OpId>,
     },
-    /// The state before `undone` was restored.
+    /// These were taken back, newest first. One is written as itself, as programs wrote it that knew no
+    /// more than one.
     Undone {
-        undone: OpId,
+        #[serde(with = "one_or_more")]
+        undone: Vec<OpId>,
+    },
+    /// These were undone, and count again; oldest first.
+    Redone {
+        redone: Vec<OpId>,
     },
     Archived {
         /// The commit on the code branch that carries the result.
@@ -220,8 +226,20 @@ impl Event {
             Event::Abandoned => "abandon",
             Event::Resolved { .. } => "resolve",
             Event::Undone { .. } => "undo",
+            Event::Redone { .. } => "redo",
             Event::Archived { .. } => "archive",
         }
+    }
+
+    /// Whether it says of other operations that they do not count, or that they do again, and does nothing
+    /// else.
+    pub fn is_about_others(&self) -> bool {
+        matches!(self, Event::Undone { .. } | Event::Redone { .. })
+    }
+
+    /// Whether it is how the session came to be: without it there is nothing.
+    pub fn is_beginning(&self) -> bool {
+        matches!(self, Event::Started { .. } | Event::Imported { .. })
     }
 
     /// Whether it is the tool's own note, which `undo` passes over to what a person did.
@@ -231,6 +249,33 @@ impl Event {
             Event::Blocked { cause, .. } => *cause != BlockCause::Reported,
             _ => false,
         }
+    }
+}
+
+/// One id as a string, more of them as a list.
+mod one_or_more {
+    use crate::core::id::OpId;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Ids {
+        One(OpId),
+        More(Vec<OpId>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(ids: &[OpId], to: S) -> Result<S::Ok, S::Error> {
+        match ids {
+            [one] => one.serialize(to),
+            more => more.serialize(to),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OpId>, D::Error> {
+        Ok(match Ids::deserialize(from)? {
+            Ids::One(one) => vec![one],
+            Ids::More(more) => more,
+        })
     }
 }
 
@@ -490,7 +535,6 @@ impl Operation {
     }
 }
 
-/// Parses one of our own files, naming the line where it is broken.
 /// The largest Lamport number that is believed: beyond it somebody jumps, and adding would overflow.
 const MAX_SEQ: u64 = 1 << 53;
 
@@ -505,8 +549,19 @@ pub(super) fn check_seq(seq: u64, path: &str) -> Result<()> {
     .help("git loopx fsck --repair"))
 }
 
+/// Parses one of our own files, naming the line where it is broken. What a newer program wrote is not
+/// broken.
 pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
+        if let Ok(Header { format }) = serde_json::from_slice(bytes)
+            && format > FORMAT
+        {
+            return Failure::internal(
+                NEWER,
+                format!("{path}: written in format {format}, this program knows {FORMAT}"),
+            )
+            .help("update git loopx");
+        }
         Failure::internal(
             "record_damaged",
             format!(
@@ -517,6 +572,14 @@ pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> R
         )
         .help("git loopx fsck --repair")
     })
+}
+
+/// The code of a record that a newer program wrote.
+pub const NEWER: &str = "format_newer";
+
+#[derive(Deserialize)]
+struct Header {
+    format: u32,
 }
 
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {

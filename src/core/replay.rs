@@ -4,7 +4,7 @@
 //! which they arrived. What was undone is left out, unless its undo was undone too.
 
 use super::causality::Causality;
-use super::clash::{Fate, fates, is_move};
+use super::clash::{self, Fate, fates, is_move};
 use super::failure::{Failure, Result};
 use super::id::{OpId, SessionId};
 use super::join::{Joiner, NoJoiner, artifacts};
@@ -126,7 +126,7 @@ pub fn walk(
                 with: with.into_iter().map(|at| ops[at].op.clone()).collect(),
             }),
             // The writes of an undo are for readers.
-            None if matches!(op.event, Event::Undone { .. }) => {}
+            None if op.event.is_about_others() => {}
             None => counted.push(at),
         }
         if counted.last() != Some(&at) {
@@ -180,12 +180,91 @@ fn void(ops: &[&Operation]) -> BTreeSet<OpId> {
     out.map(|(op, _)| op.op.clone()).collect()
 }
 
-/// The operation that `undo` would take back: the newest that still counts and is neither an undo nor a
-/// note of the tool itself.
-pub fn last_undoable(ops: &[Operation]) -> Option<&Operation> {
+/// What an undo took back and no redo brought back. Not what a person settled away.
+pub fn taken_back(ops: &[Operation]) -> BTreeSet<OpId> {
+    let ops = in_order(ops);
+    let back = clash::taken_back(&ops, &Causality::of(&ops));
+    back.into_iter().map(|at| ops[at].op.clone()).collect()
+}
+
+/// What `undo` could take back, newest first: whatever counts, but the beginning, what says something of
+/// others, and notes of the tool itself.
+pub fn undoable(ops: &[Operation]) -> Vec<&Operation> {
     let sorted = in_order(ops);
     let void = void(&sorted);
-    sorted.into_iter().rev().find(|op| {
-        !void.contains(&op.op) && !matches!(op.event, Event::Undone { .. }) && !op.event.is_note()
-    })
+    let mut found: Vec<&Operation> = sorted
+        .into_iter()
+        .filter(|op| !void.contains(&op.op) && is_undoable(op))
+        .collect();
+    found.reverse();
+    found
+}
+
+fn is_undoable(op: &Operation) -> bool {
+    !op.event.is_beginning() && !op.event.is_about_others() && !op.event.is_note()
+}
+
+/// What leads back to the moment after an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WayBack<'o> {
+    /// Taking these back, newest first.
+    Undo(Vec<&'o Operation>),
+    /// It does not: this one counted then, and was taken back since.
+    Gone(&'o Operation),
+}
+
+/// The way back to what the writer of an operation had when it was written.
+pub fn way_back<'o>(ops: &'o [Operation], to: &OpId) -> Option<WayBack<'o>> {
+    let sorted = in_order(ops);
+    let cause = Causality::of(&sorted);
+    let target = sorted.iter().position(|op| op.op == *to)?;
+    let then: Vec<&Operation> = (0..sorted.len())
+        .filter(|at| *at == target || cause.saw(target, *at))
+        .map(|at| sorted[at])
+        .collect();
+    let void_then = void(&then);
+    let void_now = void(&sorted);
+    let counted: BTreeSet<&OpId> = then
+        .iter()
+        .map(|op| &op.op)
+        .filter(|op| !void_then.contains(op))
+        .collect();
+    let gone = then
+        .iter()
+        .find(|op| counted.contains(&op.op) && void_now.contains(&op.op) && is_undoable(op));
+    if let Some(gone) = gone {
+        return Some(WayBack::Gone(gone));
+    }
+    let mut found = undoable(ops);
+    found.retain(|op| !counted.contains(&op.op));
+    Some(WayBack::Undo(found))
+}
+
+/// What `redo` could bring back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Redoable<'o> {
+    /// Oldest first.
+    pub operations: Vec<&'o Operation>,
+    /// What happened since something was undone, which keeps that from coming back.
+    pub since: Option<&'o Operation>,
+}
+
+/// What was undone and could count again: where nothing else has happened since.
+pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
+    let sorted = in_order(ops);
+    let cause = Causality::of(&sorted);
+    let mut found = Redoable::default();
+    for (at, undos) in clash::undos_of(&sorted, &cause) {
+        let since = (0..sorted.len()).rev().find(|other| {
+            let op = sorted[*other];
+            !op.event.is_about_others()
+                && !op.event.is_note()
+                && undos.iter().any(|undo| !cause.saw(*undo, *other))
+        });
+        match since {
+            Some(other) => found.since = Some(sorted[other]),
+            None => found.operations.push(sorted[at]),
+        }
+    }
+    found
 }

@@ -314,9 +314,9 @@ impl State {
         op: &Operation,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
-        if matches!(op.event, Event::Undone { .. } | Event::Resolved { .. }) {
-            // Leaving out what was undone or settled is all that they do; so they fit everywhere, in a
-            // session that another writer had ended too.
+        if op.event.is_about_others() || matches!(op.event, Event::Resolved { .. }) {
+            // Saying which operations count is all that they do; so they fit everywhere, in a session that
+            // another writer had ended too.
             return Ok(());
         }
         if !self.is_active() {
@@ -340,7 +340,7 @@ impl State {
 
     fn take_writes(&mut self, op: &Operation) {
         // The writes of an undo are for readers: what is left is what the replay gives.
-        if matches!(op.event, Event::Undone { .. }) {
+        if op.event.is_about_others() {
             return;
         }
         for (artifact, write) in &op.writes {
@@ -365,7 +365,11 @@ impl State {
         };
         match &op.event {
             Event::Started { .. } => return Err("the session had been started".into()),
-            Event::Undone { .. } | Event::Resolved { .. } | Event::Saved | Event::Refreshed => {}
+            Event::Undone { .. }
+            | Event::Redone { .. }
+            | Event::Resolved { .. }
+            | Event::Saved
+            | Event::Refreshed => {}
             // A note about a build that was undone is no conflict: there is nothing left to note.
             Event::Claimed => {}
             Event::Blocked { cause, missing } => {

@@ -4,15 +4,16 @@
 //! writes nothing. One call makes at most one commit.
 
 use super::context::{Context, unknown};
+use super::opening::{Opening, operation};
 use super::sign::{self, Word};
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate::{Code, Credentials, DeltaFacts, View};
-use crate::core::id::{Oid, OpId, Person, SessionId};
+use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
-use crate::core::op::{Event, FORMAT, Operation, RequirementBase, Write};
+use crate::core::op::{Event, Operation, RequirementBase, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::session::{Ending, Recorded, State};
@@ -183,19 +184,19 @@ fn change<T>(
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
     mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<Done<T>> {
-    let identity = ctx.repo.identity()?;
-    let store = ctx.store()?;
-    let lock = store.lock()?;
-    let earlier = super::archive::finish(ctx, &store, &lock, &identity)?;
-    let snapshot = store.snapshot()?;
-    let id = ctx.session_id(&snapshot)?;
-    earlier.check(&id)?;
-    let mut copy = match saves {
-        true => WorkCopy::open(&ctx.repo, &id)?,
-        false => None,
+    let opening = Opening::of(ctx)?;
+    let Opening {
+        identity,
+        store,
+        lock,
+        ..
+    } = &opening;
+    let (id, mut copy) = match saves {
+        true => opening.with_copy(ctx)?,
+        false => (opening.session(ctx)?, None),
     };
-    prepare(&load_active(&snapshot, &id)?.state, copy.as_mut())?;
-    let committed = store.update(&lock, &identity, |snapshot| {
+    prepare(&load_active(&store.snapshot()?, &id)?.state, copy.as_mut())?;
+    let committed = store.update(lock, identity, |snapshot| {
         let session = load_active(snapshot, &id)?;
         let facts = gather(
             ctx,
@@ -203,11 +204,10 @@ fn change<T>(
             &session,
             copy.as_mut(),
             needs,
-            Some(&identity),
+            Some(identity),
         )?;
         let act = decide(&facts)?;
-        let now = &identity.at;
-        build(ctx, snapshot, &session, facts, act, now)
+        build(ctx, snapshot, &session, facts, act, identity)
     })?;
     let (state, saved, texts, value) = committed.value;
     if let Some(copy) = &mut copy {
@@ -339,10 +339,9 @@ fn build<T>(
     session: &Session,
     facts: Facts<'_>,
     act: Act<T>,
-    at: &str,
+    identity: &Identity,
 ) -> Result<Decision<Built<T>>> {
     let repo = &ctx.repo;
-    let by = facts.actor()?.clone();
     let Act {
         event,
         what,
@@ -371,22 +370,10 @@ fn build<T>(
         }
     }
     refresh_graph(repo, &mut artifacts, &mut texts)?;
-    let mut op = Operation {
-        format: FORMAT,
-        seq: session.state.seq + 1,
-        op: new_op_id()?,
-        after: session.state.newest(),
-        at: at.to_owned(),
-        by,
-        committer: facts
-            .identity
-            .and_then(|identity| identity.committer.clone()),
-        reason,
-        writes: differences(&session.state.artifacts, &artifacts),
-        bases: Vec::new(),
-        claim,
-        event,
-    };
+    let mut op = operation(identity, Some(&session.state), event)?;
+    op.reason = reason;
+    op.writes = differences(&session.state.artifacts, &artifacts);
+    op.claim = claim;
     if let Some(bases) = bases {
         op.bases = bases;
     } else if op.writes.contains_key(&Artifact::SpecDelta) {
@@ -487,11 +474,6 @@ pub fn refresh_graph(
     artifacts.insert(Artifact::ArtifactGraph, repo.write_blob(text.as_bytes())?);
     texts.insert(Artifact::ArtifactGraph, text);
     Ok(())
-}
-
-/// A new operation id.
-pub fn new_op_id() -> Result<OpId> {
-    OpId::parse(&ulid::Ulid::generate().to_string().to_lowercase())
 }
 
 /// Nothing is new: what `save` says.

@@ -4,6 +4,7 @@
 
 use super::context::{Context, unknown};
 use super::files;
+use super::opening::Opening;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
@@ -190,14 +191,14 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     let taken = (|| {
         let operations =
             only_session(repo, &tip, &id).map_err(|failure| foreign(failure.message))?;
-        let lock = store.lock()?;
+        let opening = Opening::of(ctx)?;
         let linear = match repo.config("loopx.sync").as_deref() {
             Some("linear") => Linear::TheirsOnTop,
             _ => Linear::No,
         };
         let before = store.snapshot()?.commit().clone();
         let label = format!("the bundle of {id}");
-        let meeting = store.meet(&lock, &identity, &tip, &label, linear)?;
+        let meeting = store.meet(&opening.lock, &identity, &tip, &label, linear)?;
         reach("bundle-met");
         let (united, renamed) = match meeting.united {
             Some(united) => (united.sessions, united.renamed),

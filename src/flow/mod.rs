@@ -1,7 +1,7 @@
 //! One file per workflow: read facts, ask `core` for a decision, hand the result to the store.
 //!
-//! Every writing flow goes through [`act::act`]: lock, read, save the working copy, decide, commit,
-//! publish. A lost race starts again from reading, so that every gate is judged anew.
+//! Every writing flow begins with an [`opening::Opening`], and nearly all go through [`act::act`]: lock, read,
+//! save the working copy, decide, commit, publish. A lost race starts again from reading, so that every gate is judged anew.
 
 pub mod act;
 pub mod adr;
@@ -30,6 +30,8 @@ pub mod hook_receive;
 pub mod hooks;
 pub mod import;
 pub mod lease;
+pub mod opening;
+pub mod point;
 pub mod resolve;
 pub mod review;
 pub mod seat;

@@ -2,13 +2,14 @@
 //! settled by one more operation, which every clone takes in like any other.
 
 use super::context::{Context, unknown};
+use super::opening::{Opening, operation};
 use super::workcopy::{WorkCopy, marker_line};
-use super::{act, files, undo};
+use super::{files, undo};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate;
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Event, FORMAT, Operation, Write};
+use crate::core::op::{Event, Write};
 use crate::core::session::{OpConflict, State};
 use crate::store::{self, Decision, Session, Snapshot};
 use serde::Serialize;
@@ -160,14 +161,15 @@ pub struct Resolved {
 
 /// Settles conflicts by one operation.
 pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
-    let identity = ctx.repo.identity()?;
-    let store = ctx.store()?;
-    let lock = store.lock()?;
-    let earlier = super::archive::finish(ctx, &store, &lock, &identity)?;
-    let id = ctx.session_id(&store.snapshot()?)?;
-    earlier.check(&id)?;
-    let mut copy = WorkCopy::open(&ctx.repo, &id)?;
-    let committed = store.update(&lock, &identity, |snapshot| {
+    let opening = Opening::of(ctx)?;
+    let (id, mut copy) = opening.with_copy(ctx)?;
+    let Opening {
+        identity,
+        store,
+        lock,
+        ..
+    } = &opening;
+    let committed = store.update(lock, identity, |snapshot| {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
         let state = &session.state;
         let (keep, drop) = operations(state, choices)?;
@@ -181,20 +183,9 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
             (0, Some((artifact, _))) => format!("resolve {artifact}"),
             (n, _) => format!("resolve {n} operation{}", if n == 1 { "" } else { "s" }),
         };
-        let op = Operation {
-            format: FORMAT,
-            seq: state.seq + 1,
-            op: act::new_op_id()?,
-            after: state.newest(),
-            at: identity.at.clone(),
-            by: identity.author.clone(),
-            committer: identity.committer.clone(),
-            reason: choices.reason.clone(),
-            writes,
-            bases: Vec::new(),
-            claim: None,
-            event: Event::Resolved { keep, drop },
-        };
+        let mut op = operation(identity, Some(state), Event::Resolved { keep, drop })?;
+        op.reason.clone_from(&choices.reason);
+        op.writes = writes;
         let mut edits = store::Edits::default();
         let after = edits.rebuild(&ctx.repo, &session, &op)?;
         undo::rebind(ctx, snapshot, &mut edits, state, &after)?;

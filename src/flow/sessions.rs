@@ -1,12 +1,13 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
-use super::act::{Act, Done, Needs, act, act_after, differences, new_op_id};
+use super::act::{Act, Done, Needs, act, act_after, differences};
 use super::context::Context;
+use super::opening::{Opening, new_op_id, operation};
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, FORMAT, Operation, Profile};
+use crate::core::op::{Event, Profile};
 use crate::core::replay::begin;
 use crate::core::session::{Ending, State};
 use crate::store::{self, Decision};
@@ -63,7 +64,6 @@ pub enum Binding {
 /// Starts a session in stage clarify.
 pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
     let id = SessionId::fold(&request.name)?;
-    let identity = ctx.repo.identity()?;
     let head = ctx.repo.head()?;
     let base = match &request.base {
         Some(revision) => Some(ctx.repo.resolve_commit(revision)?),
@@ -82,11 +82,16 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
         let label = format!("{} at {}", crate::core::policy::FILE, base.short());
         ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?;
     }
-    let store = ctx.store()?;
-    let lock = store.lock()?;
-    super::archive::finish(ctx, &store, &lock, &identity)?.check(&id)?;
+    let opening = Opening::of(ctx)?;
+    opening.earlier.check(&id)?;
+    let Opening {
+        identity,
+        store,
+        lock,
+        ..
+    } = &opening;
     let title = request.name.trim().to_owned();
-    let committed = store.update(&lock, &identity, |snapshot| {
+    let committed = store.update(lock, identity, |snapshot| {
         if let Some(known) = snapshot.find(&id)? {
             return Err(taken(&known.state));
         }
@@ -120,26 +125,15 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
                 ctx.repo.write_blob(artifact.template(input).as_bytes())?,
             );
         }
-        let op = Operation {
-            format: FORMAT,
-            seq: 1,
-            op: new_op_id()?,
-            after: Vec::new(),
-            at: identity.at.clone(),
-            by: identity.author.clone(),
-            committer: identity.committer.clone(),
-            reason: None,
-            writes: differences(&BTreeMap::new(), &artifacts),
-            bases: Vec::new(),
-            claim: None,
-            event: Event::Started {
-                uid: new_op_id()?.to_string(),
-                title: title.clone(),
-                profile: request.profile,
-                branch: branch.clone(),
-                base: base.clone(),
-            },
+        let event = Event::Started {
+            uid: new_op_id()?.to_string(),
+            title: title.clone(),
+            profile: request.profile,
+            branch: branch.clone(),
+            base: base.clone(),
         };
+        let mut op = operation(identity, None, event)?;
+        op.writes = differences(&BTreeMap::new(), &artifacts);
         let state = begin(&id, &op)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, None, &op, &state)?;

@@ -1,45 +1,205 @@
-//! `undo`: a new commit that restores the state before the last event. History is never rewritten.
+//! `undo` and `redo`: a new commit that restores an earlier state, or brings back what an undo took.
+//! History is never rewritten; each command is one operation that names what it is about.
 
-use super::act::load_active;
+use super::act::{differences, load_active};
 use super::context::{Context, unknown};
-use super::workcopy::WorkCopy;
+use super::opening::{Opening, operation};
+use super::point;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, FORMAT, Operation};
-use crate::core::replay::last_undoable;
+use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::op::{Event, Operation};
+use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
-use crate::store::{self, Decision, Snapshot};
+use crate::store::{self, Decision, Session, Snapshot};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What was taken back.
-#[derive(Debug)]
-pub struct Undone {
-    pub id: SessionId,
-    pub commit: Oid,
-    pub state: State,
+/// How many events a subject names.
+const NAMED: usize = 3;
+
+/// How far to go back.
+#[derive(Clone, Debug)]
+pub enum Back {
+    Events(usize),
+    /// To the moment after this operation: its id, its number, or the commit that made it.
+    To(String),
+}
+
+/// One event that was taken back, or brought back.
+#[derive(Clone, Debug, Serialize)]
+pub struct Moved {
+    pub op: OpId,
     /// The event's word, who did it and when.
     pub event: String,
     pub by: String,
     pub at: String,
-    /// The event's number, and the artifacts that went back with it.
+    /// The event's number, and the artifacts that went with it.
     pub seq: u64,
     pub artifacts: Vec<Artifact>,
 }
 
-/// Restores the state before the last event of the session.
-pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
-    let identity = ctx.repo.identity()?;
-    let store = ctx.store()?;
-    let lock = store.lock()?;
-    let earlier = super::archive::finish(ctx, &store, &lock, &identity)?;
-    let id = ctx.session_id(&store.snapshot()?)?;
-    earlier.check(&id)?;
-    let mut copy = WorkCopy::open(&ctx.repo, &id)?;
-    let committed = store.update(&lock, &identity, |snapshot| {
+impl Moved {
+    fn of(op: &Operation) -> Self {
+        Moved {
+            op: op.op.clone(),
+            event: op.event.word().to_owned(),
+            by: op.by.to_string(),
+            at: op.at.clone(),
+            seq: op.seq,
+            artifacts: op.writes.keys().copied().collect(),
+        }
+    }
+}
+
+/// What an undo or a redo did.
+#[derive(Debug)]
+pub struct Told {
+    pub id: SessionId,
+    pub commit: Oid,
+    pub state: State,
+    /// In the order in which they went: newest first for an undo, oldest first for a redo.
+    pub moved: Vec<Moved>,
+}
+
+/// Takes events of the session back, the newest first.
+pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> {
+    tell(ctx, reason, "undo", |snapshot, session, operations| {
+        let id = &session.state.id;
+        let undone: Vec<&Operation> = match back {
+            Back::Events(count) => {
+                let mut all = undoable(operations);
+                if all.is_empty() {
+                    return Err(only_started(id));
+                }
+                if all.len() < *count {
+                    return Err(too_many("undo", "take back", id, *count, all.len()));
+                }
+                all.truncate(*count);
+                all
+            }
+            Back::To(point) => to(snapshot, session, operations, point)?,
+        };
+        let ids = undone.iter().map(|op| op.op.clone()).collect();
+        let moved = undone.into_iter().map(Moved::of).collect();
+        Ok((Event::Undone { undone: ids }, moved))
+    })
+}
+
+/// Brings events back that were undone, the one that was undone last first, where nothing else has
+/// happened since.
+pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told> {
+    tell(ctx, reason, "redo", |_, session, operations| {
+        let id = &session.state.id;
+        let Redoable {
+            operations: mut redone,
+            since,
+        } = redoable(operations);
+        if redone.is_empty() {
+            return Err(match since {
+                None => Failure::nothing(
+                    "nothing_to_redo",
+                    format!("nothing of session {id} is undone"),
+                )
+                .help(format!("git loopx -s {id} log")),
+                Some(op) => Failure::refused(
+                    "redo_overtaken",
+                    format!(
+                        "`{}` of {} ({}) came after the undo: what was undone does not fit on it",
+                        op.event.word(),
+                        op.by,
+                        op.at
+                    ),
+                )
+                .help(format!(
+                    "git loopx -s {id} log  (shows what was undone; git loopx -s {id} cat ARTIFACT --at NUMBER prints its text)"
+                )),
+            });
+        }
+        if redone.len() < count {
+            return Err(too_many("redo", "bring back", id, count, redone.len()));
+        }
+        redone.truncate(count);
+        let ids = redone.iter().map(|op| op.op.clone()).collect();
+        let moved = redone.into_iter().map(Moved::of).collect();
+        Ok((Event::Redone { redone: ids }, moved))
+    })
+}
+
+fn only_started(id: &SessionId) -> Failure {
+    Failure::nothing(
+        "nothing_to_undo",
+        format!("session {id} has only been started"),
+    )
+    .help(format!("git loopx -s {id} abandon --reason WHY"))
+}
+
+fn too_many(command: &str, verb: &str, id: &SessionId, wanted: usize, there: usize) -> Failure {
+    let events = if there == 1 { "event" } else { "events" };
+    Failure::refused(
+        "events_too_few",
+        format!("session {id} has {there} {events} to {verb}, expected {wanted}"),
+    )
+    .help(format!("git loopx -s {id} {command} {there}"))
+}
+
+/// What leads back to the moment after an operation.
+fn to<'o>(
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    operations: &'o [Operation],
+    point: &str,
+) -> Result<Vec<&'o Operation>> {
+    let id = &session.state.id;
+    let target = point::find(snapshot, session, operations, point)?;
+    match way_back(operations, &target.op) {
+        Some(WayBack::Undo(back)) if !back.is_empty() => Ok(back),
+        Some(WayBack::Gone(gone)) => Err(Failure::refused(
+            "point_undone",
+            format!(
+                "`{}` of {} (@{}) counted then, and was taken back since",
+                gone.event.word(),
+                gone.by,
+                gone.seq
+            ),
+        )
+        .help(format!("git loopx -s {id} redo"))),
+        _ => Err(Failure::nothing(
+            "nothing_to_undo",
+            format!(
+                "nothing that could be taken back came after `{}` (@{}) of session {id}",
+                target.event.word(),
+                target.seq
+            ),
+        )
+        .help(format!("git loopx -s {id} log"))),
+    }
+}
+
+/// Tells the past of a session anew: one operation about others, and the state that follows.
+fn tell(
+    ctx: &Context,
+    reason: Option<String>,
+    word: &str,
+    mut decide: impl FnMut(&Snapshot<'_>, &Session, &[Operation]) -> Result<(Event, Vec<Moved>)>,
+) -> Result<Told> {
+    let opening = Opening::of(ctx)?;
+    let (id, mut copy) = opening.with_copy(ctx)?;
+    let Opening {
+        identity,
+        store,
+        lock,
+        ..
+    } = &opening;
+    let committed = store.update(lock, identity, |snapshot| {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
         if let Some(Ending::Archived { .. }) = session.state.ending {
-            load_active(snapshot, &id)?;
+            return Err(load_active(snapshot, &id)
+                .err()
+                .unwrap_or_else(|| unknown(snapshot, &id))
+                .help(format!(
+                    "git loopx archive --undo {id}  (takes back what it made of the specs)"
+                )));
         }
         if let Some(copy) = &mut copy {
             // Edits that are not saved would be lost between two states: they go first.
@@ -50,66 +210,55 @@ pub fn undo(ctx: &Context, reason: Option<String>) -> Result<Undone> {
                     "unsaved_edits",
                     format!("{artifact} has edits that are not saved"),
                 )
-                .help("git loopx save  (and then undo twice), or: git loopx checkout --force"));
+                .help(match word {
+                    "undo" => {
+                        "git loopx save  (and then undo twice), or: git loopx checkout --force"
+                    }
+                    _ => "git loopx checkout --force  (puts the stored text there; what was there is kept)",
+                }));
             }
         }
         let mut operations = snapshot.operations(&session)?;
-        let last = last_undoable(&operations)
-            // An import is how a session started.
-            .filter(|op| !matches!(op.event, Event::Started { .. } | Event::Imported { .. }))
-            .cloned()
-            .ok_or_else(|| {
-                Failure::nothing(
-                    "nothing_to_undo",
-                    format!("session {id} has only been started"),
-                )
-                .help("git loopx abandon --reason WHY")
-            })?;
-        let seq = operations.iter().map(|op| op.seq).max().unwrap_or(0) + 1;
-        let mut op = Operation {
-            format: FORMAT,
-            seq,
-            op: super::act::new_op_id()?,
-            after: session.state.newest(),
-            at: identity.at.clone(),
-            by: identity.author.clone(),
-            committer: identity.committer.clone(),
-            reason: reason.clone(),
-            writes: BTreeMap::new(),
-            bases: Vec::new(),
-            claim: None,
-            event: Event::Undone {
-                undone: last.op.clone(),
-            },
-        };
+        let (event, moved) = decide(snapshot, &session, &operations)?;
+        let mut op = operation(identity, Some(&session.state), event)?;
+        op.reason.clone_from(&reason);
         operations.push(op.clone());
         let state = store::replay(&ctx.repo, &id, &operations)?;
         // The writes tell a reader what moved; the fold gets there without them.
-        op.writes = super::act::differences(&session.state.artifacts, &state.artifacts);
+        op.writes = differences(&session.state.artifacts, &state.artifacts);
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, Some(&session), &op, &state)?;
         rebind(ctx, snapshot, &mut edits, &session.state, &state)?;
-        let message = store::message(&id, &format!("undo {}", last.event.word()), &op, &state);
+        let message = store::message(&id, &subject(word, &moved), &op, &state);
         Ok(Decision {
             edits,
             message,
-            value: (state, last),
+            value: (state, moved),
         })
     })?;
-    let (state, last) = committed.value;
+    let (state, moved) = committed.value;
     if let Some(copy) = &mut copy {
         copy.publish(&state, &BTreeMap::new())?;
     }
-    Ok(Undone {
+    Ok(Told {
         id,
         commit: committed.commit,
         state,
-        event: last.event.word().to_owned(),
-        by: last.by.to_string(),
-        at: last.at.clone(),
-        seq: last.seq,
-        artifacts: last.writes.keys().copied().collect(),
+        moved,
     })
+}
+
+/// `undo save`, `undo 2 events: save, approve`.
+fn subject(word: &str, moved: &[Moved]) -> String {
+    let names: Vec<&str> = moved.iter().map(|one| one.event.as_str()).collect();
+    match names.as_slice() {
+        [only] => format!("{word} {only}"),
+        many => {
+            let shown = many.iter().take(NAMED).copied().collect::<Vec<_>>();
+            let more = if many.len() > NAMED { ", ..." } else { "" };
+            format!("{word} {} events: {}{more}", many.len(), shown.join(", "))
+        }
+    }
 }
 
 /// The records of bound branches, after a session's past was told anew.
@@ -121,23 +270,21 @@ pub(super) fn rebind(
     after: &State,
 ) -> Result<()> {
     let id = &after.id;
-    match (&before.branch, &after.branch) {
-        (_, Some(branch))
-            if after.is_active() && !before.is_active() && snapshot.bound_to(branch)?.is_none() =>
-        {
-            edits.bind(&ctx.repo, branch, id)?;
-        }
-        (Some(old), new) if Some(old) != new.as_ref() => {
-            if snapshot.bound_to(old)?.as_ref() == Some(id) {
-                edits.unbind(old);
-            }
-            if let Some(new) = new
-                && snapshot.bound_to(new)?.is_none()
-            {
-                edits.bind(&ctx.repo, new, id)?;
-            }
-        }
-        _ => {}
+    // Only what can still change holds a branch.
+    let held = |state: &State| state.branch.clone().filter(|_| state.is_active());
+    let (old, new) = (held(before), held(after));
+    if old == new {
+        return Ok(());
+    }
+    if let Some(old) = old
+        && snapshot.bound_to(&old)?.as_ref() == Some(id)
+    {
+        edits.unbind(&old);
+    }
+    if let Some(new) = new
+        && snapshot.bound_to(&new)?.is_none()
+    {
+        edits.bind(&ctx.repo, &new, id)?;
     }
     Ok(())
 }

@@ -395,28 +395,18 @@ pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8
     ctx.repo.read_blob(blob)
 }
 
-/// The artifacts after operation number `point`, or after the operation with that id.
+/// The artifacts after an operation.
 fn artifacts_at(
     snapshot: &Snapshot<'_>,
     session: &Session,
     point: &str,
 ) -> Result<BTreeMap<Artifact, Oid>> {
     let operations = snapshot.operations(session)?;
-    let wanted = point.trim_start_matches('@');
+    let wanted = super::point::find(snapshot, session, &operations, point)?;
     let at = operations
         .iter()
-        .position(|op| op.op.as_str() == wanted || wanted.parse() == Ok(op.seq))
-        .ok_or_else(|| {
-            let last = operations.last().map_or(0, |op| op.seq);
-            Failure::not_found(
-                "point_unknown",
-                format!(
-                    "session {} has no operation `{point}`; it has 1 to {last}",
-                    session.state.id
-                ),
-            )
-            .help("git loopx log")
-        })?;
+        .position(|op| op.op == wanted.op)
+        .unwrap_or_default();
     Ok(crate::store::replay(snapshot.repo(), &session.state.id, &operations[..=at])?.artifacts)
 }
 

@@ -582,7 +582,12 @@ pub fn message(id: &SessionId, what: &str, op: &Operation, state: &State) -> Str
             commit: Some(commit),
             ..
         } => trailers.push(("Loopx-Commit", commit.to_string())),
-        Event::Undone { undone } => trailers.push(("Loopx-Undoes", undone.to_string())),
+        Event::Undone { undone } => {
+            trailers.extend(undone.iter().map(|op| ("Loopx-Undoes", op.to_string())));
+        }
+        Event::Redone { redone } => {
+            trailers.extend(redone.iter().map(|op| ("Loopx-Redoes", op.to_string())));
+        }
         _ => {}
     }
     trailers.push(("Loopx-Stage", state.stage.to_string()));

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The kinds of operations that one session goes through in [`eventful`].
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 21] = [
     "abandoned",
     "approved",
     "audited",
@@ -30,6 +30,7 @@ const KINDS: [&str; 20] = [
     "lane_reported",
     "plan_reviewed",
     "ran",
+    "redone",
     "resumed",
     "reviewed",
     "saved",
@@ -126,6 +127,8 @@ fn eventful() -> Drive {
     d.does(&["plan", "--critic", "iterate", "--finding", "too big"]);
     d.does(&["plan"]);
     d.does(&["plan", "--more", "1", "--reason", "one more"]);
+    d.does(&["undo", "--reason", "not needed"]);
+    d.does(&["redo", "--reason", "needed after all"]);
     d.does(&["undo", "--reason", "not needed"]);
     d.review_plan();
     d.does(&["approve", "--to", "build", "--reason", "go on"]);

@@ -76,6 +76,7 @@ mod support;
 mod sync;
 mod verify;
 mod verify_approvals;
+mod undo;
 mod verify_history;
 mod verify_range;
 mod weakness;

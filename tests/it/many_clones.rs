@@ -10,7 +10,7 @@ use std::thread;
 fn turn(all: &Clones, at: usize, n: usize) -> bool {
     let own = format!("own-{at}");
     let text = |what: &str| READY.replace("A test shows it.", &format!("{what} {at}.{n}"));
-    let out = match n % 8 {
+    let out = match n % 10 {
         0 if n == 0 => all.loopx(at, &["start", "--no-branch", &own]),
         0 | 5 => all.loopx(at, &["-s", ID, "run", "--", "echo", &format!("{at}.{n}")]),
         1 => all.put(at, "spec.md", &text("Seen by")),
@@ -18,6 +18,8 @@ fn turn(all: &Clones, at: usize, n: usize) -> bool {
         3 => all.loopx(at, &["-s", &own, "run", "--", "false"]),
         4 => all.loopx(at, &["-s", ID, "approve", "--to", "plan"]),
         6 => all.loopx(at, &["-s", ID, "undo"]),
+        8 => all.loopx(at, &["-s", ID, "redo"]),
+        9 => all.loopx(at, &["-s", ID, "undo", "2"]),
         _ => all.loopx(at, &["-s", &own, "run", "--", "true"]),
     };
     assert!(
@@ -29,7 +31,7 @@ fn turn(all: &Clones, at: usize, n: usize) -> bool {
 
 #[test]
 fn clones_that_worked_offline_agree_and_nothing_is_lost() {
-    let turns = count(8, 50);
+    let turns = count(10, 50);
     let meetings = count(2, 5);
     let all = Clones::sharing(4);
     all.put(0, "spec.md", READY).ok();

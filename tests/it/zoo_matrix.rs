@@ -67,6 +67,8 @@ const STORY: &[Step] = &[
     Call("start second --no-branch", 0),
     Blocked("-s second clarify"),
     Call("-s second undo", 0),
+    Call("-s second redo", 0),
+    Call("-s second undo --to 1", 0),
     Call("-s second abandon", 0),
     Call("use demo", 5),
     Call("build --take-over --reason moved", 5),

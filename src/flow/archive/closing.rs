@@ -1,14 +1,15 @@
 //! The end of sessions: their last event, their folders in the archive, their working copies gone.
 
-use super::super::act::{load_active, new_op_id};
+use super::super::act::load_active;
 use super::super::context::Context;
+use super::super::opening::operation;
 use super::super::workcopy::WorkCopy;
 use super::contest::forget_conflicts;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::markdown::section_text;
-use crate::core::op::{Event, FORMAT, Operation};
+use crate::core::op::Event;
 use crate::core::session::State;
 use crate::git::Identity;
 use crate::store::{self, Decision, Lock, Snapshot, Store};
@@ -65,24 +66,12 @@ fn record(
     let id = &closing.id;
     let session = load_active(snapshot, id)?;
     let month: String = identity.at.chars().take(7).collect();
-    let op = Operation {
-        format: FORMAT,
-        seq: session.state.seq + 1,
-        op: new_op_id()?,
-        after: session.state.newest(),
-        at: identity.at.clone(),
-        by: identity.author.clone(),
-        committer: identity.committer.clone(),
-        reason: None,
-        writes: BTreeMap::new(),
-        bases: Vec::new(),
-        claim: None,
-        event: Event::Archived {
-            commit: closing.commit.clone(),
-            target: target.to_owned(),
-            month: month.clone(),
-        },
+    let event = Event::Archived {
+        commit: closing.commit.clone(),
+        target: target.to_owned(),
+        month: month.clone(),
     };
+    let op = operation(identity, Some(&session.state), event)?;
     let mut ops = snapshot.operations(&session)?;
     ops.push(op.clone());
     let mut state = session.state.clone();

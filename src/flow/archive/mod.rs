@@ -24,6 +24,7 @@ pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
 use super::act::load_active;
 use super::context::Context;
+use super::opening::Opening;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
@@ -118,9 +119,12 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
     if mode == Mode::DryRun {
         return preview(ctx, &store, request).map(Done::Archived);
     }
-    let identity = ctx.repo.identity()?;
-    let lock = store.lock()?;
-    let earlier = finish(ctx, &store, &lock, &identity)?;
+    let Opening {
+        identity,
+        store,
+        lock,
+        earlier,
+    } = Opening::of(ctx)?;
     let snapshot = store.snapshot()?;
     let ids = match (request.meant(ctx, &snapshot), earlier.only()) {
         // What was bound here has just been archived, or what was contested has been taken back.

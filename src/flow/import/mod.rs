@@ -6,12 +6,13 @@
 
 mod tree;
 
-use super::act::{differences, new_op_id};
+use super::act::differences;
 use super::context::Context;
+use super::opening::{Opening, new_op_id, operation};
 use super::{delta, files};
 use crate::core::failure::{Blocker, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, FORMAT, ImportedEnd, Operation, Profile};
+use crate::core::op::{Event, ImportedEnd, Operation, Profile};
 use crate::core::openspec::{
     Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
 };
@@ -160,12 +161,12 @@ pub fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
             .collect();
         (changes, Vec::new())
     } else {
-        let lock = store.lock()?;
         // What could not be finished is about other sessions: their own commands say so.
-        drop(super::archive::finish(ctx, &store, &lock, &identity)?);
-        let (commits, changes) = store.land(&lock, &identity, "loopx: import", |snapshot| {
-            place(ctx, snapshot, wanted, &bases, &identity)
-        })?;
+        let opening = Opening::of(ctx)?;
+        let (commits, changes) =
+            store.land(&opening.lock, &identity, "loopx: import", |snapshot| {
+                place(ctx, snapshot, wanted, &bases, &identity)
+            })?;
         write_specs(ctx, &specs, &texts)?;
         (changes, commits)
     };
@@ -513,20 +514,10 @@ fn begin(
         Some(_) => Vec::new(),
     };
     let op = |seq: u64, at: &str, event: Event| -> Result<Operation> {
-        Ok(Operation {
-            format: FORMAT,
-            seq,
-            op: new_op_id()?,
-            after: Vec::new(),
-            at: at.to_owned(),
-            by: identity.author.clone(),
-            committer: identity.committer.clone(),
-            reason: None,
-            writes: BTreeMap::new(),
-            bases: Vec::new(),
-            claim: None,
-            event,
-        })
+        let mut op = operation(identity, None, event)?;
+        op.seq = seq;
+        at.clone_into(&mut op.at);
+        Ok(op)
     };
     let start = op(
         1,

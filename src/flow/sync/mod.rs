@@ -9,6 +9,7 @@ mod guard;
 pub(super) use follow::follow;
 
 use super::context::Context;
+use super::opening::Opening;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::core::refusal::Refusal;
@@ -208,9 +209,8 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
     let meeting = if request.dry_run {
         store.plan_meeting(&identity, theirs, &label, linear)?
     } else {
-        let lock = store.lock()?;
-        super::archive::finish(ctx, store, &lock, &identity)?;
-        let meeting = store.meet(&lock, &identity, theirs, &label, linear)?;
+        let opening = Opening::of(ctx)?;
+        let meeting = store.meet(&opening.lock, &identity, theirs, &label, linear)?;
         reach("sync-met");
         let renamed = meeting.united.iter().flat_map(|united| &united.renamed);
         follow(ctx, store, renamed)?;

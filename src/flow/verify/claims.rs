@@ -3,13 +3,13 @@
 use super::Sessions;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::op::Operation;
+use crate::core::op::{Event, Operation};
 use crate::core::range_policy::{Claim, Fault};
 use crate::core::session::{Ending, State};
 use crate::core::trailers;
 use crate::git::{CommitInfo, Repo};
 use crate::store::Snapshot;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// How many session commits are looked for one by one before the whole branch is read.
@@ -212,7 +212,9 @@ impl<'a, 'r> Reading<'a, 'r> {
                     operations = self.seen(&place, id, operations)?;
                     session.state.seq = operations.iter().map(|op| op.seq).max().unwrap_or(0);
                 }
-                operations.extend(self.sessions.undos(id)?);
+                // What was taken back since is as if it had been then; what was brought back since counts
+                // no more than it did then.
+                operations.extend(undo_of(&operations, self.sessions.taken_back(id)?)?);
                 // The number stays that of the moment that is named.
                 let seq = session.state.seq;
                 session.state = crate::store::replay(self.repo, id, &operations)?;
@@ -229,4 +231,27 @@ impl<'a, 'r> Reading<'a, 'r> {
         self.states.insert(key, found.clone());
         Ok(found)
     }
+}
+
+/// An undo of those that had happened by then, as nobody wrote it: to look at a moment without them.
+fn undo_of(then: &[Operation], back: BTreeSet<OpId>) -> Result<Option<Operation>> {
+    let known = |op: &OpId| then.iter().any(|other| other.op == *op);
+    let undone: Vec<OpId> = back.into_iter().filter(known).collect();
+    let Some(last) = then.iter().max_by_key(|op| op.seq) else {
+        return Ok(None);
+    };
+    if undone.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Operation {
+        seq: last.seq + 1,
+        op: OpId::parse(&"z".repeat(26))?,
+        // It has seen all.
+        after: Vec::new(),
+        writes: BTreeMap::new(),
+        bases: Vec::new(),
+        claim: None,
+        event: Event::Undone { undone },
+        ..last.clone()
+    }))
 }

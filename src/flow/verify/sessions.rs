@@ -2,15 +2,15 @@
 //! the one that was fetched from the default remote.
 
 use crate::core::failure::{Failure, Result};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, Operation};
-use crate::core::replay::fold;
+use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::op::Operation;
+use crate::core::replay::{self, fold};
 use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::flow::context::Context;
 use crate::git::Repo;
 use crate::store::{Session, SignatureFiles, Snapshot, Store, stands_for};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// The loopx branch, as far as it is known here.
@@ -102,11 +102,9 @@ impl<'r> Sessions<'r> {
         Ok((Vec::new(), BTreeMap::new()))
     }
 
-    /// What was taken back in a session by now: a state that rests on it lets nothing in any more.
-    pub(super) fn undos(&self, id: &SessionId) -> Result<Vec<Operation>> {
-        let mut operations = self.operations(id)?;
-        operations.retain(|op| matches!(op.event, Event::Undone { .. }));
-        Ok(operations)
+    /// What is taken back in a session by now: a state that rests on it lets nothing in any more.
+    pub(super) fn taken_back(&self, id: &SessionId) -> Result<BTreeSet<OpId>> {
+        Ok(replay::taken_back(&self.operations(id)?))
     }
 
     /// The sessions that can still change; a damaged one is nobody's business here.

@@ -1,0 +1,110 @@
+//! `undo`, `redo`.
+
+use crate::cli::Exit;
+use crate::core::artifact::Artifact;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::undo::{self as flow, Back, Told};
+use crate::ui::{Ui, line};
+use serde_json::json;
+use std::num::NonZeroU32;
+
+/// Take back the last events, by a new commit
+///
+/// History stays as it was: `git loopx log` shows what is undone, and `git loopx redo` brings it back. What
+/// an archive made of the specs is taken back by `git loopx archive --undo ID`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct UndoArgs {
+    /// How many
+    #[arg(value_name = "N", default_value = "1", conflicts_with = "to")]
+    count: NonZeroU32,
+    /// Go back to the moment after this operation: its id, its number, or the commit that made it
+    #[arg(long, value_name = "OPERATION")]
+    to: Option<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// Bring back what was undone, by a new commit
+///
+/// The event that was undone last comes back first. Refused where something else has happened since.
+#[derive(clap::Args, Clone, Debug)]
+pub struct RedoArgs {
+    /// How many
+    #[arg(value_name = "N", default_value = "1")]
+    count: NonZeroU32,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let back = match args.to {
+        Some(point) => Back::To(point),
+        None => Back::Events(number(args.count)),
+    };
+    let told = flow::undo(ctx, &back, args.reason)?;
+    say(&told, "took back", ui);
+    let back: Vec<(&Artifact, u64)> = told
+        .moved
+        .iter()
+        .flat_map(|one| one.artifacts.iter().map(|artifact| (artifact, one.seq)))
+        .filter(|(artifact, _)| **artifact != Artifact::ArtifactGraph)
+        .collect();
+    if let Some((first, seq)) = back.first() {
+        let mut names: Vec<&str> = back.iter().map(|(artifact, _)| artifact.path()).collect();
+        names.sort_unstable();
+        names.dedup();
+        ui.status(format!(
+            "their text went back too: {}; as it was: git loopx cat {first} --at {seq}",
+            names.join(", ")
+        ));
+    }
+    ui.hint("git loopx status   (git loopx redo brings it back)");
+    // The newest by itself too: as it was when there was one.
+    document(ui, "undo", "undone", &told);
+    Ok(Exit::Done)
+}
+
+pub fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let told = flow::redo(ctx, number(args.count), args.reason)?;
+    say(&told, "brought back", ui);
+    ui.hint("git loopx status");
+    document(ui, "redo", "redone", &told);
+    Ok(Exit::Done)
+}
+
+fn number(count: NonZeroU32) -> usize {
+    usize::try_from(count.get()).unwrap_or(usize::MAX)
+}
+
+fn say(told: &Told, did: &str, ui: &mut Ui) {
+    let stage = told.state.stage;
+    for (at, one) in told.moved.iter().enumerate() {
+        let now = match at + 1 == told.moved.len() {
+            true => format!("; now in stage {stage}"),
+            false => String::new(),
+        };
+        ui.status(format!(
+            "{}: {did} `{}` of {} ({}){now}",
+            told.id,
+            one.event,
+            line(&one.by),
+            one.at
+        ));
+    }
+}
+
+fn document(ui: &mut Ui, command: &str, key: &str, told: &Told) {
+    ui.json(
+        command,
+        &json!({
+            "session": told.id,
+            "commit": told.commit,
+            "stage": told.state.stage,
+            key: told.moved.first(),
+            "operations": told.moved,
+        }),
+    );
+}

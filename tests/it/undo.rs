@@ -1,0 +1,413 @@
+//! `undo` and `redo` across several events: one commit and one operation each, and everything that hangs
+//! on the events goes with them.
+
+use crate::support::clones::Clones;
+use crate::support::drive::{Drive, ID, SPEC};
+use crate::support::store::{ID as SHARED, READY};
+use serde_json::{Value, json};
+use std::fs;
+
+/// The facts of a session that do not say who touched it last.
+fn facts(mut state: Value) -> Value {
+    let map = state.as_object_mut().expect("a state");
+    for key in ["ops", "seq", "last", "touched"] {
+        map.remove(key);
+    }
+    state
+}
+
+/// The newest operation of the session.
+fn newest(d: &Drive) -> Value {
+    let log = d.does(&["log"]);
+    let all = log["operations"].as_array().expect("operations");
+    all.last().expect("an operation").clone()
+}
+
+fn commits(d: &Drive) -> usize {
+    let count = d.git(&["rev-list", "--count", "loopx"]).line();
+    count.parse().expect("a number")
+}
+
+#[test]
+fn several_events_go_back_in_one_commit_and_come_back_the_same() {
+    let d = Drive::planned();
+    let before = facts(d.state());
+    let clarified = facts(Drive::clarified().state());
+    let count = commits(&d);
+    // approve, plan, save, architect, critic.
+    let told = d.does(&["undo", "5", "--reason", "another way"]);
+    assert_eq!(commits(&d), count + 1);
+    let words: Vec<&str> = told["operations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["event"].as_str().expect("a word"))
+        .collect();
+    assert_eq!(
+        words,
+        ["plan-review", "plan-review", "save", "plan", "approve"]
+    );
+    assert_eq!(told["undone"], told["operations"][0]);
+    assert_eq!(told["stage"], "clarify");
+    let undo = newest(&d);
+    assert_eq!(undo["event"]["kind"], "undone");
+    assert_eq!(undo["event"]["undone"].as_array().map(Vec::len), Some(5));
+    assert_eq!(undo["reason"], "another way");
+    let message = d.git(&["log", "-1", "--format=%B", "loopx"]).ok();
+    assert!(message.starts_with("demo: undo 5 events: plan-review, plan-review, save, ...\n"));
+    assert_eq!(message.matches("Loopx-Undoes: ").count(), 5, "{message}");
+    // Another repository, so other times and ids: what the events made is what is compared.
+    for key in ["stage", "artifacts", "approvals", "plan", "last_transition"] {
+        assert_eq!(d.state()[key], clarified[key], "{key}");
+    }
+    assert!(!d.exists(format!(".loopx/{ID}/plan.md")));
+    assert_eq!(d.status()["next_action"], "git loopx approve --to plan");
+    // Two at first, then the rest.
+    let told = d.does(&["redo", "2"]);
+    assert_eq!(told["redone"]["event"], "approve");
+    assert_eq!(told["stage"], "plan");
+    assert_eq!(newest(&d)["event"]["kind"], "redone");
+    let message = d.git(&["log", "-1", "--format=%B", "loopx"]).ok();
+    assert!(
+        message.starts_with("demo: redo 2 events: approve, plan\n"),
+        "{message}"
+    );
+    assert_eq!(message.matches("Loopx-Redoes: ").count(), 2);
+    d.does(&["redo", "3"]);
+    assert_eq!(commits(&d), count + 3);
+    assert_eq!(facts(d.state()), before);
+    assert!(d.exists(format!(".loopx/{ID}/plan.md")));
+    d.loopx(&["fsck"]).says("all whole").ok();
+    d.loopx(&["log"])
+        .says("redo @5, @6, @7")
+        .says("redo @3, @4")
+        .ok();
+}
+
+#[test]
+fn the_way_back_is_named_by_a_number_an_operation_or_its_commit() {
+    let d = Drive::planned();
+    let log = d.does(&["log"]);
+    let all = log["operations"].as_array().expect("operations").clone();
+    let at = all
+        .iter()
+        .position(|op| op["event"]["kind"] == "clarified")
+        .expect("a round");
+    let op = all[at]["op"].as_str().expect("an id").to_owned();
+    let commit = d
+        .git(&["log", "--format=%H", "--grep=^demo: clarify", "loopx"])
+        .line();
+    let number = format!("@{}", all[at]["seq"]);
+    let expected = facts(Drive::clarified().state())["artifacts"].clone();
+    for point in [number.as_str(), &op, &op[16..], &commit, &commit[..10]] {
+        let told = d.does(&["undo", "--to", point]);
+        assert_eq!(told["stage"], "clarify", "{point}");
+        assert_eq!(d.state()["artifacts"], expected);
+        let count = told["operations"].as_array().map_or(0, Vec::len);
+        d.does(&["redo", &count.to_string()]);
+        assert_eq!(d.stage(), "plan");
+    }
+    d.fails(4, &["undo", "--to", "@99"])
+        .is("point_unknown", &[]);
+    d.fails(4, &["undo", "--to", "main"])
+        .is("point_unknown", &[]);
+    d.fails(5, &["undo", "--to", &all[all.len() - 1]["seq"].to_string()])
+        .is("nothing_to_undo", &[]);
+    // What was undone since is no place to go back to.
+    d.does(&["undo", "2"]);
+    let last = all[all.len() - 1]["seq"].to_string();
+    let refused = d.refuses(&["undo", "--to", &last]).is("point_undone", &[]);
+    assert_eq!(refused.help, "git loopx -s demo redo");
+    d.does(&["redo", "2"]);
+    d.loopx(&["undo", "2", "--to", "@1"]).fails_with(2);
+    d.does(&["undo", "--to", "@1"]);
+    d.fails(5, &["undo"]).is("nothing_to_undo", &[]);
+}
+
+#[test]
+fn more_than_there_is_is_refused_and_nothing_at_all_too() {
+    let d = Drive::clarified();
+    d.fails(5, &["redo"]).is("nothing_to_redo", &[]);
+    let refused = d.refuses(&["undo", "9"]).is("events_too_few", &[]);
+    assert_eq!(refused.help, "git loopx -s demo undo 1");
+    d.loopx(&["undo", "0"]).fails_with(2);
+    d.does(&["undo"]);
+    let refused = d.refuses(&["redo", "2"]).is("events_too_few", &[]);
+    assert_eq!(refused.help, "git loopx -s demo redo 1");
+    d.does(&["redo"]);
+    d.fails(5, &["redo"]).is("nothing_to_redo", &[]);
+}
+
+#[test]
+fn what_came_after_an_undo_keeps_it_from_coming_back() {
+    let d = Drive::planned();
+    d.does(&["undo", "2"]);
+    d.does(&["plan", "--architect", "iterate", "--reason", "no"]);
+    let refused = d.refuses(&["redo"]).is("redo_overtaken", &[]);
+    let refused = refused
+        .names("`plan-review` of ")
+        .names("came after the undo");
+    assert!(refused.help.starts_with("git loopx -s demo log"));
+    // That one was undone itself: it comes back, and what was before it still does not.
+    d.does(&["undo"]);
+    d.refuses(&["redo", "2"]).is("events_too_few", &[]);
+    d.does(&["redo"]);
+    d.refuses(&["redo"]).is("redo_overtaken", &[]);
+}
+
+#[test]
+fn edits_that_are_not_saved_are_not_lost_between() {
+    let d = Drive::clarified();
+    d.does(&["undo"]);
+    d.edit(
+        "spec.md",
+        &SPEC.replace("A test shows it.", "Two tests show it."),
+    );
+    d.refuses(&["redo"]).is("unsaved_edits", &[]);
+    d.does(&["checkout", "--force"]);
+    d.does(&["redo"]);
+    assert_eq!(d.artifact("spec.md"), SPEC);
+}
+
+#[test]
+fn branches_follow() {
+    let d = Drive::clarified();
+    let bound = |branch: &str| {
+        let out = d.git(&["show", &format!("loopx:branches/{branch}")]);
+        (out.code == Some(0)).then(|| out.stdout.trim().to_owned())
+    };
+    d.git(&["switch", "--quiet", "--create", "second"]).ok();
+    d.does(&["use", ID]);
+    d.does(&["abandon", "--reason", "enough"]);
+    assert_eq!((bound(ID), bound("second")), (Some(ID.to_owned()), None));
+    d.does(&["-s", ID, "undo"]);
+    assert_eq!(bound("second").as_deref(), Some(ID));
+    d.does(&["-s", ID, "redo"]);
+    assert_eq!(bound("second"), None);
+    let status = d.does(&["-s", ID, "status"]);
+    assert_eq!(status["ending"]["how"], "abandoned", "{status:#}");
+    d.does(&["-s", ID, "undo", "2"]);
+    assert_eq!(bound("second"), None);
+    assert_eq!(d.does(&["-s", ID, "show"])["state"]["branch"], ID);
+    d.does(&["-s", ID, "redo"]);
+    assert_eq!(bound("second").as_deref(), Some(ID));
+    d.loopx(&["fsck"]).says("all whole").ok();
+}
+
+#[test]
+fn approvals_and_the_hold_on_a_build_come_back_right() {
+    let d = Drive::building();
+    let before = facts(d.state());
+    let next = d.status()["next_action"].clone();
+    d.does(&["undo"]);
+    assert_eq!(d.approval("build"), "approved");
+    assert_eq!(d.state()["build"]["claim"], Value::Null);
+    assert_eq!(d.status()["next_action"], "git loopx build");
+    d.does(&["undo"]);
+    assert_eq!(d.approval("build"), "not-requested");
+    assert_eq!(d.status()["next_action"], "git loopx approve --to build");
+    d.does(&["redo"]);
+    assert_eq!(d.approval("build"), "approved");
+    // An approval that came back is about what it was given to.
+    d.change("change/design.md", "A file", "Two files");
+    let refused = d.loopx(&["--json", "build"]).fails_with(1);
+    assert!(
+        refused.error_json().to_string().contains("stale"),
+        "{refused}"
+    );
+    d.does(&["checkout", "--force"]);
+    d.does(&["redo"]);
+    assert_eq!(facts(d.state()), before);
+    assert_eq!(d.status()["next_action"], next);
+}
+
+#[test]
+fn what_an_archive_did_is_taken_back_by_another_command() {
+    let d = Drive::done();
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.git(&["merge", "--quiet", ID]).ok();
+    d.does(&["-s", ID, "archive"]);
+    for command in ["undo", "redo"] {
+        let refused = d.refuses(&["-s", ID, command]).is("session_archived", &[]);
+        assert!(
+            refused.help.starts_with("git loopx archive --undo demo"),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_undone_lets_no_code_in_although_it_comes_back() {
+    let d = Drive::building();
+    d.does(&["undo"]);
+    let undone = d.tip();
+    let claim = |state: &str, path: &str| {
+        let message = format!("code\n\nLoopx-Session: demo\nLoopx-State: {state}\n");
+        d.write(path, path);
+        d.git(&["add", "--", path]).ok();
+        d.git(&["commit", "--quiet", "--no-verify", "-m", &message])
+            .ok();
+    };
+    claim(&undone, "src/early.rs");
+    d.does(&["redo"]);
+    let found = |range: &str| d.loopx(&["verify", "--json", range]).json()["findings"].clone();
+    let early = found("HEAD~1..HEAD");
+    assert!(!early.as_array().expect("findings").is_empty(), "{early:#}");
+    claim(&d.tip(), "src/in-time.rs");
+    assert_eq!(found("HEAD~1..HEAD"), json!([]));
+    // And what is undone by now lets nothing in that rested on it.
+    d.does(&["undo"]);
+    let late = found("HEAD~1..HEAD");
+    assert!(!late.as_array().expect("findings").is_empty());
+}
+
+/// Two clones of one session whose spec has been saved once by the first.
+fn shared() -> Clones {
+    let all = Clones::sharing(2);
+    all.put(0, "spec.md", READY).ok();
+    all.settle();
+    all
+}
+
+fn blocked_by_conflict(all: &Clones, at: usize) -> bool {
+    let blockers = all.status(at)["blockers"].to_string();
+    blockers.contains("session_conflict")
+}
+
+#[test]
+fn two_who_undo_the_same_at_once_have_undone_it_once() {
+    let all = shared();
+    for at in [0, 1] {
+        all.loopx(at, &["-s", SHARED, "undo"]).ok();
+    }
+    // One of them thinks better of it before they meet: it stays back, nobody told the other.
+    all.loopx(1, &["-s", SHARED, "redo"]).ok();
+    assert_eq!(all.cat(1, "spec.md"), READY);
+    all.settle();
+    all.assert_agreed();
+    assert_ne!(all.cat(0, "spec.md"), READY);
+    assert!(!blocked_by_conflict(&all, 0));
+    // Now that both are known it comes back.
+    all.loopx(0, &["-s", SHARED, "redo"]).ok();
+    all.settle();
+    all.assert_agreed();
+    assert_eq!(all.cat(1, "spec.md"), READY);
+}
+
+#[test]
+fn an_undo_here_and_a_save_there_is_a_conflict_for_a_person() {
+    let all = shared();
+    all.loopx(0, &["-s", SHARED, "undo"]).ok();
+    all.put_spec(1, "An idle session ends.", "An idle session ends late.")
+        .ok();
+    all.settle();
+    all.assert_agreed();
+    for at in [0, 1] {
+        assert!(blocked_by_conflict(&all, at));
+        assert_eq!(
+            all.status(at)["next_action"],
+            format!("git loopx -s {SHARED} resolve")
+        );
+    }
+    let held = all.loopx(0, &["-s", SHARED, "--json", "resolve"]).json();
+    let op = held["operations"][0]["op"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    assert!(
+        held.to_string()
+            .contains("took back what it was written on"),
+        "{held:#}"
+    );
+    all.loopx(0, &["-s", SHARED, "resolve", "--keep", &op]).ok();
+    all.settle();
+    all.assert_agreed();
+    assert!(all.cat(1, "spec.md").contains("ends late."));
+}
+
+#[test]
+fn a_redo_here_and_a_save_there_is_a_conflict_for_a_person() {
+    let all = shared();
+    all.loopx(0, &["-s", SHARED, "undo"]).ok();
+    all.settle();
+    all.loopx(0, &["-s", SHARED, "redo"]).ok();
+    all.put_spec(1, "An idle session ends.", "An idle session ends late.")
+        .ok();
+    all.settle();
+    all.assert_agreed();
+    assert!(blocked_by_conflict(&all, 0));
+    assert_eq!(all.cat(0, "spec.md"), READY);
+    let held = all.loopx(0, &["-s", SHARED, "--json", "resolve"]).json();
+    assert!(
+        held.to_string()
+            .contains("brought back what it was written without"),
+        "{held:#}"
+    );
+    let op = held["operations"][0]["op"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    // To keep what was saved is to drop the redo.
+    all.loopx(1, &["-s", SHARED, "resolve", "--keep", &op]).ok();
+    all.settle();
+    all.assert_agreed();
+    assert!(all.cat(0, "spec.md").contains("ends late."));
+    all.loopx(0, &["-s", SHARED, "redo"])
+        .fails_with(1)
+        .says("came after the undo");
+}
+
+#[test]
+fn no_gate_opens_because_a_redo_met_what_was_done_without_it() {
+    let all = shared();
+    all.loopx(0, &["-s", SHARED, "clarify"]).ok();
+    all.loopx(0, &["-s", SHARED, "approve", "--to", "plan"])
+        .ok();
+    all.loopx(0, &["-s", SHARED, "plan"]).ok();
+    all.loopx(0, &["-s", SHARED, "undo"]).ok();
+    all.settle();
+    // Here the move comes back; there the session is moved anew.
+    all.loopx(0, &["-s", SHARED, "redo"]).ok();
+    all.loopx(1, &["-s", SHARED, "plan"]).ok();
+    all.settle();
+    all.assert_agreed();
+    assert!(blocked_by_conflict(&all, 0));
+    let held = all.loopx(1, &["-s", SHARED, "--json", "resolve"]).json();
+    assert_eq!(
+        held["operations"].as_array().map(Vec::len),
+        Some(1),
+        "{held:#}"
+    );
+    // An approval that was revoked here is not armed by somebody's redo of another event there.
+    all.loopx(
+        1,
+        &[
+            "-s",
+            SHARED,
+            "resolve",
+            "--drop",
+            held["operations"][0]["op"].as_str().expect("an id"),
+        ],
+    )
+    .ok();
+    all.settle();
+    all.assert_agreed();
+    assert_eq!(all.status(0)["stage"], "plan");
+}
+
+#[test]
+fn an_undo_as_older_programs_wrote_it_is_read_and_comes_back() {
+    let d = Drive::clarified();
+    let saved = facts(d.state());
+    d.does(&["undo"]);
+    let golden = fs::read_to_string(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/op-undone.json"),
+    )
+    .expect("a golden file");
+    let golden: Value = serde_json::from_str(&golden).expect("JSON");
+    // The same form as ever for one: an id, not a list.
+    assert!(golden["event"]["undone"].is_string(), "{golden:#}");
+    assert!(newest(&d)["event"]["undone"].is_string());
+    d.does(&["redo"]);
+    assert_eq!(facts(d.state()), saved);
+}
