@@ -15,10 +15,10 @@ pub struct DoctorArgs {
     /// Put the branch back to what this clone knew of it; what stands there is kept
     #[arg(long, conflicts_with_all = ["accept", "fix"])]
     recover: bool,
-    /// Go on from the branch as it is, if its sessions are whole
+    /// Go on from the branch as it is, if its sessions are whole, or without it where it was deleted
     #[arg(long, conflicts_with = "fix")]
     accept: bool,
-    /// Take away what killed processes left, where that is proven
+    /// Take away what killed processes left, and working copies without a session, where that loses nothing
     #[arg(long)]
     fix: bool,
 }
@@ -34,18 +34,25 @@ pub fn doctor(args: &DoctorArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ),
             None => format!("the branch stands at {} again", recovered.tip.short()),
         });
-        if let Some(displaced) = &recovered.displaced {
-            ui.status(format!(
-                "what stood there is kept as {displaced} in refs/loopx/displaced"
-            ));
+        if let (Some(displaced), Some(kept)) = (&recovered.displaced, &recovered.kept) {
+            ui.status(format!("what stood there is kept as {displaced} in {kept}"));
         }
         ui.json("doctor", &json!({ "recovered": recovered }));
         return Ok(Exit::Done);
     }
     if args.accept {
-        let tip = flow::accept(ctx)?;
-        ui.status(format!("this clone goes on from {}", tip.short()));
-        ui.json("doctor", &json!({ "accepted": tip }));
+        let accepted = flow::accept(ctx)?;
+        match &accepted.tip {
+            Some(tip) => ui.status(format!("this clone goes on from {}", tip.short())),
+            None => ui.status("this clone goes on without the branch"),
+        }
+        if let Some(kept) = &accepted.kept {
+            ui.status(format!("what it had is kept in {kept}"));
+        }
+        ui.json(
+            "doctor",
+            &json!({ "accepted": accepted.tip, "kept": accepted.kept }),
+        );
         return Ok(Exit::Done);
     }
     let fixed = if args.fix {

@@ -5,12 +5,13 @@
 use super::context::Context;
 use super::fsck;
 use super::hooks;
+use super::leftover;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::hooks::RowMode;
 use crate::core::id::Oid;
 use crate::git::Repo;
 use crate::git::run::Run;
-use crate::store::{Recovered, Standing, Store};
+use crate::store::{Accepted, Recovered, Standing, Store};
 use serde::Serialize;
 use std::path::Path;
 
@@ -70,6 +71,8 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         shadow(&store),
         lock(&store),
         leftovers(ctx),
+        displaced(&store),
+        copies(ctx, &store),
         sessions(ctx),
         hooks(),
     ])
@@ -114,12 +117,27 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
         return check("branch", Level::Problem, found).help("git switch -  (in that worktree)");
     }
     let shadow = store.shadow();
+    let lost = |failure: Failure| {
+        let mut check = Check::failed("branch", failure);
+        if let Some(known) = remembered(store) {
+            check.found = format!("{}; {known}", check.found);
+        }
+        check.help("git loopx doctor --recover")
+    };
     let tip = match ctx.repo.find_ref(&store.branch_ref()) {
         Ok(tip) => tip,
-        Err(failure) => {
-            return Check::failed("branch", failure).help("git loopx doctor --recover");
-        }
+        Err(failure) => return lost(failure),
     };
+    if let Some(tip) = tip.as_ref().filter(|tip| !store.is_readable(tip)) {
+        let failure = store.read().err().unwrap_or_else(|| {
+            let found = format!("`{name}` stands at {}, which cannot be read", tip.short());
+            Failure::internal("object_damaged", found)
+        });
+        if !KNOWN_FORMATS.contains(&failure.code.as_ref()) {
+            return lost(failure);
+        }
+        return Check::failed("branch", failure);
+    }
     let standing = match store.standing(shadow.as_ref(), tip.as_ref()) {
         Ok(standing) => standing,
         Err(failure) => {
@@ -159,6 +177,65 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
             Err(failure) => Check::failed("branch", failure),
         },
         (_, None) => check("branch", Level::Note, "nothing"),
+    }
+}
+
+/// A branch that these say is no damage of this repository.
+const KNOWN_FORMATS: [&str; 2] = ["format_newer", "branch_foreign"];
+
+/// What a recovery would go back to.
+fn remembered(store: &Store<'_>) -> Option<String> {
+    let known = store.shadow().filter(|known| store.is_readable(known));
+    if let Some(known) = known {
+        return Some(format!("this clone knew it at {}", known.short()));
+    }
+    let known = store.remembered()?;
+    Some(format!(
+        "git's log of it has {} as the last state that can be read",
+        known.short()
+    ))
+}
+
+/// Histories that a recovery put aside.
+fn displaced(store: &Store<'_>) -> Check {
+    match store.displaced() {
+        Ok(kept) if kept.is_empty() => check("displaced", Level::Fine, "nothing was put aside"),
+        Ok(kept) => {
+            let names: Vec<String> = kept
+                .iter()
+                .map(|(name, tip)| format!("{name} at {}", tip.short()))
+                .collect();
+            check("displaced", Level::Note, names.join(", ")).help(
+                "git log --oneline REF  (and drop one that nobody misses: git update-ref -d REF)",
+            )
+        }
+        Err(failure) => Check::failed("displaced", failure),
+    }
+}
+
+/// Working copies that no session needs.
+fn copies(ctx: &Context, store: &Store<'_>) -> Check {
+    let left = match store.read() {
+        Ok(Some(snapshot)) => leftover::look(&ctx.repo, &snapshot),
+        // What the branch is like was said already.
+        Ok(None) | Err(_) => Ok(Vec::new()),
+    };
+    match left {
+        Ok(left) if left.is_empty() => check("copies", Level::Fine, "none without its session"),
+        Ok(left) => {
+            let names: Vec<String> = left
+                .iter()
+                .map(|one| format!("{} ({})", one.name, one.why))
+                .collect();
+            let check = check("copies", Level::Note, names.join(", "));
+            match left.iter().any(|one| one.is_stored) {
+                true => {
+                    check.help("git loopx doctor --fix  (takes away what is stored as it stands)")
+                }
+                false => check.help("look at them: nothing else has what is in them"),
+            }
+        }
+        Err(failure) => Check::failed("copies", failure),
     }
 }
 
@@ -252,8 +329,8 @@ pub fn recover(ctx: &Context) -> Result<Recovered> {
     store.recover(&lock, &identity)
 }
 
-/// Goes on from the branch as it is, if its sessions are whole.
-pub fn accept(ctx: &Context) -> Result<Oid> {
+/// Goes on from the branch as it is, if its sessions are whole; also where there is none any more.
+pub fn accept(ctx: &Context) -> Result<Accepted> {
     let store = ctx.store()?;
     let lock = store.lock()?;
     let damages = fsck::damages(ctx, &store)?;
@@ -282,6 +359,9 @@ pub fn fix(ctx: &Context) -> Result<Vec<String>> {
         if store.read()?.is_some() {
             store.accept(&lock)?;
         }
+    }
+    if let Ok(Some(snapshot)) = store.read() {
+        gone.extend(leftover::remove(&ctx.repo, &snapshot)?);
     }
     Ok(gone)
 }

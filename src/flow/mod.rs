@@ -30,6 +30,7 @@ pub mod hook_receive;
 pub mod hooks;
 pub mod import;
 pub mod lease;
+pub mod leftover;
 pub mod opening;
 pub mod point;
 pub mod resolve;

@@ -449,6 +449,13 @@ impl<'r> WorkCopy<'r> {
     }
 }
 
+/// Whether a file is a note of what a working copy was last in step with.
+pub fn is_note(file: &Path) -> bool {
+    let note = std::fs::read(file).ok();
+    note.and_then(|bytes| serde_json::from_slice::<Bases>(&bytes).ok())
+        .is_some_and(|bases| bases.format > 0)
+}
+
 /// The names that stand at the markers of a conflict of ours.
 const OURS: &str = "here";
 const THEIRS: &str = "on the branch";

@@ -1,6 +1,7 @@
 //! Refs: exact look-ups, and compare-and-swap as the only way to move one.
 
 use super::repo::Repo;
+use super::run::Run;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
 use crate::failpoint::reach;
@@ -29,6 +30,33 @@ impl Repo {
         self.keep(new)?;
         reach("step-written");
         self.backend.swap_ref(name, new, old, why)
+    }
+
+    /// Removes a ref that still is where it was read. Through git, which knows every format of refs.
+    pub fn drop_ref(&self, name: &str, old: &Oid) -> Result<()> {
+        let ended = Run::git(["update-ref", "-d", name, old.as_str()]).capture()?;
+        ended.ok().map(drop)
+    }
+
+    /// Where git's own log says that a ref has been, newest first. Empty where there is none, or none that
+    /// can be read.
+    pub fn moves(&self, name: &str) -> Vec<Oid> {
+        let parse = |id: &str| Oid::parse(id).ok();
+        if let Ok(text) = std::fs::read(self.common_dir().join("logs").join(name)) {
+            let text = String::from_utf8_lossy(&text);
+            let ids = text.lines().rev().flat_map(|line| {
+                let mut words = line.split(' ');
+                let (old, new) = (words.next(), words.next());
+                [new.and_then(parse), old.and_then(parse)]
+            });
+            return ids.flatten().collect();
+        }
+        let said = Run::git(["reflog", "show", "--format=%H", name]).capture();
+        let said = said.and_then(|said| said.ok()).unwrap_or_default();
+        String::from_utf8_lossy(&said)
+            .lines()
+            .filter_map(parse)
+            .collect()
     }
 
     /// Takes the file of a ref out of the way that holds no id, as a power cut can leave it; it goes beside

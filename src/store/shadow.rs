@@ -5,10 +5,10 @@
 //! rewound, forced or clobbered by somebody who is not git loopx, and the shadow still has what was
 //! there; deleting a branch also deletes its reflog.
 
-use super::{Lock, Store, lock};
+use super::{Store, lock};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
-use crate::git::{Identity, Swap};
+use crate::git::Swap;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -134,6 +134,21 @@ impl Store<'_> {
         Err(Failure::new(kind, code, message).help(help))
     }
 
+    /// Forgets what this clone knew. The file goes last: where only it is left, it still counts.
+    pub(super) fn forget(&self, known: &Oid) -> Result<()> {
+        let name = self.shadow_ref();
+        if self.repo.find_ref(&name)?.is_some() {
+            self.repo.drop_ref(&name, known)?;
+        }
+        let file = self.known_file();
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(crate::git::unwritable(&file, &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Notes a tip as the one that this clone knows. It stays behind where somebody holds the ref.
     pub(super) fn know(&self, tip: &Oid) {
         let name = self.shadow_ref();
@@ -150,161 +165,5 @@ impl Store<'_> {
                 Ok(Swap::Lost | Swap::Locked) => std::thread::sleep(lock::pause(attempt)),
             }
         }
-    }
-}
-
-/// What putting the branch back came to.
-#[derive(Clone, Debug, Serialize)]
-pub struct Recovered {
-    pub standing: Standing,
-    /// Where the branch stands now.
-    pub tip: Oid,
-    /// What stood there, if it is not in the branch's history any more: [`DISPLACED`] keeps it.
-    pub displaced: Option<Oid>,
-    /// The commit that was made by hand and whose changes were taken back.
-    pub by_hand: Option<Oid>,
-}
-
-/// Keeps the history that a recovery put aside. There is one.
-pub const DISPLACED: &str = "refs/loopx/displaced";
-
-impl Store<'_> {
-    /// The first commit since the shadow that git loopx did not make and that changed something.
-    pub fn by_hand(&self, shadow: Option<&Oid>, tip: &Oid) -> Result<Option<Oid>> {
-        let Some(shadow) = shadow else {
-            return Ok(None);
-        };
-        if shadow == tip || !self.repo.contains(shadow)? {
-            return Ok(None);
-        }
-        let mut first = None;
-        for commit in self
-            .repo
-            .range(tip, std::slice::from_ref(shadow), usize::MAX)?
-        {
-            let info = self.repo.commit_info(&commit)?;
-            if !info.trailer("Loopx-Event").is_empty() {
-                continue;
-            }
-            let mut changes = true;
-            for parent in &info.parents {
-                changes &= self.repo.commit_info(parent)?.tree != info.tree;
-            }
-            if changes {
-                first = Some(commit);
-            }
-        }
-        Ok(first)
-    }
-
-    /// Refuses to go on from a commit that somebody made by hand: it may have reverted sessions.
-    pub(super) fn require_ours(&self, shadow: Option<&Oid>, tip: &Oid) -> Result<()> {
-        match self.by_hand(shadow, tip)? {
-            None => Ok(()),
-            Some(commit) => Err(Failure::conflict(
-                "branch_edited",
-                format!(
-                    "the commit {} on the branch `{}` was made by hand, not by git loopx",
-                    commit.short(),
-                    self.branch()
-                ),
-            )
-            .help("git loopx doctor --recover  (takes its changes back; --accept keeps them)")),
-        }
-    }
-
-    /// Puts the branch back to what this clone knew. Nothing is lost: what stood there is kept, and what a
-    /// hand changed is taken back by a commit.
-    pub fn recover(&self, lock: &Lock, identity: &Identity) -> Result<Recovered> {
-        let name = self.branch_ref();
-        let nothing = || {
-            Failure::nothing(
-                "nothing_to_recover",
-                format!("the branch `{}` is as this clone knew it", self.branch()),
-            )
-            .help("git loopx doctor")
-        };
-        let shadow = self.shadow().ok_or_else(|| {
-            Failure::not_found(
-                "shadow_missing",
-                format!(
-                    "{} is not there: this clone knows no earlier state",
-                    self.shadow_ref()
-                ),
-            )
-            .help("git loopx fsck")
-        })?;
-        let tip = match self.repo.find_ref(&name) {
-            Ok(tip) => tip,
-            Err(failure) => {
-                if !self.repo.set_aside_broken_ref(&name)? {
-                    return Err(failure);
-                }
-                self.repo.find_ref(&name)?
-            }
-        };
-        let readable = tip.clone().filter(|tip| self.repo.commit_info(tip).is_ok());
-        let standing = match (&tip, &readable) {
-            (Some(_), None) => Standing::Replaced,
-            _ => self.standing(Some(&shadow), tip.as_ref())?,
-        };
-        let mut recovered = Recovered {
-            standing,
-            tip: shadow.clone(),
-            displaced: None,
-            by_hand: None,
-        };
-        match standing {
-            Standing::Gone | Standing::Rewound => {}
-            Standing::Replaced => {
-                if let Some(tip) = &readable {
-                    let kept = self.repo.find_ref(DISPLACED)?;
-                    done(self.repo.swap_ref(DISPLACED, tip, kept.as_ref(), "loopx")?)?;
-                }
-                recovered.displaced = readable;
-            }
-            Standing::New | Standing::Same | Standing::Ahead => {
-                let tip = tip.ok_or_else(nothing)?;
-                let hand = self.by_hand(Some(&shadow), &tip)?.ok_or_else(nothing)?;
-                let before = self.repo.commit_info(&hand)?.parents;
-                let before = before.first().unwrap_or(&shadow);
-                let tree = self.repo.commit_info(before)?.tree;
-                let message = format!(
-                    "loopx: take back what was changed by hand\n\nsince {hand}\n\nLoopx-Event: recover\n"
-                );
-                let new = self.repo.write_commit(
-                    &tree,
-                    std::slice::from_ref(&tip),
-                    &message,
-                    identity,
-                )?;
-                done(self.swap(lock, &new, Some(&tip), "loopx: recover")?)?;
-                recovered.tip = new;
-                recovered.by_hand = Some(hand);
-                return Ok(recovered);
-            }
-        }
-        done(self.swap(lock, &shadow, tip.as_ref(), "loopx: recover")?)?;
-        Ok(recovered)
-    }
-
-    /// Goes on from the branch as it is: this clone knows it from now on.
-    pub fn accept(&self, _lock: &Lock) -> Result<Oid> {
-        let snapshot = self.read()?.ok_or_else(|| self.not_initialised())?;
-        self.know(snapshot.commit());
-        Ok(snapshot.commit().clone())
-    }
-}
-
-/// A move that nobody may be in the way of: the lock is held, and a person waits.
-fn done(swap: Swap) -> Result<()> {
-    match swap {
-        Swap::Moved => Ok(()),
-        Swap::Lost | Swap::Locked => Err(Failure::new(
-            Kind::Waiting,
-            "branch_busy",
-            "another git moved the branch meanwhile",
-        )
-        .help("try again")),
     }
 }

@@ -84,7 +84,7 @@ fn a_replaced_branch_comes_back_and_what_stood_there_is_kept() {
     is_noticed(&s, 3, "branch_replaced");
     recovers(&s, &known, 4);
     s.git(&["gc", "--quiet", "--prune=now"]).ok();
-    let kept = s.git(&["rev-parse", "refs/loopx/displaced"]).line();
+    let kept = s.git(&["rev-parse", "refs/loopx/displaced-1"]).line();
     assert_eq!(kept, forced);
 }
 

@@ -26,6 +26,7 @@ mod change_driver;
 mod clones_signed;
 mod config;
 mod differential;
+mod doctor;
 mod edge_bypass;
 mod edge_commit;
 mod edge_push;

@@ -24,7 +24,7 @@ mod status;
 
 pub use global::Global;
 
-pub use status::status;
+pub use status::{status, worktrees};
 
 /// The repository around the current folder, as far as hooks go.
 #[derive(Debug)]

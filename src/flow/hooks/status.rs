@@ -123,7 +123,7 @@ impl Overlay {
 }
 
 /// Every worktree that is there, the main one first. A bare repository counts where it has none.
-fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
+pub fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
     let listed = Run::git(["worktree", "list", "--porcelain", "-z"])
         .capture()?
         .ok()?;

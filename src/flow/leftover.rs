@@ -1,0 +1,186 @@
+//! Working copies that no session needs any more, in every worktree of the repository: of archived
+//! sessions, and of such that are not there. One is taken away only where each of its files is stored
+//! byte for byte, so that nothing of it is anywhere else.
+
+use super::files;
+use super::hooks;
+use super::workcopy::{self, FOLDER};
+use crate::core::artifact::Artifact;
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::core::session::{Ending, State};
+use crate::git::Repo;
+use crate::store::Snapshot;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A working copy, or what is left of one.
+#[derive(Clone, Debug)]
+pub struct Leftover {
+    /// The folder for people.
+    pub name: String,
+    pub why: String,
+    /// The files that make it up, and the folders, innermost first. Empty where something in it is
+    /// stored nowhere.
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+    /// Whether all of it is stored.
+    pub is_stored: bool,
+}
+
+/// Looks at every worktree.
+pub fn look(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Leftover>> {
+    let mut found = Vec::new();
+    for top in hooks::worktrees(&hooks::read()?)? {
+        let notes = git_dir_of(&top).map(|dir| dir.join("loopx"));
+        for id in ids(&top, notes.as_deref()) {
+            let state = snapshot.find(&id).map(|found| found.map(|one| one.state));
+            // A damaged one is another check's.
+            let Ok(state) = state else { continue };
+            let why = match &state {
+                None => "the session is not there",
+                Some(state) if matches!(state.ending, Some(Ending::Archived { .. })) => {
+                    "the session is archived"
+                }
+                Some(_) => continue,
+            };
+            found.push(one(repo, &top, notes.as_deref(), &id, state.as_ref(), why)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Takes one away that is stored; looks again at each file before it goes.
+pub fn remove(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<String>> {
+    let mut gone = Vec::new();
+    for left in look(repo, snapshot)?
+        .into_iter()
+        .filter(|one| one.is_stored)
+    {
+        for file in &left.files {
+            files::remove(file)?;
+        }
+        for folder in &left.folders {
+            // One that somebody put something into meanwhile stays.
+            drop(std::fs::remove_dir(folder));
+        }
+        gone.push(left.name);
+    }
+    Ok(gone)
+}
+
+/// A worktree's own git dir.
+fn git_dir_of(top: &Path) -> Option<PathBuf> {
+    let dot = top.join(".git");
+    if dot.is_dir() {
+        return Some(dot);
+    }
+    let text = std::fs::read_to_string(&dot).ok()?;
+    let path = text.strip_prefix("gitdir: ")?.trim_end();
+    Some(top.join(path))
+}
+
+/// The sessions that a worktree has something of.
+fn ids(top: &Path, notes: Option<&Path>) -> BTreeSet<SessionId> {
+    let names = |dir: PathBuf| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
+    };
+    let folders = names(top.join(FOLDER));
+    let notes = notes.into_iter().flat_map(|dir| {
+        // Other notes of ours lie beside them.
+        names(dir.to_path_buf()).filter(|name| workcopy::is_note(&dir.join(name)))
+    });
+    let notes = notes.filter_map(|name| name.strip_suffix(".json").map(str::to_owned));
+    folders
+        .chain(notes)
+        .filter_map(|name| SessionId::parse(&name).ok())
+        .collect()
+}
+
+fn one(
+    repo: &Repo,
+    top: &Path,
+    notes: Option<&Path>,
+    id: &SessionId,
+    state: Option<&State>,
+    why: &str,
+) -> Result<Leftover> {
+    let folder = top.join(FOLDER).join(id.as_str());
+    let mut left = Leftover {
+        name: folder.display().to_string(),
+        why: why.to_owned(),
+        files: Vec::new(),
+        folders: Vec::new(),
+        is_stored: true,
+    };
+    let stored: BTreeMap<String, &Oid> = state
+        .map(|state| {
+            let all = state.artifacts.iter();
+            all.map(|(artifact, blob): (&Artifact, _)| (artifact.path().to_owned(), blob))
+                .collect()
+        })
+        .unwrap_or_default();
+    let mut strays = Vec::new();
+    if folder.is_dir() {
+        walk(repo, &folder, "", &stored, &mut left, &mut strays)?;
+    }
+    if let Some(first) = strays.first() {
+        let more = match strays.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        left.is_stored = false;
+        left.why = format!("{why}, and {first}{more} is not what is stored");
+    }
+    left.folders.push(top.join(FOLDER));
+    if let Some(notes) = notes {
+        let bases = notes.join(format!("{id}.json"));
+        if bases.is_file() {
+            left.files.push(bases);
+        }
+    }
+    Ok(left)
+}
+
+/// Everything below a folder: what is stored as it stands, and what is not.
+fn walk(
+    repo: &Repo,
+    dir: &Path,
+    below: &str,
+    stored: &BTreeMap<String, &Oid>,
+    left: &mut Leftover,
+    strays: &mut Vec<String>,
+) -> Result<()> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(_) => return Ok(strays.push(format!("{below}/"))),
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = match below {
+            "" => name,
+            below => format!("{below}/{name}"),
+        };
+        let kind = entry.file_type();
+        if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+            walk(repo, &entry.path(), &path, stored, left, strays)?;
+            continue;
+        }
+        let is_file = kind.is_ok_and(|kind| kind.is_file());
+        let same = match (is_file, stored.get(&path)) {
+            (true, Some(blob)) => std::fs::read(entry.path())
+                .ok()
+                .map(|bytes| repo.hash_blob(&bytes))
+                .transpose()?
+                .is_some_and(|id| id == **blob),
+            _ => false,
+        };
+        match same {
+            true => left.files.push(entry.path()),
+            false => strays.push(path),
+        }
+    }
+    left.folders.push(dir.to_path_buf());
+    Ok(())
+}

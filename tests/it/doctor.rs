@@ -1,0 +1,234 @@
+//! `doctor` as the one that decides: histories that were put aside, a deletion that was meant, working
+//! copies without a session, and refs that a power cut has torn.
+
+use crate::support::Sandbox;
+use crate::support::drive::{Drive, ID as DEMO};
+use crate::support::store::{ID, assert_whole, put, started, tip};
+use serde_json::Value;
+use std::fs;
+
+fn row(s: &Sandbox, what: &str) -> Value {
+    let checks = s.loopx(&["--json", "doctor"]).json()["checks"].clone();
+    let rows = checks.as_array().expect("checks").iter();
+    let mut rows = rows.filter(|row| row["what"] == what);
+    rows.next().unwrap_or_else(|| panic!("no {what}")).clone()
+}
+
+/// Replaces the branch by another history; gives its tip.
+fn force(s: &Sandbox, message: &str) -> String {
+    let tree = s.git(&["rev-parse", "loopx~1^{tree}"]).line();
+    let forced = s
+        .git(&["commit-tree", &tree, "-p", "loopx~1", "-m", message])
+        .line();
+    s.git(&["update-ref", "refs/heads/loopx", &forced]).ok();
+    forced
+}
+
+#[test]
+fn each_history_that_is_put_aside_is_kept_and_shown_up_to_a_bound() {
+    let s = started();
+    assert_eq!(row(&s, "displaced")["level"], "fine");
+    let known = tip(&s);
+    let mut forced = Vec::new();
+    for n in 1..=9 {
+        forced.push(force(&s, &format!("forced {n}")));
+        let out = s.loopx(&["--json", "doctor", "--recover"]).json();
+        let kept = format!("refs/loopx/displaced-{n}");
+        assert_eq!(out["recovered"]["kept"], kept);
+        assert_eq!(s.git(&["rev-parse", &kept]).line(), forced[n - 1]);
+        assert_eq!(tip(&s), known);
+    }
+    // The same once more takes no room.
+    s.git(&["update-ref", "refs/heads/loopx", &forced[3]]).ok();
+    s.loopx(&["doctor", "--recover"])
+        .says("in refs/loopx/displaced-4")
+        .ok();
+    let shown = row(&s, "displaced");
+    assert_eq!(shown["level"], "note");
+    assert!(
+        shown["found"]
+            .as_str()
+            .is_some_and(|text| text.contains("displaced-9 at "))
+    );
+    assert!(
+        shown["help"]
+            .as_str()
+            .is_some_and(|text| text.contains("git update-ref -d"))
+    );
+    let one_more = force(&s, "forced too often");
+    let refused = s.loopx(&["--json", "doctor", "--recover"]).fails_with(1);
+    assert_eq!(refused.error_json()["error"]["code"], "displaced_full");
+    assert_eq!(tip(&s), one_more);
+    s.git(&["update-ref", "-d", "refs/loopx/displaced-2"]).ok();
+    s.loopx(&["doctor", "--recover"])
+        .says("in refs/loopx/displaced-2")
+        .ok();
+    assert_eq!(tip(&s), known);
+    s.git(&["gc", "--quiet", "--prune=now"]).ok();
+    for commit in forced.iter().filter(|commit| **commit != forced[1]) {
+        s.git(&["cat-file", "-e", commit]).ok();
+    }
+}
+
+#[test]
+fn a_deletion_can_be_accepted_and_nothing_is_lost_by_it() {
+    let s = started();
+    let known = tip(&s);
+    s.git(&["branch", "-D", "loopx"]).ok();
+    s.loopx(&["status"]).fails_with(4).says("is gone");
+    let out = s.loopx(&["--json", "doctor", "--accept"]).json();
+    assert_eq!(out["accepted"], Value::Null);
+    assert_eq!(out["kept"], "refs/loopx/displaced-1");
+    assert_eq!(
+        s.git(&["rev-parse", "refs/loopx/displaced-1"]).line(),
+        known
+    );
+    s.loopx(&["status"])
+        .fails_with(4)
+        .says("is not initialised");
+    s.loopx(&["doctor", "--accept"]).fails_with(4);
+    // A new beginning, from the constant root.
+    s.loopx(&["init"]).ok();
+    s.loopx(&["list"]).ok();
+    assert_ne!(tip(&s), known);
+    s.loopx(&["--json", "doctor"]).ok();
+    // And the way back is still there.
+    s.git(&["update-ref", "refs/heads/loopx", &known]).ok();
+    s.loopx(&["doctor", "--accept"]).ok();
+    s.loopx(&["-s", ID, "status"]).ok();
+    assert_whole(&s);
+}
+
+#[test]
+fn working_copies_without_a_session_go_where_all_of_them_is_stored() {
+    let d = Drive::done();
+    let other = d.root().join("other");
+    let path = other.to_str().expect("UTF-8");
+    d.git(&["worktree", "add", "--quiet", "-b", "other", path])
+        .ok();
+    d.loopx_in(&other, &["-s", DEMO, "checkout"]).ok();
+    assert_eq!(row(&d, "copies")["level"], "fine");
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.git(&["merge", "--quiet", DEMO]).ok();
+    d.does(&["-s", DEMO, "archive"]);
+    // Of a session that is not there: nothing knows what is in it.
+    d.write(".loopx/nobody/spec.md", "mine alone\n");
+    let copy = other.join(format!(".loopx/{DEMO}"));
+    let note = d
+        .path()
+        .join(format!(".git/worktrees/other/loopx/{DEMO}.json"));
+    assert!(copy.join("spec.md").is_file() && note.is_file());
+    let shown = row(&d, "copies")["found"]
+        .as_str()
+        .expect("text")
+        .to_owned();
+    assert!(
+        shown.contains("nobody (the session is not there, and spec.md"),
+        "{shown}"
+    );
+    assert!(shown.contains("(the session is archived)"), "{shown}");
+    // An edit that is stored nowhere keeps the whole of it.
+    let text = fs::read_to_string(copy.join("plan.md")).expect("a file");
+    fs::write(copy.join("plan.md"), format!("{text}more\n")).expect("write");
+    d.loopx(&["doctor", "--fix"])
+        .says("plan.md is not what is stored")
+        .ok();
+    assert!(copy.join("spec.md").is_file() && note.is_file());
+    fs::write(copy.join("plan.md"), text).expect("write");
+    fs::write(copy.join("notes.txt"), "x").expect("write");
+    d.loopx(&["doctor", "--fix"]).ok();
+    assert!(copy.join("spec.md").is_file());
+    fs::remove_file(copy.join("notes.txt")).expect("remove");
+    d.loopx(&["doctor"]).ok();
+    assert!(copy.join("spec.md").is_file(), "only --fix removes");
+    let fixed = d.loopx(&["doctor", "--fix"]).says("removed ");
+    fixed.ok();
+    assert!(!copy.exists() && !note.exists());
+    assert_eq!(d.read(".loopx/nobody/spec.md"), "mine alone\n");
+    d.git(&["worktree", "remove", path]).ok();
+}
+
+/// What a power cut leaves of a file.
+fn tear(s: &Sandbox, file: &str, bytes: usize) {
+    let path = s.path().join(".git").join(file);
+    let mut whole = fs::read(&path).expect("a file");
+    whole.truncate(bytes);
+    fs::write(&path, whole).expect("write");
+}
+
+#[test]
+fn a_torn_branch_and_shadow_are_found_in_gits_own_log() {
+    for bytes in [0, 7] {
+        let s = started();
+        put(&s, "spec.md", "# One\n").ok();
+        let known = tip(&s);
+        tear(&s, "refs/heads/loopx", bytes);
+        s.loopx(&["status"]).fails_with(70);
+        let shown = row(&s, "branch");
+        let found = shown["found"].as_str().expect("text");
+        assert!(
+            found.contains(&format!("this clone knew it at {}", &known[..7])),
+            "{found}"
+        );
+        assert_eq!(shown["help"], "git loopx doctor --recover");
+        // Everything that is ours torn too: git's log is left.
+        tear(&s, "refs/loopx/shadow/loopx", bytes);
+        tear(&s, "loopx/known/loopx", bytes);
+        let found = row(&s, "branch")["found"].clone();
+        let told = format!("git's log of it has {} as the last state", &known[..7]);
+        assert!(
+            found.as_str().is_some_and(|text| text.contains(&told)),
+            "{found}"
+        );
+        s.loopx(&["doctor", "--recover"]).ok();
+        assert_eq!(tip(&s), known);
+        s.loopx(&["doctor", "--fix"]).ok();
+        put(&s, "spec.md", "# Two\n").ok();
+        assert_whole(&s);
+    }
+}
+
+#[test]
+fn a_tip_that_cannot_be_read_is_told_with_the_last_one_that_can() {
+    let s = started();
+    put(&s, "spec.md", "# One\n").ok();
+    let before = tip(&s);
+    s.git(&["config", "loopx.fsync", "false"]).ok();
+    put(&s, "spec.md", "# Two\n").ok();
+    let lost = tip(&s);
+    // The pack of the last step, as it is when its blocks never reached the disk.
+    let packs = s.path().join(".git/objects/pack");
+    for entry in fs::read_dir(packs).expect("packs").flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|kind| kind == "idx") {
+            let shown = s
+                .call("git")
+                .args(&["verify-pack", "-v"])
+                .args(&[&path])
+                .run();
+            if shown.stdout.contains(&lost) {
+                let pack = path.with_extension("pack");
+                let len = fs::metadata(&pack).expect("a pack").len();
+                let file = fs::OpenOptions::new()
+                    .write(true)
+                    .open(&pack)
+                    .expect("open");
+                file.set_len(len / 3).expect("truncate");
+            }
+        }
+    }
+    let out = s.loopx(&["-s", ID, "status"]).fails_with(70);
+    assert!(!out.stderr.contains("panicked"), "{out}");
+    let shown = row(&s, "branch");
+    let told = format!("git's log of it has {} as the last state", &before[..7]);
+    assert!(
+        shown["found"]
+            .as_str()
+            .is_some_and(|text| text.contains(&told)),
+        "{shown:#}"
+    );
+    s.loopx(&["doctor", "--recover"]).ok();
+    assert_eq!(tip(&s), before);
+    s.loopx(&["-s", ID, "status"]).ok();
+    put(&s, "spec.md", "# Two again\n").ok();
+}
