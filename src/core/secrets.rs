@@ -93,27 +93,67 @@ const NAMES: [&str; 12] = [
     "credential",
 ];
 
-/// Every credential of a text, at most one of each beginning and line.
-pub fn scan(text: &str) -> Vec<Hit> {
-    let mut hits = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let mut found: Vec<(&'static str, &str)> = Vec::new();
-        for (kind, begin, set, least, most) in TOKENS {
-            found.extend(tokens(line, begin, set, least, most).map(|text| (kind, text)));
+/// How much of a line is looked at together: a line of a data file can be as long as the file.
+const WINDOW: usize = 64 * 1024;
+
+/// How much two windows of one line share: more than any credential is long.
+const SHARED: usize = 4 * 1024;
+
+/// Every credential of some bytes, however many they are; what is no text in them is passed over.
+pub fn scan(bytes: &[u8]) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = Vec::new();
+    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let known = hits.len();
+        for window in windows(line) {
+            for (kind, text) in scan_line(&String::from_utf8_lossy(window)) {
+                // Both windows that share it have it.
+                if !hits[known..]
+                    .iter()
+                    .any(|hit| hit.kind == kind && hit.text == text)
+                {
+                    hits.push(Hit {
+                        line: at + 1,
+                        kind,
+                        text,
+                    });
+                }
+            }
         }
-        found.extend(private_key(line));
-        found.extend(jwt(line));
-        found.extend(url_password(line));
-        if found.is_empty() {
-            found.extend(assigned(line));
-        }
-        hits.extend(found.into_iter().map(|(kind, text)| Hit {
-            line: at + 1,
-            kind,
-            text: text.to_owned(),
-        }));
     }
     hits
+}
+
+/// The parts of a line, cut between words where there are any.
+fn windows(mut line: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    while line.len() > WINDOW {
+        let shared = &line[WINDOW - SHARED..WINDOW];
+        let word = shared.iter().rposition(u8::is_ascii_whitespace);
+        let (end, next) = match word {
+            Some(at) => (WINDOW - SHARED + at, WINDOW - SHARED + at),
+            None => (WINDOW, WINDOW - SHARED),
+        };
+        found.push(&line[..end]);
+        line = &line[next..];
+    }
+    found.push(line);
+    found
+}
+
+/// The credentials of one line, at most one of each beginning and place.
+fn scan_line(line: &str) -> Vec<(&'static str, String)> {
+    let mut found: Vec<(&'static str, &str)> = Vec::new();
+    for (kind, begin, set, least, most) in TOKENS {
+        found.extend(tokens(line, begin, set, least, most).map(|text| (kind, text)));
+    }
+    found.extend(private_key(line));
+    found.extend(jwt(line));
+    found.extend(url_password(line));
+    if found.is_empty() {
+        found.extend(assigned(line));
+    }
+    let owned = found.into_iter();
+    owned.map(|(kind, text)| (kind, text.to_owned())).collect()
 }
 
 fn tokens<'t>(
@@ -155,16 +195,15 @@ fn private_key(line: &str) -> Option<(&'static str, &str)> {
 }
 
 fn jwt(line: &str) -> Option<(&'static str, &str)> {
-    let at = line.find("eyJ")?;
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
-    let text = &line[at..];
-    let text = &text[..text.find(|c| !part(c)).unwrap_or(text.len())];
-    let parts: Vec<&str> = text.split('.').collect();
-    let [head, body, signature, ..] = parts.as_slice() else {
-        return None;
-    };
-    let long = [head, body, signature].iter().all(|part| part.len() >= 10);
-    (long && body.starts_with("eyJ")).then_some(("JSON web token", text))
+    line.match_indices("eyJ").find_map(|(at, _)| {
+        let text = &line[at..];
+        let text = &text[..text.find(|c| !part(c)).unwrap_or(text.len())];
+        let mut parts = text.split('.');
+        let (head, body, signature) = (parts.next()?, parts.next()?, parts.next()?);
+        let long = [head, body, signature].iter().all(|part| part.len() >= 10);
+        (long && body.starts_with("eyJ")).then_some(("JSON web token", text))
+    })
 }
 
 /// `scheme://user:password@host`.
@@ -248,7 +287,7 @@ fn entropy(text: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::scan;
+    use super::{SHARED, WINDOW, scan};
 
     /// Never a whole credential in this file: the beginnings and the rest are put together here.
     fn join(parts: &[&str]) -> String {
@@ -307,7 +346,7 @@ mod tests {
             ),
             ("secret that was assigned", join(&["export TOKEN=", RANDOM])),
         ] {
-            let hits = scan(&format!("first\n{text}\n"));
+            let hits = scan(format!("first\n{text}\n").as_bytes());
             assert_eq!(hits.len(), 1, "{text}: {hits:?}");
             assert_eq!((hits[0].kind, hits[0].line), (kind, 2), "{text}");
             assert!(
@@ -344,8 +383,32 @@ mod tests {
             "\"tree\": \"635a1208bb635a1208bb635a1208bb635a1208bb\"",
             "see https://example.org/a:b@c",
         ] {
-            let hits = scan(text);
+            let hits = scan(text.as_bytes());
             assert!(hits.is_empty(), "{text}: {hits:?}");
         }
+    }
+
+    #[test]
+    fn a_line_as_long_as_its_file_is_looked_through() {
+        let token = join(&["ghp_", RANDOM]);
+        for (before, filler) in [
+            (WINDOW - 20, "x "),
+            (WINDOW - SHARED - 7, "x "),
+            (WINDOW - 20, "x,"),
+            (3 * WINDOW + 11, "\",\""),
+            (100 * WINDOW, "word "),
+        ] {
+            let mut text = filler.repeat(before / filler.len());
+            text.push_str(&format!(" {token} "));
+            text.push_str(&filler.repeat(WINDOW));
+            let hits = scan(text.as_bytes());
+            let found: Vec<&str> = hits.iter().map(|hit| hit.secret()).collect();
+            assert_eq!(found, [token.as_str()], "{before} {filler}");
+            assert_eq!(hits[0].line, 1);
+        }
+        // No text at all is none either.
+        let mut bytes: Vec<u8> = (0..=255).cycle().take(3 * WINDOW).collect();
+        bytes.extend(format!("\n{token}\n").into_bytes());
+        assert!(scan(&bytes).iter().any(|hit| hit.secret() == token));
     }
 }

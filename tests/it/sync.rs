@@ -733,6 +733,46 @@ fn what_a_command_printed_is_looked_through_too() {
     assert!(!out.stderr.contains(&key), "{out}");
 }
 
+/// A credential that no tool finds in this file.
+fn token() -> String {
+    ["gh", "p_q7Zk2mX9vB4nR8tL1wC6yH3jD5gF0sPaEuKi"].concat()
+}
+
+#[test]
+fn what_another_tool_or_another_repository_had_is_looked_through_however_large_it_is() {
+    // As a file of an imported change: one line, larger than a small scan would take.
+    let all = Clones::sharing(1);
+    let change = all.dir(0).join("openspec/changes/big-change");
+    fs::create_dir_all(change.join("data")).expect("a folder");
+    fs::write(change.join("proposal.md"), "## Why\n\nIt is big.\n").expect("a file");
+    let mut text = "x ".repeat(3 * 1024 * 1024);
+    text.push_str(&token());
+    fs::write(change.join("data/dump.txt"), text).expect("a file");
+    all.loopx(0, &["import", "openspec", "--no-specs"]).ok();
+    let out = all.loopx(0, &["sync"]).fails_with(1).says("GitHub token");
+    let out = out.says("session big-change, imported/data/dump.txt:1");
+    assert!(!out.stderr.contains(&token()), "{out}");
+    // In a session that came as a bundle, in a step of its past that was mended since.
+    let other = Clones::sharing(1);
+    other
+        .put(0, "spec.md", &READY.replace("A test shows it.", &token()))
+        .ok();
+    other.put(0, "spec.md", READY).ok();
+    let file = other.s.root().join("one.bundle");
+    let file = file.to_str().expect("UTF-8");
+    other.loopx(0, &["export", ID, "-o", file]).ok();
+    let fresh = Clones::apart(1);
+    fresh.loopx(0, &["init"]).ok();
+    fresh.loopx(0, &["import", "bundle", file]).ok();
+    let out = fresh.loopx(0, &["sync"]).fails_with(1);
+    out.says("GitHub token")
+        .says("session auth-timeout, spec.md:");
+    let there = fresh
+        .s
+        .git_in(fresh.remote(), &["for-each-ref", "refs/heads/loopx"]);
+    assert_eq!(there.ok(), "");
+}
+
 #[test]
 fn a_push_takes_the_sessions_along_where_it_is_asked_to_and_never_fails_by_it() {
     let all = Clones::sharing(2);

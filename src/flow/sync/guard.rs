@@ -13,8 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const ALLOW: &str = "loopx.allowSecret";
 /// Hits that are shown.
 const SHOWN: usize = 20;
-/// What is larger is no text that a person or a tool of ours wrote.
-const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Refuses where a blob that `known` do not have carries a credential that nobody has let through.
 pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Result<()> {
@@ -27,11 +25,7 @@ pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Res
         if path.ends_with("/state.json") {
             continue;
         }
-        let bytes = ctx.repo.read_blob(&blob)?;
-        if bytes.len() > MAX_BYTES {
-            continue;
-        }
-        for hit in secrets::scan(&String::from_utf8_lossy(&bytes)) {
+        for hit in secrets::scan(&ctx.repo.read_blob(&blob)?) {
             let print = fingerprint(&ctx.repo, hit.secret())?;
             let allowed = match &mut allowed {
                 Some(known) => known,
