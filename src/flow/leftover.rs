@@ -152,9 +152,9 @@ fn walk(
     left: &mut Leftover,
     strays: &mut Vec<String>,
 ) -> Result<()> {
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(_) => return Ok(strays.push(format!("{below}/"))),
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        strays.push(format!("{below}/"));
+        return Ok(());
     };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
