@@ -42,6 +42,11 @@ impl Ground {
             target: Target::of_branch(ctx, state)?,
             ..Ground::default()
         };
+        // Most deltas stand alone: they are read once, where they are judged.
+        let may_depend = |text: &String| text.contains("depends");
+        if !texts.get(&Artifact::SpecDelta).is_some_and(may_depend) {
+            return Ok(ground);
+        }
         let Some((delta, _)) = delta::read(texts) else {
             return Ok(ground);
         };
