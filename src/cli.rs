@@ -163,12 +163,7 @@ pub enum Command {
     Sync(cmd::sync::SyncArgs),
     Resolve(cmd::resolve::ResolveArgs),
     Export(cmd::bundle::ExportArgs),
-    /// Check every session against its operations
-    Fsck {
-        /// Restore what is damaged, by a new commit
-        #[arg(long)]
-        repair: bool,
-    },
+    Fsck(cmd::fsck::FsckArgs),
     Doctor(cmd::doctor::DoctorArgs),
     /// Read, list, check, merge and apply specs (most needs no session, some no repository)
     #[command(subcommand)]
@@ -365,7 +360,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Export(args) => cmd::bundle::export(args, &open()?, ui),
         Command::Resolve(args) => cmd::resolve::resolve(args, &open()?, ui),
         Command::Sync(args) => cmd::sync::sync(args, &open()?, ui),
-        Command::Fsck { repair } => cmd::fsck::fsck(repair, &open()?, ui),
+        Command::Fsck(args) => cmd::fsck::fsck(&args, &open()?, ui),
         Command::Doctor(args) => cmd::doctor::doctor(&args, &open()?, ui),
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, open, ui),

@@ -2,12 +2,33 @@
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
-use crate::flow::{Context, fsck as flow};
+use crate::flow::Context;
+use crate::flow::fsck::{self as flow, Depth};
 use crate::ui::{Ui, line};
 use serde_json::json;
 
-pub fn fsck(repair: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let checked = flow::fsck(ctx, repair)?;
+/// Check every session: operations, state, approvals, evidence, and what history did to them
+///
+/// What an earlier run found whole is not looked at again. A repair looks at everything.
+#[derive(clap::Args, Clone, Debug)]
+pub struct FsckArgs {
+    /// Look at everything again, whatever was found whole before
+    #[arg(long)]
+    full: bool,
+    /// Restore what is damaged, by a new commit
+    #[arg(long)]
+    repair: bool,
+}
+
+pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let depth = match args.full {
+        true => Depth::Full,
+        false => Depth::New,
+    };
+    let checked = flow::fsck(ctx, depth, args.repair)?;
+    for odd in &checked.oddities {
+        ui.warn(format!("commit {} {}", odd.commit.short(), line(&odd.what)));
+    }
     for damage in &checked.damages {
         let since = match &damage.since {
             Some(commit) => format!(", since commit {}", commit.short()),
@@ -25,12 +46,23 @@ pub fn fsck(repair: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             if n == 1 { "" } else { "s" },
             commit.short()
         )),
-        (None, 0) => ui.status(format!("{} active sessions, all whole", checked.sessions)),
+        (None, 0) => ui.status(format!(
+            "{} active sessions, all whole ({} looked at, {} known from before, {} commits)",
+            checked.sessions, checked.checked, checked.known, checked.commits
+        )),
         (None, _) => ui.hint("git loopx fsck --repair"),
     }
     ui.json(
         "fsck",
-        &json!({ "sessions": checked.sessions, "damages": checked.damages, "repaired": checked.repaired }),
+        &json!({
+            "sessions": checked.sessions,
+            "checked": checked.checked,
+            "known": checked.known,
+            "commits": checked.commits,
+            "damages": checked.damages,
+            "oddities": checked.oddities,
+            "repaired": checked.repaired,
+        }),
     );
     Ok(
         if checked.damages.is_empty() || checked.repaired.is_some() {

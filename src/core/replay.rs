@@ -79,7 +79,7 @@ pub fn replay(id: &SessionId, ops: &[Operation], joiner: &dyn Joiner) -> Result<
     walk(id, ops, joiner, |_, _| {})
 }
 
-/// The same, showing each operation that moved the session or gave a verdict, with the state after it
+/// The same, showing each operation that moved the session, approved or gave a verdict, with the state after it
 /// and the artifacts that its writer had.
 pub fn walk(
     id: &SessionId,
@@ -135,7 +135,8 @@ pub fn walk(
         state.seq = op.seq;
         state.last = op.op.clone();
         state.touched = signed(op);
-        if is_move(op) || matches!(op.event, Event::Reviewed { .. }) {
+        let is_word = matches!(op.event, Event::Approved { .. } | Event::Reviewed { .. });
+        if is_word || is_move(op) {
             let seen: Vec<usize> = counted
                 .iter()
                 .copied()

@@ -283,7 +283,7 @@ fn left_over(repo: &Repo) -> Vec<String> {
 }
 
 fn sessions(ctx: &Context) -> Check {
-    match fsck::fsck(ctx, false) {
+    match fsck::fsck(ctx, fsck::Depth::New, false) {
         Ok(checked) if checked.damages.is_empty() => {
             let found = format!("{} active, all whole", checked.sessions);
             check("sessions", Level::Fine, found)

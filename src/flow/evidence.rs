@@ -11,6 +11,7 @@ use crate::core::pack;
 use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::git::capture::record;
+use crate::store::left_out;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -153,7 +154,7 @@ fn kept(mut file: &std::fs::File, bytes: u64) -> Result<(Vec<u8>, bool)> {
         return Ok((read(0, bytes)?, false));
     }
     let mut log = read(0, LOG_HALF)?;
-    log.extend(format!("\n[... {} bytes left out ...]\n", bytes - 2 * LOG_HALF).into_bytes());
+    log.extend(left_out(bytes - 2 * LOG_HALF).into_bytes());
     log.extend(read(bytes - LOG_HALF, LOG_HALF)?);
     Ok((log, true))
 }

@@ -6,43 +6,70 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::signature::Flaw;
-use crate::store::check::{self, Damage, Mend};
-use crate::store::{Decision, Session, Snapshot, Store};
+use crate::git::signing::can_check;
+use crate::store::check::{self, Damage, Found, Signed};
+use crate::store::checked::Memory;
+use crate::store::{Decision, Oddity, Session, Snapshot, Store};
 use std::collections::BTreeMap;
+
+/// How `fsck` goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What earlier runs found whole is not looked at again.
+    New,
+    Full,
+}
 
 /// What `fsck` found, and what it did.
 #[derive(Debug)]
 pub struct Checked {
+    /// Active ones.
     pub sessions: usize,
+    /// Sessions that were looked at, and such that an earlier run had found whole.
+    pub checked: usize,
+    pub known: usize,
+    pub commits: usize,
     pub damages: Vec<Damage>,
+    /// Commits that did something else than what they say.
+    pub oddities: Vec<Oddity>,
     /// The commit that mended it.
     pub repaired: Option<Oid>,
 }
 
-/// Checks every active session; with `repair` restores the damaged ones by a new commit.
-pub fn fsck(ctx: &Context, repair: bool) -> Result<Checked> {
+/// Checks every session and what history did to them; with `repair` restores the damaged ones by a new
+/// commit, and looks at everything before.
+pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let damages = look(ctx, &snapshot)?;
-    let sessions = match snapshot.active_ids() {
-        Ok(ids) => ids.len(),
-        // `sessions/` itself is damaged, and was found so.
-        Err(_) if !damages.is_empty() => 0,
-        Err(failure) => return Err(failure),
+    let mut memory = match (depth, repair) {
+        (Depth::New, false) => Memory::of(&store),
+        _ => Memory::empty(&store, true),
     };
-    if damages.is_empty() || !repair {
-        return Ok(Checked {
-            sessions,
-            damages,
-            repaired: None,
-        });
+    let Found {
+        damages,
+        oddities,
+        sessions,
+    } = look(ctx, &snapshot, &mut memory)?;
+    let mut found = Checked {
+        sessions,
+        checked: memory.checked,
+        known: memory.known,
+        commits: memory.commits,
+        damages,
+        oddities,
+        repaired: None,
+    };
+    let is_whole = found.damages.is_empty();
+    memory.keep(is_whole.then(|| snapshot.commit().clone()));
+    if is_whole || !repair {
+        return Ok(found);
     }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
     // What a hand changed is looked at and mended like any other damage.
     store.accept(&lock)?;
     let committed = store.update(&lock, &identity, |snapshot| {
-        let damages = look(ctx, snapshot)?;
+        let damages = look(ctx, snapshot, &mut Memory::empty(&store, false))?.damages;
         let names: Vec<&str> = damages.iter().map(|d| d.session.as_str()).collect();
         Ok(Decision {
             edits: check::mend(&store, snapshot, &damages)?,
@@ -53,30 +80,15 @@ pub fn fsck(ctx: &Context, repair: bool) -> Result<Checked> {
             value: (),
         })
     })?;
-    Ok(Checked {
-        sessions,
-        damages,
-        repaired: Some(committed.commit),
-    })
+    found.repaired = Some(committed.commit);
+    Ok(found)
 }
 
 /// What is wrong with the records, and with what people signed about them.
-fn look(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
-    let mut found = check::check(&ctx.repo, snapshot)?;
-    if found
-        .iter()
-        .any(|damage| damage.session == "sessions" && damage.mend == Mend::Restore)
-    {
-        return Ok(found);
-    }
-    for (id, session) in snapshot.active()? {
-        let Ok(session) = session else { continue };
-        if found.iter().any(|damage| damage.session == id.as_str()) {
-            continue;
-        }
-        found.extend(signatures(ctx, snapshot, &id, &session)?);
-    }
-    Ok(found)
+fn look(ctx: &Context, snapshot: &Snapshot<'_>, memory: &mut Memory) -> Result<Found> {
+    check::check(&ctx.repo, snapshot, memory, |id, session| {
+        signatures(ctx, snapshot, id, session)
+    })
 }
 
 /// Signatures of a session that are not what they claim to be. A key that nobody trusts is no damage.
@@ -85,10 +97,10 @@ fn signatures(
     snapshot: &Snapshot<'_>,
     id: &SessionId,
     session: &Session,
-) -> Result<Option<Damage>> {
+) -> Result<Signed> {
     let files = snapshot.signatures(session)?;
     if files.is_empty() {
-        return Ok(None);
+        return Ok(Signed::Whole);
     }
     let judge = Judge::new(&ctx.policy(&session.state).unwrap_or_default())?;
     let operations: BTreeMap<String, Operation> = snapshot
@@ -110,13 +122,17 @@ fn signatures(
             unsigned.push(name);
         }
     }
-    Ok((!unsigned.is_empty()).then(|| Damage::signatures(id, why.join("; "), unsigned)))
+    Ok(match unsigned.is_empty() {
+        false => Signed::Damaged(Damage::signatures(id, why.join("; "), unsigned)),
+        true if can_check() => Signed::Whole,
+        true => Signed::Unchecked,
+    })
 }
 
-/// What is damaged on the branch as it stands, whatever this clone knew of it.
+/// What is damaged on the branch as it stands, whatever this clone knew of it or found before.
 pub fn damages(ctx: &Context, store: &Store<'_>) -> Result<Vec<Damage>> {
     match store.read()? {
-        Some(snapshot) => look(ctx, &snapshot),
+        Some(snapshot) => Ok(look(ctx, &snapshot, &mut Memory::empty(store, false))?.damages),
         None => Ok(Vec::new()),
     }
 }

@@ -1,11 +1,14 @@
 //! Checking and repairing sessions: the stored state against a replay of the operations, and every
 //! object that a session names.
 
+use super::checked::Memory;
+use super::past::Oddity;
 use super::shelves::Fault;
-use super::{Edits, Snapshot, Store, layout, shelves};
+use super::{Edits, Session, Snapshot, Store, attest, layout, past, shelves};
+use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::Operation;
+use crate::core::op::{NEWER, Operation};
 use crate::core::session::State;
 use crate::core::signature::SUFFIX;
 use crate::git::{Entry, EntryKind, Repo};
@@ -24,6 +27,9 @@ pub struct Damage {
     /// Signatures that sign nothing here, by the names of their operations.
     #[serde(skip)]
     pub unsigned: Vec<String>,
+    /// Files of operations that have to come back.
+    #[serde(skip)]
+    pub missing: BTreeSet<String>,
 }
 
 impl Damage {
@@ -51,9 +57,32 @@ pub enum Mend {
     Arrange,
 }
 
-/// Checks every active session of a snapshot, that none has gone, and what the branches are bound to.
-pub fn check(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
-    let mut found = Vec::new();
+/// What a look at the signatures of a session came to.
+#[derive(Debug)]
+pub enum Signed {
+    Whole,
+    /// There is nothing here to check them with.
+    Unchecked,
+    Damaged(Damage),
+}
+
+/// What a look at a snapshot found.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub damages: Vec<Damage>,
+    /// Commits that did something else than what they say, and that nothing is wrong by any more.
+    pub oddities: Vec<Oddity>,
+    pub sessions: usize,
+}
+
+/// Checks every session of a snapshot that `memory` does not know to be whole, what the history since then
+/// did to them, and what the branches are bound to. `signed` looks at what people signed in one.
+pub fn check(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    mut signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
+) -> Result<Found> {
     let sessions = repo.entry_at(snapshot.tree(), layout::SESSIONS)?;
     if let Some(entry) = sessions.filter(|entry| entry.kind != EntryKind::Tree) {
         let what = format!(
@@ -61,21 +90,64 @@ pub fn check(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
             layout::SESSIONS,
             entry.id.short()
         );
-        return Ok(vec![damage(layout::SESSIONS, what, Mend::Restore)]);
+        return Ok(Found {
+            damages: vec![damage(layout::SESSIONS, what, Mend::Restore)],
+            ..Found::default()
+        });
     }
-    for (id, entry) in folders(repo, snapshot)? {
+    let mut found = Found::default();
+    let active = snapshot.session_folders(false)?;
+    found.sessions = active.len();
+    for (id, path, entry) in active {
+        if memory.knows(&path, &entry.id) {
+            continue;
+        }
         if let Some((what, mend)) = check_entry(repo, &id, &entry)? {
             let mut damage = damage(id.as_str(), what, mend);
-            damage.since = history(repo, snapshot, &id)?.since;
-            found.push(damage);
+            damage.since = history(repo, snapshot, &id, &BTreeSet::new())?.since;
+            found.damages.push(damage);
+            continue;
+        }
+        match signed(&id, &snapshot.load_folder(path.clone(), &entry)?)? {
+            Signed::Damaged(damage) => found.damages.push(damage),
+            Signed::Unchecked => {}
+            Signed::Whole => memory.is_whole(path, entry.id),
         }
     }
-    found.extend(archived(snapshot)?);
-    found.extend(layouts(repo, snapshot)?);
-    found.extend(gone(repo, snapshot)?);
+    for (path, entry) in snapshot.archived_entries()? {
+        if memory.knows(&path, &entry.id) {
+            continue;
+        }
+        match check_archived(repo, snapshot, &path, &entry)? {
+            Some(what) => found.damages.push(damage(&path, what, Mend::Restore)),
+            None => memory.is_whole(path, entry.id),
+        }
+    }
+    let past = past::look(repo, snapshot, memory.tip())?;
+    memory.commits = past.commits;
+    found.oddities = past.oddities;
+    for lost in past.lost {
+        // What is wrong with it as it stands comes first.
+        if found
+            .damages
+            .iter()
+            .any(|one| one.session == lost.session.as_str())
+        {
+            continue;
+        }
+        let mut damage = damage(lost.session.as_str(), lost.what, Mend::Restore);
+        damage.since = Some(lost.since);
+        damage.missing = lost.files;
+        found.damages.push(damage);
+    }
+    found.damages.extend(layouts(repo, snapshot)?);
     // A session that is going to be restored is one that a branch may be bound to.
-    let known: BTreeSet<String> = found.iter().map(|damage| damage.session.clone()).collect();
-    found.extend(bindings(repo, snapshot, &known)?);
+    let known: BTreeSet<String> = found
+        .damages
+        .iter()
+        .map(|one| one.session.clone())
+        .collect();
+    found.damages.extend(bindings(repo, snapshot, &known)?);
     Ok(found)
 }
 
@@ -86,17 +158,8 @@ fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
         mend,
         since: None,
         unsigned: Vec::new(),
+        missing: BTreeSet::new(),
     }
-}
-
-fn folders(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<(SessionId, Entry)>> {
-    let Some(entry) = repo.entry_at(snapshot.tree(), layout::SESSIONS)? else {
-        return Ok(Vec::new());
-    };
-    Ok(shelves::entries(repo, &entry.id)?
-        .into_iter()
-        .filter_map(|held| Some((SessionId::parse(&held.name).ok()?, held.entry)))
-        .collect())
 }
 
 /// Shelves that are not laid out as the number of their entries asks for.
@@ -107,27 +170,6 @@ fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
             shelves::faults(repo, &shelf)?
         {
             found.push(damage(&path, what, Mend::Arrange));
-        }
-    }
-    Ok(found)
-}
-
-/// Sessions that the history has started, and that are nowhere any more: none is ever removed.
-fn gone(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
-    let mut seen = BTreeSet::new();
-    let mut found = Vec::new();
-    for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
-        let info = repo.commit_info(&commit)?;
-        for name in info.trailer("Loopx-Session") {
-            if let Ok(id) = SessionId::parse(name)
-                && seen.insert(id.clone())
-                && !snapshot.has(&id)?
-                && history(repo, snapshot, &id)?.whole.is_some()
-            {
-                let mut damage = damage(id.as_str(), "the session has gone", Mend::Restore);
-                damage.since = history(repo, snapshot, &id)?.since;
-                found.push(damage);
-            }
         }
     }
     Ok(found)
@@ -222,12 +264,12 @@ pub(super) fn read_operation(
     .help("git loopx fsck --repair"))
 }
 
-/// The state that the operations of a folder give.
-fn replay(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<State> {
+/// The state that the operations of a folder give, and what they claim that is not so.
+fn replay(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<(State, Option<String>)> {
     let (ops_tree, ops) = read_operations(repo, folder)?;
-    let mut state = super::replay(repo, id, &ops)?;
+    let (mut state, flaw) = attest::replay(repo, id, &ops, folder)?;
     state.ops = Some(ops_tree);
-    Ok(state)
+    Ok((state, flaw))
 }
 
 pub(super) fn check_folder(
@@ -236,7 +278,10 @@ pub(super) fn check_folder(
     folder: &Oid,
 ) -> Result<Option<(String, Mend)>> {
     let replayed = match replay(repo, id, folder) {
-        Ok(state) => state,
+        Ok((state, None)) => state,
+        Ok((_, Some(flaw))) => return Ok(Some((flaw, Mend::Restore))),
+        // Not damage, and nothing that this program may mend.
+        Err(failure) if failure.code == NEWER => return Err(failure),
         Err(failure) => return Ok(Some((failure.message, Mend::Restore))),
     };
     if let Some(failure) = replayed
@@ -341,11 +386,20 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 // others from being mended.
                 let tree = match recompute(repo, &id, &folder) {
                     Ok(tree) => Some(tree),
-                    Err(_) => history(repo, snapshot, &id)?.whole,
+                    Err(_) => history(repo, snapshot, &id, &BTreeSet::new())?.whole,
                 };
                 edits.replace_session(&id, tree);
             }
-            _ => edits.replace_session(&id, history(repo, snapshot, &id)?.whole),
+            (_, Some(_)) if !damage.missing.is_empty() => {
+                let whole = history(repo, snapshot, &id, &damage.missing)?.whole;
+                if let (Some(session), Some(whole)) = (snapshot.session(&id)?, whole) {
+                    edits.reunite(repo, &session, &whole)?;
+                }
+            }
+            _ => {
+                let whole = history(repo, snapshot, &id, &damage.missing)?.whole;
+                edits.replace_session(&id, whole);
+            }
         }
     }
     Ok(edits)
@@ -353,7 +407,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
 
 /// A session's folder with the state that its operations give.
 fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
-    let state = replay(repo, id, folder)?;
+    let (state, _) = replay(repo, id, folder)?;
     let mut inner = BTreeMap::new();
     inner.insert(
         layout::STATE.to_owned(),
@@ -365,22 +419,54 @@ fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     repo.edit_tree(Some(folder), &inner)
 }
 
-/// Archived sessions whose record or operations cannot be read.
-fn archived(snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
-    let mut found = Vec::new();
-    for (path, session) in snapshot.archived_folders()? {
-        let readable = session.and_then(|session| {
-            snapshot.operations(&session)?;
-            snapshot.signatures(&session)
-        });
-        if let Err(failure) = readable {
-            found.push(damage(&path, failure.message, Mend::Restore));
+/// What is wrong with an archived session.
+fn check_archived(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    path: &str,
+    entry: &Entry,
+) -> Result<Option<String>> {
+    let looked = || -> Result<Option<String>> {
+        let session = snapshot.load_folder(path.to_owned(), entry)?;
+        snapshot.signatures(&session)?;
+        let stored = &session.state;
+        let ops = snapshot.operations(&session)?;
+        let (mut state, flaw) = attest::replay(repo, &stored.id, &ops, &session.tree)?;
+        if flaw.is_some() {
+            return Ok(flaw);
         }
+        // Archive adds what it made, and seals the operations into one file.
+        if let Some(candidate) = stored.artifacts.get(&Artifact::AdrCandidate) {
+            state
+                .artifacts
+                .insert(Artifact::AdrCandidate, candidate.clone());
+        }
+        state.ops.clone_from(&stored.ops);
+        if state != *stored {
+            return Ok(Some(format!(
+                "{} differs from what its operations give",
+                layout::STATE
+            )));
+        }
+        for (artifact, blob) in &stored.artifacts {
+            repo.read_blob(blob)?;
+            let there = repo.entry_at(&session.tree, artifact.path())?;
+            if there.map(|entry| entry.id).as_ref() != Some(blob) {
+                return Ok(Some(format!(
+                    "{artifact} is not the blob that the operations name"
+                )));
+            }
+        }
+        Ok(None)
+    };
+    match looked() {
+        Err(failure) if failure.code == NEWER => Err(failure),
+        Err(failure) => Ok(Some(failure.message)),
+        Ok(flaw) => Ok(flaw),
     }
-    Ok(found)
 }
 
-/// The newest readable folder of an archived session, from history.
+/// The newest whole folder of an archived session, from history.
 fn archived_before(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<Option<Oid>> {
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
@@ -391,10 +477,7 @@ fn archived_before(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<O
         if bad.as_ref() == Some(&entry.id) {
             continue;
         }
-        let session = at
-            .folder_at(path)?
-            .map(|s| s.and_then(|s| at.operations(&s)));
-        if matches!(session, Some(Ok(_))) {
+        if check_archived(repo, &at, path, &entry)?.is_none() {
             return Ok(Some(entry.id));
         }
         bad = Some(entry.id);
@@ -410,7 +493,13 @@ struct History {
     since: Option<Oid>,
 }
 
-fn history(repo: &Repo, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<History> {
+/// `needs` are files of operations that the folder has to have.
+fn history(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    id: &SessionId,
+    needs: &BTreeSet<String>,
+) -> Result<History> {
     let mut since = None;
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
@@ -418,7 +507,9 @@ fn history(repo: &Repo, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Histo
         if let Some(entry) = shelves::entry_at(repo, &tree, &layout::session(id))?
             && bad.as_ref() != Some(&entry.id)
         {
-            if check_entry(repo, id, &entry)?.is_none() {
+            if check_entry(repo, id, &entry)?.is_none()
+                && (needs.is_empty() || operation_names(repo, &entry.id)?.is_superset(needs))
+            {
                 return Ok(History {
                     whole: Some(entry.id),
                     since,

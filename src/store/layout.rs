@@ -51,6 +51,23 @@ pub(crate) fn archived(month: &str, id: &SessionId) -> String {
     format!("{ARCHIVE}/{month}/{id}")
 }
 
+/// The session whose folder a path is in, active or archived, however deep its folder lies.
+pub(crate) fn session_of(path: &str) -> Option<SessionId> {
+    let parts: Vec<&str> = path.split('/').collect();
+    if !matches!(parts.first(), Some(&SESSIONS | &ARCHIVE)) {
+        return None;
+    }
+    let folders = [OPS, LOGS, VERSIONS, IMPORTED, "change"];
+    let files = [STATE, SEALED_OPS, SEALED_SIGNATURES];
+    (1..parts.len() - 1).find_map(|at| {
+        let rest = parts[at + 1..].join("/");
+        let is_inside = folders.iter().any(|name| parts[at + 1] == *name)
+            || files.contains(&rest.as_str())
+            || Artifact::ALL.iter().any(|artifact| artifact.path() == rest);
+        SessionId::parse(parts[at]).ok().filter(|_| is_inside)
+    })
+}
+
 pub(crate) fn artifact(session: &str, artifact: Artifact) -> String {
     format!("{session}/{artifact}")
 }

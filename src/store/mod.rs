@@ -4,12 +4,15 @@
 //! or checkout. Reading costs a few look-ups however long the history is. The store knows no rule: a
 //! closure decides on a [`Snapshot`], and decides again when the branch moved meanwhile.
 
+mod attest;
 pub mod check;
+pub mod checked;
 mod import;
 mod join;
 mod layout;
 mod lock;
 mod meet;
+mod past;
 pub mod pushed;
 mod recovery;
 pub mod shadow;
@@ -20,10 +23,12 @@ mod summaries;
 mod unite;
 mod united;
 
+pub use attest::left_out;
 pub use import::Placed;
 pub use join::{Lines, replay};
 pub use lock::Lock;
 pub use meet::{Linear, Meeting, Met, stands_for, was};
+pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
 pub use shadow::Standing;
 pub use shelves::comparable;

@@ -198,25 +198,14 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
-    /// The archived sessions by their paths.
-    pub(super) fn archived_folders(&self) -> Result<Vec<(String, Result<Session>)>> {
+    /// Where the archived sessions lie, newest month first.
+    pub(super) fn archived_entries(&self) -> Result<Vec<(String, Entry)>> {
         let mut found = Vec::new();
-        for month in self.months()? {
-            let folder = format!("{}/{month}", layout::ARCHIVE);
-            for (id, session) in self.folders(&folder)? {
-                found.push((format!("{folder}/{id}"), session));
-            }
+        for month in self.months()?.into_iter().rev() {
+            let folders = self.entries_below(&format!("{}/{month}", layout::ARCHIVE))?;
+            found.extend(folders.into_iter().map(|(_, path, entry)| (path, entry)));
         }
         Ok(found)
-    }
-
-    /// The session in a folder of the branch, if something is there.
-    pub(super) fn folder_at(&self, path: &str) -> Result<Option<Result<Session>>> {
-        let found = shelves::find(self.repo, &self.tree, path)?;
-        Ok(found.map(|(place, entry)| {
-            let path = path.to_owned();
-            self.load_folder(Folder { path, place, entry })
-        }))
     }
 
     /// Where the sessions lie: the active ones, sorted by id, then the archived ones, newest month first.

@@ -37,6 +37,20 @@ impl Edits {
     }
 }
 
+impl Edits {
+    /// Brings a session's folder together with an earlier one, which has operations that went away.
+    pub(super) fn reunite(&mut self, repo: &Repo, session: &Session, earlier: &Oid) -> Result<()> {
+        let now = gather(repo, &session.path, &session.tree, &session.state)?;
+        let then = gather(repo, &session.path, earlier, &session.state)?;
+        let (path, tree, _) = build(repo, &session.state.id, vec![now, then])?;
+        if path != session.path {
+            self.remove(session.path.clone());
+        }
+        self.set(path, Entry::tree(tree));
+        Ok(())
+    }
+}
+
 /// Where a version of an artifact lies on the branch.
 pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String {
     format!("{}/{}/{artifact}/{blob}", session.place, layout::VERSIONS)

@@ -32,6 +32,7 @@ mod edge_commit;
 mod edge_push;
 mod failpoint;
 mod failpoint_flows;
+mod fsck;
 mod gc;
 mod golden;
 mod hooks_bytes;

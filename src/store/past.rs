@@ -1,0 +1,241 @@
+//! What the commits of the branch did to its sessions: that none went away, that no operation went away or
+//! was changed, and that each commit is about the sessions that it names.
+//!
+//! A commit is judged by its tree against those of its parents. Only what is still so at the tip is damage:
+//! what was mended since is told, and no more.
+
+use super::{Snapshot, layout};
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::Operation;
+use crate::git::{CommitInfo, Repo};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Events that bring sessions of many names together, or put them right.
+const ABOUT_ALL: [&str; 4] = ["init", "sync", "repair", "recover"];
+
+/// Events whose commits may take away what was wrong.
+const MENDS: [&str; 2] = ["repair", "recover"];
+
+/// A commit that did something else than what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Oddity {
+    pub commit: Oid,
+    pub what: String,
+}
+
+/// Operations of one session that are not there any more, or are others now.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) session: SessionId,
+    /// The first commit without them.
+    pub(super) since: Oid,
+    /// Their files, by name.
+    pub(super) files: BTreeSet<String>,
+    pub(super) what: String,
+}
+
+/// What a walk over history found.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    pub(super) commits: usize,
+    pub(super) lost: Vec<Lost>,
+    pub(super) oddities: Vec<Oddity>,
+}
+
+/// What one session lost by some commit.
+#[derive(Default)]
+struct Missing {
+    since: Option<Oid>,
+    /// Files of operations with the blobs that they had; `None` where they were sealed.
+    files: BTreeMap<String, Option<Oid>>,
+}
+
+/// Looks at the commits that came since `known`; at all of them where that is not in this history.
+pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) -> Result<Past> {
+    let tip = snapshot.commit();
+    let known = match known {
+        Some(known) if repo.contains(known)? && repo.is_ancestor(known, tip)? => Some(known),
+        _ => None,
+    };
+    let hidden: Vec<Oid> = known.into_iter().cloned().collect();
+    let mut past = Past::default();
+    let mut missing: BTreeMap<SessionId, Missing> = BTreeMap::new();
+    let mut forgiven = BTreeSet::new();
+    // Newest first: what a mend took away is known before the commit that brought it.
+    for commit in repo.range(tip, &hidden, usize::MAX)? {
+        let info = repo.commit_info(&commit)?;
+        past.commits += 1;
+        let events = info.trailer("Loopx-Event");
+        let is_mend = events.iter().any(|event| MENDS.contains(event));
+        let mut touched = BTreeSet::new();
+        for parent in &info.parents {
+            let Some(before) = tree_of(repo, parent)? else {
+                continue;
+            };
+            if before == info.tree || !repo.contains(&info.tree)? {
+                continue;
+            }
+            for path in repo.changed_paths(Some(&before), &info.tree)? {
+                let Some(id) = layout::session_of(&path) else {
+                    continue;
+                };
+                touched.insert(id.clone());
+                for (name, blob) in operations_at(repo, &before, &path)? {
+                    if is_mend {
+                        forgiven.insert(name);
+                        continue;
+                    }
+                    let known = missing.entry(id.clone()).or_default();
+                    known.since = Some(commit.clone());
+                    known.files.insert(name, blob);
+                }
+            }
+        }
+        past.oddities.extend(odd(&info, &events, &touched));
+    }
+    for (id, mut one) in missing {
+        one.files.retain(|name, _| !forgiven.contains(name));
+        past.lost.extend(still_lost(repo, snapshot, id, one)?);
+    }
+    Ok(past)
+}
+
+/// The tree of a commit, where both are there: history may be cut off.
+fn tree_of(repo: &Repo, commit: &Oid) -> Result<Option<Oid>> {
+    if !repo.contains(commit)? {
+        return Ok(None);
+    }
+    let tree = repo.commit_info(commit)?.tree;
+    Ok(repo.contains(&tree)?.then_some(tree))
+}
+
+/// The operations that a path held in a tree.
+fn operations_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Vec<(String, Option<Oid>)>> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_one = path.contains(&format!("/{}/", layout::OPS)) && name.ends_with(".json");
+    if !is_one && name != layout::SEALED_OPS {
+        return Ok(Vec::new());
+    }
+    let Some(entry) = repo.entry_at(tree, path)? else {
+        return Ok(Vec::new());
+    };
+    if is_one {
+        return Ok(vec![(name.to_owned(), Some(entry.id))]);
+    }
+    let sealed = repo.read_blob(&entry.id)?;
+    let lines = sealed.split(|byte| *byte == b'\n');
+    let ops = lines.filter_map(|line| Operation::parse(line, path).ok());
+    Ok(ops.map(|op| (op.file_name(), None)).collect())
+}
+
+/// What a commit did beside what it says.
+fn odd(info: &CommitInfo, events: &[&str], touched: &BTreeSet<SessionId>) -> Option<Oddity> {
+    // A merge brings what others did.
+    if touched.is_empty() || info.parents.len() != 1 {
+        return None;
+    }
+    let list = |ids: Vec<&SessionId>| {
+        let names: Vec<&str> = ids.into_iter().map(SessionId::as_str).collect();
+        names.join(", ")
+    };
+    let what = if events.is_empty() {
+        format!(
+            "was made by hand, and changes {}",
+            list(touched.iter().collect())
+        )
+    } else if events.iter().any(|event| ABOUT_ALL.contains(event)) {
+        return None;
+    } else {
+        let named = info.trailer("Loopx-Session");
+        let others: Vec<&SessionId> = touched
+            .iter()
+            .filter(|id| !named.contains(&id.as_str()))
+            .collect();
+        if others.is_empty() {
+            return None;
+        }
+        let about = match named.as_slice() {
+            [] => "no session".to_owned(),
+            named => named.join(", "),
+        };
+        format!("is about {about}, and changes {}", list(others))
+    };
+    Some(Oddity {
+        commit: info.id.clone(),
+        what,
+    })
+}
+
+/// What of it is not at the tip, under that name or another.
+fn still_lost(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    session: SessionId,
+    missing: Missing,
+) -> Result<Option<Lost>> {
+    let (Some(since), false) = (missing.since, missing.files.is_empty()) else {
+        return Ok(None);
+    };
+    let lost = |files: BTreeSet<String>, what: String| Lost {
+        session: session.clone(),
+        since: since.clone(),
+        files,
+        what,
+    };
+    let found = match snapshot.find(&session) {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            let mut files: BTreeSet<String> = missing.files.into_keys().collect();
+            for (_, path, entry) in snapshot.session_folders(true)? {
+                // One that two clones started at once has another name since.
+                if let Ok(other) = snapshot.load_folder(path, &entry) {
+                    let there = snapshot.operations(&other).unwrap_or_default();
+                    for op in there {
+                        files.remove(&op.file_name());
+                    }
+                }
+            }
+            let what = "the session has gone".to_owned();
+            return Ok((!files.is_empty()).then(|| lost(files, what)));
+        }
+        // What is damaged there is said of the session itself.
+        Err(_) => return Ok(None),
+    };
+    let Ok(there) = snapshot.operations(&found) else {
+        return Ok(None);
+    };
+    let mut gone = BTreeSet::new();
+    let mut changed = BTreeSet::new();
+    let names: BTreeSet<String> = there.iter().map(Operation::file_name).collect();
+    for (name, blob) in missing.files {
+        if !names.contains(&name) {
+            gone.insert(name);
+        } else if let Some(blob) = blob
+            && let Some(now) = repo.entry_at(&found.tree, &format!("{}/{name}", layout::OPS))?
+            && now.id != blob
+        {
+            changed.insert(name);
+        }
+    }
+    let count = |n: usize, did: &str| {
+        let operations = if n == 1 {
+            "operation has"
+        } else {
+            "operations have"
+        };
+        format!("{n} {operations} {did}")
+    };
+    Ok(match (gone.is_empty(), changed.is_empty()) {
+        (true, true) => None,
+        (false, _) => {
+            let what = count(gone.len(), "gone");
+            Some(lost(gone, what))
+        }
+        (true, false) => {
+            let what = count(changed.len(), "been changed");
+            Some(lost(changed, what))
+        }
+    })
+}

@@ -1,0 +1,342 @@
+//! `fsck`: what it finds, how little it looks at when little is new, and that what it remembers opens
+//! nothing.
+
+use crate::support::Sandbox;
+use crate::support::drive::Drive;
+use crate::support::store::{ID, assert_whole, operations, put, started, tamper, tip};
+use serde_json::Value;
+use std::fs;
+
+fn fsck(s: &Sandbox, args: &[&str]) -> Value {
+    let all = [&["--json", "fsck"], args].concat();
+    s.loopx(&all).json()
+}
+
+/// Sessions looked at, known from before, commits looked at.
+fn counts(found: &Value) -> (u64, u64, u64) {
+    let number = |key: &str| found[key].as_u64().expect("a number");
+    (number("checked"), number("known"), number("commits"))
+}
+
+fn several() -> Sandbox {
+    let s = started();
+    for name in ["one", "two", "three"] {
+        s.loopx(&["start", "--no-branch", name]).ok();
+    }
+    s
+}
+
+fn cache(s: &Sandbox) -> std::path::PathBuf {
+    s.path().join(".git/loopx/checked/loopx.json")
+}
+
+#[test]
+fn a_second_run_looks_only_at_what_is_new() {
+    let s = several();
+    let all: u64 = s
+        .git(&["rev-list", "--count", "loopx"])
+        .line()
+        .parse()
+        .expect("a number");
+    assert_eq!(counts(&fsck(&s, &[])), (4, 0, all));
+    assert_eq!(counts(&fsck(&s, &[])), (0, 4, 0));
+    put(&s, "spec.md", "# One\n").ok();
+    put(&s, "spec.md", "# Two\n").ok();
+    assert_eq!(counts(&fsck(&s, &[])), (1, 3, 2));
+    assert_eq!(counts(&fsck(&s, &["--full"])), (4, 0, all + 2));
+    assert_eq!(counts(&fsck(&s, &[])), (0, 4, 0));
+    s.loopx(&["fsck"])
+        .says("4 active sessions, all whole (0 looked at, 4 known from before, 0 commits)")
+        .ok();
+    // Archived sessions count too.
+    let d = Drive::done();
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.git(&["merge", "--quiet", "demo"]).ok();
+    d.does(&["-s", "demo", "archive"]);
+    assert_eq!(counts(&fsck(&d, &[])).0, 1);
+    assert_eq!(counts(&fsck(&d, &[])), (0, 1, 0));
+}
+
+#[test]
+fn a_memory_that_is_torn_old_or_about_another_history_is_as_good_as_none() {
+    let s = several();
+    fsck(&s, &[]);
+    let whole = fs::read_to_string(cache(&s)).expect("a file");
+    let old = whole.replacen("\"format\":1", "\"format\":0", 1);
+    let program = whole.replacen(env!("CARGO_PKG_VERSION"), "0.0.0", 1);
+    for text in ["", "{", &whole[..whole.len() / 2], &old, &program, "[]"] {
+        fs::write(cache(&s), text).expect("write");
+        assert_eq!(counts(&fsck(&s, &[])).0, 4, "{text}");
+        assert_eq!(counts(&fsck(&s, &[])), (0, 4, 0));
+    }
+    // A tip that is not in this history says nothing of it.
+    let code = s.git(&["rev-parse", "HEAD"]).line();
+    let kept = fs::read_to_string(cache(&s)).expect("a file");
+    fs::write(cache(&s), kept.replace(&tip(&s), &code)).expect("write");
+    let found = fsck(&s, &[]);
+    assert!(counts(&found).2 > 4, "{found}");
+    // Nor does one that cannot be written keep anything from being found.
+    fs::remove_file(cache(&s)).expect("remove");
+    fs::remove_dir(cache(&s).parent().expect("a folder")).expect("remove");
+    fs::write(cache(&s).parent().expect("a folder"), "").expect("write");
+    assert_eq!(counts(&fsck(&s, &[])).0, 4);
+}
+
+#[test]
+fn what_is_remembered_opens_no_gate_and_keeps_nothing_from_repair() {
+    let d = Drive::done();
+    fsck(&d, &[]);
+    let state = d.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let before = d.git(&["rev-parse", "loopx:sessions/demo"]).line();
+    let forged = state.replacen("\"title\": \"Demo\"", "\"title\": \"Other\"", 1);
+    tamper(&d, "sessions/demo/state.json", Some(forged.as_bytes()));
+    let after = d.git(&["rev-parse", "loopx:sessions/demo"]).line();
+    // Somebody writes into the memory that this is whole.
+    let kept = fs::read_to_string(cache(&d)).expect("a file");
+    let old = serde_json::from_str::<Value>(&kept).expect("JSON")["tip"].clone();
+    let kept = kept
+        .replace(&before, &after)
+        .replace(old.as_str().expect("an id"), &d.tip());
+    fs::write(cache(&d), kept).expect("write");
+    assert_eq!(fsck(&d, &[])["damages"].as_array().map(Vec::len), Some(0));
+    assert_eq!(d.fails(70, &["archive"]).code, "record_damaged");
+    let found = d.loopx(&["--json", "fsck", "--full"]).fails_with(1).json();
+    assert_eq!(found["damages"][0]["session"], "demo");
+    d.loopx(&["doctor", "--accept"]).fails_with(1);
+    d.loopx(&["fsck", "--repair"]).ok();
+    assert_eq!(d.git(&["rev-parse", "loopx:sessions/demo"]).line(), before);
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+/// The file of the first operation of this kind, and its text.
+fn operation(d: &Drive, kind: &str) -> (String, String) {
+    let list = d
+        .git(&["ls-tree", "--name-only", "loopx", "sessions/demo/ops/"])
+        .ok();
+    for path in list.lines() {
+        let text = d.git(&["show", &format!("loopx:{path}")]).ok();
+        if text.contains(&format!("\"kind\": \"{kind}\"")) {
+            return (path.to_owned(), text);
+        }
+    }
+    panic!("no {kind}");
+}
+
+/// Writes another text of an operation, and the state that goes with it: consistent in itself.
+fn forge(d: &Drive, path: &str, text: &str, from: &str, to: &str) {
+    let ops = |d: &Drive| d.git(&["rev-parse", "loopx:sessions/demo/ops"]).line();
+    let before = ops(d);
+    tamper(d, path, Some(text.as_bytes()));
+    let state = d.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let state = state.replace(&before, &ops(d)).replace(from, to);
+    tamper(d, "sessions/demo/state.json", Some(state.as_bytes()));
+}
+
+/// The one damage that is found; it goes by a repair, after which the session goes on.
+fn found(d: &Drive, what: &str, since: &str) {
+    let out = d.loopx(&["--json", "fsck"]).fails_with(1).json();
+    let damages = out["damages"].as_array().expect("damages").clone();
+    assert_eq!(damages.len(), 1, "{out:#}");
+    let said = damages[0]["what"].as_str().expect("text").to_owned();
+    assert!(said.contains(what), "{said}");
+    assert_eq!(damages[0]["since"], since, "{out:#}");
+    d.loopx(&["fsck", "--repair"]).ok();
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+    d.does(&["run", "--", "true"]);
+    d.git(&["fsck", "--strict"]).ok();
+}
+
+#[test]
+fn an_approval_of_what_was_not_there_is_found() {
+    // Another content than its files make.
+    let d = Drive::planned();
+    d.does(&["approve", "--to", "build"]);
+    fsck(&d, &[]);
+    let known = d.tip();
+    let json: Value = serde_json::from_str(&operation(&d, "approved").1).expect("JSON");
+    let content = json["event"]["content"].as_str().expect("an id").to_owned();
+    let (path, text) = operation(&d, "approved");
+    let other = "1".repeat(40);
+    forge(&d, &path, &text.replace(&content, &other), &content, &other);
+    let first = d.git(&["rev-list", &format!("{known}..loopx")]).ok();
+    let first = first.lines().last().expect("a commit").to_owned();
+    found(&d, "names the content 1111111", &first);
+    // Files that the session never had.
+    let d = Drive::clarified();
+    d.does(&["approve", "--to", "plan"]);
+    let known = d.tip();
+    let (path, text) = operation(&d, "approved");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let blob = json["event"]["files"]["spec.md"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let other = d.git(&["rev-parse", "loopx:README.md"]).line();
+    let approval = |text: &str| text.replacen(&blob, &other, 1);
+    let state = d.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let at = state.find("\"approvals\"").expect("approvals");
+    let ops = d.git(&["rev-parse", "loopx:sessions/demo/ops"]).line();
+    tamper(&d, &path, Some(approval(&text).as_bytes()));
+    let now = d.git(&["rev-parse", "loopx:sessions/demo/ops"]).line();
+    let forged = format!("{}{}", &state[..at], approval(&state[at..])).replace(&ops, &now);
+    tamper(&d, "sessions/demo/state.json", Some(forged.as_bytes()));
+    let first = d.git(&["rev-list", &format!("{known}..loopx")]).ok();
+    let first = first.lines().last().expect("a commit").to_owned();
+    let out = d.loopx(&["--json", "fsck"]).fails_with(1).json();
+    assert!(
+        out["damages"][0]["what"]
+            .as_str()
+            .is_some_and(|text| text.contains("names another spec.md")),
+        "{out:#}"
+    );
+    assert_eq!(out["damages"][0]["since"], first);
+    d.loopx(&["fsck", "--repair"]).ok();
+    assert_eq!(d.approval("plan"), "approved");
+}
+
+#[test]
+fn evidence_without_its_log_or_with_another_is_found() {
+    for text in [None, Some("all green\n")] {
+        let d = Drive::building();
+        d.does(&["run", "--", "echo", "one failure"]);
+        d.does(&["run", "--", "true"]);
+        fsck(&d, &[]);
+        let path = d
+            .git(&[
+                "ls-tree",
+                "-r",
+                "--name-only",
+                "loopx",
+                "sessions/demo/logs/",
+            ])
+            .ok();
+        let mut logs = path.lines().map(str::to_owned);
+        let log = logs
+            .find(|path| !d.bytes_of(path).is_empty())
+            .expect("a log that says something");
+        tamper(&d, &log, text.map(str::as_bytes));
+        let hand = d.tip();
+        let what = match text {
+            None => ".log is not there",
+            Some(_) => "the record names",
+        };
+        found(&d, what, &hand);
+        assert!(!d.bytes_of(&log).is_empty());
+    }
+}
+
+#[test]
+fn a_log_that_was_cut_says_how_much_is_missing() {
+    let d = Drive::building();
+    d.does(&["run", "--", "sh", "-c", "yes something | head -c 200000"]);
+    d.loopx(&["fsck"]).says("all whole").ok();
+    let log = d
+        .git(&[
+            "ls-tree",
+            "-r",
+            "--name-only",
+            "loopx",
+            "sessions/demo/logs/",
+        ])
+        .line();
+    let text = String::from_utf8(d.bytes_of(&log)).expect("UTF-8");
+    let shorter = text.replacen("something\n", "", 3);
+    tamper(&d, &log, Some(shorter.as_bytes()));
+    let hand = d.tip();
+    found(&d, "does not say how much", &hand);
+}
+
+#[test]
+fn a_run_whose_record_was_changed_afterwards_is_found_by_history() {
+    let d = Drive::building();
+    d.does(&["run", "--", "false"]);
+    let (path, text) = operation(&d, "ran");
+    forge(
+        &d,
+        &path,
+        &text.replace("\"exit\": 1", "\"exit\": 0"),
+        "\"exit\": 1",
+        "\"exit\": 0",
+    );
+    let out = d.loopx(&["--json", "fsck"]).fails_with(1).json();
+    assert_eq!(
+        out["damages"][0]["what"], "1 operation has been changed",
+        "{out:#}"
+    );
+    d.loopx(&["fsck", "--repair"]).ok();
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+    let state = d.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    assert!(state.contains("\"exit\": 1"), "{state}");
+}
+
+#[test]
+fn operations_that_went_away_come_back_and_later_ones_stay() {
+    let s = several();
+    put(&s, "spec.md", "# One\n").ok();
+    fsck(&s, &[]);
+    let whole = s
+        .git(&["rev-parse", &format!("loopx:sessions/{ID}")])
+        .line();
+    put(&s, "spec.md", "# Two\n").ok();
+    s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    // The folder as it was: whole in itself, so only history says that something is missing.
+    let index = s.root().join("index");
+    let git = |args: &[&str]| s.call("git").args(args).env("GIT_INDEX_FILE", &index).run();
+    git(&["read-tree", "loopx"]).ok();
+    git(&["rm", "-r", "--cached", "--quiet", &format!("sessions/{ID}")]).ok();
+    git(&["read-tree", &format!("--prefix=sessions/{ID}/"), &whole]).ok();
+    let tree = git(&["write-tree"]).line();
+    let message = "one: save\n\nLoopx-Session: one\nLoopx-Event: save\n";
+    let hand = s
+        .git(&["commit-tree", &tree, "-p", "loopx", "-m", message])
+        .line();
+    s.git(&["update-ref", "refs/heads/loopx", &hand]).ok();
+    // Nobody noticed, and went on.
+    put(&s, "plan.md", "# Three\n").ok();
+    let later = operations(&s, ID).last().expect("an operation")["op"].clone();
+    let out = s.loopx(&["--json", "fsck"]).fails_with(1).json();
+    assert_eq!(out["damages"].as_array().map(Vec::len), Some(1), "{out:#}");
+    assert_eq!(out["damages"][0]["session"], ID);
+    assert_eq!(out["damages"][0]["what"], "2 operations have gone");
+    assert_eq!(out["damages"][0]["since"], hand.as_str());
+    let odd = out["oddities"][0].clone();
+    assert_eq!(odd["commit"], hand.as_str());
+    assert_eq!(odd["what"], format!("is about one, and changes {ID}"));
+    s.loopx(&["fsck", "--repair"]).ok();
+    let there = operations(&s, ID);
+    assert_eq!(there.len(), 5);
+    assert!(there.iter().any(|op| op["op"] == later));
+    assert_whole(&s);
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+#[test]
+fn a_session_that_went_away_is_found_by_the_new_commits_alone() {
+    let s = several();
+    fsck(&s, &[]);
+    tamper(&s, "sessions/two", None);
+    let hand = tip(&s);
+    let out = s.loopx(&["--json", "fsck"]).fails_with(1).json();
+    assert_eq!(counts(&out), (0, 3, 1));
+    assert_eq!(out["damages"][0]["what"], "the session has gone");
+    assert_eq!(out["damages"][0]["since"], hand.as_str());
+    s.loopx(&["fsck", "--repair"]).ok();
+    s.loopx(&["-s", "two", "status"]).ok();
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+#[test]
+fn an_operation_of_a_newer_program_is_not_mended_away() {
+    let d = Drive::clarified();
+    let (path, text) = operation(&d, "clarified");
+    let newer = text
+        .replacen("\"format\": 1", "\"format\": 2", 1)
+        .replace("\"kind\": \"clarified\"", "\"kind\": \"dreamt\"");
+    assert_ne!(newer, text);
+    tamper(&d, &path, Some(newer.as_bytes()));
+    let tip = d.tip();
+    for args in [&["fsck"][..], &["fsck", "--repair"]] {
+        d.loopx(args).fails_with(70).says("update git loopx");
+        assert_eq!(d.tip(), tip);
+    }
+}
