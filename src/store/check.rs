@@ -4,6 +4,7 @@
 use super::checked::Memory;
 use super::past::Oddity;
 use super::shelves::Fault;
+use super::snapshot::Folder;
 use super::{Edits, Session, Snapshot, Store, attest, layout, past, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
@@ -29,8 +30,11 @@ pub struct Damage {
     pub unsigned: Vec<String>,
     /// Files of operations that have to come back.
     #[serde(skip)]
-    pub missing: BTreeSet<String>,
+    pub missing: Missing,
 }
+
+/// Files of operations by name, with the blobs that they had; `None` where they were sealed.
+pub type Missing = BTreeMap<String, Option<Oid>>;
 
 impl Damage {
     /// Signatures of a session that do not hold as what they claim to be.
@@ -98,33 +102,36 @@ pub fn check(
     let mut found = Found::default();
     let active = snapshot.session_folders(false)?;
     found.sessions = active.len();
-    for (id, path, entry) in active {
+    for (id, folder) in active {
+        let (path, entry) = (folder.path.clone(), folder.entry.clone());
         if memory.knows(&path, &entry.id) {
             continue;
         }
         if let Some((what, mend)) = check_entry(repo, &id, &entry)? {
             let mut damage = damage(id.as_str(), what, mend);
-            damage.since = history(repo, snapshot, &id, &BTreeSet::new())?.since;
+            damage.since = history(repo, snapshot, &id, &Missing::new())?.since;
             found.damages.push(damage);
             continue;
         }
-        match signed(&id, &snapshot.load_folder(path.clone(), &entry)?)? {
+        match signed(&id, &snapshot.load_folder(folder)?)? {
             Signed::Damaged(damage) => found.damages.push(damage),
             Signed::Unchecked => {}
             Signed::Whole => memory.is_whole(path, entry.id),
         }
     }
-    for (path, entry) in snapshot.archived_entries()? {
+    for folder in snapshot.archived_entries()? {
+        let (path, entry) = (folder.path.clone(), folder.entry.clone());
         if memory.knows(&path, &entry.id) {
             continue;
         }
-        match check_archived(repo, snapshot, &path, &entry)? {
+        match check_archived(repo, snapshot, folder)? {
             Some(what) => found.damages.push(damage(&path, what, Mend::Restore)),
             None => memory.is_whole(path, entry.id),
         }
     }
     let past = past::look(repo, snapshot, memory.tip())?;
     memory.commits = past.commits;
+    memory.unread = past.unread;
     found.oddities = past.oddities;
     for lost in past.lost {
         // What is wrong with it as it stands comes first.
@@ -158,7 +165,7 @@ fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
         mend,
         since: None,
         unsigned: Vec::new(),
-        missing: BTreeSet::new(),
+        missing: Missing::new(),
     }
 }
 
@@ -386,14 +393,14 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 // others from being mended.
                 let tree = match recompute(repo, &id, &folder) {
                     Ok(tree) => Some(tree),
-                    Err(_) => history(repo, snapshot, &id, &BTreeSet::new())?.whole,
+                    Err(_) => history(repo, snapshot, &id, &Missing::new())?.whole,
                 };
                 edits.replace_session(&id, tree);
             }
             (_, Some(_)) if !damage.missing.is_empty() => {
                 let whole = history(repo, snapshot, &id, &damage.missing)?.whole;
                 if let (Some(session), Some(whole)) = (snapshot.session(&id)?, whole) {
-                    edits.reunite(repo, &session, &whole)?;
+                    edits.reunite(repo, &session, &whole, &damage.missing)?;
                 }
             }
             _ => {
@@ -420,14 +427,9 @@ fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
 }
 
 /// What is wrong with an archived session.
-fn check_archived(
-    repo: &Repo,
-    snapshot: &Snapshot<'_>,
-    path: &str,
-    entry: &Entry,
-) -> Result<Option<String>> {
+fn check_archived(repo: &Repo, snapshot: &Snapshot<'_>, folder: Folder) -> Result<Option<String>> {
     let looked = || -> Result<Option<String>> {
-        let session = snapshot.load_folder(path.to_owned(), entry)?;
+        let session = snapshot.load_folder(folder)?;
         snapshot.signatures(&session)?;
         let stored = &session.state;
         let ops = snapshot.operations(&session)?;
@@ -471,16 +473,17 @@ fn archived_before(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<O
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
         let at = Snapshot::at(repo, commit, path)?;
-        let Some(entry) = shelves::entry_at(repo, at.tree(), path)? else {
+        let Some(folder) = at.folder_of(path)? else {
             continue;
         };
-        if bad.as_ref() == Some(&entry.id) {
+        let tree = folder.entry.id.clone();
+        if bad.as_ref() == Some(&tree) {
             continue;
         }
-        if check_archived(repo, &at, path, &entry)?.is_none() {
-            return Ok(Some(entry.id));
+        if check_archived(repo, &at, folder)?.is_none() {
+            return Ok(Some(tree));
         }
-        bad = Some(entry.id);
+        bad = Some(tree);
     }
     Ok(None)
 }
@@ -498,7 +501,7 @@ fn history(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     id: &SessionId,
-    needs: &BTreeSet<String>,
+    needs: &Missing,
 ) -> Result<History> {
     let mut since = None;
     let mut bad = None;
@@ -507,9 +510,7 @@ fn history(
         if let Some(entry) = shelves::entry_at(repo, &tree, &layout::session(id))?
             && bad.as_ref() != Some(&entry.id)
         {
-            if check_entry(repo, id, &entry)?.is_none()
-                && (needs.is_empty() || operation_names(repo, &entry.id)?.is_superset(needs))
-            {
+            if check_entry(repo, id, &entry)?.is_none() && has_operations(repo, &entry.id, needs)? {
                 return Ok(History {
                     whole: Some(entry.id),
                     since,
@@ -520,6 +521,18 @@ fn history(
         since = Some(commit);
     }
     Ok(History { whole: None, since })
+}
+
+/// Whether a folder has these files of operations as they were.
+fn has_operations(repo: &Repo, folder: &Oid, needs: &Missing) -> Result<bool> {
+    for (name, blob) in needs {
+        let there = repo.entry_at(folder, &format!("{}/{name}", layout::OPS))?;
+        let is_it = |entry: Entry| blob.as_ref().is_none_or(|blob| entry.id == *blob);
+        if !there.is_some_and(is_it) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The newest folder at a path, from history.

@@ -33,6 +33,8 @@ pub struct Memory {
     pub checked: usize,
     pub known: usize,
     pub commits: usize,
+    /// Commits that could not be looked at: then history is looked at again.
+    pub unread: usize,
 }
 
 impl Memory {
@@ -83,6 +85,7 @@ impl Memory {
     /// Keeps what is known now. `tip` is given where nothing was wrong up to there.
     pub fn keep(self, tip: Option<Oid>) {
         let Some(file) = &self.file else { return };
+        let tip = tip.filter(|_| self.unread == 0);
         let kept = Kept {
             format: FORMAT,
             program: program(),

@@ -4,7 +4,8 @@
 //! A commit is judged by its tree against those of its parents. Only what is still so at the tip is damage:
 //! what was mended since is told, and no more.
 
-use super::{Snapshot, layout};
+use super::check::Missing as Files;
+use super::{Snapshot, layout, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
@@ -31,8 +32,7 @@ pub(super) struct Lost {
     pub(super) session: SessionId,
     /// The first commit without them.
     pub(super) since: Oid,
-    /// Their files, by name.
-    pub(super) files: BTreeSet<String>,
+    pub(super) files: Files,
     pub(super) what: String,
 }
 
@@ -40,6 +40,8 @@ pub(super) struct Lost {
 #[derive(Debug, Default)]
 pub(super) struct Past {
     pub(super) commits: usize,
+    /// How many of them could not be compared with a parent.
+    pub(super) unread: usize,
     pub(super) lost: Vec<Lost>,
     pub(super) oddities: Vec<Oddity>,
 }
@@ -48,8 +50,7 @@ pub(super) struct Past {
 #[derive(Default)]
 struct Missing {
     since: Option<Oid>,
-    /// Files of operations with the blobs that they had; `None` where they were sealed.
-    files: BTreeMap<String, Option<Oid>>,
+    files: Files,
 }
 
 /// Looks at the commits that came since `known`; at all of them where that is not in this history.
@@ -71,18 +72,14 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
         let is_mend = events.iter().any(|event| MENDS.contains(event));
         let mut touched = BTreeSet::new();
         for parent in &info.parents {
-            let Some(before) = tree_of(repo, parent)? else {
+            // In a partial clone, or where history is damaged, a tree of long ago may not be there.
+            let Ok(changed) = changed(repo, parent, &info) else {
+                past.unread += 1;
                 continue;
             };
-            if before == info.tree || !repo.contains(&info.tree)? {
-                continue;
-            }
-            for path in repo.changed_paths(Some(&before), &info.tree)? {
-                let Some(id) = layout::session_of(&path) else {
-                    continue;
-                };
+            for (id, operations) in changed {
                 touched.insert(id.clone());
-                for (name, blob) in operations_at(repo, &before, &path)? {
+                for (name, blob) in operations {
                     if is_mend {
                         forgiven.insert(name);
                         continue;
@@ -111,8 +108,44 @@ fn tree_of(repo: &Repo, commit: &Oid) -> Result<Option<Oid>> {
     Ok(repo.contains(&tree)?.then_some(tree))
 }
 
+/// The sessions that a commit changed against one of its parents, with what was there of their operations
+/// and is not, or is another.
+fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Vec<(SessionId, Operations)>> {
+    let Some(before) = tree_of(repo, parent)? else {
+        return Ok(Vec::new());
+    };
+    if before == info.tree || !repo.contains(&info.tree)? {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    let mut moved: BTreeMap<SessionId, bool> = BTreeMap::new();
+    for path in repo.changed_paths(Some(&before), &info.tree)? {
+        let Some(id) = layout::session_of(&path) else {
+            continue;
+        };
+        // What only lies elsewhere now was not changed.
+        let is_moved = match moved.get(&id) {
+            Some(known) => *known,
+            None => {
+                let folder = layout::session(&id);
+                let then = shelves::entry_at(repo, &before, &folder)?;
+                let now = shelves::entry_at(repo, &info.tree, &folder)?;
+                let same = path.starts_with(layout::SESSIONS) && then.is_some() && then == now;
+                *moved.entry(id.clone()).or_insert(same)
+            }
+        };
+        if !is_moved {
+            found.push((id, operations_at(repo, &before, &path)?));
+        }
+    }
+    Ok(found)
+}
+
+/// Files of operations with the blobs that they had; `None` where they were sealed.
+type Operations = Vec<(String, Option<Oid>)>;
+
 /// The operations that a path held in a tree.
-fn operations_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Vec<(String, Option<Oid>)>> {
+fn operations_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Operations> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_one = path.contains(&format!("/{}/", layout::OPS)) && name.ends_with(".json");
     if !is_one && name != layout::SEALED_OPS {
@@ -178,7 +211,7 @@ fn still_lost(
     let (Some(since), false) = (missing.since, missing.files.is_empty()) else {
         return Ok(None);
     };
-    let lost = |files: BTreeSet<String>, what: String| Lost {
+    let lost = |files: Files, what: String| Lost {
         session: session.clone(),
         since: since.clone(),
         files,
@@ -187,10 +220,10 @@ fn still_lost(
     let found = match snapshot.find(&session) {
         Ok(Some(found)) => found,
         Ok(None) => {
-            let mut files: BTreeSet<String> = missing.files.into_keys().collect();
-            for (_, path, entry) in snapshot.session_folders(true)? {
+            let mut files = missing.files;
+            for (_, folder) in snapshot.session_folders(true)? {
                 // One that two clones started at once has another name since.
-                if let Ok(other) = snapshot.load_folder(path, &entry) {
+                if let Ok(other) = snapshot.load_folder(folder) {
                     let there = snapshot.operations(&other).unwrap_or_default();
                     for op in there {
                         files.remove(&op.file_name());
@@ -206,17 +239,17 @@ fn still_lost(
     let Ok(there) = snapshot.operations(&found) else {
         return Ok(None);
     };
-    let mut gone = BTreeSet::new();
-    let mut changed = BTreeSet::new();
+    let mut gone = Files::new();
+    let mut changed = Files::new();
     let names: BTreeSet<String> = there.iter().map(Operation::file_name).collect();
     for (name, blob) in missing.files {
         if !names.contains(&name) {
-            gone.insert(name);
+            gone.insert(name, blob);
         } else if let Some(blob) = blob
             && let Some(now) = repo.entry_at(&found.tree, &format!("{}/{name}", layout::OPS))?
             && now.id != blob
         {
-            changed.insert(name);
+            changed.insert(name, Some(blob));
         }
     }
     let count = |n: usize, did: &str| {

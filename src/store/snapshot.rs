@@ -198,12 +198,21 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
+    /// Where the folder of a session lies, by its path.
+    pub(super) fn folder_of(&self, path: &str) -> Result<Option<Folder>> {
+        let found = shelves::find(self.repo, &self.tree, path)?;
+        Ok(found.map(|(place, entry)| {
+            let path = path.to_owned();
+            Folder { path, place, entry }
+        }))
+    }
+
     /// Where the archived sessions lie, newest month first.
-    pub(super) fn archived_entries(&self) -> Result<Vec<(String, Entry)>> {
+    pub(super) fn archived_entries(&self) -> Result<Vec<Folder>> {
         let mut found = Vec::new();
         for month in self.months()?.into_iter().rev() {
             let folders = self.entries_below(&format!("{}/{month}", layout::ARCHIVE))?;
-            found.extend(folders.into_iter().map(|(_, path, entry)| (path, entry)));
+            found.extend(folders.into_iter().map(|(_, folder)| folder));
         }
         Ok(found)
     }

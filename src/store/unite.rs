@@ -231,7 +231,7 @@ fn has_all(repo: &Repo, base: &Oid, one: &Item, items: &[Item]) -> Result<bool> 
     Ok(known.is_subset(&operation_names(repo, &one.tree)?))
 }
 
-pub(super) fn operation_names(repo: &Repo, folder: &Oid) -> Result<BTreeSet<String>> {
+fn operation_names(repo: &Repo, folder: &Oid) -> Result<BTreeSet<String>> {
     if let Some(ops) = repo.entry_at(folder, layout::OPS)? {
         let files = repo.list_tree(&ops.id)?;
         return Ok(files.into_iter().map(|(name, _)| name).collect());

@@ -1,6 +1,7 @@
 //! One session's folder, made from those of several clones: a function of its operations and of the
 //! files that belong to them.
 
+use super::check::Missing;
 use super::{Edits, Session, layout, signatures};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
@@ -38,9 +39,19 @@ impl Edits {
 }
 
 impl Edits {
-    /// Brings a session's folder together with an earlier one, which has operations that went away.
-    pub(super) fn reunite(&mut self, repo: &Repo, session: &Session, earlier: &Oid) -> Result<()> {
-        let now = gather(repo, &session.path, &session.tree, &session.state)?;
+    /// Brings a session's folder together with an earlier one, which has operations that went away or are
+    /// others now.
+    pub(super) fn reunite(
+        &mut self,
+        repo: &Repo,
+        session: &Session,
+        earlier: &Oid,
+        missing: &Missing,
+    ) -> Result<()> {
+        let mut now = gather(repo, &session.path, &session.tree, &session.state)?;
+        now.operations
+            .retain(|op| !missing.contains_key(&op.file_name()));
+        now.files.retain(|name, _| !missing.contains_key(name));
         let then = gather(repo, &session.path, earlier, &session.state)?;
         let (path, tree, _) = build(repo, &session.state.id, vec![now, then])?;
         if path != session.path {

@@ -249,7 +249,7 @@ fn a_log_that_was_cut_says_how_much_is_missing() {
 #[test]
 fn a_run_whose_record_was_changed_afterwards_is_found_by_history() {
     let d = Drive::building();
-    d.does(&["run", "--", "false"]);
+    d.loopx(&["run", "--", "false"]).fails_with(1);
     let (path, text) = operation(&d, "ran");
     forge(
         &d,
@@ -291,8 +291,9 @@ fn operations_that_went_away_come_back_and_later_ones_stay() {
         .git(&["commit-tree", &tree, "-p", "loopx", "-m", message])
         .line();
     s.git(&["update-ref", "refs/heads/loopx", &hand]).ok();
-    // Nobody noticed, and went on.
-    put(&s, "plan.md", "# Three\n").ok();
+    // Nobody noticed, and went on, in a worktree without a working copy.
+    fs::remove_dir_all(s.path().join(".loopx")).expect("remove");
+    put(&s, "spec.md", "# Three\n").ok();
     let later = operations(&s, ID).last().expect("an operation")["op"].clone();
     let out = s.loopx(&["--json", "fsck"]).fails_with(1).json();
     assert_eq!(out["damages"].as_array().map(Vec::len), Some(1), "{out:#}");

@@ -76,6 +76,7 @@ mod spec_validate;
 mod suggestions;
 mod support;
 mod sync;
+mod torn;
 mod undo;
 mod verify;
 mod verify_approvals;

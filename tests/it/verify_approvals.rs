@@ -4,6 +4,9 @@
 use crate::support::Sandbox;
 use crate::support::session::{at, commit};
 use crate::support::store::tamper;
+use git_loopx::core::id::{Oid, SessionId};
+use git_loopx::core::op::Operation;
+use git_loopx::core::replay::fold;
 use serde_json::Value;
 
 /// `code: message` of each error of `verify`.
@@ -38,6 +41,7 @@ fn forge(s: &Sandbox, edit: impl Fn(&mut Value)) {
     let names = s
         .git(&["ls-tree", "--name-only", &format!("loopx:{folder}")])
         .ok();
+    let mut ops = Vec::new();
     for name in names.lines() {
         let path = format!("{folder}/{name}");
         let text = s.git(&["show", &format!("loopx:{path}")]).ok();
@@ -48,8 +52,14 @@ fn forge(s: &Sandbox, edit: impl Fn(&mut Value)) {
             let text = serde_json::to_vec_pretty(&op).expect("JSON");
             tamper(s, &path, Some(&text));
         }
+        ops.push(Operation::parse(op.to_string().as_bytes(), &path).expect("an operation"));
     }
-    s.loopx(&["fsck", "--repair"]).ok();
+    // `fsck --repair` would take it back.
+    let mut state = fold(&SessionId::parse("demo").expect("an id"), &ops).expect("a state");
+    let tree = s.git(&["rev-parse", &format!("loopx:{folder}")]).line();
+    state.ops = Some(Oid::parse(&tree).expect("an id"));
+    let text = state.to_bytes().expect("JSON");
+    tamper(s, "sessions/demo/state.json", Some(&text));
 }
 
 fn approves(op: &Value, transition: &str) -> bool {
