@@ -152,6 +152,22 @@ impl Oid {
         }
     }
 
+    /// The id of these bytes, as git stores it: 20, or 32 in a SHA-256 repository.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self> {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |four: u8| char::from(DIGITS[usize::from(four & 15)]);
+        let mut text = String::with_capacity(2 * bytes.len());
+        for byte in bytes {
+            text.push(digit(byte >> 4));
+            text.push(digit(*byte));
+        }
+        match bytes.len() {
+            20 | 32 => Ok(Oid(text)),
+            // Says what is wrong with it.
+            _ => Self::parse(&text),
+        }
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -151,6 +151,22 @@ impl Database {
         self.find(id, "tree", git2::Repository::find_tree)
     }
 
+    /// Reads the bytes of a tree object, as they are stored.
+    pub(super) fn with_tree<T>(&self, id: &Oid, read: impl Fn(&[u8]) -> T) -> Result<T> {
+        self.find(id, "tree", |repo, id| {
+            let odb = repo.odb()?;
+            let object = odb.read(id)?;
+            match object.kind() {
+                git2::ObjectType::Tree => Ok(read(object.data())),
+                other => Err(git2::Error::new(
+                    git2::ErrorCode::NotFound,
+                    git2::ErrorClass::Object,
+                    format!("expected a tree, found a {other}"),
+                )),
+            }
+        })
+    }
+
     pub(super) fn find_commit(&self, id: &Oid) -> Result<git2::Commit<'_>> {
         self.find(id, "commit", git2::Repository::find_commit)
     }

@@ -286,7 +286,7 @@ pub(super) fn person(signature: &git2::Signature<'_>) -> Person {
 
 /// An object id as a value of ours.
 pub(super) fn oid(id: git2::Oid) -> Result<Oid> {
-    Oid::parse(&id.to_string())
+    Oid::of_bytes(id.as_bytes())
 }
 
 /// An object id as libgit2 wants it, in a repository of this format. An id of the other format names

@@ -143,6 +143,6 @@ fn ids_of(index: &[u8], id_length: usize) -> Option<Vec<Oid>> {
         .get(..count.checked_mul(id_length)?)?;
     names
         .chunks_exact(id_length)
-        .map(|name| super::repo::oid(git2::Oid::from_bytes(name).ok()?).ok())
+        .map(|name| Oid::of_bytes(name).ok())
         .collect()
 }
