@@ -62,48 +62,118 @@ pub fn require_free(
     changes: &Changes,
     (old, new): (&Oid, &Oid),
 ) -> Result<()> {
-    let mut args = vec!["status", "--porcelain", "-z", "--untracked-files=all", "--"];
-    args.extend(changes.keys().map(String::as_str));
+    let mut dirty: BTreeSet<String> = changes
+        .iter()
+        .filter(|(_, (old, _))| old.is_none())
+        .filter_map(|(path, _)| in_the_way(worktree, path))
+        .collect();
+    // git itself has the last word: it knows of more, such as edits that it was told to overlook. But it
+    // takes what is staged where that says the same as the new tree, so this is looked at here.
+    let dry = ["read-tree", "-m", "-u", "-n", old.as_str(), new.as_str()];
+    let stands = dirty.is_empty() && staged(worktree, changes)?.stands(changes);
+    if stands && patiently(worktree, &dry)?.ended.success() {
+        return Ok(());
+    }
+    dirty.extend(edited(worktree, changes)?);
+    let why = if dirty.is_empty() {
+        refresh(worktree)?;
+        let ended = patiently(worktree, &dry)?;
+        if stands && ended.ended.success() {
+            return Ok(());
+        }
+        dirty.extend(changes.keys().cloned());
+        let said = String::from_utf8_lossy(&ended.stderr);
+        format!("cannot be changed in the worktree: {}", said.trim())
+    } else {
+        format!("has changes that are not committed; {doing} would have to overwrite them")
+    };
+    let names: Vec<&str> = dirty.iter().map(String::as_str).collect();
+    let help = names.first().map_or_else(String::new, |first| {
+        format!("git commit {first}, or: git stash push {first}, or move it away")
+    });
+    Err(Failure::refused("spec_dirty", format!("{} {why}", names.join(", "))).help(help))
+}
+
+/// The pathspecs of some paths. Of many it is the folder around them: git compares each pathspec with
+/// each file, and a command line has an end.
+fn pathspecs(changes: &Changes) -> Vec<&str> {
+    const FEW: usize = 20;
+    let (Some(first), Some(last)) = (changes.keys().next(), changes.keys().next_back()) else {
+        return Vec::new();
+    };
+    if changes.len() <= FEW {
+        return changes.keys().map(String::as_str).collect();
+    }
+    // They are sorted: what the first and the last begin with, all begin with.
+    let common = first
+        .bytes()
+        .zip(last.bytes())
+        .take_while(|(one, other)| one == other)
+        .count();
+    match first.as_bytes()[..common].iter().rposition(|b| *b == b'/') {
+        Some(slash) => vec![&first[..slash]],
+        None => Vec::new(),
+    }
+}
+
+/// The paths, and what lies below them, that differ from what is staged or committed.
+fn edited(worktree: &Path, changes: &Changes) -> Result<Vec<String>> {
+    let mut args = vec!["status", "--porcelain", "-z", "--untracked-files=all"];
+    args.extend(["--no-renames", "--"]);
+    args.extend(pathspecs(changes));
     let status = git_in(worktree, &args).capture()?.ok()?;
-    let mut dirty: BTreeSet<String> = status
+    let meant = |path: &str| {
+        changes.contains_key(path)
+            || path
+                .match_indices('/')
+                .any(|(end, _)| changes.contains_key(&path[..end]))
+    };
+    Ok(status
         .split(|byte| *byte == 0)
         .filter(|entry| entry.len() > 3)
         .map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned())
-        .collect();
-    for (path, (old, _)) in changes {
-        if old.is_none() {
-            dirty.extend(in_the_way(worktree, path));
+        .filter(|path| meant(path))
+        .collect())
+}
+
+/// What the index has at some paths; of an unmerged one, nothing that a tree could have.
+struct Staged(BTreeMap<String, String>);
+
+fn staged(worktree: &Path, changes: &Changes) -> Result<Staged> {
+    let mut args = vec!["ls-files", "-s", "-z", "--"];
+    args.extend(pathspecs(changes));
+    let listed = git_in(worktree, &args).capture()?.ok()?;
+    let mut found = BTreeMap::new();
+    for entry in listed.split(|byte| *byte == 0) {
+        let entry = String::from_utf8_lossy(entry);
+        let Some((meta, path)) = entry.split_once('\t') else {
+            continue;
+        };
+        if changes.contains_key(path) {
+            let mut words = meta.split(' ').skip(1);
+            let blob = words.next().unwrap_or_default();
+            let staged = match words.next() {
+                Some("0") => blob,
+                _ => "unmerged",
+            };
+            found.insert(path.to_owned(), staged.to_owned());
         }
     }
-    let refusal = |dirty: &BTreeSet<String>, why: &str| {
-        let names: Vec<&str> = dirty.iter().map(String::as_str).collect();
-        let help = names.first().map_or_else(String::new, |first| {
-            format!("git commit {first}, or: git stash push {first}, or move it away")
-        });
-        Failure::refused("spec_dirty", format!("{} {why}", names.join(", "))).help(help)
-    };
-    if !dirty.is_empty() {
-        return Err(refusal(
-            &dirty,
-            &format!("has changes that are not committed; {doing} would have to overwrite them"),
-        ));
+    Ok(Staged(found))
+}
+
+impl Staged {
+    /// Whether the index has this blob, or nothing where there is none.
+    fn is(&self, path: &str, blob: Option<&Oid>) -> bool {
+        self.0.get(path).map(String::as_str) == blob.map(Oid::as_str)
     }
-    // git itself has the last word: it knows of more, such as edits that it was told to overlook.
-    let dry = ["read-tree", "-m", "-u", "-n", old.as_str(), new.as_str()];
-    let mut ended = patiently(worktree, &dry)?;
-    if !ended.ended.success() {
-        refresh(worktree)?;
-        ended = patiently(worktree, &dry)?;
+
+    /// Whether the index is as the branch was before.
+    fn stands(&self, changes: &Changes) -> bool {
+        changes
+            .iter()
+            .all(|(path, (old, _))| self.is(path, old.as_ref()))
     }
-    if ended.ended.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
-    let paths = changes.keys().cloned().collect();
-    Err(refusal(
-        &paths,
-        &format!("cannot be changed in the worktree: {said}"),
-    ))
 }
 
 /// What would have to go for `path` to become a file: an untracked or ignored file, or a file or link
@@ -130,27 +200,27 @@ fn refresh(worktree: &Path) -> Result<()> {
 }
 
 /// Brings index and files in step with the branch that moved. A path that somebody changed meanwhile,
-/// in the worktree or on the branch, is left alone.
-pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> Result<()> {
+/// in the worktree or on the branch, is left alone. `before` is a commit from which the tip differs in
+/// these paths alone, where there is one.
+pub fn follow(
+    ctx: &Context,
+    worktree: &Path,
+    tip: &Oid,
+    changes: &Changes,
+    before: Option<&Oid>,
+) -> Result<()> {
     let tree = ctx.repo.commit_info(tip)?.tree;
-    refresh(worktree)?;
-    let names: Vec<&str> = changes.keys().map(String::as_str).collect();
-    let mut list = vec!["ls-files", "-s", "-z", "--"];
-    list.extend(&names);
-    let mut staged = BTreeMap::new();
-    for entry in git_in(worktree, &list)
-        .capture()?
-        .ok()?
-        .split(|byte| *byte == 0)
-    {
-        let entry = String::from_utf8_lossy(entry).into_owned();
-        if let Some((meta, path)) = entry.split_once('\t') {
-            let blob = meta.split(' ').nth(1).unwrap_or_default().to_owned();
-            staged.insert(path.to_owned(), blob);
+    if let Some(before) = before {
+        // Mostly nobody was quicker, and git goes all the way. If not, it has changed nothing.
+        let old = ctx.repo.commit_info(before)?.tree;
+        if switch(worktree, &old, &tree)?.ended.success() {
+            return Ok(());
         }
     }
+    refresh(worktree)?;
+    let staged = staged(worktree, changes)?;
     let mut modified = vec!["diff-files", "--name-only", "-z", "--"];
-    modified.extend(&names);
+    modified.extend(pathspecs(changes));
     let modified = git_in(worktree, &modified).capture()?.ok()?;
     let modified: BTreeSet<String> = modified
         .split(|byte| *byte == 0)
@@ -159,7 +229,7 @@ pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> R
     let mut before = BTreeMap::new();
     for (path, (old, new)) in changes {
         let on_branch = ctx.repo.entry_at(&tree, path)?.map(|entry| entry.id);
-        let in_step = staged.get(path).map(String::as_str) == old.as_ref().map(Oid::as_str);
+        let in_step = staged.is(path, old.as_ref());
         let free = old.is_some() || in_the_way(worktree, path).is_none();
         if on_branch == *new && in_step && free && !modified.contains(path) {
             before.insert(path.clone(), old.clone().map(Entry::blob));
@@ -168,13 +238,19 @@ pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> R
     if before.is_empty() {
         return Ok(());
     }
-    // Two trees that differ in these paths alone: git goes from one to the other as in a switch of
-    // branches, and whatever else is in index and worktree stays.
+    // Two trees that differ in these paths alone: whatever else is in index and worktree stays.
     let old = ctx.repo.edit_tree(Some(&tree), &before)?;
     ctx.repo.keep(&old)?;
-    let switch = ["read-tree", "-m", "-u", old.as_str(), tree.as_str()];
-    // Exit 128: somebody was quicker than the look above. Their change stands, and git shows it.
-    let ended = patiently(worktree, &switch).map(drop);
+    // Where it fails, somebody was quicker than the look above. Their change stands, and git shows it.
+    let ended = switch(worktree, &old, &tree).map(drop);
     ctx.repo.release();
     ended
+}
+
+/// Goes from one tree to another as in a switch of branches: all of it, or nothing.
+fn switch(worktree: &Path, old: &Oid, new: &Oid) -> Result<Captured> {
+    patiently(
+        worktree,
+        &["read-tree", "-m", "-u", old.as_str(), new.as_str()],
+    )
 }

@@ -379,3 +379,59 @@ fn specs_that_say_so_already_close_the_session_without_a_commit() {
     assert!(!y.exists(".loopx"), "the working copy is retired");
     y.sound();
 }
+
+#[test]
+fn an_archive_into_a_worktree_starts_git_three_times_however_many_specs_change() {
+    for domains in [1, 30] {
+        let delta: String = (0..domains)
+            .map(|n| adds("Fresh").replace("# Domain: demo", &format!("# Domain: fresh/d{n}")))
+            .collect();
+        let y = Yard::new();
+        y.done("fresh", &delta);
+        let trace = y.root().join("trace");
+        let call = y.call(crate::support::LOOPX).args(&["archive"]);
+        call.env("GIT_TRACE2_EVENT", &trace).run().ok();
+        y.clean();
+        let trace = std::fs::read_to_string(trace).expect("a trace");
+        // What is staged; whether the files are free; the files.
+        assert_eq!(trace.matches("\"event\":\"start\"").count(), 3, "{trace}");
+    }
+}
+
+#[test]
+fn edits_beside_many_changed_specs_are_no_refusal_and_one_in_them_is_named_alone() {
+    let name = |n: usize| format!("specs/many/d{n:02}/spec.md");
+    let specs: Vec<String> = (0..30).map(name).collect();
+    let mut files: Vec<(&str, &str)> = specs.iter().map(|path| (path.as_str(), DEMO)).collect();
+    files.push(("specs/many/other/spec.md", OTHER));
+    let y = Yard::with(&files);
+    let delta: String = (0..30)
+        .map(|n| SHORTEN.replace("# Domain: demo", &format!("# Domain: many/d{n:02}")))
+        .collect();
+    y.done(ID, &delta);
+    y.write("specs/many/other/spec.md", "my own words\n");
+    y.write("specs/many/notes.txt", "not tracked\n");
+    y.write(name(7), "mine\n");
+    let error = y.refused(ID, &[], 1, "spec_dirty");
+    let message = error["error"]["message"].as_str().expect("a message");
+    assert!(
+        message.starts_with(&format!("{} has changes", name(7))),
+        "{message}"
+    );
+    y.write(name(7), shortened());
+    y.git(&["add", &name(7)]).ok();
+    let error = y.refused(ID, &[], 1, "spec_dirty");
+    let message = error["error"]["message"].as_str().expect("a message");
+    assert!(
+        message.starts_with(&format!("{} has changes", name(7))),
+        "{message}"
+    );
+    y.git(&["reset", "--quiet", "--", &name(7)]).ok();
+    y.git(&["checkout", "--quiet", "--", &name(7)]).ok();
+    y.archive(ID, &[]).ok();
+    assert!(specs.iter().all(|path| y.read(path) == shortened()));
+    assert_eq!(
+        y.git(&["status", "--porcelain"]).ok(),
+        " M specs/many/other/spec.md\n?? specs/many/notes.txt\n"
+    );
+}

@@ -36,7 +36,7 @@ impl Note {
             && ctx.repo.is_ancestor(&self.new, &tip)?
             && let Some(worktree) = seat::of(ctx, &self.target_ref)?
         {
-            seat::follow(ctx, &worktree, &tip, &self.paths)?;
+            seat::follow(ctx, &worktree, &tip, &self.paths, None)?;
         }
         Ok(())
     }

@@ -520,7 +520,7 @@ fn drop_draft(
     let top = super::top(ctx)?;
     let staged = repo.hash_blob(&draft.bytes)?;
     let gone = seat::Changes::from([(draft.path.clone(), (Some(staged), None))]);
-    seat::follow(ctx, &top, commit, &gone)?;
+    seat::follow(ctx, &top, commit, &gone, None)?;
     let place = files::inside(&top, &draft.path)?;
     if files::read(&place, MAX_BYTES)?.as_ref() == Some(&draft.bytes) {
         files::remove(&place)?;

@@ -186,7 +186,8 @@ pub(super) fn complete(
     if let Some(worktree) = seat::of(ctx, &target_ref)?
         && let Some(tip) = ctx.repo.find_ref(&target_ref)?
     {
-        seat::follow(ctx, &worktree, &tip, &pending.paths)?;
+        let before = pending.old.as_ref().filter(|_| tip == pending.new);
+        seat::follow(ctx, &worktree, &tip, &pending.paths, before)?;
     }
     reach("target-followed");
     if pending.closes.is_empty() {
