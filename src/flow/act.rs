@@ -247,7 +247,12 @@ pub(super) fn texts_here(
 
 /// A session that can still change.
 pub fn load_active(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
-    let session = snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))?;
+    require_active(snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))?)
+}
+
+/// Refuses a session that has ended.
+pub fn require_active(session: Session) -> Result<Session> {
+    let id = &session.state.id;
     match &session.state.ending {
         None => Ok(session),
         Some(Ending::Abandoned { .. }) => {

@@ -61,10 +61,14 @@ impl Database {
 
     /// What an object names: a commit its tree and parents, a tree its entries.
     pub(super) fn named_by(&self, id: &Oid) -> Result<Vec<Oid>> {
-        let object = self
-            .repo
-            .find_object(self.raw(id)?, None)
-            .map_err(|error| failed(&error, format!("read {id}")))?;
+        let doing = |error: git2::Error| failed(&error, format!("read {id}"));
+        let wanted = self.raw(id)?;
+        let odb = self.repo.odb().map_err(doing)?;
+        // A blob names nothing, and need not be read to know that.
+        if odb.read_header(wanted).map_err(doing)?.1 == git2::ObjectType::Blob {
+            return Ok(Vec::new());
+        }
+        let object = self.repo.find_object(wanted, None).map_err(doing)?;
         if let Some(commit) = object.as_commit() {
             std::iter::once(commit.tree_id())
                 .chain(commit.parent_ids())

@@ -148,7 +148,11 @@ pub fn plan_domain(
     let known = bases.default.is_some() || !layouts.is_empty();
     let eol_source = target.or(bases.default.as_deref()).unwrap_or_default();
     let eol = Eol::most(bases.default.as_deref().unwrap_or(eol_source));
-    let mut ours = base.clone();
+    // The base stays as it was only where something is merged with it.
+    let (mut ours, base) = match same_base {
+        true => (base, None),
+        false => (base.clone(), Some(base)),
+    };
     let mut hand = Hand {
         domain,
         delta,
@@ -165,28 +169,31 @@ pub fn plan_domain(
         findings::sort(&mut outcome.findings);
         return outcome;
     }
-    let text = if same_base {
-        ours.root.refresh();
-        ours.write()
-    } else {
-        let empty = Layout::read("");
-        let theirs = Tree::of(target_layout.as_ref().unwrap_or(&empty));
-        let renames: Vec<(String, String)> = bases
-            .target_renames
-            .iter()
-            .map(|(from, to)| (words::fold(from), words::fold(to)))
-            .collect();
-        let merged = merge_trees(&base, &ours, &theirs, &renames, lines, options.markers);
-        if !merged.conflicts.is_empty() {
-            outcome.conflicts = merged.conflicts;
-            for conflict in &mut outcome.conflicts {
-                domain.clone_into(&mut conflict.domain);
-            }
-            outcome.rendered_conflict = Some(merged.text);
-            findings::sort(&mut outcome.findings);
-            return outcome;
+    let text = match base {
+        None => {
+            ours.root.refresh();
+            ours.write()
         }
-        merged.text
+        Some(base) => {
+            let empty = Layout::read("");
+            let theirs = Tree::of(target_layout.as_ref().unwrap_or(&empty));
+            let renames: Vec<(String, String)> = bases
+                .target_renames
+                .iter()
+                .map(|(from, to)| (words::fold(from), words::fold(to)))
+                .collect();
+            let merged = merge_trees(&base, &ours, &theirs, &renames, lines, options.markers);
+            if !merged.conflicts.is_empty() {
+                outcome.conflicts = merged.conflicts;
+                for conflict in &mut outcome.conflicts {
+                    domain.clone_into(&mut conflict.domain);
+                }
+                outcome.rendered_conflict = Some(merged.text);
+                findings::sort(&mut outcome.findings);
+                return outcome;
+            }
+            merged.text
+        }
     };
     judge(&mut outcome, text, target, delta, options, file);
     if let (Action::Write(text), Some(before)) = (&outcome.action, &target_layout) {

@@ -319,6 +319,9 @@ impl<'t> Layout<'t> {
 
 /// The first line, from 1, that carries a conflict marker.
 pub fn has_markers(text: &str) -> Option<usize> {
+    if !text.contains("<<<<<<<") {
+        return None;
+    }
     let marked = |mark: &str| {
         text.lines().position(|line| {
             line.strip_prefix(mark)

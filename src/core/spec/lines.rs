@@ -31,6 +31,9 @@ impl Eol {
 
     /// The line ending of a text; `None` when it has a single line.
     pub(crate) fn of(text: &str) -> Option<Eol> {
+        if !text.as_bytes().contains(&b'\r') {
+            return text.contains('\n').then_some(Eol::Lf);
+        }
         let all = text.matches('\n').count();
         let crlf = text.matches("\r\n").count();
         match (all, crlf) {
@@ -43,6 +46,9 @@ impl Eol {
 
     /// The ending that most lines have; a tie goes to `\n`.
     pub(crate) fn most(text: &str) -> Eol {
+        if !text.as_bytes().contains(&b'\r') {
+            return Eol::Lf;
+        }
         let crlf = text.matches("\r\n").count();
         if crlf * 2 > text.matches('\n').count() {
             Eol::Crlf

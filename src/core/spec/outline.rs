@@ -57,8 +57,13 @@ pub(crate) struct Outline {
 impl Outline {
     /// Reads `text` from `start` on (a byte order mark and front matter are not Markdown).
     pub(crate) fn read(text: &str, start: usize) -> Outline {
+        let lines = line_starts(text);
+        let room = lines.len().min(1_000);
         let mut outline = Outline {
-            lines: line_starts(text),
+            // A line is a block or a run of prose, mostly.
+            blocks: Vec::with_capacity(room),
+            prose: Vec::with_capacity(room),
+            lines,
             ..Outline::default()
         };
         let body = text.get(start..).unwrap_or_default();
@@ -281,9 +286,11 @@ fn line_start(text: &str, at: usize) -> usize {
 }
 
 fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0)
-        .chain(text.match_indices('\n').map(|(at, _)| at + 1))
-        .collect()
+    let mut starts = Vec::with_capacity(text.len() / 32 + 1);
+    starts.push(0);
+    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    starts.extend(ends.map(|(at, _)| at + 1));
+    starts
 }
 
 #[cfg(test)]

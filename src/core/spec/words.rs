@@ -154,6 +154,9 @@ const LEVELS_CJK: &[(&str, Level)] = &[
 /// `name` as it is looked up: NFC, every run of white space one blank, outer white space gone. Letter
 /// case stays: two names that differ in it only are told apart, and reported.
 pub fn fold(name: &str) -> String {
+    if is_folded(name.as_bytes()) {
+        return name.to_owned();
+    }
     let mut out = String::with_capacity(name.len());
     let mut words = name
         .split(|c: char| c.is_whitespace() || c == '\u{200b}' || c == '\u{feff}')
@@ -172,8 +175,28 @@ pub fn fold(name: &str) -> String {
     }
 }
 
+/// Most names are: visible ASCII with single blanks between.
+fn is_folded(name: &[u8]) -> bool {
+    let mut blank = true;
+    for byte in name {
+        match (byte, blank) {
+            (b'!'..=b'~', _) => blank = false,
+            (b' ', false) => blank = true,
+            _ => return false,
+        }
+    }
+    !blank || name.is_empty()
+}
+
 /// Folded further, to find names that a person would take for the same.
 pub(crate) fn loose(name: &str) -> String {
+    if name.is_ascii() {
+        return name
+            .bytes()
+            .filter(u8::is_ascii_alphanumeric)
+            .map(|byte| char::from(byte.to_ascii_lowercase()))
+            .collect();
+    }
     fold(name)
         .chars()
         .filter(|c| c.is_alphanumeric())

@@ -22,7 +22,7 @@ use plan::way;
 use unarchive::Hands;
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
-use super::act::load_active;
+use super::act::require_active;
 use super::context::Context;
 use super::opening::Opening;
 use crate::core::failure::{Failure, Kind, Result};
@@ -166,7 +166,7 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
             archived.finished = true;
             done.push(archived);
         } else {
-            let session = load_active(&snapshot, id)?;
+            let session = require_active(session)?;
             snapshot.require_whole(&session)?;
             open.push(session);
         }
@@ -296,7 +296,7 @@ fn preview(ctx: &Context, store: &Store<'_>, request: &Request<'_>) -> Result<Ve
         if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
             return Err(already(&ids, id, commit, &target));
         }
-        open.push(load_active(&snapshot, id)?);
+        open.push(require_active(session)?);
     }
     let asked = Asked {
         onto: request.onto,
