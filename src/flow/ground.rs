@@ -107,6 +107,9 @@ pub fn facts(
     policy: &Policy,
     texts: &Texts,
 ) -> Result<DeltaFacts> {
+    if !texts.contains_key(&Artifact::SpecDelta) {
+        return Ok(DeltaFacts::default());
+    }
     let ground = Ground::of(ctx, snapshot, state, texts)?;
     Ok(ground.judge(ctx, state, policy, texts)?.facts)
 }

@@ -201,6 +201,19 @@ fn odd(info: &CommitInfo, events: &[&str], touched: &BTreeSet<SessionId>) -> Opt
     })
 }
 
+/// Those of these operations that no session has: of two sessions that clones gave one name, one has
+/// another name since.
+fn nowhere(snapshot: &Snapshot<'_>, mut files: Files) -> Result<Files> {
+    for (_, folder) in snapshot.session_folders(true)? {
+        if let Ok(other) = snapshot.load_folder(folder) {
+            for op in snapshot.operations(&other).unwrap_or_default() {
+                files.remove(&op.file_name());
+            }
+        }
+    }
+    Ok(files)
+}
+
 /// What of it is not at the tip, under that name or another.
 fn still_lost(
     repo: &Repo,
@@ -220,16 +233,7 @@ fn still_lost(
     let found = match snapshot.find(&session) {
         Ok(Some(found)) => found,
         Ok(None) => {
-            let mut files = missing.files;
-            for (_, folder) in snapshot.session_folders(true)? {
-                // One that two clones started at once has another name since.
-                if let Ok(other) = snapshot.load_folder(folder) {
-                    let there = snapshot.operations(&other).unwrap_or_default();
-                    for op in there {
-                        files.remove(&op.file_name());
-                    }
-                }
-            }
+            let files = nowhere(snapshot, missing.files)?;
             let what = "the session has gone".to_owned();
             return Ok((!files.is_empty()).then(|| lost(files, what)));
         }
@@ -251,6 +255,9 @@ fn still_lost(
         {
             changed.insert(name, Some(blob));
         }
+    }
+    if !gone.is_empty() {
+        gone = nowhere(snapshot, gone)?;
     }
     let count = |n: usize, did: &str| {
         let operations = if n == 1 {

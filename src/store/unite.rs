@@ -332,11 +332,13 @@ fn names(groups: &BTreeMap<String, Vec<Item>>) -> BTreeMap<String, SessionId> {
         wanted.sort();
         wanted.dedup();
         // It was renamed somewhere already: then that is its name.
-        let renamed = wanted.iter().find(|name| {
-            wanted
-                .iter()
-                .any(|other| *name != other && other.beside(uid) == ***name)
-        });
+        let given: BTreeSet<SessionId> = wanted
+            .iter()
+            .map(|name| (name, name.beside(uid)))
+            .filter(|(name, beside)| **name != beside)
+            .map(|(_, beside)| beside)
+            .collect();
+        let renamed = wanted.iter().find(|name| given.contains(**name));
         let name = match (renamed, wanted.first()) {
             (Some(name), _) => (*name).clone(),
             (None, Some(first)) if !taken.contains_key(*first) => (*first).clone(),

@@ -405,8 +405,8 @@ fn reftable_starts_few_processes() {
     for (args, most) in [
         (&["hook", "pre-commit"][..], 7),
         (&["status"], 9),
-        (&["run", "--", "true"], 27),
-        (&["clarify"], 14),
+        (&["run", "--", "true"], 28),
+        (&["clarify"], 15),
     ] {
         s.write(&log, "");
         drop(s.loopx(args));
