@@ -115,13 +115,7 @@ impl Repo {
 
     /// The paths that differ between two trees.
     pub fn changed_paths(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
-        let old = old.map(|id| self.inner.find_tree(id)).transpose()?;
-        let new = self.inner.find_tree(new)?;
-        let diff = self
-            .inner
-            .diff_trees(old.as_ref(), &new)
-            .map_err(|error| failed(&error, "compare two trees"))?;
-        Ok(paths(&diff))
+        self.inner.differing(old, new)
     }
 
     /// Everybody who took part in a commit, as it names them.

@@ -7,6 +7,7 @@
 
 use super::backend::Git;
 use super::failed;
+use super::loose::Loose;
 use super::repo::{oid, raw};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
@@ -19,6 +20,7 @@ use std::rc::Rc;
 pub(super) struct Database {
     repo: Rc<git2::Repository>,
     objects: PathBuf,
+    loose: Loose,
     git: Git,
     /// Trees that will be read to the leaves: fetched whole at the first miss.
     expected: RefCell<Vec<git2::Oid>>,
@@ -28,6 +30,7 @@ impl Database {
     pub(super) fn new(repo: Rc<git2::Repository>, objects: PathBuf, git: Git) -> Self {
         Database {
             repo,
+            loose: Loose::new(&objects, git),
             objects,
             git,
             expected: RefCell::default(),
@@ -68,6 +71,7 @@ impl Database {
         if odb.read_header(wanted).map_err(doing)?.1 == git2::ObjectType::Blob {
             return Ok(Vec::new());
         }
+        self.loose.check(id)?;
         let object = self.repo.find_object(wanted, None).map_err(doing)?;
         if let Some(commit) = object.as_commit() {
             std::iter::once(commit.tree_id())
@@ -182,6 +186,7 @@ impl Database {
         find: impl Fn(&'r git2::Repository, git2::Oid) -> Result<T, git2::Error>,
     ) -> Result<T> {
         let wanted = self.raw(id)?;
+        self.loose.check(id)?;
         match find(&self.repo, wanted) {
             Err(error) if error.code() == git2::ErrorCode::NotFound && self.is_partial() => {
                 self.fetch(id)?;
@@ -192,24 +197,23 @@ impl Database {
         .map_err(|error| failed(&error, format!("read {what} {id}")))
     }
 
-    pub(super) fn diff_trees(
-        &self,
-        old: Option<&git2::Tree<'_>>,
-        new: &git2::Tree<'_>,
-    ) -> Result<git2::Diff<'_>, git2::Error> {
-        let mut options = git2::DiffOptions::new();
-        options.skip_binary_check(true);
-        self.repo
-            .diff_tree_to_tree(old, Some(new), Some(&mut options))
+    /// The paths of files that differ between two trees, sorted.
+    pub(super) fn differing(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
+        let old = old.map(|id| self.raw(id)).transpose()?;
+        let find = |id: git2::Oid| self.find_tree(&oid(id)?);
+        super::tree_diff::differing(find, old, Some(self.raw(new)?))
     }
 
     pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {
+        self.loose
+            .check_commits(&[commit], std::slice::from_ref(ancestor))?;
         self.repo
             .graph_descendant_of(self.raw(commit)?, self.raw(ancestor)?)
             .map_err(|error| failed(&error, format!("compare {ancestor} and {commit}")))
     }
 
     pub(super) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
+        self.loose.check_commits(&[one, other], &[])?;
         match self.repo.merge_base(self.raw(one)?, self.raw(other)?) {
             Ok(id) => oid(id).map(Some),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
@@ -227,6 +231,7 @@ impl Database {
             let to = to.clone();
             move |error: git2::Error| failed(&error, format!("walk the commits up to {to}"))
         };
+        self.loose.check_commits(&[to], hidden)?;
         let mut walk = self.repo.revwalk().map_err(&doing)?;
         walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::TIME)
             .map_err(&doing)?;
@@ -240,6 +245,7 @@ impl Database {
     /// The last of the first parents.
     pub(super) fn root_of(&self, commit: &Oid) -> Result<Option<Oid>> {
         let doing = |error: git2::Error| failed(&error, format!("walk the commits up to {commit}"));
+        self.loose.check_commits(&[commit], &[])?;
         let mut walk = self.repo.revwalk().map_err(doing)?;
         walk.simplify_first_parent().map_err(doing)?;
         walk.push(self.raw(commit)?).map_err(doing)?;

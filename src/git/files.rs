@@ -3,6 +3,7 @@
 use super::backend::{Backend, Git, identity_unknown, is_on};
 use super::config_env::{EnvConfig, canonical};
 use super::failed;
+use super::loose::{DAMAGED, Loose};
 use super::refs::Swap;
 use super::repo::{Head, Identity, oid, raw};
 use crate::core::failure::Result;
@@ -23,12 +24,14 @@ pub(super) struct Files {
     settings: EnvConfig,
     /// Everything that git reads as its configuration, where libgit2 reads something else.
     listed: OnceCell<Option<HashMap<String, String>>>,
+    loose: Loose,
     git: Git,
 }
 
 impl Files {
     pub(super) fn new(repo: Rc<git2::Repository>, work_dir: Option<PathBuf>, git: Git) -> Self {
         Files {
+            loose: Loose::new(&repo.commondir().join("objects"), git),
             repo,
             work_dir,
             settings: EnvConfig::read(),
@@ -69,7 +72,26 @@ impl Files {
     /// What differs between a tree and the one that git says the index stands for. `None` where it does not say,
     /// or where libgit2 would compare names in another way. Reading 100,000 entries costs more than
     /// everything else that a hook does.
-    fn staged_by_trees(&self, tree: Option<&Oid>) -> Option<Vec<String>> {
+    fn staged_by_trees(&self, tree: Option<&Oid>) -> Result<Option<Vec<String>>> {
+        let Some(root) = self.tree_of_index() else {
+            return Ok(None);
+        };
+        let old = tree.map(|id| self.raw(id)).transpose()?;
+        match super::tree_diff::differing(|id| self.tree(id), old, Some(root)) {
+            Err(failure) if failure.code == DAMAGED => Err(failure),
+            // Somebody may have written the name of a tree and not the tree.
+            found => Ok(found.ok()),
+        }
+    }
+
+    fn tree(&self, id: git2::Oid) -> Result<git2::Tree<'_>> {
+        self.loose.check(&oid(id)?)?;
+        let found = self.repo.find_tree(id);
+        found.map_err(|error| failed(&error, format!("read tree {id}")))
+    }
+
+    /// The tree that git says the index stands for.
+    fn tree_of_index(&self) -> Option<git2::Oid> {
         if self.config("core.ignorecase").as_deref() == Some("true") {
             return None;
         }
@@ -81,22 +103,13 @@ impl Files {
         };
         let read = std::io::BufReader::with_capacity(READ_AT_ONCE, file);
         let root = super::index::root_tree(read, length, id_length)?;
-        let root = git2::Oid::from_bytes(&root).ok()?;
-        // Somebody may have written the name of a tree and not the tree.
-        self.repo.find_tree(root).ok()?;
-        let old = match tree {
-            Some(id) => Some(self.raw(id).ok()?),
-            None => None,
-        };
-        let paths = super::tree_diff::differing(&self.repo, old, Some(root)).ok()?;
-        let lossy = |path: &Vec<u8>| String::from_utf8_lossy(path).into_owned();
-        Some(paths.iter().map(lossy).collect())
+        git2::Oid::from_bytes(&root).ok()
     }
 
     fn staged_by_libgit2(&self, tree: Option<&Oid>, index: &git2::Index) -> Result<Vec<String>> {
         let doing = |error: git2::Error| failed(&error, "compare HEAD and the index");
         let tree = match tree {
-            Some(id) => Some(self.repo.find_tree(self.raw(id)?).map_err(doing)?),
+            Some(id) => Some(self.tree(self.raw(id)?)?),
             None => None,
         };
         let mut options = git2::DiffOptions::new();
@@ -306,7 +319,7 @@ impl Backend for Files {
     }
 
     fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>> {
-        if let Some(found) = self.staged_by_trees(tree) {
+        if let Some(found) = self.staged_by_trees(tree)? {
             return Ok(found);
         }
         // A split or a sparse index is one that libgit2 refuses to read.

@@ -13,6 +13,7 @@ pub mod config_file;
 mod database;
 mod files;
 mod index;
+mod loose;
 pub mod merge;
 pub mod objects;
 pub mod pack;

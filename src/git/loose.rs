@@ -1,0 +1,228 @@
+//! Loose objects, looked at before libgit2 reads them: from one whose file ends in its middle, libgit2
+//! 1.9 never comes back (its inflate loop waits for bytes that do not exist). This module inflates such a
+//! file with zlib first and says what is wrong. It knows files and zlib, nothing of what objects mean but
+//! a commit's parents.
+//!
+//! Objects that other repositories lend (alternates) are not looked at.
+
+use super::backend::Git;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use flate2::bufread::ZlibDecoder;
+use std::cell::RefCell;
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::io::{BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The code of the refusal.
+pub(super) const DAMAGED: &str = "object_damaged";
+
+/// So many commits are looked at before a walk: a torn file is among those that were written last, and a
+/// long history of loose commits should not be read twice.
+const NEWEST: usize = 64;
+
+/// The folders of one repository that hold loose objects.
+pub(super) struct Loose {
+    folders: Vec<PathBuf>,
+    git: Git,
+    whole: RefCell<HashSet<Oid>>,
+}
+
+/// What the file of an object turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    /// There is none: the object is packed, in memory, or nowhere.
+    Nothing,
+    Whole,
+    Damaged(PathBuf),
+}
+
+impl Loose {
+    pub(super) fn new(objects: &Path, git: Git) -> Self {
+        let mut folders = vec![objects.to_path_buf()];
+        if let Some(dir) = crate::env::var_os(crate::env::GIT_OBJECT_DIRECTORY) {
+            folders.push(PathBuf::from(dir));
+        }
+        Loose {
+            folders,
+            git,
+            whole: RefCell::default(),
+        }
+    }
+
+    /// Refuses an object whose only copy is a damaged file.
+    pub(super) fn check(&self, id: &Oid) -> Result<()> {
+        if self.whole.borrow().contains(id) {
+            return Ok(());
+        }
+        match self.look_at(id, &mut std::io::sink()) {
+            Found::Nothing => return Ok(()),
+            Found::Whole => {}
+            Found::Damaged(_) if self.is_packed_too(id)? => {}
+            Found::Damaged(file) => return Err(damaged(id, &file)),
+        }
+        self.whole.borrow_mut().insert(id.clone());
+        Ok(())
+    }
+
+    /// The same of the newest loose commits that a walk from `starts` meets before it comes to `ends`.
+    pub(super) fn check_commits(&self, starts: &[&Oid], ends: &[Oid]) -> Result<()> {
+        let mut met: HashSet<Oid> = ends.iter().cloned().collect();
+        let mut next: VecDeque<Oid> = starts.iter().map(|id| (*id).clone()).collect();
+        let mut looked_at = 0;
+        while let Some(id) = next.pop_front() {
+            if looked_at == NEWEST || !met.insert(id.clone()) {
+                continue;
+            }
+            let mut object = Vec::new();
+            match self.look_at(&id, &mut object) {
+                Found::Nothing => continue,
+                Found::Damaged(file) if !self.is_packed_too(&id)? => {
+                    return Err(damaged(&id, &file));
+                }
+                Found::Damaged(_) | Found::Whole => looked_at += 1,
+            }
+            next.extend(parents(&object));
+        }
+        Ok(())
+    }
+
+    /// Whether git can read the object all the same: it and libgit2 take a packed copy first.
+    fn is_packed_too(&self, id: &Oid) -> Result<bool> {
+        let read = self.git.run(["cat-file", "-p", id.as_str()]).capture()?;
+        Ok(read.ended.success())
+    }
+
+    /// Inflates the file of an object, where it has one, into `object`.
+    fn look_at(&self, id: &Oid, object: &mut impl std::io::Write) -> Found {
+        let (folder, name) = id.as_str().split_at(2);
+        for objects in &self.folders {
+            let path = objects.join(folder).join(name);
+            // Who may not read it gets libgit2's own answer.
+            let Ok(file) = File::open(&path) else {
+                continue;
+            };
+            let mut inflated = ZlibDecoder::new(BufReader::new(file));
+            return match std::io::copy(&mut inflated, object) {
+                Ok(_) => Found::Whole,
+                Err(error) if is_about_the_bytes(error.kind()) => Found::Damaged(path),
+                Err(_) => Found::Nothing,
+            };
+        }
+        Found::Nothing
+    }
+}
+
+fn is_about_the_bytes(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData
+    )
+}
+
+fn damaged(id: &Oid, file: &Path) -> Failure {
+    let file: PathBuf = file
+        .iter()
+        .rev()
+        .take(3)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .collect();
+    Failure::internal(
+        DAMAGED,
+        format!(
+            "the object {id} is damaged: its file {} ends too early or is not an object; \
+             put it back from another clone or a backup",
+            file.display()
+        ),
+    )
+    .help("git loopx doctor")
+}
+
+/// The parents that a loose commit names: the lines below its header and its tree.
+fn parents(object: &[u8]) -> Vec<Oid> {
+    let Some(text) = object.strip_prefix(b"commit ") else {
+        return Vec::new();
+    };
+    let lines = text.split(|byte| *byte == b'\n').skip(1);
+    lines
+        .map_while(|line| line.strip_prefix(b"parent "))
+        .filter_map(|id| Oid::parse(std::str::from_utf8(id).ok()?).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, Git, Loose, parents};
+    use crate::core::id::Oid;
+    use std::io::Write;
+
+    const ID: &str = "1234567890123456789012345678901234567890";
+
+    fn object(bytes: &[u8]) -> (tempfile::TempDir, Loose) {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(dir.path().join("12")).expect("a folder");
+        std::fs::write(dir.path().join("12").join(&ID[2..]), bytes).expect("write");
+        let loose = Loose::new(dir.path(), Git { in_hook: false });
+        (dir, loose)
+    }
+
+    fn deflated(bytes: &[u8]) -> Vec<u8> {
+        let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(bytes).expect("deflate");
+        out.finish().expect("deflate")
+    }
+
+    fn state_of(bytes: &[u8]) -> Found {
+        let (_dir, loose) = object(bytes);
+        loose.look_at(&Oid::parse(ID).expect("an id"), &mut std::io::sink())
+    }
+
+    #[test]
+    fn a_file_is_whole_only_at_its_full_length() {
+        let text: String = (0..2000).map(|n| format!("line {n}\n")).collect();
+        let whole = deflated(format!("blob {}\0{text}", text.len()).as_bytes());
+        assert_eq!(state_of(&whole), Found::Whole);
+        for cut in [
+            0,
+            1,
+            2,
+            10,
+            whole.len() / 2,
+            whole.len() - 5,
+            whole.len() - 1,
+        ] {
+            let found = state_of(&whole[..cut]);
+            assert!(matches!(found, Found::Damaged(_)), "{cut}: {found:?}");
+        }
+        let mut zeros = whole.clone();
+        zeros[whole.len() / 2..].fill(0);
+        assert!(matches!(state_of(&zeros), Found::Damaged(_)));
+    }
+
+    #[test]
+    fn an_object_without_a_file_is_not_judged() {
+        let (_dir, loose) = object(b"");
+        let other = Oid::parse(&ID.replace('1', "a")).expect("an id");
+        assert_eq!(loose.look_at(&other, &mut std::io::sink()), Found::Nothing);
+        assert!(loose.check(&other).is_ok());
+    }
+
+    #[test]
+    fn a_damaged_file_is_named() {
+        let (_dir, loose) = object(b"");
+        let id = Oid::parse(ID).expect("an id");
+        let said = loose.check(&id).expect_err("a refusal");
+        assert_eq!(said.code, "object_damaged");
+        assert!(said.message.contains(&format!("12/{}", &ID[2..])), "{said}");
+    }
+
+    #[test]
+    fn only_the_header_of_a_commit_names_parents() {
+        let commit = format!("commit 9\0tree {ID}\nparent {ID}\nauthor A\n\nparent {ID}\n");
+        assert_eq!(parents(commit.as_bytes()).len(), 1);
+        assert!(parents(format!("blob 9\0x\nparent {ID}\n").as_bytes()).is_empty());
+    }
+}
