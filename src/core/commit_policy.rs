@@ -2,7 +2,8 @@
 //! out (design 7). The hooks ask before a commit, `verify` asks again afterwards: the same function.
 
 use super::failure::{Blocker, Failure, Result};
-use super::policy::{Globs, Policy, Strictness};
+use super::globs::Globs;
+use super::policy::{Policy, Strictness};
 use super::session::State;
 use super::stage::{Stage, Transition};
 

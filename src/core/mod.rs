@@ -15,6 +15,7 @@ pub mod depends;
 pub mod failure;
 pub mod front;
 pub mod gate;
+pub mod globs;
 pub mod hooks;
 pub mod id;
 pub mod join;

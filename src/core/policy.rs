@@ -5,10 +5,10 @@
 pub mod schema;
 
 use super::failure::{Failure, Result};
+use super::globs::Globs;
 use super::id::Person;
 use super::op::Lane;
 use super::stage::{Stage, Transition};
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -428,50 +428,9 @@ pub fn is_inside(path: &str) -> bool {
             .all(|part| !part.is_empty() && part != "." && part != ".." && part != ".git")
 }
 
-/// Path patterns: `*` stays within a folder, `**` does not, and a pattern without a slash matches at
-/// any depth (as in gitignore).
-#[derive(Clone, Debug)]
-pub struct Globs(GlobSet);
-
-impl Globs {
-    pub fn new(patterns: &[String]) -> Result<Self> {
-        let mut builder = GlobSetBuilder::new();
-        for pattern in patterns {
-            let invalid = |error: globset::Error| {
-                Failure::usage(
-                    "pattern_invalid",
-                    format!("`{pattern}` is not a path pattern: {}", error.kind()),
-                )
-            };
-            let anchored = pattern.trim_start_matches('/');
-            let build = |text: &str| {
-                globset::GlobBuilder::new(text)
-                    .literal_separator(true)
-                    .build()
-            };
-            builder.add(build(anchored).map_err(invalid)?);
-            if !pattern.contains('/') {
-                builder.add(build(&format!("**/{anchored}")).map_err(invalid)?);
-            }
-            // A folder covers what is in it.
-            builder.add(
-                Glob::new(&format!("{}/**", anchored.trim_end_matches('/'))).map_err(invalid)?,
-            );
-        }
-        builder
-            .build()
-            .map(Globs)
-            .map_err(|error| Failure::usage("pattern_invalid", error.to_string()))
-    }
-
-    pub fn matches(&self, path: &str) -> bool {
-        self.0.is_match(path)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Globs, Policy, Strictness, is_inside};
+    use super::{Policy, Strictness, is_inside};
     use crate::core::id::Person;
 
     #[test]
@@ -505,16 +464,6 @@ mod tests {
             );
         }
         assert!(Policy::parse("[paths]\nspecs = \"../x\"\n", "loopx.toml").is_err());
-    }
-
-    #[test]
-    fn patterns_match_as_in_gitignore() {
-        let patterns = |p: &str| Globs::new(&[p.to_owned()]).expect("pattern");
-        assert!(patterns("*.md").matches("a/b/README.md"));
-        assert!(patterns("specs/**").matches("specs/a/spec.md"));
-        assert!(!patterns("specs/**").matches("src/specs/a"));
-        assert!(patterns("src").matches("src/a/b.rs"));
-        assert!(!patterns("src/*.rs").matches("src/a/b.rs"));
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
 pub fn scope_patterns(plan: &str) -> Result<Vec<String>, Fault> {
     let front = FrontMatter::parse(plan)?;
     let scope = front.list("scope")?;
-    super::super::policy::Globs::new(&scope).map_err(|failure| Fault {
+    super::super::globs::Globs::new(&scope).map_err(|failure| Fault {
         line: 1,
         field: Some("scope"),
         message: format!("scope: {}", failure.message),

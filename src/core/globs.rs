@@ -1,0 +1,60 @@
+//! Path patterns as policy, scopes and gates write them. What a pattern is for is their matter.
+
+use super::failure::{Failure, Result};
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+/// Path patterns: `*` stays within a folder, `**` does not, and a pattern without a slash matches at
+/// any depth (as in gitignore).
+#[derive(Clone, Debug)]
+pub struct Globs(GlobSet);
+
+impl Globs {
+    pub fn new(patterns: &[String]) -> Result<Self> {
+        let mut builder = GlobSetBuilder::new();
+        for pattern in patterns {
+            let invalid = |error: globset::Error| {
+                Failure::usage(
+                    "pattern_invalid",
+                    format!("`{pattern}` is not a path pattern: {}", error.kind()),
+                )
+            };
+            let anchored = pattern.trim_start_matches('/');
+            let build = |text: &str| {
+                globset::GlobBuilder::new(text)
+                    .literal_separator(true)
+                    .build()
+            };
+            builder.add(build(anchored).map_err(invalid)?);
+            if !pattern.contains('/') {
+                builder.add(build(&format!("**/{anchored}")).map_err(invalid)?);
+            }
+            // A folder covers what is in it.
+            builder.add(
+                Glob::new(&format!("{}/**", anchored.trim_end_matches('/'))).map_err(invalid)?,
+            );
+        }
+        builder
+            .build()
+            .map(Globs)
+            .map_err(|error| Failure::usage("pattern_invalid", error.to_string()))
+    }
+
+    pub fn matches(&self, path: &str) -> bool {
+        self.0.is_match(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Globs;
+
+    #[test]
+    fn patterns_match_as_in_gitignore() {
+        let patterns = |p: &str| Globs::new(&[p.to_owned()]).expect("pattern");
+        assert!(patterns("*.md").matches("a/b/README.md"));
+        assert!(patterns("specs/**").matches("specs/a/spec.md"));
+        assert!(!patterns("specs/**").matches("src/specs/a"));
+        assert!(patterns("src").matches("src/a/b.rs"));
+        assert!(!patterns("src/*.rs").matches("src/a/b.rs"));
+    }
+}

@@ -1,0 +1,138 @@
+//! One session's delta, requirement by requirement: its base, what the delta makes of it, what the target
+//! has now, and what archive would write.
+
+use super::{Word, active, load};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::SessionId;
+use crate::core::spec::{Action, Conflict, PlanOptions, block_of, fold, plan_domain};
+use crate::flow::context::Context;
+use crate::flow::delta::{self, WHOLE};
+use crate::git::merge::FileMerge;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One requirement that a delta touches: what the delta does to it, and what archive would do.
+#[derive(Debug, Serialize)]
+pub struct RequirementDiff {
+    pub domain: String,
+    pub path: String,
+    /// Absent for the domain's purpose.
+    pub requirement: Option<String>,
+    pub renamed_to: Option<String>,
+    /// As it was when the delta was written.
+    pub base: Option<String>,
+    /// As the delta has it.
+    pub delta: Option<String>,
+    /// As the target branch has it now.
+    pub target: Option<String>,
+    /// As archive would write it; absent also where there is a conflict.
+    pub merged: Option<String>,
+    /// Whether the target branch changed it since the base.
+    pub moved: bool,
+    pub conflicts: Vec<Conflict>,
+}
+
+/// The session's delta, requirement by requirement.
+pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let one = load(ctx, &snapshot, &active(ctx, &snapshot)?)?;
+    let judged = one.judged(ctx, &snapshot)?;
+    if judged.verdict == Word::Refused {
+        return Err(Failure::refused(
+            "delta_invalid",
+            format!("the delta of {} cannot be applied", one.state.id),
+        )
+        .blockers(judged.blockers)
+        .help("git loopx edit change/spec-delta.md"));
+    }
+    let stands = &one.ground.target;
+    let bases = delta::all_bases(ctx, &one.state, &one.policy, stands, &one.judgement.delta)?;
+    let by_domain = delta::by_domain(&bases);
+    let mut found = Vec::new();
+    for (part, applied) in one
+        .judgement
+        .delta
+        .domains
+        .iter()
+        .zip(&one.judgement.verdict.domains)
+    {
+        let domain = applied.outcome.domain.as_str();
+        let path = delta::spec_path(&one.policy, domain);
+        let written = delta::written_against(ctx, &by_domain, domain)?;
+        let options = PlanOptions {
+            retire: one.judgement.delta.retire,
+            target_file: &path,
+            ..PlanOptions::default()
+        };
+        let was = written.default.as_deref();
+        let alone = plan_domain(domain, &written, was, part, &options, &FileMerge);
+        let meant = after(&alone.action, was);
+        let target = applied.before.as_deref();
+        let merged = if applied.outcome.conflicts.is_empty() {
+            after(&applied.outcome.action, target)
+        } else {
+            None
+        };
+        let renames: BTreeMap<String, &str> = part
+            .operations
+            .iter()
+            .filter_map(|op| Some((fold(&op.name), op.to.as_deref()?)))
+            .collect();
+        let mut names: Vec<String> = Vec::new();
+        if part.purpose.is_some() {
+            names.push(WHOLE.to_owned());
+        }
+        for touched in part.touched() {
+            if !names.iter().any(|name| fold(name) == fold(&touched.name)) {
+                names.push(touched.name);
+            }
+        }
+        for name in names {
+            let key = fold(&name);
+            let to = renames.get(&key).copied();
+            let now = to.unwrap_or(&name);
+            let base = written
+                .per_requirement
+                .get(&key)
+                .map(String::as_str)
+                .or(was)
+                .and_then(|text| block_of(text, &name));
+            let here = target.and_then(|text| block_of(text, &name));
+            let matches =
+                |conflict: &&Conflict| match (&conflict.requirement, name.as_str() == WHOLE) {
+                    (Some(other), false) => fold(other) == key || fold(other) == fold(now),
+                    (None, whole) => whole,
+                    (Some(_), true) => false,
+                };
+            found.push(RequirementDiff {
+                domain: domain.to_owned(),
+                path: path.clone(),
+                requirement: (name != WHOLE).then(|| name.clone()),
+                renamed_to: to.map(str::to_owned),
+                delta: meant.and_then(|text| block_of(text, now)),
+                merged: merged.and_then(|text| block_of(text, now)),
+                moved: base != here,
+                conflicts: applied
+                    .outcome
+                    .conflicts
+                    .iter()
+                    .filter(matches)
+                    .cloned()
+                    .collect(),
+                base,
+                target: here,
+            });
+        }
+    }
+    Ok((one.state.id, found))
+}
+
+/// The spec after an action on `before`.
+fn after<'a>(action: &'a Action, before: Option<&'a str>) -> Option<&'a str> {
+    match action {
+        Action::Keep => before,
+        Action::Write(text) => Some(text),
+        Action::Retire => None,
+    }
+}

@@ -1,0 +1,194 @@
+//! `change`: a session's delta against its recorded bases and its target branch, tried without writing.
+//!
+//! Every verdict comes from [`delta::judge`] on the session's [`Ground`], which gate and archive use too:
+//! what is clean here, archive takes, and what it refuses has the same ids. [`overlap`] tries pairs of
+//! sessions, [`diff`] shows one requirement after the other, [`refresh`] records new bases.
+
+mod diff;
+mod overlap;
+mod refresh;
+
+pub use diff::{RequirementDiff, diff};
+pub use overlap::{Overlap, Shared, overlap};
+pub use refresh::{Moved, Refreshed, refresh};
+
+use super::act::texts_here;
+use super::context::Context;
+use super::coverage;
+use super::delta::{self, Judgement};
+use super::ground::{self, Ground};
+use super::spec::blocker;
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Result};
+use crate::core::gate::{self, View};
+use crate::core::id::SessionId;
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::core::spec::{Conflict, Finding, Severity};
+use crate::core::stage::Stage;
+use crate::store::{Session, Snapshot};
+use overlap::overlaps;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What archive would say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    Clean,
+    /// Something is wrong with the delta, or it does not fit the specs.
+    Refused,
+    /// The delta and the target changed one thing in two ways.
+    Conflict,
+}
+
+/// The verdict on one session's delta.
+#[derive(Debug, Serialize)]
+pub struct Judged {
+    pub session: SessionId,
+    pub stage: Stage,
+    /// The branch that it was tried on.
+    pub target: Option<String>,
+    pub verdict: Word,
+    pub operations: usize,
+    /// What archive refuses.
+    pub blockers: Vec<Blocker>,
+    pub conflicts: Vec<Conflict>,
+    /// What `--strict` refuses too.
+    pub warnings: Vec<Finding>,
+    /// Sessions that have to be archived first.
+    pub waits_for: Vec<Blocker>,
+    /// Scenarios that archive asks proof of and that no slice names.
+    pub unserved: Vec<Blocker>,
+}
+
+/// A session with its unsaved edits, and what became of its delta.
+struct Loaded {
+    state: State,
+    policy: Policy,
+    texts: BTreeMap<Artifact, String>,
+    ground: Ground,
+    judgement: Judgement,
+}
+
+/// Reads a session as its author sees it: files that were edited here count, nothing is written.
+fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Loaded> {
+    let state = session.state.clone();
+    let policy = ctx.policy(&state)?;
+    let texts = texts_here(ctx, &state, &policy)?;
+    let ground = Ground::of(ctx, snapshot, &state, &texts)?;
+    let judgement = ground.judge(ctx, &state, &policy, &texts)?;
+    Ok(Loaded {
+        state,
+        policy,
+        texts,
+        ground,
+        judgement,
+    })
+}
+
+impl Loaded {
+    fn judged(&self, ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Judged> {
+        let Loaded {
+            state,
+            policy,
+            texts,
+            judgement,
+            ..
+        } = self;
+        let facts = &judgement.facts;
+        let nobody = gate::Credentials::default();
+        let mut blockers = gate::delta(View {
+            state,
+            texts,
+            policy,
+            code: None,
+            delta: facts,
+            credentials: &nobody,
+        });
+        if !texts.contains_key(&Artifact::SpecDelta) {
+            blockers.push(Blocker::new(
+                "spec_delta_missing",
+                format!("session {} has no spec delta yet", state.id),
+                format!("git loopx -s {} status", state.id),
+            ));
+        }
+        let conflicts: Vec<Conflict> = judgement.verdict.conflicts().cloned().collect();
+        let verdict = match (blockers.is_empty(), conflicts.is_empty()) {
+            (false, _) => Word::Refused,
+            (true, false) => Word::Conflict,
+            (true, true) => Word::Clean,
+        };
+        Ok(Judged {
+            session: state.id.clone(),
+            stage: state.stage,
+            target: delta::target_branch(ctx, state)?,
+            verdict,
+            operations: facts.operations,
+            blockers,
+            conflicts,
+            warnings: self.warnings(),
+            waits_for: ground::waits_for(snapshot, &judgement.delta, &[])?
+                .iter()
+                .filter(|finding| finding.severity != Severity::Error)
+                .map(blocker)
+                .collect(),
+            unserved: coverage::unserved(policy, texts, &judgement.delta)
+                .into_iter()
+                .map(|scenario| {
+                    Blocker::new(
+                        "scenario_unserved",
+                        format!("no slice names scenario `{scenario}` in its `scenarios`"),
+                        format!("git loopx edit {}", Artifact::Slices),
+                    )
+                })
+                .collect(),
+        })
+    }
+
+    fn warnings(&self) -> Vec<Finding> {
+        let judgement = &self.judgement;
+        let all: Vec<&Finding> = if judgement.verdict.domains.is_empty() {
+            judgement.delta.findings.iter().collect()
+        } else {
+            judgement.verdict.findings().collect()
+        };
+        all.into_iter()
+            .filter(|finding| finding.severity == Severity::Warning)
+            .cloned()
+            .collect()
+    }
+}
+
+/// The verdict on the session that is meant, or on every active one.
+pub fn validate(ctx: &Context, all: bool) -> Result<(Vec<Judged>, Vec<Overlap>)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    if !all {
+        let session = active(ctx, &snapshot)?;
+        let judged = load(ctx, &snapshot, &session)?.judged(ctx, &snapshot)?;
+        return Ok((vec![judged], Vec::new()));
+    }
+    let loaded = load_all(ctx, &snapshot)?;
+    let judged = loaded
+        .iter()
+        .map(|one| one.judged(ctx, &snapshot))
+        .collect::<Result<Vec<_>>>()?;
+    Ok((judged, overlaps(ctx, &snapshot, &loaded)?))
+}
+
+fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
+    super::act::load_active(snapshot, &ctx.session_id(snapshot)?)
+}
+
+/// Every active session that has a delta.
+fn load_all(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Loaded>> {
+    let mut loaded = Vec::new();
+    for (_, session) in snapshot.active()? {
+        let one = load(ctx, snapshot, &session?)?;
+        if one.state.is_active() && one.texts.contains_key(&Artifact::SpecDelta) {
+            loaded.push(one);
+        }
+    }
+    Ok(loaded)
+}
