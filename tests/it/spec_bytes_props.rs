@@ -381,6 +381,16 @@ proptest! {
     }
 }
 
+#[test]
+fn a_line_that_a_lone_carriage_return_ends_is_left_as_it_is() {
+    let spec = "# demo\r\n\r\n## Requirements\r\n\r\n### Requirement: Alpha\r\nIt SHALL.\r\n\r\n\
+        #### Scenario: A1\r\n- **THEN** alpha ends\r### Requirement: Beta\r\n\r\n\
+        #### Scenario: B1\r\n- **THEN** beta ends\r\n";
+    let added = "## ADDED Requirements\n\n### Requirement: New\nIt SHALL.\n\n#### Scenario: N\n- **THEN** z\n";
+    let after = plan(spec, added).expect("a spec");
+    assert!(after.starts_with(spec.trim_end()), "{after:?}");
+}
+
 /// The text with an edit at its end.
 fn spec_like(text: &str) -> String {
     format!(

@@ -365,7 +365,10 @@ impl<'d> Hand<'d> {
             let end = (number == last)
                 .then(|| last_requirement(section))
                 .flatten();
+            let followed = section.children.len().saturating_sub(1);
             let mut out = Vec::with_capacity(section.children.len());
+            // Nodes that still stand before what stood behind them: the space between is theirs.
+            let mut settled = HashSet::new();
             let mut late = if number == last {
                 std::mem::take(&mut loose)
             } else {
@@ -376,12 +379,16 @@ impl<'d> Hand<'d> {
                 .enumerate()
             {
                 let key = (node.kind == Kind::Requirement).then(|| node.key.clone());
+                let before = out.len();
                 out.push(node);
                 if let Some(of_key) = key.and_then(|key| anchored.remove(&key)) {
                     self.put(of_key, &mut anchored, &mut out);
                 }
                 if end == Some(at) {
                     self.put(std::mem::take(&mut late), &mut anchored, &mut out);
+                }
+                if at < followed && out.len() == before + 1 {
+                    settled.insert(before);
                 }
             }
             self.put(late, &mut anchored, &mut out);
@@ -393,8 +400,9 @@ impl<'d> Hand<'d> {
                 self.put(rest, &mut anchored, &mut out);
             }
             let count = out.len();
-            for node in out.iter_mut().take(count.saturating_sub(1)) {
-                if !node.gap.contains('\n') {
+            let inner = out.iter_mut().take(count.saturating_sub(1));
+            for (at, node) in inner.enumerate() {
+                if !settled.contains(&at) && !node.gap.contains('\n') {
                     node.gap = usual.clone();
                 }
             }
