@@ -26,7 +26,8 @@ const NEWEST: usize = 64;
 pub(super) struct Loose {
     folders: Vec<PathBuf>,
     git: Git,
-    whole: RefCell<HashSet<Oid>>,
+    /// Objects that were looked at and may be read.
+    harmless: RefCell<HashSet<Oid>>,
 }
 
 /// What the file of an object turned out to be.
@@ -47,22 +48,21 @@ impl Loose {
         Loose {
             folders,
             git,
-            whole: RefCell::default(),
+            harmless: RefCell::default(),
         }
     }
 
     /// Refuses an object whose only copy is a damaged file.
     pub(super) fn check(&self, id: &Oid) -> Result<()> {
-        if self.whole.borrow().contains(id) {
+        if self.harmless.borrow().contains(id) {
             return Ok(());
         }
         match self.look_at(id, &mut std::io::sink()) {
-            Found::Nothing => return Ok(()),
-            Found::Whole => {}
+            Found::Nothing | Found::Whole => {}
             Found::Damaged(_) if self.is_packed_too(id)? => {}
             Found::Damaged(file) => return Err(damaged(id, &file)),
         }
-        self.whole.borrow_mut().insert(id.clone());
+        self.harmless.borrow_mut().insert(id.clone());
         Ok(())
     }
 

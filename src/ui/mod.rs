@@ -236,8 +236,8 @@ pub fn line(text: &str) -> String {
 }
 
 fn write_line(stream: &mut impl Write, text: &str) {
-    put(stream, text.as_bytes());
-    put(stream, b"\n");
+    // At once: a line is one write, and never stands torn between those of another process.
+    put(stream, format!("{text}\n").as_bytes());
 }
 
 /// A reader that went away (`| head`) is no error of ours: stop writing, quietly (as ripgrep does).
