@@ -317,14 +317,21 @@ impl<'r> WorkCopy<'r> {
     ) -> Result<std::result::Result<String, String>> {
         let read =
             |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| self.repo.read_blob(id));
+        // A base may be gone with a history that was put aside and pruned. Nobody knows then which side
+        // changed what, so a person decides.
+        let base_bytes = match read(base) {
+            Err(failure) if failure.code == "object_missing" => None,
+            known => Some(known?),
+        };
         let labels = Labels {
             base: "as it was",
             ours: OURS,
             theirs: THEIRS,
         };
-        let merged = merge_file(&read(base)?, ours.as_bytes(), &read(theirs)?, labels)?;
+        let known = base_bytes.as_deref().unwrap_or_default();
+        let merged = merge_file(known, ours.as_bytes(), &read(theirs)?, labels)?;
         let text = String::from_utf8_lossy(&merged.text).into_owned();
-        if merged.clean && gate::faults(artifact, &text).is_empty() {
+        if merged.clean && base_bytes.is_some() && gate::faults(artifact, &text).is_empty() {
             Ok(Ok(text))
         } else {
             Ok(Err(text))

@@ -90,6 +90,56 @@ fn a_put_that_conflicts_keeps_both_texts() {
 }
 
 #[test]
+fn a_working_copy_whose_base_was_pruned_is_in_conflict_and_loses_nothing() {
+    let s = started();
+    let before = tip(&s);
+    // The history that has the base is put aside, and nobody keeps it.
+    put(&s, "spec.md", READY).ok();
+    s.git(&["update-ref", "refs/heads/loopx", &before]).ok();
+    s.loopx(&["doctor", "--accept"]).ok();
+    let other = linked(&s, "other");
+    s.loopx_in(&other, &["-s", ID, "checkout"]).ok();
+    let theirs = READY.replace("An idle", "Every idle");
+    put_in(&s, &other, "spec.md", &theirs).ok();
+    let kept = "--format=%(refname)";
+    for name in s
+        .git(&["for-each-ref", kept, "refs/loopx/displaced-*"])
+        .ok()
+        .lines()
+    {
+        s.git(&["update-ref", "-d", name]).ok();
+    }
+    let base = s.git(&["hash-object", SPEC]).line();
+    s.git(&["reflog", "expire", "--expire=now", "--all"]).ok();
+    s.git(&["gc", "--quiet", "--prune=now"]).ok();
+    s.git(&["cat-file", "-e", &base]).fails_with(1);
+    let ours = READY.replace("A test", "One test");
+    let out = put(&s, "spec.md", &ours).fails_with(3);
+    assert_eq!(out.error_json()["error"]["code"], "artifact_conflict");
+    let text = s.read(SPEC);
+    for side in [
+        "An idle",
+        "One test",
+        "Every idle",
+        "A test",
+        ">>>>>>> on the branch",
+    ] {
+        assert!(text.contains(side), "{side}\n{text}");
+    }
+    assert_eq!(cat(&s), theirs, "nothing was saved");
+    s.write(SPEC, &ours);
+    s.loopx(&["save"]).ok();
+    assert_eq!(cat(&s), ours);
+    // The same text on both sides is no conflict.
+    let note = s.path().join(".git/loopx/auth-timeout.json");
+    let gone = "0123456789012345678901234567890123456789";
+    let text = std::fs::read_to_string(&note).expect("a note");
+    let now = s.git(&["hash-object", SPEC]).line();
+    std::fs::write(&note, text.replace(&now, gone)).expect("write");
+    s.loopx(&["save"]).fails_with(5);
+}
+
+#[test]
 fn a_put_keeps_the_unsaved_text_that_it_replaces_and_a_refused_one_changes_nothing() {
     let s = started();
     s.write(SPEC, "---\ncurrent_round: 1\n---\n# not saved\n");
