@@ -56,8 +56,7 @@ fn steady(text: &str) -> String {
         let is_id = (7..=40).contains(&bare.len())
             && bare
                 .bytes()
-                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-            && bare.bytes().any(|b| b.is_ascii_digit());
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         if is_id {
             out.push_str(&"0".repeat(bare.len()));
         } else {
