@@ -1,6 +1,7 @@
 //! `archive`: arguments, and how its result reads.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::flow::Context;
 use crate::flow::archive::{self, Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
@@ -106,9 +107,8 @@ fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
     let (id, target) = (&one.id, clean(&one.target));
     ui.status(match (mode, &one.commit) {
         (Mode::DryRun, _) => {
-            let n = one.changes.len();
-            let files = if n == 1 { "file" } else { "files" };
-            format!("{id}: would change {n} {files} on {target}")
+            let files = counted(one.changes.len(), "file");
+            format!("{id}: would change {files} on {target}")
         }
         (Mode::Abort, _) => {
             format!("{id}: the conflicts are forgotten; the session is still done")

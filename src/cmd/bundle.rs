@@ -1,6 +1,7 @@
 //! `export` and `import bundle`: one session, as a file.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::Result;
 use crate::flow::{Context, bundle};
 use crate::ui::{Ui, clean, style};
@@ -29,10 +30,10 @@ pub struct BundleArgs {
 pub fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = bundle::export(ctx, &args.session, args.output.as_deref(), args.force)?;
     ui.status(format!(
-        "{}: {} operations in {} commits written to {}",
+        "{}: {} in {} written to {}",
         ui.paint(style::NAME, done.session.as_str()),
-        done.operations,
-        done.commits,
+        counted(done.operations, "operation"),
+        counted(done.commits, "commit"),
         clean(&done.file)
     ));
     ui.hint("git loopx import bundle FILE   (in the other repository)");
@@ -53,8 +54,8 @@ pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let said = match &done.commit {
         Some(commit) => format!(
-            "{} operations taken in ({})",
-            done.operations,
+            "{} taken in ({})",
+            counted(done.operations, "operation"),
             commit.short()
         ),
         None => "all of it was here".to_owned(),

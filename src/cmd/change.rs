@@ -1,6 +1,7 @@
 //! `git loopx change`: arguments, and how verdicts, overlaps and differences read.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::{Blocker, Result};
 use crate::core::spec::Conflict;
 use crate::flow::Context;
@@ -228,8 +229,8 @@ fn refresh(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let n = done.value.moved.len();
     let said = format!(
-        "{n} base{} recorded anew from {}",
-        if n == 1 { "" } else { "s" },
+        "{} recorded anew from {}",
+        counted(n, "base"),
         clean(&done.value.target)
     );
     let extra = json!({

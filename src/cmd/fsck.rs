@@ -1,6 +1,7 @@
 //! `fsck`.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::fsck::{self as flow, Depth};
@@ -42,13 +43,16 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     match (&checked.repaired, checked.damages.len()) {
         (Some(commit), n) => ui.status(format!(
-            "repaired {n} record{} in {}",
-            if n == 1 { "" } else { "s" },
+            "repaired {} in {}",
+            counted(n, "record"),
             commit.short()
         )),
         (None, 0) => ui.status(format!(
-            "{} active sessions, all whole ({} looked at, {} known from before, {} commits)",
-            checked.sessions, checked.checked, checked.known, checked.commits
+            "{}, all whole ({} looked at, {} known from before, {})",
+            counted(checked.sessions, "active session"),
+            checked.checked,
+            checked.known,
+            counted(checked.commits, "commit")
         )),
         (None, _) => ui.hint("git loopx fsck --repair"),
     }

@@ -97,6 +97,7 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
     if !contested.is_empty() || !state.conflicts.is_empty() {
         let operations = match state.conflicts.len() {
             0 => Vec::new(),
+            1 => vec!["1 operation that does not count".to_owned()],
             n => vec![format!("{n} operations that do not count")],
         };
         let all = [operations, contested].concat().join(", ");

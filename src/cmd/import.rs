@@ -1,6 +1,7 @@
 //! `import`: arguments, and how the report reads.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::spec::Severity;
 use crate::flow::Context;
@@ -135,11 +136,10 @@ fn change_lines(change: &ChangeReport, would: &str, ui: &mut Ui) {
         ChangeStatus::Taken => "NOT imported".to_owned(),
         ChangeStatus::Left => "left".to_owned(),
     };
-    let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     let mut said = vec![
         status,
-        plural(change.domains.len(), "domain"),
-        plural(change.operations, "operation"),
+        counted(change.domains.len(), "domain"),
+        counted(change.operations, "operation"),
     ];
     let errors = change
         .findings
@@ -149,7 +149,7 @@ fn change_lines(change: &ChangeReport, would: &str, ui: &mut Ui) {
     said.push(match (&change.archived, change.applies) {
         (Some(day), _) => format!("archived {day}"),
         (None, Some(true)) => "applies".to_owned(),
-        (None, Some(false)) if errors > 0 => plural(errors, "error"),
+        (None, Some(false)) if errors > 0 => counted(errors, "error"),
         (None, _) => "no delta".to_owned(),
     });
     let name = ui.paint(style::NAME, change.session.as_str());
@@ -191,13 +191,14 @@ fn change_lines(change: &ChangeReport, would: &str, ui: &mut Ui) {
 
 fn common_lines(report: &Report, ui: &mut Ui) {
     for (code, what) in COMMON.iter().zip([
-        "lack sections that stage plan asks for",
-        "have ticked tasks: ticks are kept, and prove nothing here",
+        "without sections that stage plan asks for",
+        "with ticked tasks: ticks are kept, and prove nothing here",
     ]) {
         let has = |change: &&ChangeReport| change.notes.iter().any(|note| note.code == *code);
         let count = report.changes.iter().filter(has).count();
         if count > 0 {
-            ui.out(format!("  {count} changes {what} (--json names them)"));
+            let changes = counted(count, "change");
+            ui.out(format!("  {changes} {what} (--json names them)"));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::report;
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
 use crate::flow::Context;
@@ -93,11 +94,9 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ));
         }
         let said = format!(
-            "in stage review: {} commit{}, {} file{}",
-            commits.len(),
-            if commits.len() == 1 { "" } else { "s" },
-            reviewed.files.len(),
-            if reviewed.files.len() == 1 { "" } else { "s" }
+            "in stage review: {}, {}",
+            counted(commits.len(), "commit"),
+            counted(reviewed.files.len(), "file")
         );
         let next = "read it, then: git loopx review --verdict approve  (or request-changes --target build --reason WHY)";
         report(ui, "review", &done, &said, Some(next), extra);

@@ -2,6 +2,7 @@
 
 use super::specs;
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::spec::{
     Action, Conflict, FINDINGS, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta,
@@ -410,7 +411,7 @@ fn validate(args: ValidateArgs, open: impl Fn() -> Result<Context>, ui: &mut Ui)
         ui.status(match (files, source) {
             (0, "worktree" | "HEAD") => "no spec yet".to_owned(),
             (1, _) => "1 spec is valid".to_owned(),
-            _ => format!("{files} specs are valid"),
+            _ => format!("{} are valid", counted(files, "spec")),
         });
     }
     ui.json(

@@ -1,6 +1,7 @@
 //! `git loopx spec list|show|merge-driver|install-driver`: the specs of a repository.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::Result;
 use crate::flow::drift::{self, Kind};
 use crate::flow::{Context, changelog, driver, specs};
@@ -68,9 +69,8 @@ pub fn changelog(args: ChangelogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
             ui.hint("git loopx spec changelog --write");
         }
         Some(file) => {
-            let n = found.fragments.len();
-            let fragments = if n == 1 { "fragment" } else { "fragments" };
-            ui.status(format!("{}: took in {n} {fragments}", clean(file)));
+            let fragments = counted(found.fragments.len(), "fragment");
+            ui.status(format!("{}: took in {fragments}", clean(file)));
             let folder = found.fragments[0]
                 .rsplit_once('/')
                 .map_or("", |(dir, _)| dir);
@@ -115,12 +115,13 @@ pub fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let name = ui.paint(style::NAME, &format!("{:width$}", clean(&one.domain)));
         let wrong = match errors {
             0 => String::new(),
-            1 => ui.paint(style::BAD, "  1 error"),
-            n => ui.paint(style::BAD, &format!("  {n} errors")),
+            n => ui.paint(style::BAD, &format!("  {}", counted(n, "error"))),
         };
         let said = clean(purpose.lines().next().unwrap_or_default());
         ui.out(format!(
-            "{name}  {requirements:3} requirements  {scenarios:3} scenarios{wrong}  {said}"
+            "{name}  {:>16}  {:>13}{wrong}  {said}",
+            counted(requirements, "requirement"),
+            counted(scenarios, "scenario")
         ));
         documents.push(json!({
             "domain": one.domain,
@@ -228,10 +229,9 @@ pub fn drift(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let none = report.drifted.is_empty() && report.missing.is_empty();
     if none {
-        let n = report.archives;
-        let archives = if n == 1 { "archive" } else { "archives" };
+        let archives = counted(report.archives, "archive");
         ui.status(format!(
-            "no drift: {n} {archives}, and the specs say what they made"
+            "no drift: {archives}, and the specs say what they made"
         ));
     }
     ui.json(

@@ -1,6 +1,7 @@
 //! `sync`: arguments, and how its report reads.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::sync::{self, Report, Request};
@@ -60,7 +61,7 @@ pub fn sync(args: SyncArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn text(report: &Report, request: &Request, ui: &mut Ui) {
-    let count = |n: usize| format!("{n} commit{}", if n == 1 { "" } else { "s" });
+    let count = |n: usize| counted(n, "commit");
     for one in &report.renamed {
         ui.warn(format!(
             "two sessions are named {}: the one that is \"{}\" is {} from now on",
@@ -84,8 +85,8 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         match one.conflicts {
             0 => ui.status(format!("  {session}: changed on both sides, merged")),
             n => ui.status(format!(
-                "  {session}: changed on both sides, {n} conflict{}",
-                if n == 1 { "" } else { "s" }
+                "  {session}: changed on both sides, {}",
+                counted(n, "conflict")
             )),
         }
     }

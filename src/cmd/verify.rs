@@ -1,6 +1,7 @@
 //! `verify`: arguments, and how findings read.
 
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::range_policy::Severity;
 use crate::flow::Context;
@@ -45,19 +46,13 @@ pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     let errors = report.errors().count();
-    let commits = match report.commits {
-        1 => "1 commit".to_owned(),
-        n => format!("{n} commits"),
-    };
+    let commits = counted(report.commits, "commit");
     match (&report.session, errors) {
         (None, 0) if report.findings.is_empty() => ui.status(format!(
             "{commits}, nothing to say; the branch is bound to no session"
         )),
         (_, 0) => ui.status(format!("{commits}, no error")),
-        (_, n) => ui.status(format!(
-            "{commits}, {n} error{}",
-            if n == 1 { "" } else { "s" }
-        )),
+        (_, n) => ui.status(format!("{commits}, {}", counted(n, "error"))),
     }
     if let Some(finding) = report.errors().next() {
         ui.hint(clean(&finding.help));

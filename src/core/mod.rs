@@ -41,6 +41,14 @@ pub mod spec;
 pub mod stage;
 pub mod trailers;
 
+use std::fmt::Display;
+
+/// So many of something whose plural ends in `s`: `1 spec`, `2 specs`.
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {one}{ending}")
+}
+
 /// The candidate that looks most like `word`, if one is close enough to be what was meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();

@@ -7,6 +7,7 @@ use super::context::Context;
 use super::hook::Outcome;
 use super::upstream;
 use super::verify::{self, Sessions, Span};
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
 use crate::core::range_policy::{self, Finding, Severity};
@@ -86,14 +87,11 @@ pub(super) fn outcome(findings: Vec<Finding>, mut warnings: Vec<String>, help: &
         0 => String::new(),
         more => format!(" ({more} more are not shown)"),
     };
-    let count = errors.len();
+    let reasons = counted(errors.len(), "reason");
     Outcome::Refused(
         Failure::refused(
             first.code,
-            format!(
-                "the workflow does not allow this push, for {count} reason{}{more}",
-                if count == 1 { "" } else { "s" }
-            ),
+            format!("the workflow does not allow this push, for {reasons}{more}"),
         )
         .blockers(errors.iter().take(SHOWN).map(Finding::blocker).collect())
         .help(help),

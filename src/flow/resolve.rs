@@ -6,6 +6,7 @@ use super::opening::{Opening, operation};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
 use crate::core::artifact::Artifact;
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate;
 use crate::core::id::{Oid, OpId, Person, SessionId};
@@ -181,7 +182,7 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         }
         let what = match (keep.len() + drop.len(), &choices.artifact) {
             (0, Some((artifact, _))) => format!("resolve {artifact}"),
-            (n, _) => format!("resolve {n} operation{}", if n == 1 { "" } else { "s" }),
+            (n, _) => format!("resolve {}", counted(n, "operation")),
         };
         let mut op = operation(identity, Some(state), Event::Resolved { keep, drop })?;
         op.reason.clone_from(&choices.reason);

@@ -3,6 +3,7 @@
 //!
 //! Knows folders and names of files; what a delta means is the business of `core::spec`.
 
+use crate::core::counted;
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::spec::{
     Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
@@ -61,10 +62,7 @@ impl Verdict {
             .collect();
         if !errors.is_empty() {
             let count = errors.len();
-            let message = match count {
-                1 => "the delta cannot be applied: 1 error".to_owned(),
-                _ => format!("the delta cannot be applied: {count} errors"),
-            };
+            let message = format!("the delta cannot be applied: {}", counted(count, "error"));
             return Some(Failure::refused("delta_invalid", message).blockers(errors));
         }
         let fights: Vec<Blocker> = self
@@ -84,10 +82,10 @@ impl Verdict {
             .collect();
         let count = fights.len();
         (count > 0).then(|| {
-            let plural = if count == 1 { "" } else { "s" };
+            let conflicts = counted(count, "conflict");
             Failure::conflict(
                 "spec_conflict",
-                format!("the delta and the specs differ: {count} conflict{plural}"),
+                format!("the delta and the specs differ: {conflicts}"),
             )
             .blockers(fights)
             .conflicts(self.conflicts().cloned())

@@ -6,6 +6,7 @@ use super::context::{Context, unknown};
 use super::opening::{Opening, operation};
 use super::point;
 use crate::core::artifact::Artifact;
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::{Event, Operation};
@@ -135,10 +136,10 @@ fn only_started(id: &SessionId) -> Failure {
 }
 
 fn too_many(command: &str, verb: &str, id: &SessionId, wanted: usize, there: usize) -> Failure {
-    let events = if there == 1 { "event" } else { "events" };
+    let events = counted(there, "event");
     Failure::refused(
         "events_too_few",
-        format!("session {id} has {there} {events} to {verb}, expected {wanted}"),
+        format!("session {id} has {events} to {verb}, expected {wanted}"),
     )
     .help(format!("git loopx -s {id} {command} {there}"))
 }

@@ -160,6 +160,9 @@ fn specs_are_listed_and_shown() {
         json!([{ "domain": "demo", "path": "specs/demo/spec.md", "purpose": "Sessions of people.",
                  "requirements": 2, "scenarios": 2, "errors": 0 }])
     );
+    s.loopx(&["spec", "list"])
+        .says("demo    2 requirements    2 scenarios  Sessions of people.")
+        .ok();
     assert_eq!(s.loopx(&["spec", "show", "demo"]).ok(), ACCEPTED);
     let one = s.loopx(&["spec", "show", "demo", "Signing  out"]).ok();
     assert!(one.starts_with("### Requirement: Signing out\n"), "{one}");
@@ -172,4 +175,9 @@ fn specs_are_listed_and_shown() {
     s.git(&["clone", "--quiet", "--bare", ".", "../bare"]).ok();
     let bare = s.loopx_in("../bare", &["spec", "list", "--json"]).json();
     assert_eq!(bare["specs"][0]["requirements"], 2);
+    let end = ACCEPTED.find("### Requirement: Signing out").expect("two");
+    s.write("specs/demo/spec.md", &ACCEPTED[..end]);
+    s.loopx(&["spec", "list"])
+        .says("demo     1 requirement     1 scenario  Sessions of people.")
+        .ok();
 }

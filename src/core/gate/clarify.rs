@@ -1,6 +1,7 @@
 //! The gate of clarify->plan.
 
 use super::super::artifact::Artifact;
+use super::super::counted;
 use super::super::failure::Blocker;
 use super::super::front::FrontMatter;
 use super::{View, field_fault};
@@ -25,7 +26,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         Ok(0) => {}
         Ok(n) => found.push(Blocker::new(
             "unresolved_ambiguity",
-            format!("{path}: {n} open question{}", if n == 1 { "" } else { "s" }),
+            format!("{path}: {}", counted(n, "open question")),
             edit,
         )),
         Err(fault) => found.push(field_fault("unresolved_ambiguity", Artifact::Spec, &fault)),

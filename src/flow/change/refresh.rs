@@ -1,6 +1,7 @@
 //! New bases for a delta whose target branch moved on, and what its author has to look at because of that.
 
 use crate::core::artifact::Artifact;
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
 use crate::core::op::{Event, RequirementBase};
@@ -111,11 +112,7 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             )
             .help("git loopx change diff"));
         }
-        let n = moved.len();
-        let what = format!(
-            "refresh {n} base{} from {target}",
-            if n == 1 { "" } else { "s" }
-        );
+        let what = format!("refresh {} from {target}", counted(moved.len(), "base"));
         let refreshed = Refreshed {
             target,
             commit: delta::target_tip(ctx, state)?,

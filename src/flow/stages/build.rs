@@ -2,6 +2,7 @@
 
 use super::{Outcome, code_tree, require, wrong_stage};
 use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate;
 use crate::core::op::Event;
@@ -181,10 +182,7 @@ fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
     };
     let what = match blockers.len() {
         0 => format!("build iteration {next} passes its audit"),
-        n => format!(
-            "build iteration {next} has {n} blocker{}",
-            if n == 1 { "" } else { "s" }
-        ),
+        n => format!("build iteration {next} has {}", counted(n, "blocker")),
     };
     let outcome = Outcome {
         audit: gate::audit(view),

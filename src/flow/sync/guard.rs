@@ -1,6 +1,7 @@
 //! Nothing secret leaves: what a push would send for the first time is looked through before it does.
 
 use super::super::context::Context;
+use crate::core::counted;
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::policy::FILE as POLICY_FILE;
@@ -56,8 +57,8 @@ pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Res
     Err(Failure::refused(
         "secret_found",
         format!(
-            "{count} credential{} would be pushed; nothing was",
-            if count == 1 { "" } else { "s" }
+            "{} would be pushed; nothing was",
+            counted(count, "credential")
         ),
     )
     .blockers(blockers)
