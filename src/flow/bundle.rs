@@ -66,6 +66,7 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
     }
     // A ref is written for a moment, and what it names.
     let _lock = store.lock()?;
+    sweep(repo)?;
     let (tip, commits) = own_history(repo, &snapshot, &session)?;
     let name = format!("{EXPORT}{id}");
     // git can name only what is on disk.
@@ -128,7 +129,6 @@ fn own_history(repo: &Repo, snapshot: &Snapshot<'_>, session: &Session) -> Resul
 /// Takes a session in from a bundle.
 pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     let repo = &ctx.repo;
-    let identity = repo.identity()?;
     let store = ctx.store()?;
     store.snapshot()?;
     let file = std::path::absolute(file)
@@ -165,6 +165,9 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         return Err(foreign(format!("it has {} sessions", names.len())));
     };
     let id = SessionId::parse(name)?;
+    // From here on what stands below our names is a killed run's.
+    let opening = Opening::of(ctx)?;
+    sweep(repo)?;
     let local = format!("{IMPORT}{id}");
     let spec = format!("+{EXPORT}{id}:{local}");
     let fetched = Run::git(["-c", "fetch.fsckObjects=true", "fetch", "--quiet"])
@@ -191,14 +194,13 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     let taken = (|| {
         let operations =
             only_session(repo, &tip, &id).map_err(|failure| foreign(failure.message))?;
-        let opening = Opening::of(ctx)?;
         let linear = match repo.config("loopx.sync").as_deref() {
             Some("linear") => Linear::TheirsOnTop,
             _ => Linear::No,
         };
         let before = store.snapshot()?.commit().clone();
         let label = format!("the bundle of {id}");
-        let meeting = store.meet(&opening.lock, &identity, &tip, &label, linear)?;
+        let meeting = store.meet(&opening.lock, &opening.identity, &tip, &label, linear)?;
         reach("bundle-met");
         let (united, renamed) = match meeting.united {
             Some(united) => (united.sessions, united.renamed),
@@ -216,6 +218,23 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     set_ref(repo, &local, None)?;
     reach("bundle-forgotten");
     taken
+}
+
+/// The refs of exports and imports. Each lives while our lock is held; so whoever else holds it sees
+/// what killed ones left.
+pub(super) fn left_over(repo: &Repo) -> Result<Vec<(String, Oid)>> {
+    let mut left = repo.refs_below(EXPORT)?;
+    left.extend(repo.refs_below(IMPORT)?);
+    Ok(left)
+}
+
+/// Takes them away. Only a holder of the lock comes here.
+pub(super) fn sweep(repo: &Repo) -> Result<Vec<String>> {
+    let left = left_over(repo)?;
+    for (name, commit) in &left {
+        repo.drop_ref(name, commit)?;
+    }
+    Ok(left.into_iter().map(|(name, _)| name).collect())
 }
 
 /// Refuses a tree that holds more than one whole session.

@@ -2,6 +2,7 @@
 //! put the branch back to what this clone knew, go on from what is there, take away what is proven to
 //! be left over.
 
+use super::bundle;
 use super::context::Context;
 use super::fsck;
 use super::hooks;
@@ -279,6 +280,8 @@ fn left_over(repo: &Repo) -> Vec<String> {
     };
     let mut left: Vec<String> = repo.unfinished_packs().iter().map(|p| name(p)).collect();
     left.extend(repo.unfinished_workshop().map(|path| name(&path)));
+    let refs = bundle::left_over(repo).unwrap_or_default();
+    left.extend(refs.into_iter().map(|(name, _)| name));
     left
 }
 
@@ -352,6 +355,7 @@ pub fn fix(ctx: &Context) -> Result<Vec<String>> {
     let before = left_over(&ctx.repo);
     let lock = store.lock()?;
     ctx.repo.clear_unfinished_packs();
+    bundle::sweep(&ctx.repo)?;
     let mut gone = before;
     let shadow = store.shadow_ref();
     if ctx.repo.find_ref(&shadow).is_err() && ctx.repo.set_aside_broken_ref(&shadow)? {

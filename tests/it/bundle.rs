@@ -1,8 +1,8 @@
 //! `export` and `import bundle`: one session as a file (issue 5).
 
-use crate::support::Sandbox;
 use crate::support::clones::Clones;
 use crate::support::store::{ID, READY, assert_whole, operations};
+use crate::support::{LOOPX, Sandbox};
 
 /// A repository that has nothing to do with the other.
 fn elsewhere() -> Sandbox {
@@ -146,6 +146,50 @@ fn what_is_no_exported_session_is_refused() {
         .loopx(&["import", "bundle", more.to_str().expect("UTF-8")])
         .fails_with(1);
     assert_eq!(other.git(&["for-each-ref"]).ok(), before);
+}
+
+#[test]
+fn refs_of_killed_runs_are_found_and_taken_away() {
+    let s = here();
+    let file = s.root().join("one.bundle");
+    let file = file.to_str().expect("UTF-8");
+    let left = |s: &Sandbox| {
+        let below = ["refs/loopx/export", "refs/loopx/import"];
+        let format = "--format=%(refname)";
+        s.git(&["for-each-ref", format, below[0], below[1]]).ok()
+    };
+    let killed = |s: &Sandbox, args: &[&str], place: &str| {
+        let call = s.call(LOOPX).args(args).env("LOOPX_FAILPOINT", place);
+        assert_eq!(call.run().code, None);
+        assert_ne!(left(s), "");
+    };
+    let other = elsewhere();
+    let import = ["import", "bundle", file];
+    killed(&other, &import, "bundle-fetched");
+    let before = other.git(&["for-each-ref"]).ok();
+    let shown = other.loopx(&["doctor"]).ok();
+    assert!(shown.contains("refs/loopx/import/auth-timeout"), "{shown}");
+    assert_eq!(other.git(&["for-each-ref"]).ok(), before, "only --fix");
+    other
+        .loopx(&["doctor", "--fix"])
+        .says("removed refs/loopx/import/auth-timeout")
+        .says("leftovers  none")
+        .ok();
+    assert_eq!(left(&other), "");
+    // The next import of any session takes it away too, and so does the next export.
+    killed(&other, &import, "bundle-fetched");
+    s.loopx(&["export", "not-for-everybody", "-o", "../two.bundle"])
+        .ok();
+    let two = s.root().join("two.bundle");
+    let two = two.to_str().expect("UTF-8");
+    other.loopx(&["import", "bundle", two]).ok();
+    assert_eq!(left(&other), "");
+    let export = ["export", ID, "--force", "-o", file];
+    killed(&s, &export, "export-named");
+    s.loopx(&["export", "not-for-everybody", "--force", "-o", file])
+        .ok();
+    assert_eq!(left(&s), "");
+    assert_whole(&other);
 }
 
 #[test]
