@@ -71,6 +71,7 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         branch(ctx, &store),
         shadow(&store),
         lock(&store),
+        ref_locks(&store),
         leftovers(ctx),
         displaced(&store),
         copies(ctx, &store),
@@ -264,6 +265,27 @@ fn lock(store: &Store<'_>) -> Check {
     }
 }
 
+/// Lock files of refs. Only one that a killed command of ours left is proven to be nobody's.
+fn ref_locks(store: &Store<'_>) -> Check {
+    let locks = store.ref_locks();
+    if locks.is_empty() {
+        return check("ref_locks", Level::Fine, "none");
+    }
+    let ours = locks.iter().any(|(_, is_ours)| *is_ours);
+    let names: Vec<String> = locks
+        .into_iter()
+        .map(|(name, is_ours)| match is_ours {
+            true => format!("{name}.lock: a git loopx is moving that ref, or was killed"),
+            false => format!("{name}.lock: a git is moving that ref, or was killed"),
+        })
+        .collect();
+    let check = check("ref_locks", Level::Note, names.join(", "));
+    match ours {
+        true => check.help("git loopx doctor --fix"),
+        false => check.help("if no git process is running, remove that file from the git dir"),
+    }
+}
+
 fn leftovers(ctx: &Context) -> Check {
     let left = left_over(&ctx.repo);
     match left.as_slice() {
@@ -353,10 +375,14 @@ pub fn accept(ctx: &Context) -> Result<Accepted> {
 pub fn fix(ctx: &Context) -> Result<Vec<String>> {
     let store = ctx.store()?;
     let before = left_over(&ctx.repo);
+    let locks = store.ref_locks();
     let lock = store.lock()?;
     ctx.repo.clear_unfinished_packs();
     bundle::sweep(&ctx.repo)?;
     let mut gone = before;
+    let held = store.ref_locks();
+    let removed = locks.into_iter().filter(|one| !held.contains(one));
+    gone.extend(removed.map(|(name, _)| format!("{name}.lock")));
     let shadow = store.shadow_ref();
     if ctx.repo.find_ref(&shadow).is_err() && ctx.repo.set_aside_broken_ref(&shadow)? {
         gone.push(shadow);

@@ -70,12 +70,8 @@ impl Lock {
             .map_err(|error| unwritable(&self.path, &error))?;
         if !left.is_empty() {
             repo.clear_unfinished_packs();
-            for line in String::from_utf8_lossy(&left).lines() {
-                if let Some((name, commit)) = line.split_once(' ')
-                    && name.starts_with("refs/")
-                {
-                    clear_ref_lock(&repo.common_dir(), name, commit)?;
-                }
+            for (name, commit) in noted(&left) {
+                clear_ref_lock(&repo.common_dir(), &name, &commit)?;
             }
         }
         self.forget()
@@ -87,6 +83,43 @@ impl Drop for Lock {
         // Where that fails, the next holder looks for leftovers and finds none.
         drop(self.file.set_len(0));
     }
+}
+
+/// The refs that a holder was moving, and where to.
+fn noted(text: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(text);
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines
+        .filter(|(name, _)| name.starts_with("refs/"))
+        .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
+        .collect()
+}
+
+/// The refs whose lock files stand here, and whether one would be taken away as ours once our lock is
+/// held.
+pub(super) fn ref_locks(common_dir: &Path) -> Vec<(String, bool)> {
+    let notes = std::fs::read(file(common_dir)).unwrap_or_default();
+    let notes = noted(&notes);
+    let mut found = Vec::new();
+    let mut folders = vec!["refs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(common_dir.join(&folder));
+        for entry in entries.into_iter().flatten().flatten() {
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(name);
+            } else if let Some(name) = name.strip_suffix(".lock") {
+                let holds = std::fs::read(entry.path()).unwrap_or_default();
+                let holds = holds.trim_ascii();
+                let is_ours = notes.iter().any(|(noted, commit)| {
+                    noted == name && (holds.is_empty() || holds == commit.as_bytes())
+                });
+                found.push((name.to_owned(), is_ours));
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 /// A kill while a ref moves can leave the ref's own lock file, which then stops everybody. It is taken

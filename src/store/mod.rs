@@ -177,8 +177,7 @@ impl<'r> Store<'r> {
     }
 
     /// Moves the branch: the one way. What the commit brings is on disk before, in a kept pack; a note
-    /// tells whoever comes after us what we were at if we are killed. A ref that somebody else holds is
-    /// tried again, with the same objects, for a moment.
+    /// tells whoever comes after us what we were at if we are killed.
     pub(crate) fn swap(
         &self,
         lock: &Lock,
@@ -189,16 +188,7 @@ impl<'r> Store<'r> {
         let name = self.branch_ref();
         lock.note(&[&name, &self.shadow_ref()], new)?;
         reach("step-noted");
-        let began = Instant::now();
-        let mut attempt = 0;
-        let swap = loop {
-            let swap = self.repo.swap_ref(&name, new, old, why);
-            if !matches!(swap, Ok(Swap::Locked)) || began.elapsed() > REF_DEADLINE {
-                break swap;
-            }
-            std::thread::sleep(lock::pause(attempt));
-            attempt += 1;
-        };
+        let swap = self.swap_patiently(&name, new, old, why);
         if matches!(swap, Ok(Swap::Moved)) {
             reach("branch-moved");
             self.repo.sync_ref(&name)?;
@@ -218,8 +208,47 @@ impl<'r> Store<'r> {
         swap
     }
 
+    /// Moves a code branch, with the same note. False: somebody else moved it.
+    pub fn move_code(
+        &self,
+        lock: &Lock,
+        name: &str,
+        new: &Oid,
+        old: Option<&Oid>,
+        why: &str,
+    ) -> Result<bool> {
+        lock.note(&[name], new)?;
+        let swap = self.swap_patiently(name, new, old, why);
+        self.repo.release();
+        // Where that fails, the next holder looks for a lock that is not there.
+        drop(lock.forget());
+        match swap? {
+            Swap::Moved => Ok(true),
+            Swap::Lost => Ok(false),
+            Swap::Locked => Err(self.held(name)),
+        }
+    }
+
+    /// A ref that somebody else holds is tried again, with the same objects, for a moment.
+    fn swap_patiently(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+        let began = Instant::now();
+        let mut attempt = 0;
+        loop {
+            let swap = self.repo.swap_ref(name, new, old, why);
+            if !matches!(swap, Ok(Swap::Locked)) || began.elapsed() > REF_DEADLINE {
+                return swap;
+            }
+            std::thread::sleep(lock::pause(attempt));
+            attempt += 1;
+        }
+    }
+
     fn held_by_another_git(&self) -> Failure {
-        let path = lock::ref_lock(&self.repo.common_dir(), &self.branch_ref());
+        self.held(&self.branch_ref())
+    }
+
+    fn held(&self, name: &str) -> Failure {
+        let path = lock::ref_lock(&self.repo.common_dir(), name);
         Failure::new(
             Kind::Waiting,
             "ref_locked",
@@ -229,6 +258,12 @@ impl<'r> Store<'r> {
             ),
         )
         .help("try again; if no git process is running, remove that file")
+    }
+
+    /// The refs whose lock files stand here, and whether it is proven that a killed command of ours left
+    /// it: the next one that takes our lock removes those.
+    pub fn ref_locks(&self) -> Vec<(String, bool)> {
+        lock::ref_locks(&self.repo.common_dir())
     }
 
     /// A ref that leaves no room for this one: a name cannot be both a file and a folder.

@@ -387,12 +387,7 @@ fn a_kill_at_any_moment_archives_all_or_none() {
         assert!(commits == 1 || commits == 4, "round {round}: {commits}");
         let closed = y.archived().len();
         assert!(closed == 0 || closed == 3, "round {round}: {closed}");
-        // Killed in the middle of its move, as any git: the ref's lock is for a person to remove.
-        let lock = y.path().join(".git/refs/heads/main.lock");
-        if lock.exists() {
-            y.loopx(&args).fails_with(6).says("left its lock");
-            std::fs::remove_file(lock).expect("the lock");
-        }
+        // Killed in the middle of its move it leaves the ref's lock, which the next run knows as ours.
         let out = y.loopx(&args);
         assert!(matches!(out.code, Some(0 | 5)), "round {round}\n{out}");
         all_archived(&y);

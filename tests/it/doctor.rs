@@ -1,9 +1,10 @@
 //! `doctor` as the one that decides: histories that were put aside, a deletion that was meant, working
 //! copies without a session, and refs that a power cut has torn.
 
-use crate::support::Sandbox;
+use crate::support::archive::{ID as ARCHIVED, Yard};
 use crate::support::drive::{Drive, ID as DEMO};
 use crate::support::store::{ID, assert_whole, put, started, tip};
+use crate::support::{LOOPX, Sandbox};
 use serde_json::Value;
 use std::fs;
 
@@ -231,4 +232,83 @@ fn a_tip_that_cannot_be_read_is_told_with_the_last_one_that_can() {
     assert_eq!(tip(&s), before);
     s.loopx(&["-s", ID, "status"]).ok();
     s.loopx(&["start", "--no-branch", "Another"]).ok();
+}
+
+/// Kills an archive between its note and the move of the branch; gives the lock that it then held.
+fn killed_while_moving(y: &Yard) -> (std::path::PathBuf, String) {
+    let call = y.call(LOOPX).args(&["--session", ARCHIVED, "archive"]);
+    let out = call.env("LOOPX_FAILPOINT", "step-written").run();
+    assert_eq!(out.code, None, "{out}");
+    let notes = y.read(".git/loopx/lock");
+    let commit = notes
+        .lines()
+        .find_map(|line| line.strip_prefix("refs/heads/shorten "))
+        .unwrap_or_else(|| panic!("no note of the branch: {notes}"));
+    let lock = y.path().join(".git/refs/heads/shorten.lock");
+    (lock, commit.to_owned())
+}
+
+#[test]
+fn a_lock_of_a_code_branch_that_a_kill_left_is_shown_and_goes_with_the_next_command() {
+    for fix in [true, false] {
+        for whole in [true, false] {
+            let y = Yard::ready();
+            let (lock, commit) = killed_while_moving(&y);
+            fs::write(&lock, if whole { commit } else { String::new() }).expect("write");
+            let shown = row(&y, "ref_locks");
+            assert_eq!(shown["level"], "note");
+            assert_eq!(shown["help"], "git loopx doctor --fix");
+            assert!(
+                shown["found"]
+                    .as_str()
+                    .is_some_and(|text| text.contains("refs/heads/shorten.lock"))
+            );
+            assert!(lock.exists(), "only --fix removes");
+            if fix {
+                y.loopx(&["doctor", "--fix"])
+                    .says("removed refs/heads/shorten.lock")
+                    .ok();
+                assert!(!lock.exists());
+                assert_eq!(row(&y, "ref_locks")["level"], "fine");
+            }
+            y.archive(ARCHIVED, &[]).ok();
+            y.archived_once(ARCHIVED, ARCHIVED);
+            y.clean();
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_another_git_may_hold_stays_and_is_named() {
+    let y = Yard::ready();
+    let (lock, _) = killed_while_moving(&y);
+    // Not where our killed run was going.
+    let others = y.git(&["rev-parse", "HEAD"]).line();
+    fs::write(&lock, &others).expect("write");
+    y.loopx(&["adr", "new", "x"]).ok();
+    for args in [
+        &["--json", "--session", ARCHIVED, "archive"][..],
+        &["--json", "adr", "promote"],
+    ] {
+        let out = y.loopx(args).fails_with(6);
+        assert_eq!(out.error_json()["error"]["code"], "ref_locked", "{out}");
+        out.says("refs/heads/shorten.lock stands in the way")
+            .says("remove that file");
+    }
+    y.loopx(&["doctor", "--fix"]).ok();
+    let shown = row(&y, "ref_locks");
+    assert!(
+        shown["found"]
+            .as_str()
+            .is_some_and(|text| text.contains("or was killed"))
+    );
+    assert!(
+        shown["help"]
+            .as_str()
+            .is_some_and(|text| text.contains("remove that file"))
+    );
+    assert_eq!(fs::read_to_string(&lock).expect("a lock"), others);
+    fs::remove_file(&lock).expect("remove");
+    y.archive(ARCHIVED, &[]).ok();
+    y.archived_once(ARCHIVED, ARCHIVED);
 }

@@ -6,10 +6,9 @@ use crate::core::id::Oid;
 use crate::core::op;
 use crate::flow::context::Context;
 use crate::flow::{files, seat};
-use crate::git::Swap;
+use crate::store::{Lock, Store};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// What a ref is about to move to, and which files are to follow.
 #[derive(Debug, Serialize, Deserialize)]
@@ -47,27 +46,24 @@ fn folder(ctx: &Context) -> PathBuf {
 }
 
 /// Moves the ref, and lets its worktree follow. `false`: the branch moved meanwhile, decide again.
-pub(super) fn moving(ctx: &Context, note: &Note, old: Option<&Oid>, why: &str) -> Result<bool> {
+pub(super) fn moving(
+    ctx: &Context,
+    (store, lock): (&Store<'_>, &Lock),
+    note: &Note,
+    old: Option<&Oid>,
+    why: &str,
+) -> Result<bool> {
     let place = folder(ctx).join(format!("{}.json", note.new));
     // What a note names is there for whoever reads it.
     ctx.repo.keep(&note.new)?;
     files::write(&place, &op::to_json(note)?)?;
-    let moved = ctx.repo.swap_ref(&note.target_ref, &note.new, old, why);
-    ctx.repo.release();
-    if matches!(moved, Ok(Swap::Moved)) {
+    let moved = store.move_code(lock, &note.target_ref, &note.new, old, why);
+    if matches!(moved, Ok(true)) {
         // Where that fails, the note stays for the next promotion.
         note.follow(ctx)?;
     }
     files::remove(&place)?;
-    match moved? {
-        Swap::Moved => Ok(true),
-        Swap::Lost => Ok(false),
-        Swap::Locked => {
-            // git itself waits as long in all for a ref that somebody else is moving.
-            std::thread::sleep(Duration::from_millis(10));
-            Ok(false)
-        }
-    }
+    moved
 }
 
 /// Brings in step what killed runs left behind their refs. Only a holder of the lock comes here.

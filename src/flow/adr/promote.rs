@@ -16,7 +16,7 @@ use crate::core::stage::Stage;
 use crate::flow::context::{Context, unknown};
 use crate::flow::{act, archive, delta, files, seat};
 use crate::git::{Entry, Identity, Repo};
-use crate::store;
+use crate::store::{self, Lock, Store};
 use std::collections::BTreeMap;
 
 /// Tries before a busy target branch is given up.
@@ -76,7 +76,7 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
     let identity = ctx.repo.identity()?;
     // git's index takes one writer at a time; whoever else lands on a branch waits here.
     let store = ctx.store()?;
-    let _lock = store.lock()?;
+    let lock = store.lock()?;
     note::finish(ctx)?;
     let candidate = candidate(ctx, request.what, &identity)?;
     let target = match request.onto {
@@ -88,7 +88,14 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
     };
     require_target(ctx, &target, store.branch())?;
     for _ in 0..TRIES {
-        if let Some(done) = land(ctx, request, &candidate, &target, &identity)? {
+        if let Some(done) = land(
+            ctx,
+            (&store, &lock),
+            request,
+            &candidate,
+            &target,
+            &identity,
+        )? {
             return Ok(done);
         }
     }
@@ -307,6 +314,7 @@ fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<St
 /// One try. `None`: the branch moved, decide again.
 fn land(
     ctx: &Context,
+    held: (&Store<'_>, &Lock),
     request: Request<'_>,
     candidate: &Candidate,
     target: &str,
@@ -413,7 +421,7 @@ fn land(
     let commit = repo.write_commit(&tree, &parents, &message(&new, candidate), identity)?;
     let why = format!("loopx: adr promote {}", new.label());
     let note = Note::new(target_ref, commit.clone(), touched.clone());
-    if !note::moving(ctx, &note, tip.as_ref(), &why)? {
+    if !note::moving(ctx, held, &note, tip.as_ref(), &why)? {
         return Ok(None);
     }
     let path = format!("{folder}/{}", new.file);

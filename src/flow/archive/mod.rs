@@ -281,9 +281,7 @@ fn busy() -> Failure {
     Failure::new(
         Kind::Waiting,
         "branch_busy",
-        format!(
-            "the target branch could not be moved in {TRIES} tries: others move it, or a git that was killed left its lock"
-        ),
+        format!("the target branch moved {TRIES} times while this was being written"),
     )
 }
 

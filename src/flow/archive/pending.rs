@@ -10,7 +10,7 @@ use super::plan::Aim;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::failpoint::reach;
-use crate::git::{Identity, Swap};
+use crate::git::Identity;
 use crate::store::{Lock, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,18 +65,10 @@ pub(super) fn publish(
     let note = pending_dir(ctx).join(format!("{}.json", pending.id));
     files::write(&note, &crate::core::op::to_json(pending)?)?;
     reach("archive-noted");
-    let moved = ctx
-        .repo
-        .swap_ref(&aim.target_ref, &pending.new, aim.tip.as_ref(), why);
-    ctx.repo.release();
-    match moved {
-        Ok(Swap::Moved) => reach("target-moved"),
-        Ok(lost @ (Swap::Lost | Swap::Locked)) => {
+    match store.move_code(lock, &aim.target_ref, &pending.new, aim.tip.as_ref(), why) {
+        Ok(true) => reach("target-moved"),
+        Ok(false) => {
             files::remove(&note)?;
-            if lost == Swap::Locked {
-                // git itself waits as long in all for a ref that somebody else is moving.
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
             return Ok(false);
         }
         Err(failure) => {
