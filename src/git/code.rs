@@ -8,6 +8,7 @@ use crate::core::failure::Result;
 use crate::core::gate::Code;
 use crate::core::id::{Oid, Person};
 use crate::core::op::Role;
+use std::fs::File;
 use std::path::Path;
 
 impl Repo {
@@ -78,7 +79,7 @@ impl Repo {
         let copy = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
         let index = self.backend.index_path();
         if index.exists() {
-            std::fs::copy(&index, copy.path()).map_err(failed)?;
+            copy_index(&index, copy.path()).map_err(failed)?;
         } else {
             // git refuses an empty file as an index, but makes one that is not there.
             std::fs::remove_file(copy.path()).map_err(failed)?;
@@ -149,6 +150,15 @@ impl Repo {
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
         self.inner.merge_base(one, other)
     }
+}
+
+/// A copy as old as the original. git looks into a file whose time is not before the index's own,
+/// because it may have been edited since in the same moment; a younger copy would hide such an edit.
+fn copy_index(from: &Path, to: &Path) -> std::io::Result<()> {
+    // Read first: an index that is replaced meanwhile is younger, and then more is looked into.
+    let time = std::fs::metadata(from)?.modified()?;
+    std::fs::copy(from, to)?;
+    File::options().append(true).open(to)?.set_modified(time)
 }
 
 fn people_of(commit: &git2::Commit<'_>) -> Vec<(Role, Person)> {

@@ -2,7 +2,9 @@
 //! (reference git-stores, section 6: 12, 13). The gate holds there, and evidence is about the whole tree.
 
 use crate::support::Sandbox;
-use crate::support::store::{ID, assert_whole, begin, operations};
+use crate::support::store::{ID, assert_whole, begin, operations, started};
+use std::fs::File;
+use std::time::{Duration, SystemTime};
 
 fn repository() -> Sandbox {
     let s = Sandbox::new();
@@ -95,4 +97,29 @@ fn the_index_that_a_commit_names_is_the_one_that_is_judged() {
         .run()
         .fails_with(1)
         .says("new.txt");
+}
+
+/// git takes a file for unchanged where size and time say so, unless it is as young as the index: the
+/// copy of the index that evidence is made from must not look younger.
+#[test]
+fn an_edit_in_the_second_of_the_last_commit_is_part_of_the_code() {
+    let s = started();
+    s.git(&["config", "core.trustctime", "false"]).ok();
+    s.git(&["config", "core.checkStat", "minimal"]).ok();
+    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+    let date = |path: &str| {
+        let file = File::options().append(true).open(s.path().join(path));
+        file.expect("a file").set_modified(then).expect("a time");
+    };
+    s.write("code.txt", "one\n");
+    date("code.txt");
+    s.git(&["commit", "--quiet", "--no-verify", "-am", "one"])
+        .ok();
+    date(".git/index");
+    s.write("code.txt", "two\n");
+    date("code.txt");
+    let ran = s.loopx(&["--json", "run", "--", "true"]).json();
+    let tree = ran["evidence"]["tree"].as_str().expect("a tree");
+    let blob = format!("{tree}:code.txt");
+    assert_eq!(s.git(&["cat-file", "blob", &blob]).ok(), "two\n");
 }
