@@ -276,7 +276,7 @@ fn names_that_no_tree_should_have_are_named_or_passed_by() {
 
 #[test]
 fn what_is_far_too_much_is_read_once() {
-    let size = count(2_000_000, 10_000_000);
+    let size = count(500_000, 10_000_000);
     arrives("a large state", |all| {
         let name = format!("sessions/{ID}/state.json");
         let text = git(all, &["show", &format!("origin/loopx:{name}")])
@@ -286,7 +286,7 @@ fn what_is_far_too_much_is_read_once() {
         assert!(large.len() > size);
         put_files(all, &[(&name, large.as_bytes())])
     });
-    let entries = count(5_000, 100_000);
+    let entries = count(1_000, 100_000);
     arrives("many operations", |all| {
         let (_, bytes) = renumbered(all, "1");
         let id = blob(all, &bytes);
@@ -306,7 +306,7 @@ fn what_is_far_too_much_is_read_once() {
             .run()
             .line();
         let mut lines = String::new();
-        for n in 0..count(500, 20_000) {
+        for n in 0..count(200, 20_000) {
             writeln!(lines, "040000 tree {tree}\ts{n}").expect("a string");
         }
         let sessions = git(all, &["mktree"]).stdin(lines).run().line();

@@ -52,7 +52,7 @@ const LOCK: &str = ".git/refs/heads/loopx.lock";
 fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
     let s = started();
     let mut moments = Moments(0x2545_f491_4f6c_dd1d);
-    let kills = count(200, 500);
+    let kills = count(80, 500);
     let (mut moved, mut locks) = (0, 0);
     let spans = [
         span(&s.call(LOOPX).args(&["-s", ID, "clarify"])),
@@ -111,7 +111,7 @@ fn a_kill_at_any_moment_of_a_sync_loses_nothing() {
     all.put(0, "spec.md", READY).ok();
     all.settle();
     let mut moments = Moments(0x9e37_79b9_7f4a_7c15);
-    let kills = count(12, 200);
+    let kills = count(8, 200);
     let span = span(&all.call(1).args(&["sync", "origin"]).durable());
     for round in 0..kills {
         let text = READY.replace("An idle", &format!("In round {round} an idle"));

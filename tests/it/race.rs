@@ -110,7 +110,7 @@ fn race(s: &Sandbox, folders: &[PathBuf], ids: &[String], turns: usize) -> Vec<u
 
 #[test]
 fn eight_processes_on_one_session_lose_nothing() {
-    let turns = count(50, 200);
+    let turns = count(21, 200);
     let s = started();
     share(&s, s.path(), ID);
     let folders: Vec<PathBuf> = (0..WORKERS)
@@ -131,7 +131,7 @@ fn eight_processes_on_one_session_lose_nothing() {
 
 #[test]
 fn eight_processes_on_eight_sessions_lose_nothing() {
-    let turns = count(50, 200);
+    let turns = count(21, 200);
     let s = started();
     let mut ids = Vec::new();
     let mut folders = Vec::new();

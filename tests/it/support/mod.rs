@@ -12,6 +12,7 @@ pub(crate) mod clones;
 pub(crate) mod drive;
 pub(crate) mod hooks;
 pub(crate) mod keys;
+mod place;
 pub(crate) mod scale;
 pub(crate) mod session;
 pub(crate) mod store;
@@ -68,10 +69,7 @@ impl Sandbox {
 
     /// The folder alone, without a repository in it.
     pub(crate) fn empty(name: &str) -> Self {
-        let dir = tempfile::Builder::new()
-            .prefix("loopx-test-")
-            .tempdir()
-            .expect("a temporary folder");
+        let dir = place::folder();
         // Links followed: git prints real paths, and a temporary folder may be behind a link.
         let root = dir.path().canonicalize().expect("a real path");
         for sub in ["home", "tmp", "bin", name] {
