@@ -169,6 +169,11 @@ fn held(ops: &[&Operation], with: Vec<usize>, did: &str) -> Fate {
 fn is_stopped(op: &Operation, way: Way) -> bool {
     match &op.event {
         Event::Undone { .. } | Event::Redone { .. } | Event::Resolved { .. } => return false,
+        // What a run showed of the code stays true in a session that somebody else ended meanwhile, and
+        // moves nothing there. A failure that was not known at the end is a person's to look at.
+        Event::Ran { evidence } if way == Way::End => {
+            return !evidence.passed() || op.writes.keys().any(|artifact| !is_derived(*artifact));
+        }
         _ if way == Way::End => return true,
         _ => {}
     }

@@ -319,10 +319,14 @@ impl State {
             // another writer had ended too.
             return Ok(());
         }
-        if !self.is_active() {
+        let is_apart = matches!(op.event, Event::Ran { .. }) && beside.missed(ENDING);
+        if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
         }
         self.step(op, beside)?;
+        if !self.is_active() && !is_apart {
+            beside.knew(ENDING, op);
+        }
         if let Some(claim) = &op.claim
             && self.stage == Stage::Build
         {
@@ -716,6 +720,9 @@ impl State {
     }
 }
 
+/// The fact that a session ended.
+const ENDING: &str = "ending";
+
 /// What the writer of an operation had seen, for facts of which only one can stand: where two did not
 /// know of each other, the one that holds a gate does.
 #[derive(Default)]
@@ -729,6 +736,12 @@ pub(super) struct Beside<'a> {
 impl Beside<'_> {
     fn saw(&self, op: &OpId) -> bool {
         !self.unseen.is_some_and(|unseen| unseen(op))
+    }
+
+    /// Whether somebody wrote a fact of whom the writer of an operation did not know.
+    fn missed(&self, fact: &str) -> bool {
+        let last = self.writers.get(fact);
+        last.is_some_and(|last| !self.saw(last))
     }
 
     /// Whether the writer of a fact had seen the one before; from here on it is the last.

@@ -162,8 +162,9 @@ fn a_signature_holds_in_a_session_that_a_merge_gave_another_name() {
 
 /// What somebody does with a session that another clone archives: the command, how many conflicts that
 /// makes, and whether the session stays archived until a person decides.
-const TOUCHES: [(&[&str], usize, bool); 5] = [
-    (&["run", "--", "true"], 1, true),
+const TOUCHES: [(&[&str], usize, bool); 6] = [
+    (&["run", "--", "echo", "late"], 0, true),
+    (&["run", "--", "false"], 1, true),
     (&["undo"], 1, false),
     (&["abandon", "--reason", "no"], 2, false),
     (&["archive", "--onto", "main"], 2, false),
@@ -177,8 +178,10 @@ fn a_session_archived_here_and_touched_there_shows_both_and_a_person_decides() {
         let clone = meet(&d);
         let archive = d.does(&["archive"])["commit"].clone();
         let touched = [&["-s", ID][..], touch].concat();
-        d.loopx_in(&clone, &touched).ok();
-        let made = usize::from(conflicts > 0);
+        let failed = i32::from(touch.contains(&"false"));
+        d.loopx_in(&clone, &touched).fails_with(failed);
+        let ran = touch[0] == "run";
+        let made = usize::from(conflicts > 0 || ran);
         // Both ways round: over one remote and over another.
         d.git(&["clone", "--quiet", "--bare", "../remote.git", "../two.git"])
             .ok();
@@ -222,6 +225,11 @@ fn a_session_archived_here_and_touched_there_shows_both_and_a_person_decides() {
                 .collect();
             assert_eq!(kinds.len(), 17 + made, "{touch:?} {kinds:?}");
             assert!(kinds.contains(&"archived"), "{touch:?} {kinds:?}");
+            // What passed counts, in a session that stays closed.
+            let evidence = state["evidence"].as_array().expect("evidence").iter();
+            let counts = evidence.filter(|one| one["argv"] == serde_json::json!(["echo", "late"]));
+            let passed = ran && failed == 0;
+            assert_eq!(counts.count(), usize::from(passed), "{touch:?} {state:#}");
             whole(&d, dir);
         }
         if conflicts == 0 {
