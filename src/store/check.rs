@@ -3,14 +3,15 @@
 
 use super::checked::Memory;
 use super::past::Oddity;
-use super::shelves::Fault;
+use super::shelf::Fault;
 use super::snapshot::Folder;
-use super::{Edits, Session, Snapshot, Store, attest, layout, past, shelves};
+use super::{Edits, Session, Snapshot, Store, attest, layout, ops, past, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{NEWER, Operation};
 use crate::core::session::State;
+use crate::core::shelf::Shelf;
 use crate::core::signature::SUFFIX;
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
@@ -113,6 +114,13 @@ pub fn check(
             found.damages.push(damage);
             continue;
         }
+        if let Some(Fault::Unfitting(what)) = ops::fault(repo, &entry.id)? {
+            let what = format!("{}: {what}", layout::OPS);
+            found
+                .damages
+                .push(damage(id.as_str(), what, Mend::Recompute));
+            continue;
+        }
         match signed(&id, &snapshot.load_folder(folder)?)? {
             Signed::Damaged(damage) => found.damages.push(damage),
             Signed::Unchecked => {}
@@ -174,7 +182,7 @@ fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     let mut found = Vec::new();
     for (path, shelf) in shelves::all(repo, snapshot.tree())? {
         if let Some(Fault::Unfitting(what) | Fault::Misplaced(what)) =
-            shelves::faults(repo, &shelf)?
+            shelf::faults(repo, Shelf::Names, &shelf)?
         {
             found.push(damage(&path, what, Mend::Arrange));
         }
@@ -196,7 +204,7 @@ pub(super) fn bindings(
         return Ok(vec![damage(layout::BRANCHES, what, Mend::Remove)]);
     }
     let mut found = Vec::new();
-    for shelves::Held { name, entry, .. } in shelves::entries(repo, &entry.id)? {
+    for shelf::Held { name, entry, .. } in shelf::entries(repo, Shelf::Names, &entry.id)? {
         let id = match entry.kind {
             EntryKind::Blob => repo.read_blob(&entry.id)?,
             _ => Vec::new(),
@@ -233,42 +241,8 @@ fn read_operations(repo: &Repo, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
         )
     };
     let entry = repo.entry_at(folder, layout::OPS)?.ok_or_else(missing)?;
-    let ops = operation_files(repo, &entry.id)?
-        .into_iter()
-        .map(|(name, blob)| {
-            let label = format!("{}/{name}", layout::OPS);
-            read_operation(repo, &name, &blob, &label)
-        })
-        .collect::<Result<_>>()?;
+    let ops = ops::read(repo, &entry.id, layout::OPS)?;
     Ok((entry.id, ops))
-}
-
-/// The files of operations in `ops/`, without the signatures beside them.
-pub(super) fn operation_files(repo: &Repo, ops: &Oid) -> Result<Vec<(String, Oid)>> {
-    Ok(repo
-        .list_tree(ops)?
-        .into_iter()
-        .filter(|(name, entry)| entry.kind == EntryKind::Blob && !name.ends_with(SUFFIX))
-        .map(|(name, entry)| (name, entry.id))
-        .collect())
-}
-
-/// An operation from its file, whose name says which one it is: no operation stands there twice.
-pub(super) fn read_operation(
-    repo: &Repo,
-    name: &str,
-    blob: &Oid,
-    label: &str,
-) -> Result<Operation> {
-    let op = Operation::parse(&repo.read_blob(blob)?, label)?;
-    if op.file_name() == name {
-        return Ok(op);
-    }
-    Err(crate::core::failure::Failure::internal(
-        "record_damaged",
-        format!("{label}: holds the operation {}", op.file_name()),
-    )
-    .help("git loopx fsck --repair"))
 }
 
 /// The state that the operations of a folder give, and what they claim that is not so.
@@ -335,17 +309,18 @@ pub(super) fn check_folder(
             return Ok(Some((what, Mend::Recompute)));
         }
     }
+    // An older layout hides nothing.
+    if let Some(Fault::Misplaced(what)) = ops::fault(repo, folder)? {
+        return Ok(Some((format!("{}: {what}", layout::OPS), Mend::Recompute)));
+    }
     Ok(None)
 }
 
 /// Whether a state was computed from operations that are not there any more. They are never removed.
 fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
     let names = |tree: Option<&Oid>| -> BTreeSet<String> {
-        tree.and_then(|tree| repo.list_tree(tree).ok())
+        tree.and_then(|tree| ops::names(repo, tree).ok())
             .unwrap_or_default()
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect()
     };
     !names(state.ops.as_ref()).is_subset(&names(replayed.ops.as_ref()))
 }
@@ -381,11 +356,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             shelves::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
         match (&damage.mend, folder) {
             (Mend::Unsign, Some(folder)) => {
-                let files = damage.unsigned.iter().map(|operation| {
-                    let path = format!("{}/{operation}{SUFFIX}", layout::OPS);
-                    (path, None)
-                });
-                let tree = repo.edit_tree(Some(&folder), &files.collect())?;
+                let signed = damage.unsigned.iter();
+                let files = signed.map(|operation| (format!("{operation}{SUFFIX}"), None));
+                let tree = ops::edited(repo, &folder, &files.collect())?;
                 edits.replace_session(&id, Some(recompute(repo, &id, &tree)?));
             }
             (Mend::Recompute, Some(folder)) => {
@@ -393,7 +366,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 // others from being mended.
                 let tree = match recompute(repo, &id, &folder) {
                     Ok(tree) => Some(tree),
-                    Err(_) => history(repo, snapshot, &id, &Missing::new())?.whole,
+                    Err(_) => restored(repo, snapshot, &id, &Missing::new())?,
                 };
                 edits.replace_session(&id, tree);
             }
@@ -404,7 +377,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 }
             }
             _ => {
-                let whole = history(repo, snapshot, &id, &damage.missing)?.whole;
+                let whole = restored(repo, snapshot, &id, &damage.missing)?;
                 edits.replace_session(&id, whole);
             }
         }
@@ -412,8 +385,22 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     Ok(edits)
 }
 
+/// The newest whole folder of a session, from history; laid out as what is written now.
+fn restored(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    id: &SessionId,
+    needs: &Missing,
+) -> Result<Option<Oid>> {
+    match history(repo, snapshot, id, needs)?.whole {
+        Some(whole) if ops::fault(repo, &whole)?.is_some() => recompute(repo, id, &whole).map(Some),
+        whole => Ok(whole),
+    }
+}
+
 /// A session's folder with the state that its operations give.
 fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
+    let folder = &ops::arranged(repo, folder)?;
     let (state, _) = replay(repo, id, folder)?;
     let mut inner = BTreeMap::new();
     inner.insert(
@@ -526,8 +513,8 @@ fn history(
 /// Whether a folder has these files of operations as they were.
 fn has_operations(repo: &Repo, folder: &Oid, needs: &Missing) -> Result<bool> {
     for (name, blob) in needs {
-        let there = repo.entry_at(folder, &format!("{}/{name}", layout::OPS))?;
-        let is_it = |entry: Entry| blob.as_ref().is_none_or(|blob| entry.id == *blob);
+        let there = ops::blob(repo, folder, name)?;
+        let is_it = |there: Oid| blob.as_ref().is_none_or(|blob| there == *blob);
         if !there.is_some_and(is_it) {
             return Ok(false);
         }

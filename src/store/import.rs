@@ -1,7 +1,7 @@
 //! Sessions that are whole when they come: their folders are built from nothing, and all of them land
 //! by one move of the branch, a commit for each. A kill leaves none of them or all.
 
-use super::{Edits, Store, Tries, layout, shelves};
+use super::{Edits, Store, Tries, layout, ops, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::Oid;
@@ -62,7 +62,7 @@ impl Edits {
     /// archive where the state has ended.
     pub fn place(
         repo: &Repo,
-        ops: &[Operation],
+        operations: &[Operation],
         state: &State,
         month: Option<&str>,
     ) -> Result<Self> {
@@ -70,16 +70,16 @@ impl Edits {
         let mut put = |path: String, entry: Entry| drop(inner.insert(path, Some(entry)));
         let mut state = state.clone();
         let ops_id = if month.is_some() {
-            let blob = repo.write_blob(&super::united::seal(ops)?)?;
+            let blob = repo.write_blob(&super::united::seal(operations)?)?;
             put(layout::SEALED_OPS.to_owned(), Entry::blob(blob.clone()));
             blob
         } else {
             let mut files = BTreeMap::new();
-            for op in ops {
+            for op in operations {
                 let blob = repo.write_blob(&op.to_bytes()?)?;
                 files.insert(op.file_name(), Some(Entry::blob(blob)));
             }
-            let tree = repo.edit_tree(None, &files)?;
+            let tree = ops::edit(repo, None, &files)?;
             put(layout::OPS.to_owned(), Entry::tree(tree.clone()));
             tree
         };
@@ -91,7 +91,7 @@ impl Edits {
                 put(artifact.path().to_owned(), Entry::blob(blob.clone()));
             }
         }
-        for op in ops {
+        for op in operations {
             for blob in op.bases.iter().filter_map(|base| base.blob.as_ref()) {
                 let path = format!("{}/{blob}.md", layout::BASES);
                 put(path, Entry::blob(blob.clone()));

@@ -12,10 +12,12 @@ mod join;
 mod layout;
 mod lock;
 mod meet;
+mod ops;
 mod past;
 pub mod pushed;
 mod recovery;
 pub mod shadow;
+mod shelf;
 mod shelves;
 mod signatures;
 pub mod snapshot;
@@ -481,18 +483,18 @@ impl Edits {
         state: &State,
     ) -> Result<()> {
         let folder = layout::session(&state.id);
-        let mut ops = BTreeMap::new();
-        ops.insert(
+        let mut files = BTreeMap::new();
+        files.insert(
             op.file_name(),
             Some(Entry::blob(repo.write_blob(&op.to_bytes()?)?)),
         );
         if let Some(signature) = signature {
-            ops.insert(
+            files.insert(
                 format!("{}{SUFFIX}", op.file_name()),
                 Some(Entry::blob(repo.write_blob(signature)?)),
             );
         }
-        let ops = repo.edit_tree(session.and_then(|s| s.state.ops.as_ref()), &ops)?;
+        let ops = ops::edit(repo, session.and_then(|s| s.state.ops.as_ref()), &files)?;
         let mut state = state.clone();
         state.ops = Some(ops.clone());
         self.set(format!("{folder}/{}", layout::OPS), Entry::tree(ops));

@@ -5,12 +5,13 @@
 //! what was mended since is told, and no more.
 
 use super::check::Missing as Files;
-use super::{Snapshot, layout, shelves};
+use super::{Snapshot, layout, ops, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
-use crate::git::{CommitInfo, Repo};
+use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 use serde::Serialize;
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Events that bring sessions of many names together, or put them right.
@@ -118,45 +119,71 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Vec<(SessionI
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    let mut moved: BTreeMap<SessionId, bool> = BTreeMap::new();
+    let mut folders: BTreeMap<SessionId, Folders> = BTreeMap::new();
     for path in repo.changed_paths(Some(&before), &info.tree)? {
         let Some(id) = layout::session_of(&path) else {
             continue;
         };
-        // What only lies elsewhere now was not changed.
-        let is_moved = match moved.get(&id) {
-            Some(known) => *known,
-            None => {
+        let Folders { then, now } = match folders.entry(id.clone()) {
+            Slot::Occupied(known) => known.into_mut(),
+            Slot::Vacant(slot) => {
                 let folder = layout::session(&id);
                 let then = shelves::entry_at(repo, &before, &folder)?;
                 let now = shelves::entry_at(repo, &info.tree, &folder)?;
-                let same = path.starts_with(layout::SESSIONS) && then.is_some() && then == now;
-                *moved.entry(id.clone()).or_insert(same)
+                slot.insert(Folders { then, now })
             }
         };
-        if !is_moved {
-            found.push((id, operations_at(repo, &before, &path)?));
+        let is_active = path.starts_with(layout::SESSIONS);
+        // What only lies elsewhere now was not changed.
+        if is_active && then.is_some() && then == now {
+            continue;
         }
+        let operations = match operation_name(&path).filter(|_| is_active) {
+            Some(name) => {
+                let before = operation(repo, then.as_ref(), name)?;
+                let is_same = before.is_some() && before == operation(repo, now.as_ref(), name)?;
+                let changed = before.filter(|_| !is_same).into_iter();
+                changed.map(|blob| (name.to_owned(), Some(blob))).collect()
+            }
+            None => sealed_at(repo, &before, &path)?,
+        };
+        found.push((id, operations));
     }
     Ok(found)
+}
+
+/// A session's folder before a commit and after it.
+struct Folders {
+    then: Option<Entry>,
+    now: Option<Entry>,
+}
+
+/// The file of an operation that a path is about.
+fn operation_name(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_one = path.contains(&format!("/{}/", layout::OPS)) && name.ends_with(".json");
+    is_one.then_some(name)
+}
+
+/// The blob of an operation in a session's folder, wherever in it that lies.
+fn operation(repo: &Repo, folder: Option<&Entry>, name: &str) -> Result<Option<Oid>> {
+    match folder {
+        Some(folder) if folder.kind == EntryKind::Tree => ops::blob(repo, &folder.id, name),
+        _ => Ok(None),
+    }
 }
 
 /// Files of operations with the blobs that they had; `None` where they were sealed.
 type Operations = Vec<(String, Option<Oid>)>;
 
-/// The operations that a path held in a tree.
-fn operations_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Operations> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_one = path.contains(&format!("/{}/", layout::OPS)) && name.ends_with(".json");
-    if !is_one && name != layout::SEALED_OPS {
+/// The sealed operations that a path held in a tree.
+fn sealed_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Operations> {
+    if path.rsplit('/').next() != Some(layout::SEALED_OPS) {
         return Ok(Vec::new());
     }
     let Some(entry) = repo.entry_at(tree, path)? else {
         return Ok(Vec::new());
     };
-    if is_one {
-        return Ok(vec![(name.to_owned(), Some(entry.id))]);
-    }
     let sealed = repo.read_blob(&entry.id)?;
     let lines = sealed.split(|byte| *byte == b'\n');
     let ops = lines.filter_map(|line| Operation::parse(line, path).ok());
@@ -250,8 +277,8 @@ fn still_lost(
         if !names.contains(&name) {
             gone.insert(name, blob);
         } else if let Some(blob) = blob
-            && let Some(now) = repo.entry_at(&found.tree, &format!("{}/{name}", layout::OPS))?
-            && now.id != blob
+            && let Some(now) = ops::blob(repo, &found.tree, &name)?
+            && now != blob
         {
             changed.insert(name, Some(blob));
         }

@@ -4,11 +4,12 @@
 //! Whether an operation is true is another question: who can write the branch can write any that fits.
 
 use super::check::{bindings, check_folder};
-use super::shelves::{self, Fault};
-use super::{Session, Snapshot};
+use super::shelf::{self, Fault};
+use super::{Session, Snapshot, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
+use crate::core::shelf::Shelf;
 use crate::git::Repo;
 use std::collections::{BTreeSet, HashMap};
 
@@ -71,7 +72,7 @@ impl<'a> Checking<'a> {
         let mut wrong = Vec::new();
         for (path, shelf) in shelves::all(self.repo, now.tree())? {
             // An older layout hides nothing, so it may come: an older program wrote it.
-            if let Some(Fault::Misplaced(what)) = shelves::faults(self.repo, &shelf)? {
+            if let Some(Fault::Misplaced(what)) = shelf::faults(self.repo, Shelf::Names, &shelf)? {
                 wrong.push(format!("{path}: {what}"));
             }
         }

@@ -1,7 +1,7 @@
 //! What people signed, beside the operations that it is about: `ops/<seq>-<op>.json.sig`, and one file
 //! of lines once a session is archived. Whether a signature holds is not known here.
 
-use super::{Session, Snapshot, layout};
+use super::{Session, Snapshot, layout, ops};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
 use crate::core::op::{Operation, parse_json};
@@ -50,17 +50,16 @@ impl Snapshot<'_> {
 
 /// The signature files of a session's folder.
 pub(super) fn files(repo: &Repo, folder: &Oid) -> Result<Vec<(String, Oid)>> {
-    let Some(ops) = repo.entry_at(folder, layout::OPS)? else {
+    let Some(entry) = repo.entry_at(folder, layout::OPS)? else {
         return Ok(Vec::new());
     };
-    if ops.kind != EntryKind::Tree {
+    if entry.kind != EntryKind::Tree {
         return Ok(Vec::new());
     }
-    Ok(repo
-        .list_tree(&ops.id)?
+    Ok(ops::files(repo, &entry.id)?
         .into_iter()
-        .filter(|(name, entry)| entry.kind == EntryKind::Blob && name.ends_with(SUFFIX))
-        .map(|(name, entry)| (name, entry.id))
+        .filter(|held| held.name.ends_with(SUFFIX))
+        .map(|held| (held.name, held.entry.id))
         .collect())
 }
 

@@ -1,11 +1,12 @@
 //! One state of the loopx branch, read by path: a tip, a few trees, one blob.
 
-use super::{FORMAT, layout, shelves};
+use super::{FORMAT, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
+use crate::core::shelf::Shelf;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 
 /// The branch as it was at one commit.
@@ -177,7 +178,7 @@ impl<'r> Snapshot<'r> {
         let mut found = Vec::new();
         for path in shelves.chain([layout::SESSIONS.to_owned()]) {
             if let Some(entry) = self.repo.entry_at(&self.tree, &path)? {
-                let held = shelves::entries(self.repo, self.folder(&path, &entry)?)?;
+                let held = shelf::entries(self.repo, Shelf::Names, self.folder(&path, &entry)?)?;
                 found.extend(held.into_iter().map(|held| held.name));
             }
         }
@@ -232,7 +233,7 @@ impl<'r> Snapshot<'r> {
         let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
             return Ok(Vec::new());
         };
-        let held = shelves::entries(self.repo, self.folder(path, &entry)?)?.into_iter();
+        let held = shelf::entries(self.repo, Shelf::Names, self.folder(path, &entry)?)?.into_iter();
         Ok(held
             .filter_map(|held| {
                 let id = SessionId::parse(&held.name).ok()?;
@@ -307,13 +308,8 @@ impl<'r> Snapshot<'r> {
         let Some(entry) = self.repo.entry_at(&session.tree, layout::OPS)? else {
             return Ok(Vec::new());
         };
-        super::check::operation_files(self.repo, &entry.id)?
-            .into_iter()
-            .map(|(name, blob)| {
-                let label = format!("{}/{}/{name}", session.place, layout::OPS);
-                super::check::read_operation(self.repo, &name, &blob, &label)
-            })
-            .collect()
+        let label = format!("{}/{}", session.place, layout::OPS);
+        ops::read(self.repo, &entry.id, &label)
     }
 
     /// The log of a recorded command, as far as it was kept.

@@ -6,10 +6,11 @@
 //! dropped, no text of a state file is ever merged, and no ref is moved here.
 
 use super::united::{Folder, build, gather};
-use super::{Edits, layout, shelves};
+use super::{Edits, layout, ops, shelf, shelves};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
+use crate::core::shelf::Shelf;
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -200,6 +201,7 @@ fn settle(
     if let Some(one) = one
         && one.name == *name
         && has_all(repo, base, one, items)?
+        && ops::fault(repo, &one.tree)?.is_none()
     {
         return Ok((one.path.clone(), one.tree.clone(), one.state.clone()));
     }
@@ -232,9 +234,8 @@ fn has_all(repo: &Repo, base: &Oid, one: &Item, items: &[Item]) -> Result<bool> 
 }
 
 fn operation_names(repo: &Repo, folder: &Oid) -> Result<BTreeSet<String>> {
-    if let Some(ops) = repo.entry_at(folder, layout::OPS)? {
-        let files = repo.list_tree(&ops.id)?;
-        return Ok(files.into_iter().map(|(name, _)| name).collect());
+    if let Some(entry) = repo.entry_at(folder, layout::OPS)? {
+        return ops::names(repo, &entry.id);
     }
     let sealed = repo.entry_at(folder, layout::SEALED_OPS)?;
     Ok(sealed
@@ -265,7 +266,7 @@ fn session_folders(
         {
             continue;
         }
-        for held in shelves::entries(repo, &entry.id)? {
+        for held in shelf::entries(repo, Shelf::Names, &entry.id)? {
             if let Ok(id) = SessionId::parse(&held.name)
                 && held.entry.kind == EntryKind::Tree
             {
@@ -379,7 +380,7 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
             }
             match entry.kind {
                 EntryKind::Tree if name == layout::BRANCHES => {
-                    for held in shelves::entries(repo, &entry.id)? {
+                    for held in shelf::entries(repo, Shelf::Names, &entry.id)? {
                         add(list, &format!("{name}/{}", held.name), held.entry)?;
                     }
                 }

@@ -2,13 +2,13 @@
 //! files that belong to them.
 
 use super::check::Missing;
-use super::{Edits, Session, layout, signatures};
+use super::{Edits, Session, layout, ops, signatures};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::{Ending, State};
-use crate::git::{Entry, Repo};
+use crate::git::{Entry, EntryKind, Repo};
 use std::collections::BTreeMap;
 
 /// What a folder holds that does not follow from something else.
@@ -76,15 +76,24 @@ pub(super) fn gather(repo: &Repo, path: &str, tree: &Oid, state: &State) -> Resu
         candidate: state.artifacts.get(&Artifact::AdrCandidate).cloned(),
     };
     let is_artifact = |path: &str| Artifact::ALL.iter().any(|artifact| artifact.path() == path);
-    for (name, blob) in repo.walk_blobs(tree)? {
-        if let Some(file) = name.strip_prefix(&format!("{}/", layout::OPS)) {
-            if file.ends_with(".json") {
-                let label = format!("{path}/{name}");
-                let op = Operation::parse(&repo.read_blob(&blob)?, &label)?;
+    if let Some(entry) = repo.entry_at(tree, layout::OPS)?
+        && entry.kind == EntryKind::Tree
+    {
+        for held in ops::files(repo, &entry.id)? {
+            if held.name.ends_with(".json") {
+                let label = format!("{path}/{}/{}", layout::OPS, held.place);
+                let op = Operation::parse(&repo.read_blob(&held.entry.id)?, &label)?;
                 folder.operations.push(op);
             }
-            folder.files.insert(file.to_owned(), blob);
-        } else if name == layout::SEALED_SIGNATURES {
+            folder.files.insert(held.name, held.entry.id);
+        }
+    }
+    let below_ops = format!("{}/", layout::OPS);
+    for (name, blob) in repo.walk_blobs(tree)? {
+        if name.starts_with(&below_ops) {
+            continue;
+        }
+        if name == layout::SEALED_SIGNATURES {
             let label = format!("{path}/{name}");
             let signed = signatures::unseal(repo, &repo.read_blob(&blob)?, &label)?;
             folder.files.extend(signed);
@@ -141,7 +150,7 @@ pub(super) fn build(
         state.artifacts.insert(Artifact::AdrCandidate, blob.clone());
     }
     let mut inner: BTreeMap<String, Option<Entry>> = BTreeMap::new();
-    let mut put = |path: String, blob: Oid| drop(inner.insert(path, Some(Entry::blob(blob))));
+    let mut put = |path: String, entry: Entry| drop(inner.insert(path, Some(entry)));
     let month = match &state.ending {
         Some(Ending::Archived { month, .. }) => Some(month.clone()),
         _ => None,
@@ -149,9 +158,9 @@ pub(super) fn build(
     match &month {
         Some(_) => {
             let sealed = repo.write_blob(&seal(&operations)?)?;
-            put(layout::SEALED_OPS.to_owned(), sealed.clone());
+            put(layout::SEALED_OPS.to_owned(), Entry::blob(sealed.clone()));
             if let Some(signed) = signatures::seal_files(repo, &files, &operations)? {
-                put(layout::SEALED_SIGNATURES.to_owned(), signed);
+                put(layout::SEALED_SIGNATURES.to_owned(), Entry::blob(signed));
             }
             state.ops = Some(sealed);
         }
@@ -159,25 +168,23 @@ pub(super) fn build(
             let entries = files
                 .into_iter()
                 .map(|(name, blob)| (name, Some(Entry::blob(blob))));
-            let ops = repo.edit_tree(None, &entries.collect())?;
-            for (name, blob) in repo.walk_blobs(&ops)? {
-                put(format!("{}/{name}", layout::OPS), blob);
-            }
+            let ops = ops::edit(repo, None, &entries.collect())?;
+            put(layout::OPS.to_owned(), Entry::tree(ops.clone()));
             state.ops = Some(ops);
         }
     }
     for (path, blob) in extra {
-        put(path, blob);
+        put(path, Entry::blob(blob));
     }
     for (artifact, blob) in &state.artifacts {
-        put(artifact.path().to_owned(), blob.clone());
+        put(artifact.path().to_owned(), Entry::blob(blob.clone()));
     }
     for (path, blob) in layout::versions(&state) {
-        put(path, blob);
+        put(path, Entry::blob(blob));
     }
     put(
         layout::STATE.to_owned(),
-        repo.write_blob(&state.to_bytes()?)?,
+        Entry::blob(repo.write_blob(&state.to_bytes()?)?),
     );
     let path = match &month {
         Some(month) => layout::archived(month, id),

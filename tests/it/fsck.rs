@@ -62,7 +62,7 @@ fn a_memory_that_is_torn_old_or_about_another_history_is_as_good_as_none() {
     let s = several();
     fsck(&s, &[]);
     let whole = fs::read_to_string(cache(&s)).expect("a file");
-    let old = whole.replacen("\"format\":1", "\"format\":0", 1);
+    let old = whole.replacen("\"format\":", "\"format\":9", 1);
     let program = whole.replacen(env!("CARGO_PKG_VERSION"), "0.0.0", 1);
     for text in ["", "{", &whole[..whole.len() / 2], &old, &program, "[]"] {
         fs::write(cache(&s), text).expect("write");

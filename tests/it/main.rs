@@ -50,6 +50,7 @@ mod import;
 mod kill;
 mod layers;
 mod lease;
+mod long_session;
 mod manual;
 mod many_clones;
 mod pre_receive;

@@ -6,7 +6,7 @@ use crate::support::scale::{SEED, copy, grow};
 use crate::support::session::{advance, started};
 use crate::support::store::{assert_whole, tamper};
 use crate::support::{Output, Sandbox};
-use git_loopx::core::shelf::{LIMIT, folder};
+use git_loopx::core::shelf::Shelf::Names;
 use serde_json::Value;
 use std::path::Path;
 
@@ -108,7 +108,7 @@ fn assert_spread(s: &Sandbox, dir: &Path, sessions: usize) {
     assert_eq!(places.len(), sessions);
     for place in places {
         let (at, name) = place.split_once('/').expect("a folder");
-        assert_eq!(at, folder(name), "{place}");
+        assert_eq!(at, Names.folder(name), "{place}");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_branch_that_was_flat_moves_at_its_next_write_and_stays_readable() {
     s.loopx(&["start", "--no-branch", "one more"]).ok();
     let changed = ["diff", "--name-only", "loopx^", "loopx"];
     let changed = s.git(&changed).ok();
-    let one = format!("sessions/{}/one-more/", folder("one-more"));
+    let one = format!("sessions/{}/one-more/", Names.folder("one-more"));
     assert!(
         changed.lines().all(|path| path.starts_with(&one)),
         "{changed}"
@@ -179,19 +179,19 @@ fn a_branch_that_was_flat_moves_at_its_next_write_and_stays_readable() {
 fn the_last_session_over_the_limit_spreads_them_and_its_archive_gathers_them() {
     let s = started("");
     advance(&s, "clarify", "done", "");
-    grow(&s, LIMIT - 2, 1);
-    assert_side_by_side(&s, s.path(), LIMIT);
+    grow(&s, Names.limit() - 2, 1);
+    assert_side_by_side(&s, s.path(), Names.limit());
     s.loopx(&["start", "--no-branch", "over the limit"]).ok();
-    assert_spread(&s, s.path(), LIMIT + 1);
+    assert_spread(&s, s.path(), Names.limit() + 1);
     assert_whole(&s);
     s.git(&["switch", "--quiet", "demo"]).ok();
     s.loopx(&["archive"]).ok();
-    assert_side_by_side(&s, s.path(), LIMIT);
+    assert_side_by_side(&s, s.path(), Names.limit());
     s.loopx(&["-s", "over-the-limit", "log"]).ok();
     s.loopx(&["archive", "--undo", "demo"]).ok();
     s.loopx(&["-s", "demo", "log"]).ok();
     s.loopx(&["start", "--no-branch", "over it again"]).ok();
-    assert_spread(&s, s.path(), LIMIT + 1);
+    assert_spread(&s, s.path(), Names.limit() + 1);
     assert_whole(&s);
 }
 
@@ -201,7 +201,7 @@ fn clones_that_cross_the_limit_apart_come_to_one_tree() {
     for each in [2, 5] {
         let clones = Clones::apart(2);
         let s = &clones.s;
-        grow(s, LIMIT - 4, 1);
+        grow(s, Names.limit() - 4, 1);
         let remote = clones.remote();
         s.git(&["push", "--quiet", remote.to_str().expect("UTF-8"), "loopx"])
             .ok();
@@ -212,15 +212,15 @@ fn clones_that_cross_the_limit_apart_come_to_one_tree() {
                 let title = format!("clone {at} number {n}");
                 clones.loopx(at, &["start", "--no-branch", &title]).ok();
             }
-            let sessions = LIMIT - 3 + each;
-            match sessions > LIMIT {
+            let sessions = Names.limit() - 3 + each;
+            match sessions > Names.limit() {
                 true => assert_spread(s, clones.dir(at), sessions),
                 false => assert_side_by_side(s, clones.dir(at), sessions),
             }
         }
         clones.settle();
         clones.assert_agreed();
-        assert_spread(s, clones.dir(0), LIMIT - 3 + 2 * each);
+        assert_spread(s, clones.dir(0), Names.limit() - 3 + 2 * each);
     }
 }
 
@@ -239,11 +239,11 @@ fn a_server_takes_both_layouts_and_nothing_that_hides() {
     push().ok();
     let good = s.git(&["rev-parse", "loopx"]).line();
     let name = copy(9);
-    let wrong = match folder(&name).as_str() {
+    let wrong = match Names.folder(&name).as_str() {
         "+00" => "+01",
         _ => "+00",
     };
-    let right = format!("loopx:sessions/{}/{name}/state.json", folder(&name));
+    let right = format!("loopx:sessions/{}/{name}/state.json", Names.folder(&name));
     let state = s.git(&["show", &right]).ok();
     for hidden in [wrong.to_owned(), String::new()] {
         let path = format!("sessions/{hidden}/{name}/state.json").replace("//", "/");

@@ -6,7 +6,7 @@ use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::policy::FILE as POLICY_FILE;
 use crate::core::secrets;
-use crate::core::shelf;
+use crate::core::shelf::Shelf;
 use crate::git::{EntryKind, Repo};
 use crate::store;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +76,7 @@ fn described(path: &str) -> String {
         _ => return path.to_owned(),
     }
     // Where there are many sessions, each is in a folder of its own kind.
-    let mut parts = parts.skip_while(|part| shelf::is_folder(part));
+    let mut parts = parts.skip_while(|part| Shelf::Names.is_folder(part));
     let session = parts.next().unwrap_or_default();
     let file: Vec<&str> = parts.collect();
     format!("session {session}, {}", file.join("/"))

@@ -1,8 +1,10 @@
 //! Repositories that are large because git's fast-import makes them: thousands of sessions would take
 //! minutes to start one by one.
 
-use super::Sandbox;
+use super::{LOOPX, Sandbox};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// The session that the others are copies of.
 pub(crate) const SEED: &str = "seed";
@@ -70,4 +72,68 @@ pub(crate) fn grow(s: &Sandbox, sessions: usize, commits: usize) {
         .stdin(stream)
         .run()
         .ok();
+}
+
+/// Adds operations to a session until it has this many: they write its spec in turn as these two texts
+/// and end with the second. All lie side by side, as older programs left them.
+pub(crate) fn prolong(s: &Sandbox, dir: &Path, id: &str, operations: usize, texts: [&str; 2]) {
+    let git = |args: &[&str]| s.git_in(dir, args);
+    for text in texts {
+        let put = s.call(LOOPX).cwd(dir).args(&["-s", id, "put", "spec.md"]);
+        put.stdin(text).run().ok();
+    }
+    let folder = format!("sessions/{id}");
+    let show = |path: &str| -> Value {
+        let text = git(&["show", &format!("loopx:{folder}/{path}")]).ok();
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let mut state = show("state.json");
+    let list = ["ls-tree", "--name-only", &format!("loopx:{folder}/ops")];
+    let names = git(&list).ok();
+    let there = names.lines().filter(|name| name.ends_with(".json")).count();
+    let mut op = show(&format!(
+        "ops/{}",
+        names.lines().last().expect("an operation")
+    ));
+    let first = "commit refs/heads/prolonged\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata 6\nmore\n\nfrom refs/heads/loopx^0\n";
+    let mut stream = first.to_owned();
+    let more = operations - there;
+    // The first of them goes back.
+    assert!(
+        more.is_multiple_of(2),
+        "{more} operations end with the other text"
+    );
+    for n in 0..more {
+        let write = &mut op["writes"]["spec.md"];
+        *write = json!({"from": write["to"], "to": write["from"]});
+        op["after"] = json!([op["op"]]);
+        let seq = op["seq"].as_u64().expect("a number") + 1;
+        op["seq"] = json!(seq);
+        op["op"] = json!(format!("01arz3ndektsv4rrffq69g{n:04}"));
+        let text = serde_json::to_string_pretty(&op).expect("JSON") + "\n";
+        let name = format!("{seq:08}-{}.json", op["op"].as_str().expect("an id"));
+        let size = text.len();
+        write!(
+            stream,
+            "M 100644 inline {folder}/ops/{name}\ndata {size}\n{text}\n"
+        )
+        .expect("a string");
+    }
+    let import = |stream: String| {
+        let call = s.call("git").cwd(dir).args(&["fast-import", "--quiet"]);
+        call.stdin(stream).run().ok();
+    };
+    import(stream);
+    let ops = git(&["rev-parse", &format!("prolonged:{folder}/ops")]).line();
+    git(&["update-ref", "-d", "refs/heads/prolonged"]).ok();
+    state["ops"] = json!(ops);
+    state["seq"] = op["seq"].clone();
+    state["last"] = op["op"].clone();
+    let text = serde_json::to_string_pretty(&state).expect("JSON") + "\n";
+    let message = format!("{id}: more\n\nLoopx-Session: {id}\nLoopx-Event: saved\n");
+    import(format!(
+        "commit refs/heads/loopx\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata {}\n{message}from refs/heads/loopx^0\nM 040000 {ops} {folder}/ops\nM 100644 inline {folder}/state.json\ndata {}\n{text}\n",
+        message.len(),
+        text.len()
+    ));
 }
