@@ -88,7 +88,9 @@ impl Database {
     /// Writes these objects as a pack with its index into a folder. Gives the name without its ending.
     pub(super) fn write_pack(&self, ids: &[Oid], folder: &Path) -> Result<PathBuf> {
         let doing = |error: git2::Error| failed(&error, "write a pack");
-        let mut builder = self.repo.packbuilder().map_err(doing)?;
+        let bare = self.without_refs().map_err(doing)?;
+        let repo = bare.as_ref().unwrap_or(&self.repo);
+        let mut builder = repo.packbuilder().map_err(doing)?;
         for id in ids {
             builder.insert_object(self.raw(id)?, None).map_err(doing)?;
         }
@@ -104,6 +106,17 @@ impl Database {
         written.map_err(|error| super::unwritable(folder, &error))?;
         let name = indexer.commit().map_err(doing)?;
         Ok(folder.join(format!("pack-{name}")))
+    }
+
+    /// The same objects and settings without refs: libgit2 reads all that there are before it writes a pack, to put
+    /// what is tagged first. `None` where it would take a file of this folder for a list of refs.
+    fn without_refs(&self) -> std::result::Result<Option<git2::Repository>, git2::Error> {
+        if Path::new("packed-refs").exists() {
+            return Ok(None);
+        }
+        let bare = git2::Repository::from_odb(self.repo.odb()?)?;
+        bare.set_config(&self.repo.config()?.snapshot()?)?;
+        Ok(Some(bare))
     }
 
     /// Settings for libgit2 alone, instead of those of an earlier file. Refs take them only before the first one

@@ -414,3 +414,26 @@ fn reftable_starts_few_processes() {
         assert!(calls.lines().count() <= most, "{args:?}\n{calls}");
     }
 }
+
+#[test]
+fn a_file_that_is_named_like_a_list_of_refs_is_a_file() {
+    let s = Sandbox::new();
+    begin(&s);
+    for text in ["no list of refs\n", "# pack-refs with: peeled\n\0\n", ""] {
+        s.write("packed-refs", text);
+        s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+        assert_eq!(s.read("packed-refs"), text);
+    }
+    std::fs::remove_file(s.path().join("packed-refs")).expect("remove the file");
+    // In a folder of that name nothing is read either.
+    s.write("packed-refs/x", "x\n");
+    s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    // A bare repository is a folder with such a file.
+    s.git(&["clone", "--quiet", "--bare", ".", "../bare.git"])
+        .ok();
+    let bare = s.root().join("bare.git");
+    s.git_in(&bare, &["pack-refs", "--all"]).ok();
+    s.loopx_in(&bare, &["-s", ID, "undo"]).ok();
+    s.git_in(&bare, &["fsck", "--full", "--strict"]).ok();
+    assert_whole(&s);
+}
