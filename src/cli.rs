@@ -5,6 +5,7 @@ use crate::core::failure::{Failure, Result};
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -310,10 +311,17 @@ fn usage(error: &clap::Error) -> Failure {
 
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     let Cli { global, command } = cli;
-    let open = || Context::open(global.session.clone());
-    if let Some(session) = global.session.as_deref().and_then(Context::must_name) {
+    let session = global.session.as_deref();
+    // What cannot be opened is said by the command that wants it, if it does.
+    let opened = session.and_then(|session| Context::open_for(session).ok());
+    if let Some((_, Some(session))) = &opened {
         ui.address(session.as_str());
     }
+    let opened = RefCell::new(opened);
+    let open = || match opened.take() {
+        Some((ctx, _)) => Ok(ctx),
+        None => Context::open(global.session.clone()),
+    };
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
         Command::Agent(command) => cmd::agent::run(command, &open()?, ui),

@@ -34,16 +34,21 @@ impl Context {
         })
     }
 
-    /// The session that `--session` says, where it is not the one that is meant without: a command that
-    /// leads on has to name it then.
-    pub fn must_name(wanted: &str) -> Option<SessionId> {
-        let id = SessionId::fold(wanted).ok()?;
-        let without = Context::open(None).ok()?;
-        let snapshot = without.store().ok()?.read().ok()??;
-        match without.session_id(&snapshot) {
-            Ok(meant) if meant == id => None,
-            _ => Some(id),
-        }
+    /// Opens the repository for the session that `--session` says, and gives its id where it is not the one
+    /// that is meant without: a command that leads on has to name it then.
+    pub fn open_for(wanted: &str) -> Result<(Self, Option<SessionId>)> {
+        let mut ctx = Context::open(None)?;
+        let id = SessionId::fold(wanted).ok();
+        let id = id.filter(|id| ctx.means_another(id).unwrap_or(false));
+        ctx.wanted = Some(wanted.to_owned());
+        Ok((ctx, id))
+    }
+
+    /// Whether another session than this one is meant here, or none. `None`: there are no sessions.
+    fn means_another(&self, id: &SessionId) -> Option<bool> {
+        let snapshot = self.store().ok()?.read().ok()??;
+        let meant = self.session_id(&snapshot);
+        Some(!meant.is_ok_and(|meant| meant == *id))
     }
 
     /// The session that was asked for by name.
