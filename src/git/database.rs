@@ -218,15 +218,14 @@ impl Database {
     }
 
     pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {
-        self.loose
-            .check_commits(&[commit], std::slice::from_ref(ancestor))?;
+        self.loose.check_commits(&self.repo, [commit, ancestor])?;
         self.repo
             .graph_descendant_of(self.raw(commit)?, self.raw(ancestor)?)
             .map_err(|error| failed(&error, format!("compare {ancestor} and {commit}")))
     }
 
     pub(super) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
-        self.loose.check_commits(&[one, other], &[])?;
+        self.loose.check_commits(&self.repo, [one, other])?;
         match self.repo.merge_base(self.raw(one)?, self.raw(other)?) {
             Ok(id) => oid(id).map(Some),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
@@ -244,7 +243,8 @@ impl Database {
             let to = to.clone();
             move |error: git2::Error| failed(&error, format!("walk the commits up to {to}"))
         };
-        self.loose.check_commits(&[to], hidden)?;
+        self.loose
+            .check_commits(&self.repo, hidden.iter().chain([to]))?;
         let mut walk = self.repo.revwalk().map_err(&doing)?;
         walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::TIME)
             .map_err(&doing)?;
@@ -258,7 +258,7 @@ impl Database {
     /// The last of the first parents.
     pub(super) fn root_of(&self, commit: &Oid) -> Result<Option<Oid>> {
         let doing = |error: git2::Error| failed(&error, format!("walk the commits up to {commit}"));
-        self.loose.check_commits(&[commit], &[])?;
+        self.loose.check_commits(&self.repo, [commit])?;
         let mut walk = self.repo.revwalk().map_err(doing)?;
         walk.simplify_first_parent().map_err(doing)?;
         walk.push(self.raw(commit)?).map_err(doing)?;

@@ -134,6 +134,18 @@ impl Files {
     }
 }
 
+impl Files {
+    /// The commit that a revision begins with: a name or an id, before `~2`, `^` and the like.
+    fn start_of(&self, revision: &str) -> Option<Oid> {
+        let name = revision.split(['~', '^', '@', ':']).next()?;
+        if let Ok(id) = Oid::parse(name) {
+            return Some(id);
+        }
+        let found = self.repo.resolve_reference_from_short_name(name).ok()?;
+        oid(found.resolve().ok()?.target()?).ok()
+    }
+}
+
 impl Backend for Files {
     fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
         match self.repo.refname_to_id(name) {
@@ -213,6 +225,9 @@ impl Backend for Files {
     }
 
     fn resolve_commit(&self, revision: &str) -> Result<Option<Oid>> {
+        if let Some(id) = self.start_of(revision) {
+            self.loose.check_commits(&self.repo, [&id])?;
+        }
         self.repo
             .revparse_single(revision)
             .and_then(|object| object.peel_to_commit())

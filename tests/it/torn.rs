@@ -189,16 +189,26 @@ fn a_loose_object_that_is_torn_is_named_in_one_sentence() {
 fn every_loose_object_may_be_torn_and_the_commands_come_back() {
     let s = session(&[]);
     unpack(&s);
+    // What we write stands in a pack, on top of what was fetched.
+    put(&s, "spec.md", "# Two\n").ok();
     let all: Vec<PathBuf> = files(&s.path().join(".git/objects"))
         .into_iter()
-        .filter(|file| !file.starts_with(s.path().join(".git/objects/info")))
+        .filter(|file| {
+            file.parent()
+                .and_then(Path::file_name)
+                .is_some_and(|dir| dir.len() == 2)
+        })
         .collect();
-    let every = (all.len() / 12).max(1);
-    for (n, file) in all.into_iter().step_by(every).enumerate() {
+    for (n, file) in all.into_iter().enumerate() {
         let about = file.display().to_string();
         let whole = fs::read(&file).expect("a file");
         cut(&file, CUTS[1 + n % 2]);
-        for args in [&["-s", ID, "log"][..], &["fsck", "--full"], &["doctor"]] {
+        for args in [
+            &["-s", ID, "log"][..],
+            &["fsck", "--full"],
+            &["doctor"],
+            &["verify", "HEAD~1..HEAD"],
+        ] {
             answers(&s, args, &about);
         }
         s.write("code.txt", format!("{n}\n"));
