@@ -15,6 +15,7 @@ use crate::failpoint::reach;
 use crate::git::Repo;
 use crate::git::merge::{Labels, merge_file};
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,8 @@ pub struct WorkCopy<'r> {
     bases: Bases,
     /// What stood in the edited files when they were collected.
     collected: BTreeMap<Artifact, Oid>,
+    /// Its folder, once it is known that no link leads there.
+    inside: OnceCell<PathBuf>,
 }
 
 /// What is in the working copy and not on the branch.
@@ -94,6 +97,7 @@ impl<'r> WorkCopy<'r> {
             bases_file,
             bases,
             collected: BTreeMap::new(),
+            inside: OnceCell::new(),
         }))
     }
 
@@ -112,8 +116,16 @@ impl<'r> WorkCopy<'r> {
         !self.bases.bases.is_empty()
     }
 
+    /// The folder is looked at once: all artifacts are read one after the other, and most are not there.
     fn read(&self, artifact: Artifact, max: u64) -> Result<Option<Vec<u8>>> {
-        files::read(&self.path(artifact)?, max)
+        let folder = match self.inside.get() {
+            Some(folder) => folder,
+            None => {
+                let folder = files::inside(&self.top, &self.folder())?;
+                self.inside.get_or_init(|| folder)
+            }
+        };
+        files::read(&files::inside(folder, artifact.path())?, max)
     }
 
     /// How every artifact stands here, without changing anything.
