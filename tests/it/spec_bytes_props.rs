@@ -391,6 +391,18 @@ fn a_line_that_a_lone_carriage_return_ends_is_left_as_it_is() {
     assert!(after.starts_with(spec.trim_end()), "{after:?}");
 }
 
+#[test]
+fn what_is_added_behind_an_html_block_is_read() {
+    // No empty line stands between the blocks of this spec; only one ends the HTML.
+    let spec = "# demo\n\n## Requirements\n\n### Requirement: Alpha\nIt SHALL.\n\n\
+        #### Scenario: A1\n- **THEN** alpha ends\n### Requirement: Beta\n<div>\nIt SHALL.\n> \n\
+        #### Scenario: B1\n- **THEN** beta ends\n";
+    let added = "## ADDED Requirements\n\n### Requirement: New\nIt SHALL.\n\n#### Scenario: N\n- **THEN** z\n";
+    let after = plan(spec, added).expect("a spec");
+    let read = read_spec(after.as_bytes(), "spec.md").expect("UTF-8");
+    assert_eq!(read.requirements.len(), 3, "{after}");
+}
+
 /// The text with an edit at its end.
 fn spec_like(text: &str) -> String {
     format!(

@@ -296,12 +296,12 @@ fn reads_otherwise(
         all
     };
     let (was, is) = (headings(before), headings(after));
-    if was == is {
-        return;
-    }
     let odd = was.iter().find(|name| !is.contains(name));
     let odd = odd.or_else(|| is.iter().find(|name| !was.contains(name)));
-    let name = odd.map_or("a heading", String::as_str);
+    let odd = odd.map(String::as_str).or_else(|| unread(after, delta));
+    let Some(name) = odd.or((was != is).then_some("a heading")) else {
+        return;
+    };
     notes.error(
         "heading_taken_in",
         delta.operations.first().map_or(1, |op| op.line),
@@ -310,6 +310,18 @@ fn reads_otherwise(
         ),
         "in the spec, put an empty line in front of that heading, and no blanks at its begin",
     );
+}
+
+/// A requirement that the delta writes and that nobody would read: what stands in front takes it in.
+fn unread<'d>(after: &Layout<'_>, delta: &'d DomainDelta) -> Option<&'d str> {
+    let requirements = check::named(after).into_iter();
+    let read: HashSet<String> = requirements.map(|one| words::fold(one.name)).collect();
+    let mut written = delta.operations.iter().filter_map(|op| match op.kind {
+        OpKind::Added => Some(op.name.as_str()),
+        OpKind::Renamed => op.to.as_deref(),
+        _ => None,
+    });
+    written.find(|name| !read.contains(&words::fold(name)))
 }
 
 /// The findings that make merging unsafe.

@@ -6,7 +6,7 @@ use super::blocks::{self, MOST_HINTS};
 use super::findings::Notes;
 use super::lines::{Eol, same_content, with_eol};
 use super::operation::{DomainDelta, Operation};
-use super::tree::{Kind, Node};
+use super::tree::{self, Kind, Node};
 use super::words::{self, OpKind};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -360,7 +360,7 @@ impl<'d> Hand<'d> {
                 .children
                 .iter()
                 .map(|child| child.gap.clone())
-                .rfind(|gap| gap.contains('\n'))
+                .rfind(|gap| tree::has_empty_line(gap))
                 .unwrap_or(Cow::Borrowed(blank));
             let end = (number == last)
                 .then(|| last_requirement(section))

@@ -162,7 +162,7 @@ impl<'t> Node<'t> {
                 .checked_sub(2)
                 .and_then(|index| self.children.get(index))
                 .map(|sibling| sibling.gap.clone())
-                .filter(|gap| gap.contains('\n'));
+                .filter(|gap| has_empty_line(gap));
             match self.children.last_mut() {
                 Some(last) => last.gap = usual.unwrap_or(Cow::Borrowed(blank)),
                 None => self.head_gap = Cow::Borrowed(blank),
@@ -300,6 +300,12 @@ fn heading_and_body<'t>(
         body.line = layout.line(at);
         children.push(body);
     }
+}
+
+/// Whether the space between two blocks has a line of its own: without one, an HTML block or a paragraph
+/// takes in what stands behind it.
+pub(crate) fn has_empty_line(gap: &str) -> bool {
+    gap.matches('\n').count() > 1
 }
 
 /// Splits off the blank space at the end: from the end of the last line that is not blank.
