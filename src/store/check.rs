@@ -162,7 +162,9 @@ pub fn check(
         .iter()
         .map(|one| one.session.clone())
         .collect();
-    found.damages.extend(bindings(repo, snapshot, &known)?);
+    found
+        .damages
+        .extend(bindings(repo, snapshot, &known, None)?);
     Ok(found)
 }
 
@@ -190,11 +192,12 @@ fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     Ok(found)
 }
 
-/// Records of bound branches that name no session.
+/// Records of bound branches that name no session; those that `before` has too are not looked at.
 pub(super) fn bindings(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     restored: &BTreeSet<String>,
+    before: Option<&Snapshot<'_>>,
 ) -> Result<Vec<Damage>> {
     let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)? else {
         return Ok(Vec::new());
@@ -203,8 +206,19 @@ pub(super) fn bindings(
         let what = format!("{} is not a folder", layout::BRANCHES);
         return Ok(vec![damage(layout::BRANCHES, what, Mend::Remove)]);
     }
+    let mut known = BTreeMap::new();
+    if let Some(before) = before
+        && let Some(entry) = repo.entry_at(before.tree(), layout::BRANCHES)?
+        && entry.kind == EntryKind::Tree
+    {
+        let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+        known.extend(held.map(|held| (held.name, held.entry)));
+    }
     let mut found = Vec::new();
     for shelf::Held { name, entry, .. } in shelf::entries(repo, Shelf::Names, &entry.id)? {
+        if known.get(&name) == Some(&entry) {
+            continue;
+        }
         let id = match entry.kind {
             EntryKind::Blob => repo.read_blob(&entry.id)?,
             _ => Vec::new(),

@@ -29,6 +29,7 @@ pub struct Session {
 }
 
 /// Where a session's folder lies, and what is there.
+#[derive(Clone)]
 pub(super) struct Folder {
     pub(super) path: String,
     pub(super) place: String,

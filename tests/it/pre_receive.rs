@@ -202,6 +202,40 @@ fn the_loopx_branch_goes_forward_and_loses_nothing() {
     push(&s, &["loopx", "demo"]).ok();
 }
 
+/// Whether a push reads a session does not depend on how many there are, and what it did not change is
+/// not its fault.
+#[test]
+fn what_a_push_did_not_change_is_not_judged_again() {
+    let s = started("");
+    s.loopx(&["start", "--no-branch", "Other"]).ok();
+    server(&s);
+    let good = tip(&s);
+    // It came before the hook did.
+    tamper(&s, "sessions/other/state.json", Some(b"{}"));
+    refused(&s, &["loopx"], "sessions_invalid");
+    let hook = s.root().join("remote.git/hooks/pre-receive");
+    s.script(&hook, "#!/bin/sh\n");
+    push(&s, &["loopx"]).ok();
+    s.script(&hook, HOOK);
+    s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+    s.loopx(&["-s", "demo", "run", "--", "echo"]).ok();
+    push(&s, &["loopx"]).ok();
+    // Whatever changes in that session is judged, and so is its end.
+    let now = tip(&s);
+    tamper(&s, "sessions/other/more.txt", Some(b"more"));
+    refused(&s, &["loopx"], "sessions_invalid");
+    s.git(&["update-ref", "refs/heads/loopx", &now]).ok();
+    let whole = format!("{good}:sessions/other/state.json");
+    let whole = s.git(&["show", &whole]).ok();
+    tamper(&s, "sessions/other/state.json", Some(whole.as_bytes()));
+    push(&s, &["loopx"]).ok();
+    tamper(&s, "sessions/other", None);
+    refused(&s, &["loopx"], "is gone");
+    s.git(&["update-ref", "refs/heads/loopx", "loopx^"]).ok();
+    tamper(&s, "branches/nowhere", Some(b"nobody\n"));
+    refused(&s, &["loopx"], "sessions_invalid");
+}
+
 #[test]
 fn what_cannot_be_judged_is_refused() {
     let s = started("");
