@@ -97,13 +97,13 @@ impl Database {
         let mut indexer =
             git2::Indexer::new_ext(None, folder, 0o444, false, self.format()).map_err(doing)?;
         let mut written = Ok(());
-        builder
-            .foreach(|part| {
-                written = indexer.write_all(part);
-                written.is_ok()
-            })
-            .map_err(doing)?;
+        let fed = builder.foreach(|part| {
+            written = indexer.write_all(part);
+            written.is_ok()
+        });
+        // Where writing stopped it, that says why; libgit2 only says that it was stopped.
         written.map_err(|error| super::unwritable(folder, &error))?;
+        fed.map_err(doing)?;
         let name = indexer.commit().map_err(doing)?;
         Ok(folder.join(format!("pack-{name}")))
     }
