@@ -53,6 +53,7 @@ mod lease;
 mod long_session;
 mod manual;
 mod many_clones;
+mod mounts;
 mod pre_receive;
 mod race;
 mod reader_props;

@@ -236,6 +236,34 @@ fn what_a_push_did_not_change_is_not_judged_again() {
     refused(&s, &["loopx"], "sessions_invalid");
 }
 
+/// git keeps what is pushed apart until the hook has let it in, as loose objects or as a pack.
+#[test]
+fn pushed_objects_are_read_in_quarantine_and_nothing_of_a_refusal_stays() {
+    for limit in ["1", "1000"] {
+        let s = started("");
+        server(&s);
+        let remote = s.root().join("remote.git");
+        s.git_in(&remote, &["config", "receive.unpackLimit", limit])
+            .ok();
+        s.script(
+            remote.join("hooks/pre-receive"),
+            "#!/bin/sh\ntest -d \"$GIT_QUARANTINE_PATH\" && test \"$GIT_OBJECT_DIRECTORY\" = \"$GIT_QUARANTINE_PATH\" || exit 70\n\
+             exec git-loopx hook pre-receive\n",
+        );
+        s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+        let good = tip(&s);
+        bypass(&s, "src/a.rs");
+        tamper(&s, "sessions/demo/state.json", Some(b"{}"));
+        let before = s.snapshot(&remote);
+        refused(&s, &["demo"], "commit_without_state");
+        refused(&s, &["loopx"], "sessions_invalid");
+        refused(&s, &["demo", "loopx"], "sessions_invalid");
+        assert_eq!(s.snapshot(&remote), before, "a file stayed");
+        s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+        push(&s, &["loopx"]).ok();
+    }
+}
+
 #[test]
 fn what_cannot_be_judged_is_refused() {
     let s = started("");

@@ -1,0 +1,174 @@
+//! File systems that take nothing, in a mount namespace of their own: a read-only one, which stops root
+//! too, and one that is full but for a few blocks, at every number of them. What is refused is refused in
+//! one sentence with exit 1 and changes nothing; with room again the same command works.
+//!
+//! Where mounting is not allowed the tests say so and pass.
+
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use crate::support::archive::{ID as ARCHIVED, Yard};
+use crate::support::store::{ID, READY, assert_whole, count, everything, put, started, tell};
+use crate::support::{Call, LOOPX, Output, Sandbox};
+use std::fs;
+
+/// Runs a script as root of its own mounts.
+fn mounting<'a>(s: &'a Sandbox, script: &str, args: &[&str]) -> Call<'a> {
+    let call = s.call("unshare").args(&["-m", "sh", "-c", script, "sh"]);
+    call.args(args)
+}
+
+fn may_mount(s: &Sandbox) -> bool {
+    let place = s.root().join("mounted");
+    fs::create_dir_all(&place).expect("a folder");
+    let place = place.to_str().expect("UTF-8");
+    let out = mounting(s, "mount -t tmpfs -o size=1m tmpfs \"$1\"", &[place]).run();
+    if out.code != Some(0) {
+        eprintln!("skipped: mounting is not allowed here");
+    }
+    out.code == Some(0)
+}
+
+const READ_ONLY: &str =
+    "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && cd \"$1\" || exit 99
+shift; exec \"$@\"";
+
+/// A command on a repository that is mounted read-only.
+fn read_only(s: &Sandbox, args: &[&str]) -> Output {
+    let repo = s.path().to_str().expect("UTF-8");
+    mounting(s, READ_ONLY, &[&[repo, LOOPX], args].concat())
+        .stdin(READY)
+        .run()
+}
+
+/// One sentence and what leads on, no word of damage.
+#[track_caller]
+fn one_sentence(code: i32, stderr: &str, words: &[&str]) {
+    assert_eq!(code, 1, "{stderr}");
+    assert!(words.iter().any(|word| stderr.contains(word)), "{stderr}");
+    let said = |line: &&str| line.starts_with("error: ") || line.starts_with("refused: ");
+    assert_eq!(stderr.lines().filter(said).count(), 1, "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn a_read_only_file_system_refuses_root_in_one_sentence_and_changes_nothing() {
+    let y = Yard::ready();
+    if !may_mount(&y) {
+        return;
+    }
+    let id = ["-s", ARCHIVED];
+    for args in [
+        &["status"][..],
+        &["list"],
+        &["log"],
+        &["doctor"],
+        &["fsck"],
+        &["verify"],
+    ] {
+        let out = read_only(&y, &[&id, args].concat());
+        assert_eq!(out.code, Some(0), "{out}");
+    }
+    for args in [
+        &["run", "--", "true"][..],
+        &["undo"],
+        &["abandon"],
+        &["start", "--no-branch", "Another"],
+        &["doctor", "--fix"],
+        &["adr", "new", "Another"],
+        &["hooks", "install"],
+        &["archive"],
+    ] {
+        let before = everything(&y);
+        let out = read_only(&y, &[&id, args].concat());
+        one_sentence(
+            out.code.unwrap_or(-1),
+            &out.stderr,
+            &["Read-only file system"],
+        );
+        assert_eq!(everything(&y), before, "{args:?}");
+    }
+    y.archive(ARCHIVED, &[]).ok();
+    y.archived_once(ARCHIVED, ARCHIVED);
+    let s = started();
+    let before = everything(&s);
+    let out = read_only(&s, &["put", "spec.md"]);
+    one_sentence(
+        out.code.unwrap_or(-1),
+        &out.stderr,
+        &["Read-only file system"],
+    );
+    assert_eq!(everything(&s), before);
+    put(&s, "spec.md", READY).ok();
+    assert_whole(&s);
+}
+
+/// Copies the repository to a small disk, fills it but for some blocks, runs the command, makes room and
+/// runs it again. What it found goes to files beside: codes, words, refs; and the repository comes back.
+const FULL: &str =
+    "mount -t tmpfs -o size=16m tmpfs \"$1\" && cp -a \"$2/.\" \"$1\" && cd \"$1\" || exit 99
+blocks=$3 out=$4; shift 4
+refs() { git for-each-ref; git status --porcelain; }
+refs >\"$out/before\"
+dd if=/dev/zero of=fill-less bs=4096 count=\"$blocks\" 2>/dev/null
+dd if=/dev/zero of=fill bs=4096 2>/dev/null
+rm fill-less
+\"$@\" >\"$out/stdout\" 2>\"$out/stderr\" </dev/null; echo $? >\"$out/code\"
+rm fill
+refs >\"$out/after\"
+\"$@\" >\"$out/again\" 2>&1 </dev/null; echo $? >\"$out/second\"
+git fsck --full --strict --no-dangling >\"$out/fsck\" 2>&1; echo $? >>\"$out/fsck\"
+git-loopx fsck >>\"$out/fsck\" 2>&1; git-loopx doctor >>\"$out/fsck\" 2>&1
+";
+
+#[test]
+fn a_disk_that_is_full_at_any_block_refuses_and_with_room_again_the_same_command_works() {
+    let s = started();
+    if !may_mount(&s) {
+        return;
+    }
+    // No file of the test lies among those of the repository.
+    s.write(".git/info/exclude", "/fill*\n/.loopx/\n");
+    s.write("../ready.md", READY);
+    let ready = s.root().join("ready.md");
+    let out = s.root().join("out");
+    fs::create_dir_all(&out).expect("a folder");
+    let place = s.root().join("mounted");
+    let text = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let (place, repo, to, ready) = (text(&place), text(s.path()), text(&out), text(&ready));
+    let said = |name: &str| fs::read_to_string(out.join(name)).expect("a file");
+    let (mut refused, mut done) = (0, 0);
+    for blocks in 0..count(8, 60) {
+        for args in [&["put", "spec.md", &ready][..], &["run", "--", "true"]] {
+            let blocks = blocks.to_string();
+            let head = [place.as_str(), &repo, &blocks, &to, LOOPX, "-s", ID];
+            mounting(&s, FULL, &[&head, args].concat()).run().ok();
+            let what = format!("{args:?} with {blocks} blocks: {}", said("stderr"));
+            let code: i32 = said("code").trim().parse().expect("a code");
+            if code == 0 {
+                done += 1;
+            } else {
+                refused += 1;
+                one_sentence(
+                    code,
+                    &said("stderr"),
+                    &["No space left", "Out of diskspace"],
+                );
+                assert_eq!(said("before"), said("after"), "{what}");
+                assert_eq!(said("second").trim(), "0", "{what}\n{}", said("again"));
+            }
+            assert!(said("fsck").starts_with("0\n"), "{what}\n{}", said("fsck"));
+            assert!(
+                said("fsck").contains("all whole"),
+                "{what}\n{}",
+                said("fsck")
+            );
+            assert!(
+                said("fsck").contains("leftovers  none"),
+                "{what}\n{}",
+                said("fsck")
+            );
+        }
+    }
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
+    tell(&format!("a full disk: {refused} refused, {done} done"));
+}
