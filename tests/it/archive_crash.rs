@@ -1,6 +1,7 @@
 //! Two refs, one after the other: whatever is left between them is finished, or forgotten when nothing
 //! had happened yet; and many archives at once lose nothing.
 
+use crate::support::LOOPX;
 use crate::support::archive::{DEMO, DEMO_PATH, ID, REWORD, SHORTEN, Yard, adds, shortened};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -18,22 +19,40 @@ fn note_path(y: &Yard, id: &str) -> PathBuf {
     y.path().join(format!(".git/loopx/pending/{id}.json"))
 }
 
-/// Ends archive between its two refs: another git holds the loopx branch by its lock file for longer
-/// than the program waits.
+/// Ends archive between its two refs, by a death there.
 #[track_caller]
 fn half(y: Yard, id: &str, args: &[&str]) -> Half {
     let target = args.get(1).map_or(id, |branch| branch).to_owned();
-    let (before, session) = (y.rev(&target), y.rev("loopx"));
-    let lock = y.path().join(".git/refs/heads/loopx.lock");
-    std::fs::write(&lock, "").expect("a lock");
-    let out = y.archive(id, args).fails_with(6);
-    assert_eq!(out.error_json()["error"]["code"], "ref_locked", "{out}");
-    std::fs::remove_file(lock).expect("the lock");
+    between(y, id, &target, |y| {
+        let all = [&["--session", id, "archive"], args].concat();
+        let call = y.call(LOOPX).args(&all);
+        let out = call.env("LOOPX_FAILPOINT", "target-followed").run();
+        assert_eq!(out.code, None, "{out}");
+    })
+}
+
+/// The same by another git, which holds the loopx branch by its lock file for longer than the program
+/// waits.
+#[track_caller]
+fn half_held(y: Yard, id: &str) -> Half {
+    between(y, id, id, |y| {
+        let lock = y.path().join(".git/refs/heads/loopx.lock");
+        std::fs::write(&lock, "").expect("a lock");
+        let out = y.archive(id, &[]).fails_with(6);
+        assert_eq!(out.error_json()["error"]["code"], "ref_locked", "{out}");
+        std::fs::remove_file(lock).expect("the lock");
+    })
+}
+
+#[track_caller]
+fn between(y: Yard, id: &str, target: &str, ends: impl Fn(&Yard)) -> Half {
+    let (before, session) = (y.rev(target), y.rev("loopx"));
+    ends(&y);
     assert_eq!(y.rev("loopx"), session);
     assert_eq!(y.rev(&format!("{target}^")), before);
     let bytes = std::fs::read(note_path(&y, id)).expect("a note");
     Half {
-        commit: y.rev(&target),
+        commit: y.rev(target),
         note: serde_json::from_slice(&bytes).expect("a whole note"),
         y,
     }
@@ -70,12 +89,13 @@ fn the_next_writing_command_of_any_session_finishes_what_was_begun() {
 
 #[test]
 fn finishing_says_so_and_is_a_success() {
-    let h = half(Yard::ready(), ID, &[]);
-    let out = h.y.archive(ID, &[]);
-    assert_eq!(out.json()["finished_earlier"], true, "{out}");
-    assert_eq!(out.json()["commit"], h.commit.as_str());
-    out.ok();
-    h.y.refused(ID, &[], 5, "archived_already");
+    for h in [half(Yard::ready(), ID, &[]), half_held(Yard::ready(), ID)] {
+        let out = h.y.archive(ID, &[]);
+        assert_eq!(out.json()["finished_earlier"], true, "{out}");
+        assert_eq!(out.json()["commit"], h.commit.as_str());
+        out.ok();
+        h.y.refused(ID, &[], 5, "archived_already");
+    }
 }
 
 #[test]
