@@ -44,10 +44,11 @@ fn raw_tree(all: &Clones, entries: &[(&str, &[u8], &str)]) -> String {
     git(all, &args).stdin(bytes).run().line()
 }
 
-/// The entries of a tree.
+/// The entries of a tree; none where there is no such tree.
 fn entries(all: &Clones, tree: &str) -> Vec<(String, Vec<u8>, String)> {
-    let listed = git(all, &["ls-tree", "--full-tree", tree]).run().ok();
+    let listed = git(all, &["ls-tree", "--full-tree", tree]).run();
     listed
+        .stdout
         .lines()
         .map(|line| {
             let (meta, name) = line.split_once('\t').expect("an entry");
