@@ -7,7 +7,7 @@ use super::id::{Oid, OpId};
 use super::join::{Joined, Joiner};
 use super::laws::{event, id, oid, op_id, operation, started};
 use super::op::{Event, Operation, Write};
-use super::replay::{Redoable, WayBack, redoable, replay, undoable, way_back};
+use super::replay::{Redoable, WayBack, redoable, replay, undoable, undone, way_back};
 use super::session::{Approval, Side, State};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
@@ -270,15 +270,18 @@ proptest! {
         for approval in both.approvals.values().filter(|approval| approval.armed) {
             prop_assert!(arms(&a, approval) || arms(&b, approval), "{:?}", approval);
         }
+        let out = undone(&union(&c[0], &c[1]));
         for run in both.evidence.iter().filter(|run| run.value.passed()) {
             let has = |state: &State| state.evidence.iter().any(|known| known.op == run.op);
             prop_assert!(has(&a) || has(&b));
-            // Nobody had a failure of the same that this run did not know of.
+            // Nobody had a failure of the same that this run did not know of, unless the other knew it
+            // and took it back.
             let fails = |state: &State, ops: &[Operation]| {
                 state.evidence.iter().any(|known| {
                     !known.value.passed()
                         && known.value.is_rerun_of(&run.value)
                         && known.seq >= run.seq
+                        && !out.contains(&known.op)
                         && ops.iter().any(|op| op.op == known.op)
                 })
             };
