@@ -123,7 +123,13 @@ fn behaves(what: &str, out: &Output) {
         .lines()
         .filter(|line| line.starts_with("error: "));
     assert!(errors.count() <= 1, "{what}\n{out}");
-    assert!(out.stderr.len() < 8_000, "{what}: {} bytes", said.len());
+    // A line for each damaged record is what `fsck` is for.
+    let lists = what.contains("\"fsck\"") && code != 0;
+    assert!(
+        lists || out.stderr.len() < 8_000,
+        "{what}: {} bytes",
+        said.len()
+    );
 }
 
 /// What was sent arrives where nothing was done, and where the same session went on.
@@ -151,7 +157,7 @@ fn arrives(what: &str, make: impl Fn(&Clones) -> String) -> [Output; 2] {
             &["-s", ID, "export", ID, "--force", "-o", "../x.bundle"],
             &["fsck", "--repair"],
         ] {
-            behaves(what, &all.loopx(0, args));
+            behaves(&format!("{what}: {args:?}"), &all.loopx(0, args));
         }
         // A session that it was not about goes on.
         all.loopx(0, &["-s", "mine", "run", "--", "true"]).ok();
