@@ -7,11 +7,13 @@
 mod attest;
 pub mod check;
 pub mod checked;
+mod edits;
 mod import;
 mod join;
 mod layout;
 mod lock;
 mod meet;
+mod message;
 mod ops;
 mod past;
 pub mod pushed;
@@ -26,10 +28,12 @@ mod unite;
 mod united;
 
 pub use attest::left_out;
+pub use edits::Edits;
 pub use import::Placed;
 pub use join::{Lines, replay};
 pub use lock::Lock;
 pub use meet::{Linear, Meeting, Met, stands_for, was};
+pub use message::{message, one_line};
 pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
 pub use shadow::Standing;
@@ -40,16 +44,11 @@ pub use summaries::Summary;
 pub use unite::{Rebound, Renamed, United, UnitedSession};
 pub use united::version_path;
 
-use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Kind, Result};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, Operation};
-use crate::core::session::State;
-use crate::core::signature::SUFFIX;
+use crate::core::id::Oid;
 use crate::failpoint::reach;
 use crate::git::{Entry, EntryKind, Identity, Repo, Swap};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// The format of the branch that this program writes.
@@ -69,14 +68,6 @@ pub const ROOT_MESSAGE: &str = "loopx\n";
 pub struct Store<'r> {
     repo: &'r Repo,
     branch: String,
-}
-
-/// A new commit in the making: tree edits, and the message.
-#[derive(Debug, Default)]
-pub struct Edits {
-    entries: BTreeMap<String, Option<Entry>>,
-    /// Shelves of which the whole layout is looked at.
-    arrange: BTreeSet<String>,
 }
 
 /// What a decision came to.
@@ -435,214 +426,4 @@ impl Tries {
         std::thread::sleep(lock::pause(self.lost));
         Ok(())
     }
-}
-
-impl Edits {
-    pub fn set(&mut self, path: impl Into<String>, entry: Entry) {
-        self.entries.insert(path.into(), Some(entry));
-    }
-
-    pub fn remove(&mut self, path: impl Into<String>) {
-        self.entries.insert(path.into(), None);
-    }
-
-    /// Lays a shelf out anew where it is not as it should be.
-    fn arrange(&mut self, shelf: impl Into<String>) {
-        self.arrange.insert(shelf.into());
-    }
-
-    /// Binds a code branch to a session.
-    pub fn bind(&mut self, repo: &Repo, branch: &str, id: &SessionId) -> Result<()> {
-        let blob = repo.write_blob(format!("{id}\n").as_bytes())?;
-        self.set(layout::binding(branch), Entry::blob(blob));
-        Ok(())
-    }
-
-    pub fn unbind(&mut self, branch: &str) {
-        self.remove(layout::binding(branch));
-    }
-
-    /// Adds an operation to a session: its file, the artifacts that it changed, and the state after it.
-    pub fn record(
-        &mut self,
-        repo: &Repo,
-        session: Option<&Session>,
-        op: &Operation,
-        state: &State,
-    ) -> Result<()> {
-        self.record_signed(repo, session, op, None, state)
-    }
-
-    /// The same with what somebody signed about the operation, in a file of its own beside it.
-    pub fn record_signed(
-        &mut self,
-        repo: &Repo,
-        session: Option<&Session>,
-        op: &Operation,
-        signature: Option<&[u8]>,
-        state: &State,
-    ) -> Result<()> {
-        let folder = layout::session(&state.id);
-        let mut files = BTreeMap::new();
-        files.insert(
-            op.file_name(),
-            Some(Entry::blob(repo.write_blob(&op.to_bytes()?)?)),
-        );
-        if let Some(signature) = signature {
-            files.insert(
-                format!("{}{SUFFIX}", op.file_name()),
-                Some(Entry::blob(repo.write_blob(signature)?)),
-            );
-        }
-        let ops = ops::edit(repo, session.and_then(|s| s.state.ops.as_ref()), &files)?;
-        let mut state = state.clone();
-        state.ops = Some(ops.clone());
-        self.set(format!("{folder}/{}", layout::OPS), Entry::tree(ops));
-        self.set(
-            format!("{folder}/{}", layout::STATE),
-            Entry::blob(repo.write_blob(&state.to_bytes()?)?),
-        );
-        let before = session
-            .map(|s| s.state.artifacts.clone())
-            .unwrap_or_default();
-        for artifact in Artifact::ALL {
-            let path = layout::artifact(&folder, artifact);
-            match (before.get(&artifact), state.artifacts.get(&artifact)) {
-                (old, Some(new)) if old != Some(new) => self.set(path, Entry::blob(new.clone())),
-                (Some(_), None) => self.remove(path),
-                _ => {}
-            }
-        }
-        let kept = layout::versions(&state);
-        for path in session
-            .map(|s| layout::versions(&s.state))
-            .unwrap_or_default()
-            .into_keys()
-        {
-            if !kept.contains_key(&path) {
-                self.remove(format!("{folder}/{path}"));
-            }
-        }
-        for (path, blob) in kept {
-            self.set(format!("{folder}/{path}"), Entry::blob(blob));
-        }
-        for base in &op.bases {
-            if let Some(blob) = &base.blob {
-                self.set(
-                    format!("{folder}/{}/{blob}.md", layout::BASES),
-                    Entry::blob(blob.clone()),
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the log of a recorded command.
-    pub fn log(&mut self, id: &SessionId, op: &Operation, blob: Oid) {
-        let path = format!("{}/{}/{}.log", layout::session(id), layout::LOGS, op.op);
-        self.set(path, Entry::blob(blob));
-    }
-
-    /// Moves a session to the archive: operations sealed into one file, the folder out of `sessions/`.
-    pub fn archive(
-        &mut self,
-        repo: &Repo,
-        session: &Session,
-        ops: &[Operation],
-        state: &State,
-        month: &str,
-        extra: &[(Artifact, Oid)],
-    ) -> Result<()> {
-        let sealed = repo.write_blob(&united::seal(ops)?)?;
-        let mut state = state.clone();
-        state.ops = Some(sealed.clone());
-        let mut inner = BTreeMap::new();
-        inner.insert(layout::OPS.to_owned(), None);
-        inner.insert(layout::SEALED_OPS.to_owned(), Some(Entry::blob(sealed)));
-        if let Some(signatures) = signatures::seal(repo, &session.tree, ops)? {
-            let path = layout::SEALED_SIGNATURES.to_owned();
-            inner.insert(path, Some(Entry::blob(signatures)));
-        }
-        for (artifact, blob) in extra {
-            state.artifacts.insert(*artifact, blob.clone());
-            inner.insert(artifact.path().to_owned(), Some(Entry::blob(blob.clone())));
-        }
-        inner.insert(
-            layout::STATE.to_owned(),
-            Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
-        );
-        let tree = repo.edit_tree(Some(&session.tree), &inner)?;
-        self.remove(layout::session(&state.id));
-        self.set(layout::archived(month, &state.id), Entry::tree(tree));
-        Ok(())
-    }
-
-    /// Replaces a session's folder whole: a repair.
-    pub(crate) fn replace_session(&mut self, id: &SessionId, tree: Option<Oid>) {
-        match tree {
-            Some(tree) => self.set(layout::session(id), Entry::tree(tree)),
-            None => self.remove(layout::session(id)),
-        }
-    }
-}
-
-/// The commit message of an operation: `<id>: <what happened>`, the reason, the trailers that make
-/// `git log` the query language (design 3).
-pub fn message(id: &SessionId, what: &str, op: &Operation, state: &State) -> String {
-    let mut text = format!("{id}: {}\n", one_line(what));
-    if let Some(reason) = &op.reason {
-        let reason = reason.trim();
-        if !reason.is_empty() {
-            // writeln! to a String cannot fail.
-            let _ = write!(text, "\n{reason}\n");
-        }
-    }
-    let mut trailers = vec![
-        ("Loopx-Session", id.to_string()),
-        ("Loopx-Event", op.event.word().to_owned()),
-    ];
-    match &op.event {
-        Event::Approved {
-            transition,
-            content,
-            code,
-            ..
-        } => {
-            trailers.push(("Loopx-Transition", transition.to_string()));
-            trailers.push(("Loopx-Content", content.to_string()));
-            if let Some(code) = code {
-                trailers.push(("Loopx-Tree", code.to_string()));
-            }
-        }
-        Event::Entered { transition, .. } => {
-            trailers.push(("Loopx-Transition", transition.to_string()))
-        }
-        Event::Ran { evidence } => trailers.push(("Loopx-Tree", evidence.tree.to_string())),
-        Event::Reviewed { verdict } => {
-            trailers.push(("Loopx-Verdict", verdict.verdict.to_string()));
-            trailers.push(("Loopx-Tree", verdict.tree.to_string()));
-        }
-        Event::Archived {
-            commit: Some(commit),
-            ..
-        } => trailers.push(("Loopx-Commit", commit.to_string())),
-        Event::Undone { undone } => {
-            trailers.extend(undone.iter().map(|op| ("Loopx-Undoes", op.to_string())));
-        }
-        Event::Redone { redone } => {
-            trailers.extend(redone.iter().map(|op| ("Loopx-Redoes", op.to_string())));
-        }
-        _ => {}
-    }
-    trailers.push(("Loopx-Stage", state.stage.to_string()));
-    text.push('\n');
-    for (key, value) in trailers {
-        let _ = writeln!(text, "{key}: {}", one_line(&value));
-    }
-    text
-}
-
-/// Text for a subject or a trailer: one line, whatever it was.
-pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

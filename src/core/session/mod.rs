@@ -1,0 +1,297 @@
+//! A session's state: facts only, folded from its operations.
+//!
+//! [`super::replay::fold`] is total and deterministic: the same set of operations gives the same state on every
+//! machine, whatever the order in which they arrived. An operation that does not fit is kept and listed
+//! as a conflict. Conclusions (readiness, blockers, next command) are computed in `gate`, never stored.
+
+mod apply;
+
+pub(super) use apply::{Beside, signed};
+
+use super::artifact::Artifact;
+use super::failure::{Failure, Result};
+use super::id::{Oid, OpId, Person, SessionId};
+use super::lease::Claim;
+use super::op::{
+    BlockCause, Delegation, Evidence, FORMAT, Lane, LaneStatus, PlanLane, PlanVerdict, Profile,
+    RequirementBase, Verdict,
+};
+use super::stage::{ApprovalKey, Stage, Transition};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Iterations of a plan before somebody raises the cap.
+pub const MAX_PLAN_ITERATIONS: u32 = 5;
+/// Iterations of a build before somebody raises the cap.
+pub const MAX_BUILD_ITERATIONS: u32 = 10;
+
+/// Everything that is true of a session. Serialized as `state.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub format: u32,
+    pub id: SessionId,
+    /// Random: two people who chose one name are told apart by it.
+    pub uid: String,
+    pub title: String,
+    /// The tree id of `ops/`: a digest of every operation that this state was folded from.
+    pub ops: Option<Oid>,
+    pub seq: u64,
+    pub last: OpId,
+    /// The newest operations where clones came together and nobody has written since; else empty, and
+    /// [`State::last`] is the newest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frontier: Vec<OpId>,
+    pub started: Signed,
+    pub touched: Signed,
+    pub stage: Stage,
+    pub ending: Option<Ending>,
+    pub profile: Profile,
+    pub branch: Option<String>,
+    pub base: Option<Oid>,
+    pub artifacts: BTreeMap<Artifact, Oid>,
+    pub approvals: BTreeMap<ApprovalKey, Approval>,
+    pub last_transition: Option<Transition>,
+    /// Declared at plan->build; empty is everything.
+    pub scope: Vec<String>,
+    pub clarify: ClarifyFacts,
+    pub plan: PlanFacts,
+    pub build: BuildFacts,
+    pub verdict: Option<Recorded<Verdict>>,
+    pub evidence: Vec<Recorded<Evidence>>,
+    pub bases: Vec<RequirementBase>,
+    pub conflicts: Vec<OpConflict>,
+    /// Artifacts that several clones changed apart, until somebody writes them again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub joins: BTreeMap<Artifact, Join>,
+}
+
+/// Who and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    pub by: Person,
+    pub at: String,
+}
+
+/// Something with the operation that recorded it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded<T> {
+    pub op: OpId,
+    pub seq: u64,
+    #[serde(flatten)]
+    pub signed: Signed,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(flatten)]
+    pub value: T,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ending {
+    Abandoned {
+        reason: Option<String>,
+    },
+    Archived {
+        commit: Option<Oid>,
+        target: String,
+        month: String,
+    },
+}
+
+/// An approval, armed until the stage's command consumes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    pub transition: Transition,
+    pub armed: bool,
+    pub content: Oid,
+    pub files: BTreeMap<Artifact, Oid>,
+    pub code: Option<Oid>,
+    /// Everybody who approved this content, in order.
+    pub by: Vec<ApprovedBy>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedBy {
+    pub op: OpId,
+    #[serde(flatten)]
+    pub signed: Signed,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committer: Option<Person>,
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClarifyFacts {
+    /// Rounds allowed on top of the profile's.
+    pub extra_rounds: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanFacts {
+    /// How often the stage was entered.
+    pub run: u32,
+    pub iteration: u32,
+    pub extra_iterations: u32,
+    /// Every review of every draft, across runs: handed on to the next draft.
+    pub reviews: Vec<Recorded<PlanReview>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanReview {
+    pub run: u32,
+    pub iteration: u32,
+    pub lane: PlanLane,
+    pub verdict: PlanVerdict,
+    pub findings: Vec<String>,
+    pub files: BTreeMap<Artifact, Oid>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BuildFacts {
+    pub iteration: u32,
+    pub extra_iterations: u32,
+    pub no_deslop: bool,
+    /// Entered by review->build.
+    pub rework: bool,
+    /// The verdict that sent the work back, by its number: what ran before it proves nothing now.
+    pub fresh_after: u64,
+    pub lanes: BTreeMap<Lane, Recorded<LaneReport>>,
+    pub delegations: Vec<Delegation>,
+    pub waivers: BTreeMap<String, Recorded<Waiver>>,
+    /// Everybody who did a build step: not independent of the result.
+    pub builders: Vec<Person>,
+    pub audit: Option<Audit>,
+    /// Whose build it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Recorded<Claim>>,
+    /// Why it cannot go on; the next step of the build ends that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Recorded<BuildBlock>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildBlock {
+    pub cause: BlockCause,
+    pub missing: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneReport {
+    pub status: LaneStatus,
+    pub summary: String,
+    pub tree: Oid,
+}
+
+/// A named person's word that a task needs no evidence; the reason stands in the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiver {}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    pub tree: Oid,
+    pub blockers: Vec<String>,
+}
+
+/// An operation that did not fit where it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpConflict {
+    pub op: OpId,
+    pub why: String,
+    /// What stands against it; without those it would count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<OpId>,
+}
+
+/// One artifact in several versions, none of which knew of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// What all of them were made from.
+    pub base: Option<Oid>,
+    pub sides: Vec<Side>,
+    /// Whether their lines merged. Where not, the artifact carries the sides between markers.
+    pub clean: bool,
+}
+
+/// One version: who wrote it, by which operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    pub op: OpId,
+    pub by: Person,
+    /// `None`: removed.
+    pub blob: Option<Oid>,
+}
+
+impl State {
+    /// Reads `state.json`.
+    pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
+        let state: State = super::op::parse_json(bytes, path)?;
+        if state.format > FORMAT {
+            return Err(Failure::internal(
+                "format_newer",
+                format!(
+                    "{path}: written in format {}, this program knows {FORMAT}",
+                    state.format
+                ),
+            )
+            .help("update git loopx"));
+        }
+        super::op::check_seq(state.seq, path)?;
+        Ok(state)
+    }
+
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        super::op::to_json(self)
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.ending.is_none()
+    }
+
+    pub fn max_rounds(&self) -> u32 {
+        self.profile
+            .max_rounds()
+            .saturating_add(self.clarify.extra_rounds)
+    }
+
+    pub fn max_plan_iterations(&self) -> u32 {
+        MAX_PLAN_ITERATIONS.saturating_add(self.plan.extra_iterations)
+    }
+
+    pub fn max_build_iterations(&self) -> u32 {
+        MAX_BUILD_ITERATIONS.saturating_add(self.build.extra_iterations)
+    }
+
+    /// The approval that is armed for a transition.
+    pub fn armed(&self, transition: Transition) -> Option<&Approval> {
+        self.approvals
+            .get(&transition.key())
+            .filter(|a| a.armed && a.transition == transition)
+    }
+
+    /// The newest review of the present draft by one lane.
+    pub fn plan_review(&self, lane: PlanLane) -> Option<&Recorded<PlanReview>> {
+        self.plan.reviews.iter().rev().find(|review| {
+            review.value.lane == lane
+                && review.value.run == self.plan.run
+                && review.value.iteration == self.plan.iteration
+        })
+    }
+
+    /// The newest operations: what the next one comes after.
+    pub fn newest(&self) -> Vec<OpId> {
+        match self.frontier.is_empty() {
+            true => vec![self.last.clone()],
+            false => self.frontier.clone(),
+        }
+    }
+
+    /// Artifacts whose versions did not merge.
+    pub fn contested(&self) -> impl Iterator<Item = (Artifact, &Join)> {
+        let joins = self.joins.iter().filter(|(_, join)| !join.clean);
+        joins.map(|(artifact, join)| (*artifact, join))
+    }
+}
