@@ -56,6 +56,7 @@ struct Case {
 }
 
 fn main() {
+    support::place::on_disk();
     // cargo passes `--bench`; a filter is not supported.
     let loopx = env!("CARGO_BIN_EXE_git-loopx");
     let temporary = tempfile::tempdir().expect("a temporary folder");
@@ -119,6 +120,12 @@ fn main() {
             "2.5x CPU",
             &one,
             &["hook", "commit-msg", "message"],
+        ),
+        case(
+            "cat, 1 session",
+            "1.3x CPU",
+            &one,
+            &["cat", "-s", "session-0", "intent.md"],
         ),
         case(
             "status, 1 session",

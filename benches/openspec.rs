@@ -46,6 +46,7 @@ struct Measured {
 }
 
 fn main() {
+    support::place::on_disk();
     let temporary = tempfile::tempdir().expect("a temporary folder");
     let openspec = std::env::var_os("LOOPX_OPENSPEC").filter(|path| !path.is_empty());
     let (repository, tree, _keep) = prepare(&temporary.path().join("many"), ONE, &delta(0..1));

@@ -12,7 +12,7 @@ pub(crate) mod clones;
 pub(crate) mod drive;
 pub(crate) mod hooks;
 pub(crate) mod keys;
-mod place;
+pub(crate) mod place;
 pub(crate) mod scale;
 pub(crate) mod session;
 pub(crate) mod store;

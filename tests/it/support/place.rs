@@ -5,10 +5,16 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+static PLACE: OnceLock<PathBuf> = OnceLock::new();
+
+/// From now on folders lie where temporary files do: a benchmark measures a disk.
+pub(crate) fn on_disk() {
+    PLACE.get_or_init(std::env::temp_dir);
+}
+
 /// A new folder for a test: in memory where there is room, since the making and removing of thousands of
 /// small files is what a disk is slow at. TMPDIR chooses another place.
 pub(super) fn folder() -> tempfile::TempDir {
-    static PLACE: OnceLock<PathBuf> = OnceLock::new();
     let place = PLACE.get_or_init(|| match in_memory() {
         true if std::env::var_os("TMPDIR").is_none() => PathBuf::from(MEMORY),
         _ => std::env::temp_dir(),
