@@ -7,7 +7,6 @@ use crate::flow::Context;
 use crate::flow::undo::{self as flow, Back, Told};
 use crate::ui::{Ui, line};
 use serde_json::json;
-use std::num::NonZeroU32;
 
 /// Take back the last events, by a new commit
 ///
@@ -16,8 +15,8 @@ use std::num::NonZeroU32;
 #[derive(clap::Args, Clone, Debug)]
 pub struct UndoArgs {
     /// How many
-    #[arg(value_name = "N", default_value = "1", conflicts_with = "to")]
-    count: NonZeroU32,
+    #[arg(value_name = "N", default_value = "1", conflicts_with = "to", value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
     /// Go back to the moment after this operation: its id, its number, or the commit that made it
     #[arg(long, value_name = "OPERATION")]
     to: Option<String>,
@@ -32,8 +31,8 @@ pub struct UndoArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub struct RedoArgs {
     /// How many
-    #[arg(value_name = "N", default_value = "1")]
-    count: NonZeroU32,
+    #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -75,8 +74,8 @@ pub fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn number(count: NonZeroU32) -> usize {
-    usize::try_from(count.get()).unwrap_or(usize::MAX)
+fn number(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 fn say(told: &Told, did: &str, ui: &mut Ui) {

@@ -64,6 +64,13 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
         )
         .help(format!("git loopx export {id} --force -o FILE")));
     }
+    if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::not_found(
+            "folder_missing",
+            format!("there is no folder {} to write into", folder.display()),
+        )
+        .help(format!("git loopx export {id} -o FILE")));
+    }
     // A ref is written for a moment, and what it names.
     let _lock = store.lock()?;
     sweep(repo)?;

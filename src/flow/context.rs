@@ -82,6 +82,11 @@ impl Context {
             return Ok(id);
         }
         let active = snapshot.active_ids()?;
+        if active.len() > 1
+            && let Some(id) = only_unfinished(snapshot, &active)?
+        {
+            return Ok(id);
+        }
         match active.as_slice() {
             [only] => Ok(only.clone()),
             [] => Err(
@@ -152,6 +157,23 @@ impl Context {
         };
         Ok(policy)
     }
+}
+
+/// The one of these that did not end; `None` where several go on, or none.
+fn only_unfinished(snapshot: &Snapshot<'_>, ids: &[SessionId]) -> Result<Option<SessionId>> {
+    let mut found = None;
+    for id in ids {
+        // One that cannot be read may go on.
+        let goes_on = match snapshot.session(id) {
+            Ok(Some(session)) => session.state.is_active(),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        if goes_on && found.replace(id.clone()).is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(found)
 }
 
 /// No session has that id: with the nearest name.

@@ -110,9 +110,17 @@ impl<'r> Store<'r> {
 
     /// The newest state, or `None` where nothing has been initialised.
     pub fn read(&self) -> Result<Option<Snapshot<'r>>> {
-        match self.repo.find_ref(&self.branch_ref())? {
-            Some(commit) => Snapshot::at(self.repo, commit, &self.branch).map(Some),
-            None => Ok(None),
+        let Some(tip) = self.repo.find_ref(&self.branch_ref())? else {
+            return Ok(None);
+        };
+        match Snapshot::at(self.repo, tip.clone(), &self.branch) {
+            // Where this clone knew another, it was replaced, and there is a way back.
+            Err(failure) if failure.code == snapshot::FOREIGN => {
+                let replaced = self.require_grown(self.shadow().as_ref(), Some(&tip));
+                replaced.map_err(|replaced| replaced.help("git loopx doctor --recover"))?;
+                Err(failure)
+            }
+            read => read.map(Some),
         }
     }
 

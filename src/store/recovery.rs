@@ -174,10 +174,12 @@ impl Store<'_> {
         match standing {
             Standing::Gone | Standing::Rewound => {}
             Standing::Replaced => {
-                if let Some(tip) = &readable {
+                // Also what is no state of ours; not a commit that cannot be read at all.
+                let there = tip.clone();
+                recovered.displaced = there.filter(|tip| self.repo.commit_info(tip).is_ok());
+                if let Some(tip) = &recovered.displaced {
                     recovered.kept = Some(self.put_aside(tip)?);
                 }
-                recovered.displaced = readable;
             }
             Standing::New | Standing::Same | Standing::Ahead => {
                 let tip = tip.ok_or_else(nothing)?;
@@ -208,10 +210,18 @@ impl Store<'_> {
     /// forgets that there was.
     pub fn accept(&self, _lock: &Lock) -> Result<Accepted> {
         if let Some(snapshot) = self.read()? {
-            self.know(snapshot.commit());
+            let tip = snapshot.commit();
+            let known = self.shadow();
+            let kept = match (self.standing(known.as_ref(), Some(tip))?, known) {
+                (Standing::Rewound | Standing::Replaced, Some(known)) => {
+                    Some(self.put_aside(&known)?)
+                }
+                _ => None,
+            };
+            self.know(tip);
             return Ok(Accepted {
-                tip: Some(snapshot.commit().clone()),
-                kept: None,
+                tip: Some(tip.clone()),
+                kept,
             });
         }
         let Some(known) = self.shadow() else {

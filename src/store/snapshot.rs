@@ -9,6 +9,9 @@ use crate::core::session::State;
 use crate::core::shelf::Shelf;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 
+/// The code of the refusal of a branch that is none of ours.
+pub(super) const FOREIGN: &str = "branch_foreign";
+
 /// The branch as it was at one commit.
 pub struct Snapshot<'r> {
     repo: &'r Repo,
@@ -53,7 +56,7 @@ impl<'r> Snapshot<'r> {
             )
             .help("update git loopx")),
             None => Err(Failure::refused(
-                "branch_foreign",
+                FOREIGN,
                 format!(
                     "`{label}` exists and was not made by git loopx: it has no file `{}`",
                     layout::FORMAT_FILE

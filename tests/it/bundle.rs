@@ -202,3 +202,12 @@ fn an_exported_session_syncs_on_with_others() {
     all.settle();
     all.assert_agreed();
 }
+
+#[test]
+fn a_folder_that_is_not_there_is_named_and_takes_no_bundle() {
+    let s = crate::support::store::started();
+    let id = crate::support::store::ID;
+    let refused = s.loopx(&["--json", "export", id, "-o", "no/such/x.bundle"]);
+    assert_eq!(refused.code, Some(4), "{refused}");
+    assert_eq!(refused.error_json()["error"]["code"], "folder_missing");
+}

@@ -72,6 +72,45 @@ fn each_history_that_is_put_aside_is_kept_and_shown_up_to_a_bound() {
 }
 
 #[test]
+fn what_is_given_up_by_going_on_from_a_rewound_or_another_branch_is_kept() {
+    let s = started();
+    let known = tip(&s);
+    s.git(&["update-ref", "refs/heads/loopx", "loopx~1"]).ok();
+    let out = s.loopx(&["--json", "doctor", "--accept"]).json();
+    assert_eq!(out["kept"], "refs/loopx/displaced-1");
+    for name in ["One", "Two"] {
+        s.loopx(&["start", "--no-branch", name]).ok();
+    }
+    let before = tip(&s);
+    force(&s, "forced");
+    s.loopx(&["doctor", "--accept"])
+        .says("kept in refs/loopx/displaced-2")
+        .ok();
+    s.git(&["reflog", "expire", "--expire=now", "--all"]).ok();
+    s.git(&["gc", "--quiet", "--prune=now"]).ok();
+    for commit in [known, before] {
+        s.git(&["cat-file", "-e", &commit]).ok();
+    }
+}
+
+#[test]
+fn a_branch_that_something_foreign_replaced_comes_back_and_the_foreign_commit_stays() {
+    let s = started();
+    let known = tip(&s);
+    s.git(&["update-ref", "refs/heads/loopx", "HEAD"]).ok();
+    for args in [&["status"][..], &["fsck"], &["init"]] {
+        let refused = s.loopx(args);
+        assert_ne!(refused.code, Some(0), "{refused}");
+        refused.says("doctor --recover");
+    }
+    assert_eq!(row(&s, "branch")["help"], "git loopx doctor --recover");
+    s.loopx(&["doctor", "--recover"]).ok();
+    assert_eq!(tip(&s), known);
+    let kept = s.git(&["rev-parse", "refs/loopx/displaced-1"]).line();
+    assert_eq!(kept, s.git(&["rev-parse", "HEAD"]).line());
+}
+
+#[test]
 fn a_deletion_can_be_accepted_and_nothing_is_lost_by_it() {
     let s = started();
     let known = tip(&s);

@@ -411,3 +411,21 @@ fn an_undo_as_older_programs_wrote_it_is_read_and_comes_back() {
     d.does(&["redo"]);
     assert_eq!(facts(d.state()), saved);
 }
+
+#[test]
+fn nothing_is_no_number_of_steps() {
+    let s = crate::support::store::started();
+    for command in ["undo", "redo"] {
+        s.loopx(&[command, "0"]).fails_with(2).says("1..");
+    }
+}
+
+#[test]
+fn of_two_sessions_the_one_that_goes_on_is_meant() {
+    let s = crate::support::store::started();
+    s.loopx(&["start", "--no-branch", "Other"]).ok();
+    s.git(&["switch", "-q", "--detach"]).ok();
+    s.loopx(&["status"]).fails_with(2);
+    s.loopx(&["-s", "other", "abandon"]).ok();
+    s.loopx(&["status"]).says(crate::support::store::ID).ok();
+}
