@@ -201,11 +201,21 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     let taken = (|| {
         let operations =
             only_session(repo, &tip, &id).map_err(|failure| foreign(failure.message))?;
+        let here = store.snapshot()?;
+        if has_all(&here, &id, &operations)? {
+            return Ok(Imported {
+                session: id.clone(),
+                commit: None,
+                operations: operations.len(),
+                united: Vec::new(),
+                renamed: Vec::new(),
+            });
+        }
         let linear = match repo.config("loopx.sync").as_deref() {
             Some("linear") => Linear::TheirsOnTop,
             _ => Linear::No,
         };
-        let before = store.snapshot()?.commit().clone();
+        let before = here.commit().clone();
         let label = format!("the bundle of {id}");
         let meeting = store.meet(&opening.lock, &opening.identity, &tip, &label, linear)?;
         reach("bundle-met");
@@ -242,6 +252,16 @@ pub(super) fn sweep(repo: &Repo) -> Result<Vec<String>> {
         repo.drop_ref(name, commit)?;
     }
     Ok(left.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Whether each of these operations is in the session here: a bundle's commits are others than those that
+/// they were made from, so that a merge would bring nothing but them.
+fn has_all(here: &Snapshot<'_>, id: &SessionId, operations: &[Operation]) -> Result<bool> {
+    let Some(session) = here.find(id)? else {
+        return Ok(false);
+    };
+    let known = here.operations(&session)?;
+    Ok(operations.iter().all(|op| known.contains(op)))
 }
 
 /// Refuses a tree that holds more than one whole session.

@@ -211,3 +211,15 @@ fn a_folder_that_is_not_there_is_named_and_takes_no_bundle() {
     assert_eq!(refused.code, Some(4), "{refused}");
     assert_eq!(refused.error_json()["error"]["code"], "folder_missing");
 }
+
+#[test]
+fn what_is_here_already_is_taken_in_without_a_commit() {
+    let s = crate::support::store::started();
+    let id = crate::support::store::ID;
+    s.loopx(&["export", id, "-o", "../own.bundle"]).ok();
+    let before = crate::support::store::tip(&s);
+    s.loopx(&["import", "bundle", "../own.bundle"])
+        .says("all of it was here")
+        .ok();
+    assert_eq!(crate::support::store::tip(&s), before);
+}
