@@ -193,12 +193,17 @@ pub fn taken_back(ops: &[Operation]) -> BTreeSet<OpId> {
 pub fn undoable(ops: &[Operation]) -> Vec<&Operation> {
     let sorted = in_order(ops);
     let void = void(&sorted);
-    let mut found: Vec<&Operation> = sorted
-        .into_iter()
-        .filter(|op| !void.contains(&op.op) && is_undoable(op))
+    let cause = Causality::of(&sorted);
+    let mut found: Vec<usize> = (0..sorted.len())
+        .filter(|at| !void.contains(&sorted[*at].op) && is_undoable(sorted[*at]))
         .collect();
+    // A run that did not know of the end may stand behind it; who takes a step back then means the end.
+    let is_end = |at: usize| matches!(sorted[at].event, Event::Abandoned);
+    if let Some(end) = found.iter().copied().rfind(|at| is_end(*at)) {
+        found.sort_by_key(|at| *at >= end && (*at == end || cause.saw(*at, end)));
+    }
     found.reverse();
-    found
+    found.into_iter().map(|at| sorted[at]).collect()
 }
 
 fn is_undoable(op: &Operation) -> bool {

@@ -429,3 +429,19 @@ fn of_two_sessions_the_one_that_goes_on_is_meant() {
     s.loopx(&["-s", "other", "abandon"]).ok();
     s.loopx(&["status"]).says(crate::support::store::ID).ok();
 }
+
+#[test]
+fn an_undo_after_the_end_takes_back_the_end_and_no_run_beside_it() {
+    let all = crate::support::clones::Clones::sharing(2);
+    let id = crate::support::store::ID;
+    all.loopx(0, &["-s", id, "abandon"]).ok();
+    all.loopx(1, &["-s", id, "run", "--", "true"]).ok();
+    all.sync(0).ok();
+    all.sync(1).ok();
+    all.sync(0).ok();
+    all.loopx(0, &["-s", id, "undo"]).says("abandon").ok();
+    let status = all.loopx(0, &["--json", "-s", id, "status"]).json();
+    assert!(status["ending"].is_null(), "{status:#}");
+    let shown = all.loopx(0, &["--json", "-s", id, "show"]).json();
+    assert_eq!(shown["state"]["evidence"].as_array().map(Vec::len), Some(1));
+}
