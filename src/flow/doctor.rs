@@ -12,7 +12,7 @@ use crate::core::hooks::RowMode;
 use crate::core::id::Oid;
 use crate::git::Repo;
 use crate::git::run::Run;
-use crate::store::{Accepted, Recovered, Standing, Store};
+use crate::store::{Accepted, Left, Recovered, RefLock, Standing, Store};
 use serde::Serialize;
 use std::path::Path;
 
@@ -265,25 +265,32 @@ fn lock(store: &Store<'_>) -> Check {
     }
 }
 
-/// Lock files of refs. Only one that a killed command of ours left is proven to be nobody's.
+/// Lock files of refs. One that somebody left behind stops every writer.
 fn ref_locks(store: &Store<'_>) -> Check {
     let locks = store.ref_locks();
     if locks.is_empty() {
         return check("ref_locks", Level::Fine, "none");
     }
-    let ours = locks.iter().any(|(_, is_ours)| *is_ours);
+    let is_any = |left: Left| locks.iter().any(|lock| lock.left == left);
+    let (level, help) = if is_any(Left::ByNobody) {
+        (Level::Problem, "git loopx doctor --fix")
+    } else if is_any(Left::ByUs) {
+        (Level::Note, "git loopx doctor --fix")
+    } else {
+        (
+            Level::Note,
+            "try again; if no git process is running, remove that file from the git dir",
+        )
+    };
     let names: Vec<String> = locks
         .into_iter()
-        .map(|(name, is_ours)| match is_ours {
-            true => format!("{name}.lock: a git loopx is moving that ref, or was killed"),
-            false => format!("{name}.lock: a git is moving that ref, or was killed"),
+        .map(|RefLock { name, left }| match left {
+            Left::ByUs => format!("{name}.lock: a git loopx is moving that ref, or was killed"),
+            Left::ByNobody => format!("{name}.lock: left behind, no git is at work here"),
+            Left::Unknown => format!("{name}.lock: a git is moving that ref, or was killed"),
         })
         .collect();
-    let check = check("ref_locks", Level::Note, names.join(", "));
-    match ours {
-        true => check.help("git loopx doctor --fix"),
-        false => check.help("if no git process is running, remove that file from the git dir"),
-    }
+    check("ref_locks", level, names.join(", ")).help(help)
 }
 
 fn leftovers(ctx: &Context) -> Check {
@@ -379,10 +386,11 @@ pub fn fix(ctx: &Context) -> Result<Vec<String>> {
     let lock = store.lock()?;
     ctx.repo.clear_unfinished_packs();
     bundle::sweep(&ctx.repo)?;
+    store.clear_abandoned_ref_locks(&lock)?;
     let mut gone = before;
     let held = store.ref_locks();
     let removed = locks.into_iter().filter(|one| !held.contains(one));
-    gone.extend(removed.map(|(name, _)| format!("{name}.lock")));
+    gone.extend(removed.map(|one| format!("{}.lock", one.name)));
     let shadow = store.shadow_ref();
     if ctx.repo.find_ref(&shadow).is_err() && ctx.repo.set_aside_broken_ref(&shadow)? {
         gone.push(shadow);

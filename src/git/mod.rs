@@ -17,6 +17,7 @@ mod loose;
 pub mod merge;
 pub mod objects;
 pub mod pack;
+pub mod processes;
 mod program;
 pub mod refs;
 pub mod remerge;

@@ -7,6 +7,7 @@
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::env;
+use crate::git::processes::git_is_at_work;
 use crate::git::{Repo, unwritable};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -95,9 +96,47 @@ fn noted(text: &[u8]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The refs whose lock files stand here, and whether one would be taken away as ours once our lock is
-/// held.
-pub(super) fn ref_locks(common_dir: &Path) -> Vec<(String, bool)> {
+/// A lock file of a ref, and who left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefLock {
+    pub name: String,
+    pub left: Left,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// A command of ours that was killed: the next one that takes our lock removes it.
+    ByUs,
+    /// It did not change for a while and no git is at work here (reference git-stores 5, step 5).
+    ByNobody,
+    /// A git may be about to use it.
+    Unknown,
+}
+
+/// How long a lock file stands before it counts as left behind, where no git is at work. Git holds one for
+/// milliseconds.
+const ABANDONED_AFTER: Duration = Duration::from_secs(10);
+
+/// Takes away lock files that nobody holds any more.
+pub(super) fn clear_abandoned(repo: &Repo) -> Result<()> {
+    let common_dir = repo.common_dir();
+    for lock in ref_locks(repo) {
+        if lock.left == Left::ByNobody {
+            let path = ref_lock(&common_dir, &lock.name);
+            std::fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// The lock files of refs that stand here.
+pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
+    let common_dir = &repo.common_dir();
+    let near: Vec<&Path> = repo
+        .work_dir()
+        .into_iter()
+        .chain([common_dir.as_path()])
+        .collect();
     let notes = std::fs::read(file(common_dir)).unwrap_or_default();
     let notes = noted(&notes);
     let mut found = Vec::new();
@@ -114,11 +153,23 @@ pub(super) fn ref_locks(common_dir: &Path) -> Vec<(String, bool)> {
                 let is_ours = notes.iter().any(|(noted, commit)| {
                     noted == name && (holds.is_empty() || holds == commit.as_bytes())
                 });
-                found.push((name.to_owned(), is_ours));
+                let age = entry.metadata().and_then(|meta| meta.modified()).ok();
+                let age = age.and_then(|then| then.elapsed().ok());
+                let left = if is_ours {
+                    Left::ByUs
+                } else if age.is_some_and(|age| age >= ABANDONED_AFTER) && !git_is_at_work(&near) {
+                    Left::ByNobody
+                } else {
+                    Left::Unknown
+                };
+                found.push(RefLock {
+                    name: name.to_owned(),
+                    left,
+                });
             }
         }
     }
-    found.sort();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }
 

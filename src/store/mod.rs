@@ -31,7 +31,7 @@ pub use attest::left_out;
 pub use edits::Edits;
 pub use import::Placed;
 pub use join::{Lines, replay};
-pub use lock::Lock;
+pub use lock::{Left, Lock, RefLock};
 pub use meet::{Linear, Meeting, Met, stands_for, was};
 pub use message::{message, one_line};
 pub use past::Oddity;
@@ -258,13 +258,17 @@ impl<'r> Store<'r> {
                 path.display()
             ),
         )
-        .help("try again; if no git process is running, remove that file")
+        .help("git loopx doctor --fix  (removes it where no git is at work; else try again)")
     }
 
-    /// The refs whose lock files stand here, and whether it is proven that a killed command of ours left
-    /// it: the next one that takes our lock removes those.
-    pub fn ref_locks(&self) -> Vec<(String, bool)> {
-        lock::ref_locks(&self.repo.common_dir())
+    /// The lock files of refs that stand here.
+    pub fn ref_locks(&self) -> Vec<RefLock> {
+        lock::ref_locks(self.repo)
+    }
+
+    /// Takes away those that nobody holds any more.
+    pub fn clear_abandoned_ref_locks(&self, _lock: &Lock) -> Result<()> {
+        lock::clear_abandoned(self.repo)
     }
 
     /// A ref that leaves no room for this one: a name cannot be both a file and a folder.

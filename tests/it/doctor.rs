@@ -332,7 +332,7 @@ fn a_lock_that_another_git_may_hold_stays_and_is_named() {
         let out = y.loopx(args).fails_with(6);
         assert_eq!(out.error_json()["error"]["code"], "ref_locked", "{out}");
         out.says("refs/heads/shorten.lock stands in the way")
-            .says("remove that file");
+            .says("doctor --fix");
     }
     y.loopx(&["doctor", "--fix"]).ok();
     let shown = row(&y, "ref_locks");
@@ -350,4 +350,26 @@ fn a_lock_that_another_git_may_hold_stays_and_is_named() {
     fs::remove_file(&lock).expect("remove");
     y.archive(ARCHIVED, &[]).ok();
     y.archived_once(ARCHIVED, ARCHIVED);
+}
+
+#[test]
+fn a_lock_that_nobody_holds_any_more_is_a_problem_and_is_removed() {
+    let s = started();
+    let lock = s.path().join(".git/refs/heads/loopx.lock");
+    let file = fs::File::create(&lock).expect("a lock");
+    assert_eq!(row(&s, "ref_locks")["level"], "note");
+    s.loopx(&["doctor", "--fix"]).ok();
+    assert!(lock.exists());
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    file.set_modified(hour_ago).expect("an older file");
+    s.loopx(&["-s", ID, "run", "--", "true"])
+        .fails_with(6)
+        .says("git loopx doctor --fix");
+    let shown = row(&s, "ref_locks");
+    assert_eq!(shown["level"], "problem");
+    s.loopx(&["doctor"]).fails_with(1);
+    s.loopx(&["doctor", "--fix"]).says("loopx.lock").ok();
+    assert!(!lock.exists());
+    s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    assert_whole(&s);
 }
