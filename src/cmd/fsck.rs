@@ -41,6 +41,12 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             line(&damage.what)
         ));
     }
+    if !checked.put_back.is_empty() {
+        ui.status(format!(
+            "put back {}",
+            counted(checked.put_back.len(), "object")
+        ));
+    }
     match (&checked.repaired, checked.damages.len()) {
         (Some(commit), n) => ui.status(format!(
             "repaired {} in {}",
@@ -54,6 +60,7 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             checked.known,
             counted(checked.commits, "commit")
         )),
+        (None, _) if !checked.put_back.is_empty() => {}
         (None, _) => ui.hint("git loopx fsck --repair"),
     }
     ui.json(
@@ -66,10 +73,12 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "damages": checked.damages,
             "oddities": checked.oddities,
             "repaired": checked.repaired,
+            "put_back": checked.put_back,
         }),
     );
     Ok(
-        if checked.damages.is_empty() || checked.repaired.is_some() {
+        if checked.damages.is_empty() || checked.repaired.is_some() || !checked.put_back.is_empty()
+        {
             Exit::Done
         } else {
             Exit::Blocked

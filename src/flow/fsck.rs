@@ -2,6 +2,8 @@
 
 use super::context::Context;
 use super::sign::Judge;
+use super::workcopy::WorkCopy;
+use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
@@ -9,6 +11,7 @@ use crate::core::signature::Flaw;
 use crate::git::signing::can_check;
 use crate::store::check::{self, Damage, Found, Signed};
 use crate::store::checked::Memory;
+use crate::store::unread;
 use crate::store::{Decision, Oddity, Session, Snapshot, Store};
 use std::collections::BTreeMap;
 
@@ -34,6 +37,8 @@ pub struct Checked {
     pub oddities: Vec<Oddity>,
     /// The commit that mended it.
     pub repaired: Option<Oid>,
+    /// Objects that could not be read, and can be again.
+    pub put_back: Vec<Oid>,
 }
 
 /// Checks every session and what history did to them; with `repair` restores the damaged ones by a new
@@ -58,6 +63,7 @@ pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
         damages,
         oddities,
         repaired: None,
+        put_back: Vec::new(),
     };
     let is_whole = found.damages.is_empty();
     memory.keep(is_whole.then(|| snapshot.commit().clone()));
@@ -66,6 +72,13 @@ pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
     }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
+    found.put_back = unread::put_back(&ctx.repo, &snapshot, &found.damages, |id, path| {
+        copied(ctx, id, path)
+    })?;
+    let left = look(ctx, &snapshot, &mut Memory::empty(&store, false))?;
+    if left.damages.is_empty() {
+        return Ok(found);
+    }
     // What a hand changed is looked at and mended like any other damage.
     store.accept(&lock)?;
     let committed = store.update(&lock, &identity, |snapshot| {
@@ -82,6 +95,13 @@ pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
     })?;
     found.repaired = Some(committed.commit);
     Ok(found)
+}
+
+/// A file of a session in the working copy, which may be the one that was saved.
+fn copied(ctx: &Context, id: &SessionId, path: &str) -> Option<Vec<u8>> {
+    let artifact = Artifact::ALL.into_iter().find(|one| one.path() == path)?;
+    let file = WorkCopy::open(&ctx.repo, id).ok()??.path(artifact).ok()?;
+    std::fs::read(file).ok()
 }
 
 /// What is wrong with the records, and with what people signed about them.

@@ -140,6 +140,29 @@ impl Database {
         Ok(odb.exists(id))
     }
 
+    /// Refuses an object of which not even the header can be read. What a partial clone left out is no damage.
+    pub(super) fn require_readable(&self, id: &Oid) -> Result<()> {
+        self.loose.check(id)?;
+        let wanted = self.raw(id)?;
+        match self.repo.odb().and_then(|odb| odb.read_header(wanted)) {
+            Err(error) if error.code() == git2::ErrorCode::NotFound && self.is_partial() => Ok(()),
+            read => read
+                .map(drop)
+                .map_err(|error| failed(&error, format!("read {id}"))),
+        }
+    }
+
+    /// Sees the packs that others wrote meanwhile.
+    pub(super) fn look_again(&self) -> Result<()> {
+        let odb = self.repo.odb().and_then(|odb| odb.refresh());
+        odb.map_err(|error| failed(&error, "read the packs again"))
+    }
+
+    /// Takes the torn file of an object away that can be read all the same.
+    pub(super) fn drop_torn(&self, id: &Oid) {
+        self.loose.drop_torn(id);
+    }
+
     pub(super) fn blob(&self, bytes: &[u8]) -> Result<git2::Oid, git2::Error> {
         self.repo.blob(bytes)
     }

@@ -90,6 +90,15 @@ impl Loose {
         Ok(())
     }
 
+    /// Takes the torn file of an object away, where git reads a packed copy. One that stays is harmless.
+    pub(super) fn drop_torn(&self, id: &Oid) {
+        if let Found::Damaged(file) = self.look_at(id)
+            && self.is_packed_too(id).is_ok_and(|packed| packed)
+        {
+            drop(std::fs::remove_file(file));
+        }
+    }
+
     /// Whether git can read the object all the same: it and libgit2 take a packed copy first.
     fn is_packed_too(&self, id: &Oid) -> Result<bool> {
         let read = self.git.run(["cat-file", "-p", id.as_str()]).capture()?;

@@ -19,6 +19,7 @@ pub mod objects;
 pub mod pack;
 pub mod processes;
 mod program;
+mod putback;
 pub mod refs;
 pub mod remerge;
 pub mod remote;

@@ -5,7 +5,8 @@ use super::checked::Memory;
 use super::past::Oddity;
 use super::shelf::Fault;
 use super::snapshot::Folder;
-use super::{Edits, Session, Snapshot, Store, attest, layout, ops, past, shelf, shelves};
+use super::unread::{self, Depth, Unread};
+use super::{Edits, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
@@ -32,6 +33,9 @@ pub struct Damage {
     /// Files of operations that have to come back.
     #[serde(skip)]
     pub missing: Missing,
+    /// Objects that cannot be read.
+    #[serde(skip)]
+    pub unread: Vec<Unread>,
 }
 
 /// Files of operations by name, with the blobs that they had; `None` where they were sealed.
@@ -60,6 +64,8 @@ pub enum Mend {
     Unsign,
     /// Lay the folder out anew: nothing in it changes.
     Arrange,
+    /// Nothing is known to be wrong with the record: the object has to come back as it was.
+    PutBack,
 }
 
 /// What a look at the signatures of a session came to.
@@ -106,9 +112,25 @@ pub fn check(
     for (id, folder) in active {
         let (path, entry) = (folder.path.clone(), folder.entry.clone());
         if memory.knows(&path, &entry.id) {
+            // What was whole once may have been torn since: the names of the tip are looked at each time.
+            let unread = unread::below(repo, &entry, Depth::Top);
+            if !unread.is_empty() {
+                memory.forget(&entry.id);
+                found.damages.push(unreadable(id.as_str(), unread));
+            }
             continue;
         }
-        if let Some((what, mend)) = check_entry(repo, &id, &entry)? {
+        let flaw = check_entry(repo, &id, &entry)?;
+        let depth = match flaw {
+            None => Depth::Headers,
+            Some(_) => Depth::Bytes,
+        };
+        let unread = unread::below(repo, &entry, depth);
+        if !unread.is_empty() {
+            found.damages.push(unreadable(id.as_str(), unread));
+            continue;
+        }
+        if let Some((what, mend)) = flaw {
             let mut damage = damage(id.as_str(), what, mend);
             damage.since = history(repo, snapshot, &id, &Missing::new())?.since;
             found.damages.push(damage);
@@ -133,7 +155,13 @@ pub fn check(
             continue;
         }
         match check_archived(repo, snapshot, folder)? {
-            Some(what) => found.damages.push(damage(&path, what, Mend::Restore)),
+            Some(what) => {
+                let unread = unread::below(repo, &entry, Depth::Bytes);
+                found.damages.push(match unread.is_empty() {
+                    true => damage(&path, what, Mend::Restore),
+                    false => unreadable(&path, unread),
+                });
+            }
             None => memory.is_whole(path, entry.id),
         }
     }
@@ -176,6 +204,20 @@ fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
         since: None,
         unsigned: Vec::new(),
         missing: Missing::new(),
+        unread: Vec::new(),
+    }
+}
+
+/// A record of which objects cannot be read: that says nothing of what they say.
+fn unreadable(session: &str, unread: Vec<Unread>) -> Damage {
+    let more = match unread.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let what = unread.first().map(Unread::to_string).unwrap_or_default();
+    Damage {
+        unread,
+        ..damage(session, format!("{what}{more}"), Mend::PutBack)
     }
 }
 
@@ -259,6 +301,11 @@ fn read_operations(repo: &Repo, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
     Ok((entry.id, ops))
 }
 
+/// The bytes of the state that the operations of a folder give.
+pub(super) fn computed(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Vec<u8>> {
+    replay(repo, id, folder)?.0.to_bytes()
+}
+
 /// The state that the operations of a folder give, and what they claim that is not so.
 fn replay(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<(State, Option<String>)> {
     let (ops_tree, ops) = read_operations(repo, folder)?;
@@ -286,9 +333,10 @@ pub(super) fn check_folder(
     {
         return Ok(Some((failure.message, Mend::Restore)));
     }
-    let stored = repo
-        .blob_at(folder, layout::STATE)?
-        .map(|bytes| State::parse(&bytes, layout::STATE));
+    let stored = match repo.blob_at(folder, layout::STATE) {
+        Ok(stored) => stored.map(|bytes| State::parse(&bytes, layout::STATE)),
+        Err(failure) => return Ok(Some((failure.message, Mend::Recompute))),
+    };
     match stored {
         None => {
             return Ok(Some((
@@ -352,6 +400,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             edits.remove(damage.session.clone());
             continue;
         }
+        if damage.mend == Mend::PutBack && !damage.unread.iter().all(Unread::is_computed) {
+            return Err(unread::lost(&[damage]));
+        }
         if damage.session == layout::SESSIONS {
             match last_folder(repo, snapshot, layout::SESSIONS)? {
                 Some(tree) => edits.set(layout::SESSIONS, Entry::tree(tree)),
@@ -375,6 +426,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 let tree = ops::edited(repo, &folder, &files.collect())?;
                 edits.replace_session(&id, Some(recompute(repo, &id, &tree)?));
             }
+            (Mend::PutBack, Some(folder)) => {
+                edits.replace_session(&id, Some(recompute(repo, &id, &folder)?));
+            }
             (Mend::Recompute, Some(folder)) => {
                 // What cannot be computed after all is taken from history: one session never keeps the
                 // others from being mended.
@@ -396,6 +450,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             }
         }
     }
+    guard::require_no_loss(repo, snapshot, &edits)?;
     Ok(edits)
 }
 

@@ -78,6 +78,11 @@ impl Memory {
         is_known
     }
 
+    /// What was whole is not any more.
+    pub(super) fn forget(&mut self, tree: &Oid) {
+        self.now.remove(tree);
+    }
+
     pub(super) fn is_whole(&mut self, path: String, tree: Oid) {
         self.now.insert(tree, path);
     }

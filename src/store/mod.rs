@@ -8,6 +8,7 @@ mod attest;
 pub mod check;
 pub mod checked;
 mod edits;
+mod guard;
 mod import;
 mod join;
 mod layout;
@@ -26,6 +27,7 @@ pub mod snapshot;
 mod summaries;
 mod unite;
 mod united;
+pub mod unread;
 
 pub use attest::left_out;
 pub use edits::Edits;

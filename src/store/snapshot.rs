@@ -139,7 +139,10 @@ impl<'r> Snapshot<'r> {
             .help("git loopx fsck --repair")
         })?;
         let ops = ops.map(|entry| entry.id);
-        let bytes = self.repo.read_blob(&file.id)?;
+        let bytes = self
+            .repo
+            .read_blob(&file.id)
+            .map_err(|failure| failure.context(&label).help("git loopx fsck --repair"))?;
         let state = State::parse(&bytes, &label)
             .map_err(|failure| failure.context(format!("commit {}", self.commit.short())))?;
         if ops != state.ops {

@@ -79,6 +79,7 @@ mod suggestions;
 mod support;
 mod sync;
 mod torn;
+mod torn_repair;
 mod undo;
 mod verify;
 mod verify_approvals;

@@ -20,7 +20,7 @@ fn session(config: &[(&str, &str)]) -> Sandbox {
 }
 
 /// The file at half its length, or without anything.
-fn cut(file: &Path, to: fn(u64) -> u64) {
+pub(crate) fn cut(file: &Path, to: fn(u64) -> u64) {
     let len = fs::metadata(file).expect("a file").len();
     let mut permissions = fs::metadata(file).expect("a file").permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o644);
@@ -138,7 +138,7 @@ fn every_pack_file_that_is_torn_is_answered_in_one_sentence() {
 }
 
 /// Every object of the repository as a file of its own, as a small fetch leaves them.
-fn unpack(s: &Sandbox) {
+pub(crate) fn unpack(s: &Sandbox) {
     let packs = s.path().join(".git/objects/pack");
     let aside = s.root().join("aside");
     fs::rename(&packs, &aside).expect("move the packs");

@@ -1,0 +1,128 @@
+//! What a repair does where objects of a session cannot be read: it puts the same bytes back, or changes
+//! nothing. It never takes a whole operation away.
+
+use crate::support::store::{ID, assert_whole, begin, operations, put, tip};
+use crate::support::{Output, Sandbox};
+use crate::torn::{cut, unpack};
+use std::fs;
+
+/// A session of four operations whose objects are loose, and that an earlier run found whole.
+fn loose() -> Sandbox {
+    let s = Sandbox::new();
+    begin(&s);
+    for text in ["# One\n", "# Two\n", "# Three\n"] {
+        put(&s, "spec.md", text).ok();
+    }
+    unpack(&s);
+    s.loopx(&["fsck"]).says("all whole").ok();
+    s
+}
+
+fn oid(s: &Sandbox, path: &str) -> String {
+    s.git(&["rev-parse", &format!("loopx:sessions/{ID}{path}")])
+        .line()
+}
+
+fn tear(s: &Sandbox, id: &str) {
+    cut(
+        &s.path()
+            .join(format!(".git/objects/{}/{}", &id[..2], &id[2..])),
+        |len| len / 2,
+    );
+}
+
+fn second_operation(s: &Sandbox) -> String {
+    let list = s
+        .git(&["ls-tree", "loopx", &format!("sessions/{ID}/ops/")])
+        .ok();
+    let line = list.lines().nth(1).expect("an operation").to_owned();
+    line.split_whitespace().nth(2).expect("an id").to_owned()
+}
+
+fn refuses(s: &Sandbox, id: &str) {
+    let before = tip(s);
+    let out: Output = s.loopx(&["fsck", "--repair"]).fails_with(70);
+    assert!(out.stderr.contains(id), "{out}");
+    assert!(out.stderr.contains("fetch"), "{out}");
+    assert_eq!(tip(s), before);
+}
+
+/// Plain `fsck` and `doctor` say so, though the session was found whole before.
+fn named(s: &Sandbox, id: &str) {
+    let out = s.loopx(&["--json", "fsck"]).fails_with(1).json();
+    let what = out["damages"][0]["what"].as_str().expect("text");
+    assert!(what.contains(id), "{out:#}");
+    assert_eq!(out["damages"][0]["mend"], "put-back");
+    let out = s.loopx(&["doctor"]);
+    assert_ne!(out.code, Some(0), "{out}");
+    assert!(out.stdout.contains(id), "{out}");
+}
+
+#[test]
+fn a_torn_artifact_comes_back_from_the_working_copy() {
+    let s = loose();
+    let before = tip(&s);
+    let id = oid(&s, "/spec.md");
+    tear(&s, &id);
+    named(&s, &id);
+    s.loopx(&["fsck", "--repair"])
+        .says("put back 1 object")
+        .ok();
+    assert_eq!(tip(&s), before);
+    assert_eq!(s.git(&["cat-file", "-p", &id]).ok(), "# Three\n");
+    assert_whole(&s);
+    s.git(&["fsck", "--strict"]).ok();
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+#[test]
+fn an_artifact_that_nobody_has_keeps_a_repair_from_doing_anything() {
+    let s = loose();
+    let id = oid(&s, "/spec.md");
+    s.write(&format!(".loopx/{ID}/spec.md"), "# Edited\n");
+    tear(&s, &id);
+    refuses(&s, &id);
+    refuses(&s, &id);
+    // One that somebody removed is no other case.
+    fs::remove_file(
+        s.path()
+            .join(format!(".git/objects/{}/{}", &id[..2], &id[2..])),
+    )
+    .expect("remove");
+    named(&s, &id);
+    refuses(&s, &id);
+}
+
+#[test]
+fn a_torn_operation_or_their_tree_takes_no_other_operation_away() {
+    let s = loose();
+    let id = second_operation(&s);
+    tear(&s, &id);
+    s.loopx(&["fsck", "--full"]).fails_with(1).says(&id);
+    refuses(&s, &id);
+    for path in ["/ops", ""] {
+        let s = loose();
+        let id = oid(&s, path);
+        tear(&s, &id);
+        named(&s, &id);
+        refuses(&s, &id);
+    }
+}
+
+#[test]
+fn a_torn_state_is_computed_again() {
+    let s = loose();
+    let before = tip(&s);
+    let id = oid(&s, "/state.json");
+    tear(&s, &id);
+    let out = s.loopx(&["-s", ID, "status"]).fails_with(70);
+    assert!(out.stderr.contains("git loopx fsck --repair"), "{out}");
+    named(&s, &id);
+    s.loopx(&["fsck", "--repair"]).ok();
+    assert_eq!(tip(&s), before);
+    s.loopx(&["-s", ID, "status"]).ok();
+    assert_eq!(operations(&s, ID).len(), 4);
+    assert_whole(&s);
+    s.git(&["fsck", "--strict"]).ok();
+    put(&s, "spec.md", "# Four\n").ok();
+}
