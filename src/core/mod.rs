@@ -35,6 +35,7 @@ pub mod replay;
 pub mod review;
 pub mod secrets;
 pub mod session;
+pub mod settings;
 pub mod shelf;
 pub mod signature;
 pub mod spec;

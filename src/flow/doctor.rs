@@ -10,6 +10,7 @@ use super::leftover;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::hooks::RowMode;
 use crate::core::id::Oid;
+use crate::core::settings;
 use crate::git::Repo;
 use crate::git::run::Run;
 use crate::store::{Accepted, Left, Recovered, RefLock, Standing, Store};
@@ -67,6 +68,7 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
     Ok(vec![
         git_version(),
         identity(ctx),
+        durable(ctx),
         settings(ctx),
         branch(ctx, &store),
         shadow(&store),
@@ -96,6 +98,15 @@ fn identity(ctx: &Context) -> Check {
 }
 
 fn settings(ctx: &Context) -> Check {
+    let faults = settings::faults(|key| ctx.repo.config(key));
+    match faults.is_empty() {
+        true => check("settings", Level::Fine, "each says something"),
+        false => check("settings", Level::Problem, faults.join("; "))
+            .help("git config --show-origin --get-regexp '^loopx\\.'"),
+    }
+}
+
+fn durable(ctx: &Context) -> Check {
     if ctx.repo.is_durable() {
         check(
             "fsync",

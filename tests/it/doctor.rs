@@ -373,3 +373,13 @@ fn a_lock_that_nobody_holds_any_more_is_a_problem_and_is_removed() {
     s.loopx(&["-s", ID, "run", "--", "true"]).ok();
     assert_whole(&s);
 }
+
+#[test]
+fn a_setting_that_says_nothing_is_a_problem() {
+    let s = started();
+    assert_eq!(row(&s, "settings")["level"], "fine");
+    s.git(&["config", "loopx.sync", "linera"]).ok();
+    s.loopx(&["doctor"])
+        .fails_with(1)
+        .says("loopx.sync is `linera`, expected merge or linear");
+}

@@ -79,7 +79,7 @@ fn a_torn_artifact_comes_back_from_the_working_copy() {
 fn an_artifact_that_nobody_has_keeps_a_repair_from_doing_anything() {
     let s = loose();
     let id = oid(&s, "/spec.md");
-    s.write(&format!(".loopx/{ID}/spec.md"), "# Edited\n");
+    s.write(format!(".loopx/{ID}/spec.md"), "# Edited\n");
     tear(&s, &id);
     refuses(&s, &id);
     refuses(&s, &id);
