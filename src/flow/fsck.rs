@@ -79,22 +79,34 @@ pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
     if left.damages.is_empty() {
         return Ok(found);
     }
+    // Before anything moves: what cannot be mended is refused here.
+    let mut mended = Some((snapshot.commit().clone(), mend(&store, &snapshot, left)?));
     // What a hand changed is looked at and mended like any other damage.
     store.accept(&lock)?;
     let committed = store.update(&lock, &identity, |snapshot| {
-        let damages = look(ctx, snapshot, &mut Memory::empty(&store, false))?.damages;
-        let names: Vec<&str> = damages.iter().map(|d| d.session.as_str()).collect();
-        Ok(Decision {
-            edits: check::mend(&store, snapshot, &damages)?,
-            message: format!(
-                "loopx: repair {}\n\nLoopx-Event: repair\n",
-                names.join(", ")
-            ),
-            value: (),
-        })
+        match mended.take().filter(|(at, _)| at == snapshot.commit()) {
+            Some((_, decision)) => Ok(decision),
+            None => {
+                let left = look(ctx, snapshot, &mut Memory::empty(&store, false))?;
+                mend(&store, snapshot, left)
+            }
+        }
     })?;
     found.repaired = Some(committed.commit);
     Ok(found)
+}
+
+/// The commit that mends what was found.
+fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, found: Found) -> Result<Decision<()>> {
+    let names: Vec<&str> = found.damages.iter().map(|d| d.session.as_str()).collect();
+    Ok(Decision {
+        edits: check::mend(store, snapshot, &found.damages)?,
+        message: format!(
+            "loopx: repair {}\n\nLoopx-Event: repair\n",
+            names.join(", ")
+        ),
+        value: (),
+    })
 }
 
 /// A file of a session in the working copy, which may be the one that was saved.

@@ -8,7 +8,7 @@ use super::snapshot::Folder;
 use super::unread::{self, Depth, Unread};
 use super::{Edits, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves};
 use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
+use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{NEWER, Operation};
 use crate::core::session::State;
@@ -290,12 +290,7 @@ fn check_entry(repo: &Repo, id: &SessionId, entry: &Entry) -> Result<Option<(Str
 }
 
 fn read_operations(repo: &Repo, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
-    let missing = || {
-        crate::core::failure::Failure::internal(
-            "operations_missing",
-            "ops/ is not there".to_owned(),
-        )
-    };
+    let missing = || Failure::internal("operations_missing", "ops/ is not there");
     let entry = repo.entry_at(folder, layout::OPS)?.ok_or_else(missing)?;
     let ops = ops::read(repo, &entry.id, layout::OPS)?;
     Ok((entry.id, ops))
@@ -449,6 +444,18 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 edits.replace_session(&id, whole);
             }
         }
+    }
+    if edits.is_empty() {
+        let first = damages.first();
+        let what = first.map(|one| format!("{}: {}", one.session, one.what));
+        return Err(Failure::internal(
+            "record_damaged",
+            format!(
+                "{}; history has no whole copy to take it from",
+                what.unwrap_or_default()
+            ),
+        )
+        .help("git fsck  (and put back what is missing from another clone or a backup)"));
     }
     guard::require_no_loss(repo, snapshot, &edits)?;
     Ok(edits)

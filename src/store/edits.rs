@@ -28,6 +28,11 @@ impl Edits {
         self.entries.insert(path.into(), None);
     }
 
+    /// Whether they change nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.arrange.is_empty()
+    }
+
     /// Lays a shelf out anew where it is not as it should be.
     pub(super) fn arrange(&mut self, shelf: impl Into<String>) {
         self.arrange.insert(shelf.into());

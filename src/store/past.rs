@@ -81,7 +81,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
             for (id, operations) in changed {
                 touched.insert(id.clone());
                 for (name, blob) in operations {
-                    if is_mend {
+                    if is_mend && !takes_away(repo, &info, &events, &id, &name, blob.as_ref())? {
                         forgiven.insert(name);
                         continue;
                     }
@@ -98,6 +98,29 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
         past.lost.extend(still_lost(repo, snapshot, id, one)?);
     }
     Ok(past)
+}
+
+/// Whether a repair took away what is an operation by its own words. Only what is none may go.
+fn takes_away(
+    repo: &Repo,
+    info: &CommitInfo,
+    events: &[&str],
+    id: &SessionId,
+    name: &str,
+    blob: Option<&Oid>,
+) -> Result<bool> {
+    let Some(blob) = blob.filter(|_| events.contains(&"repair")) else {
+        return Ok(false);
+    };
+    let folder = shelves::entry_at(repo, &info.tree, &layout::session(id))?;
+    if operation(repo, folder.as_ref(), name)?.is_some() {
+        return Ok(false);
+    }
+    // One that cannot be read is taken for what its name says.
+    let read = repo.read_blob(blob);
+    Ok(read.map_or(true, |bytes| {
+        Operation::parse(&bytes, name).is_ok_and(|op| op.file_name() == name)
+    }))
 }
 
 /// The tree of a commit, where both are there: history may be cut off.

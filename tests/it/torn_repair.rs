@@ -126,3 +126,88 @@ fn a_torn_state_is_computed_again() {
     s.git(&["fsck", "--strict"]).ok();
     put(&s, "spec.md", "# Four\n").ok();
 }
+
+#[test]
+fn what_is_fetched_again_mends_what_a_repair_could_not() {
+    let s = loose();
+    let origin = s.root().join("origin.git");
+    let origin = origin.to_str().expect("UTF-8");
+    s.git(&["clone", "--quiet", "--bare", "--no-hardlinks", ".", origin])
+        .ok();
+    s.git(&["remote", "add", "origin", origin]).ok();
+    let id = second_operation(&s);
+    tear(&s, &id);
+    refuses(&s, &id);
+    fs::remove_file(
+        s.path()
+            .join(format!(".git/objects/{}/{}", &id[..2], &id[2..])),
+    )
+    .expect("remove");
+    refuses(&s, &id);
+    s.git(&["fetch", "--quiet", "--refetch", "origin"]).ok();
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    assert_eq!(operations(&s, ID).len(), 4);
+}
+
+/// Commits a tree with the session's folder as it was at `then`, or without it.
+fn taken_back(s: &Sandbox, then: Option<&str>, message: &str) -> String {
+    let index = s.root().join("index");
+    let git = |args: &[&str]| s.call("git").args(args).env("GIT_INDEX_FILE", &index).run();
+    let folder = format!("sessions/{ID}");
+    git(&["read-tree", "loopx"]).ok();
+    git(&["rm", "-r", "--cached", "--quiet", &folder]).ok();
+    if let Some(then) = then {
+        git(&["read-tree", &format!("--prefix={folder}/"), then]).ok();
+    }
+    let tree = git(&["write-tree"]).line();
+    let commit = ["commit-tree", &tree, "-p", "loopx", "-m", message];
+    let commit = s.git(&commit).line();
+    s.git(&["update-ref", "refs/heads/loopx", &commit]).ok();
+    commit
+}
+
+#[test]
+fn a_repair_that_took_operations_away_is_the_first_bad_commit() {
+    let message = "loopx: repair\n\nLoopx-Event: repair\n";
+    for is_gone in [false, true] {
+        let s = loose();
+        let then = s
+            .git(&["rev-parse", &format!("loopx~1:sessions/{ID}")])
+            .line();
+        let bad = taken_back(
+            &s,
+            Some(&then).filter(|_| !is_gone).map(String::as_str),
+            message,
+        );
+        let out = s.loopx(&["--json", "fsck"]).fails_with(1).json();
+        assert_eq!(out["damages"][0]["since"], bad.as_str(), "{out:#}");
+        s.loopx(&["fsck", "--repair"]).ok();
+        s.loopx(&["fsck", "--full"]).says("all whole").ok();
+        assert_eq!(operations(&s, ID).len(), 4);
+        assert_whole(&s);
+    }
+}
+
+#[test]
+fn a_repair_that_would_take_operations_away_is_refused() {
+    let s = loose();
+    let folder = oid(&s, "");
+    let index = s.root().join("index");
+    let git = |args: &[&str]| s.call("git").args(args).env("GIT_INDEX_FILE", &index).run();
+    // Another session that was never whole: without its first operation.
+    git(&["read-tree", "loopx"]).ok();
+    git(&["read-tree", "--prefix=sessions/other/", &folder]).ok();
+    let list = git(&["ls-files", "sessions/other/ops"]).ok();
+    let first = list.lines().next().expect("an operation").to_owned();
+    git(&["rm", "--cached", "--quiet", &first]).ok();
+    let tree = git(&["write-tree"]).line();
+    let commit = ["commit-tree", &tree, "-p", "loopx", "-m", "by hand"];
+    let commit = s.git(&commit).line();
+    s.git(&["update-ref", "refs/heads/loopx", &commit]).ok();
+    let out = s.loopx(&["--json", "fsck", "--repair"]).fails_with(70);
+    assert_eq!(out.error_json()["error"]["code"], "repair_loses", "{out}");
+    assert_eq!(tip(&s), commit);
+    // Nothing of it was begun either.
+    s.loopx(&["doctor", "--recover"]).ok();
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
