@@ -340,9 +340,16 @@ fn sessions(ctx: &Context) -> Check {
         }
         // Said of the branch already.
         Err(failure) if failure.code == "not_initialised" => check("sessions", Level::Fine, "none"),
+        Err(failure) if UNREADABLE.contains(&failure.code.as_ref()) => {
+            Check::failed("sessions", failure)
+                .help("git fsck  (and put back what it names from another clone or a backup)")
+        }
         Err(failure) => Check::failed("sessions", failure),
     }
 }
+
+/// What says that an object cannot be read: to look here again leads nowhere.
+const UNREADABLE: [&str; 3] = ["object_damaged", "object_missing", "git_failed"];
 
 /// As `hooks status` sees them.
 fn hooks() -> Check {

@@ -31,6 +31,28 @@ fn tear(s: &Sandbox, id: &str) {
     );
 }
 
+/// Objects above the sessions hold all of them: nothing is mended, and doctor does not name itself.
+#[test]
+fn a_torn_folder_of_sessions_leads_out_of_doctor() {
+    let s = loose();
+    let id = s.git(&["rev-parse", "loopx:sessions"]).line();
+    let before = tip(&s);
+    tear(&s, &id);
+    s.loopx(&["fsck", "--repair"]).fails_with(70).says(&id);
+    let out = s.loopx(&["--json", "doctor"]).json();
+    let checks = out["checks"].as_array().expect("checks");
+    let helps: Vec<&str> = checks
+        .iter()
+        .filter_map(|one| one["help"].as_str())
+        .collect();
+    assert!(
+        helps.iter().any(|help| help.contains("git fsck")),
+        "{out:#}"
+    );
+    assert!(!helps.contains(&"git loopx doctor"), "{out:#}");
+    assert_eq!(tip(&s), before);
+}
+
 fn second_operation(s: &Sandbox) -> String {
     let list = s
         .git(&["ls-tree", "loopx", &format!("sessions/{ID}/ops/")])
