@@ -6,6 +6,7 @@ use super::past::Oddity;
 use super::shelf::Fault;
 use super::snapshot::Folder;
 use super::unread::{self, Depth, Unread};
+use super::whole::{archived_before, history, last_folder};
 use super::{Edits, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
@@ -279,7 +280,11 @@ pub(super) fn bindings(
     Ok(found)
 }
 
-fn check_entry(repo: &Repo, id: &SessionId, entry: &Entry) -> Result<Option<(String, Mend)>> {
+pub(super) fn check_entry(
+    repo: &Repo,
+    id: &SessionId,
+    entry: &Entry,
+) -> Result<Option<(String, Mend)>> {
     match entry.kind {
         EntryKind::Tree => check_folder(repo, id, &entry.id),
         _ => Ok(Some((
@@ -490,7 +495,11 @@ fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
 }
 
 /// What is wrong with an archived session.
-fn check_archived(repo: &Repo, snapshot: &Snapshot<'_>, folder: Folder) -> Result<Option<String>> {
+pub(super) fn check_archived(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    folder: Folder,
+) -> Result<Option<String>> {
     let looked = || -> Result<Option<String>> {
         let session = snapshot.load_folder(folder)?;
         snapshot.signatures(&session)?;
@@ -529,84 +538,4 @@ fn check_archived(repo: &Repo, snapshot: &Snapshot<'_>, folder: Folder) -> Resul
         Err(failure) => Ok(Some(failure.message)),
         Ok(flaw) => Ok(flaw),
     }
-}
-
-/// The newest whole folder of an archived session, from history.
-fn archived_before(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<Option<Oid>> {
-    let mut bad = None;
-    for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
-        let at = Snapshot::at(repo, commit, path)?;
-        let Some(folder) = at.folder_of(path)? else {
-            continue;
-        };
-        let tree = folder.entry.id.clone();
-        if bad.as_ref() == Some(&tree) {
-            continue;
-        }
-        if check_archived(repo, &at, folder)?.is_none() {
-            return Ok(Some(tree));
-        }
-        bad = Some(tree);
-    }
-    Ok(None)
-}
-
-/// What history says of a damaged session.
-struct History {
-    /// Its newest folder that is whole.
-    whole: Option<Oid>,
-    /// The first commit after that one.
-    since: Option<Oid>,
-}
-
-/// `needs` are files of operations that the folder has to have.
-fn history(
-    repo: &Repo,
-    snapshot: &Snapshot<'_>,
-    id: &SessionId,
-    needs: &Missing,
-) -> Result<History> {
-    let mut since = None;
-    let mut bad = None;
-    for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
-        let tree = repo.commit_info(&commit)?.tree;
-        if let Some(entry) = shelves::entry_at(repo, &tree, &layout::session(id))?
-            && bad.as_ref() != Some(&entry.id)
-        {
-            if check_entry(repo, id, &entry)?.is_none() && has_operations(repo, &entry.id, needs)? {
-                return Ok(History {
-                    whole: Some(entry.id),
-                    since,
-                });
-            }
-            bad = Some(entry.id);
-        }
-        since = Some(commit);
-    }
-    Ok(History { whole: None, since })
-}
-
-/// Whether a folder has these files of operations as they were.
-fn has_operations(repo: &Repo, folder: &Oid, needs: &Missing) -> Result<bool> {
-    for (name, blob) in needs {
-        let there = ops::blob(repo, folder, name)?;
-        let is_it = |there: Oid| blob.as_ref().is_none_or(|blob| there == *blob);
-        if !there.is_some_and(is_it) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// The newest folder at a path, from history.
-fn last_folder(repo: &Repo, snapshot: &Snapshot<'_>, path: &str) -> Result<Option<Oid>> {
-    for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
-        let tree = repo.commit_info(&commit)?.tree;
-        if let Some(entry) = repo.entry_at(&tree, path)?
-            && entry.kind == EntryKind::Tree
-        {
-            return Ok(Some(entry.id));
-        }
-    }
-    Ok(None)
 }

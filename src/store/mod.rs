@@ -28,6 +28,7 @@ mod summaries;
 mod unite;
 mod united;
 pub mod unread;
+mod whole;
 
 pub use attest::left_out;
 pub use edits::Edits;
