@@ -150,6 +150,10 @@ const WORDS: [(Refusal, &[&str]); 13] = [
         &[
             "could not resolve host",
             "could not resolve proxy",
+            "could not connect",
+            "couldn't connect",
+            "failed to connect",
+            "unable to connect",
             "connection refused",
             "connection timed out",
             "connection reset",
@@ -244,7 +248,7 @@ impl Refusal {
                 format!("git ls-remote {remote}  (sign in with git itself, then try again)"),
             ),
             Refusal::NoAccess => (
-                "the repository is not there, or you may not write to it",
+                "the repository is not there, or is not open to you",
                 format!("git remote get-url {remote}"),
             ),
             Refusal::Shallow => (
@@ -339,7 +343,7 @@ mod tests {
     use super::Refusal;
 
     /// What forges and git really say.
-    const SAID: [(Refusal, &str); 19] = [
+    const SAID: [(Refusal, &str); 21] = [
         (
             Refusal::Moved,
             "!\trefs/heads/loopx:refs/heads/loopx\t[rejected] (fetch first)\nerror: failed to push some refs to 'x'",
@@ -408,6 +412,14 @@ mod tests {
         (
             Refusal::Network,
             "fatal: unable to access 'https://x/': Could not resolve host: x",
+        ),
+        (
+            Refusal::Network,
+            "fatal: unable to access 'https://127.0.0.1:1/x.git/': Failed to connect to 127.0.0.1 port 1 after 0 ms: Couldn't connect to server",
+        ),
+        (
+            Refusal::Network,
+            "fatal: unable to access 'https://127.0.0.1:1/x.git/': Could not connect to server",
         ),
         (
             Refusal::Hook,
