@@ -64,15 +64,16 @@ pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "{}: {said}",
         ui.paint(style::NAME, done.session.as_str())
     ));
-    let conflicts: usize = done.united.iter().map(|one| one.conflicts).sum();
-    if conflicts > 0 {
-        ui.hint(format!("git loopx -s {} resolve", done.session));
+    super::sync::lost("the bundle", &done.taken_away, false, ui);
+    if let Some(one) = done.conflicts.first() {
+        super::sync::open_conflicts(&done.conflicts, ui);
+        ui.hint(format!("git loopx -s {} resolve", one.session));
     } else if renamed.is_none() {
         ui.hint(format!("git loopx -s {} status", done.session));
     }
     ui.json("import bundle", &done);
-    Ok(match conflicts {
-        0 => Exit::Done,
-        _ => Exit::Conflict,
+    Ok(match done.conflicts.is_empty() {
+        true => Exit::Done,
+        false => Exit::Conflict,
     })
 }

@@ -4,7 +4,7 @@ use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
 use crate::flow::Context;
-use crate::flow::sync::{self, Report, Request};
+use crate::flow::sync::{self, Report, Request, SetBack, TakenAway, UnitedSession};
 use crate::ui::{Ui, clean, style};
 use std::io::{IsTerminal, Write};
 
@@ -52,16 +52,55 @@ pub fn sync(args: SyncArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let report = sync::sync(ctx, &request, live)?;
     text(&report, &request, ui);
     ui.json("sync", &report);
-    let conflicts: usize = report.united.iter().map(|one| one.conflicts).sum();
-    Ok(if conflicts > 0 {
-        Exit::Conflict
-    } else {
-        Exit::Done
+    Ok(match report.conflicts.is_empty() {
+        true => Exit::Done,
+        false => Exit::Conflict,
     })
+}
+
+/// What the other side had taken away, and who did it.
+pub(super) fn lost(from: &str, taken: &[TakenAway], dry_run: bool, ui: &mut Ui) {
+    for one in taken {
+        let then = match (one.brought_back, dry_run) {
+            (true, false) => "brought back",
+            (true, true) => "would be brought back",
+            (false, _) => "left so, for that commit is a repair",
+        };
+        let (what, commit) = (clean(&one.what), one.commit.short());
+        ui.warn(format!("{}: {what} (commit {commit}): {then}", clean(from)));
+    }
+}
+
+pub(super) fn open_conflicts(sessions: &[UnitedSession], ui: &mut Ui) {
+    for one in sessions {
+        let session = ui.paint(style::NAME, one.session.as_str());
+        ui.status(format!(
+            "  {session}: {}, open",
+            counted(one.conflicts, "conflict")
+        ));
+    }
 }
 
 fn text(report: &Report, request: &Request, ui: &mut Ui) {
     let count = |n: usize| counted(n, "commit");
+    if let Some(SetBack { had, has }) = &report.set_back {
+        let now = match has {
+            Some(has) => format!("now {}: it was set back", has.short()),
+            None => "now none: it was deleted".to_owned(),
+        };
+        let then = match (report.pushed, report.dry_run) {
+            (true, _) => "what it had is pushed again",
+            (_, true) => "what it had would be pushed again",
+            _ => "what it had is still here",
+        };
+        ui.warn(format!(
+            "{} of {} was {}, {now}; {then}",
+            clean(&report.branch),
+            clean(&report.remote),
+            had.short()
+        ));
+    }
+    lost(&report.remote, &report.taken_away, report.dry_run, ui);
     for one in &report.renamed {
         ui.warn(format!(
             "two sessions are named {}: the one that is \"{}\" is {} from now on",
@@ -90,6 +129,9 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             )),
         }
     }
+    let is_new = |one: &&UnitedSession| !report.united.contains(one);
+    let came: Vec<UnitedSession> = report.conflicts.iter().filter(is_new).cloned().collect();
+    open_conflicts(&came, ui);
     let would = if report.dry_run { "would be " } else { "" };
     let mut said = Vec::new();
     match report.met {
@@ -117,7 +159,7 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
     }
     let (branch, remote) = (clean(&report.branch), clean(&report.remote));
     ui.status(format!("{branch} and {remote}: {}", said.join(", ")));
-    if let Some(one) = report.united.iter().find(|one| one.conflicts > 0) {
+    if let Some(one) = report.conflicts.first() {
         ui.hint(format!("git loopx -s {} resolve", one.session));
     }
 }

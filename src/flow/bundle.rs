@@ -11,7 +11,7 @@ use crate::core::op::Operation;
 use crate::failpoint::reach;
 use crate::git::run::Run;
 use crate::git::{Entry, EntryKind, Repo};
-use crate::store::{Linear, Renamed, Session, Snapshot, UnitedSession};
+use crate::store::{Linear, Renamed, Session, Snapshot, TakenAway, UnitedSession};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,10 @@ pub struct Imported {
     pub operations: usize,
     pub united: Vec<UnitedSession>,
     pub renamed: Vec<Renamed>,
+    /// What the bundle had lost of what was here.
+    pub taken_away: Vec<TakenAway>,
+    /// The session, where it came with a conflict or has one now.
+    pub conflicts: Vec<UnitedSession>,
 }
 
 /// Writes a session as a bundle.
@@ -224,12 +228,20 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
             None => (Vec::new(), Vec::new()),
         };
         super::sync::follow(ctx, &store, renamed.iter())?;
+        let mut conflicts = store.open_conflicts(Some(&before), &meeting.tip)?;
+        for one in united.iter().filter(|one| one.conflicts > 0) {
+            if !conflicts.contains(one) {
+                conflicts.push(one.clone());
+            }
+        }
         Ok(Imported {
             session: id.clone(),
             commit: (meeting.tip != before).then_some(meeting.tip),
             operations: operations.len(),
             united,
             renamed,
+            taken_away: meeting.taken_away,
+            conflicts,
         })
     })();
     set_ref(repo, &local, None)?;

@@ -1,6 +1,7 @@
 //! The branch here and the branch of another clone, brought together: nothing to do, a step forward, a
 //! merge commit with both parents, or (linear) the own commits again on top of the others'.
 
+use super::arrived::{TakenAway, lost_operations};
 use super::unite::{United, require_no_jumps, unite};
 use super::{Lock, Snapshot, Store, Tries};
 use crate::core::failure::{Failure, Result};
@@ -35,6 +36,8 @@ pub struct Meeting {
     pub tip: Oid,
     /// Where both sides had something of their own.
     pub united: Option<United>,
+    /// What the other side had taken away of what was here.
+    pub taken_away: Vec<TakenAway>,
 }
 
 /// The trailer by which a commit that was made again names the one that it was: commits of code know
@@ -68,19 +71,21 @@ impl Store<'_> {
                 met: Met::Forward,
                 tip: theirs.clone(),
                 united: None,
+                taken_away: Vec::new(),
             });
         };
         let done = |met, tip: &Oid| Meeting {
             met,
             tip: tip.clone(),
             united: None,
+            taken_away: Vec::new(),
         };
         if repo.is_ancestor(theirs, &ours)? {
             // A merge that was made before merges were unwanted is made linear now.
             return match linear == Linear::OursOnTop && self.has_merges(&ours, theirs)? {
                 true => Ok(done(
                     Met::Replayed,
-                    &self.replayed(identity, &ours, theirs)?,
+                    &self.replayed(identity, &ours, theirs, false)?,
                 )),
                 false => Ok(done(Met::Nothing, &ours)),
             };
@@ -88,16 +93,22 @@ impl Store<'_> {
         let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
         if repo.is_ancestor(&ours, theirs)? {
             require_no_jumps(repo, here.tree(), there.tree())?;
-            return Ok(done(Met::Forward, theirs));
+            let taken_away = self.taken_away(&ours, theirs)?;
+            return match taken_away.is_empty() {
+                true => Ok(done(Met::Forward, theirs)),
+                false => self.bring_back(identity, (&here, &there), taken_away, label),
+            };
         }
         let base = repo
             .merge_base(&ours, theirs)?
             .ok_or_else(|| self.no_base(label))?;
+        let taken_away = self.taken_away(&base, theirs)?;
         let base = repo.commit_info(&base)?.tree;
-        let united = unite(repo, &base, here.tree(), there.tree())?;
+        let anew = taken_away.iter().any(|one| one.brought_back);
+        let united = unite(repo, &base, here.tree(), there.tree(), anew)?;
         let (met, tip) = match linear {
-            Linear::OursOnTop => (Met::Replayed, self.replayed(identity, &ours, theirs)?),
-            Linear::TheirsOnTop => (Met::Replayed, self.replayed(identity, theirs, &ours)?),
+            Linear::OursOnTop => (Met::Replayed, self.replayed(identity, &ours, theirs, anew)?),
+            Linear::TheirsOnTop => (Met::Replayed, self.replayed(identity, theirs, &ours, anew)?),
             Linear::No => {
                 let message = format!("loopx: merge {label}\n\nLoopx-Event: sync\n");
                 let parents = [ours.clone(), theirs.clone()];
@@ -105,10 +116,47 @@ impl Store<'_> {
                 (Met::Merged, tip)
             }
         };
+        self.require_nothing_lost(&ours, &tip, label, &taken_away)?;
         Ok(Meeting {
             met,
             tip,
             united: Some(united),
+            taken_away,
+        })
+    }
+
+    /// Takes a tip that comes from ours and has not all that ours has: one commit on top of it has both.
+    fn bring_back(
+        &self,
+        identity: &Identity,
+        (here, there): (&Snapshot<'_>, &Snapshot<'_>),
+        taken_away: Vec<TakenAway>,
+        label: &str,
+    ) -> Result<Meeting> {
+        let mut tip = there.commit().clone();
+        let mut met = Met::Forward;
+        let mut tree = None;
+        if taken_away.iter().any(|one| one.brought_back) {
+            let united = unite(self.repo, here.tree(), here.tree(), there.tree(), true);
+            let united = united.map_err(|why| {
+                let lost = taken_away
+                    .iter()
+                    .map(|one| format!("{} (commit {})", one.what, one.commit.short()));
+                lost_operations(label, &lost.collect::<Vec<_>>(), Some(&why))
+            })?;
+            let message = format!("loopx: bring back what {label} lost\n\nLoopx-Event: sync\n");
+            tip = self
+                .repo
+                .write_commit(&united.tree, &[tip], &message, identity)?;
+            met = Met::Merged;
+            tree = Some(united);
+        }
+        self.require_nothing_lost(here.commit(), &tip, label, &taken_away)?;
+        Ok(Meeting {
+            met,
+            tip,
+            united: tree,
+            taken_away,
         })
     }
 
@@ -141,7 +189,7 @@ impl Store<'_> {
 
     /// The own commits again, each on top of the one before, from theirs on. One whose operations are
     /// there already is left out.
-    fn replayed(&self, identity: &Identity, ours: &Oid, theirs: &Oid) -> Result<Oid> {
+    fn replayed(&self, identity: &Identity, ours: &Oid, theirs: &Oid, anew: bool) -> Result<Oid> {
         let repo = self.repo;
         let mut own = repo.range(ours, std::slice::from_ref(theirs), usize::MAX)?;
         own.reverse();
@@ -157,7 +205,7 @@ impl Store<'_> {
                 continue;
             };
             let base = repo.commit_info(parent)?.tree;
-            let united = unite(repo, &base, &tree, &info.tree)?;
+            let united = unite(repo, &base, &tree, &info.tree, false)?;
             if united.tree != tree {
                 let parents = [tip.clone()];
                 let by = Some(identity);
@@ -169,7 +217,7 @@ impl Store<'_> {
         // What merges of ours had settled comes last.
         let parted = repo.merge_base(ours, theirs)?;
         let base = repo.commit_info(parted.as_ref().unwrap_or(theirs))?.tree;
-        let united = unite(repo, &base, &own_tree, &tree)?;
+        let united = unite(repo, &base, &own_tree, &tree, anew)?;
         if united.tree != tree || !names.is_empty() {
             let mut message = "loopx: bring together\n\nLoopx-Event: sync\n".to_owned();
             for name in names {

@@ -4,6 +4,7 @@
 //! or checkout. Reading costs a few look-ups however long the history is. The store knows no rule: a
 //! closure decides on a [`Snapshot`], and decides again when the branch moved meanwhile.
 
+mod arrived;
 mod attest;
 pub mod check;
 pub mod checked;
@@ -30,6 +31,7 @@ mod united;
 pub mod unread;
 mod whole;
 
+pub use arrived::TakenAway;
 pub use attest::left_out;
 pub use edits::Edits;
 pub use import::Placed;

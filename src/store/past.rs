@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const ABOUT_ALL: [&str; 4] = ["init", "sync", "repair", "recover"];
 
 /// Events whose commits may take away what was wrong.
-const MENDS: [&str; 2] = ["repair", "recover"];
+pub(super) const MENDS: [&str; 2] = ["repair", "recover"];
 
 /// A commit that did something else than what it says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

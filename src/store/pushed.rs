@@ -167,7 +167,8 @@ impl<'a> Checking<'a> {
             }
         }
         for before in &before {
-            wrong.extend(lost(before, &now)?);
+            let lost = lost(before, &now)?.into_iter();
+            wrong.extend(lost.map(|loss| loss.what));
         }
         self.last = Some(now);
         wrong.sort();
@@ -212,13 +213,37 @@ fn after(now: &Snapshot<'_>, id: &SessionId, session: &Session) -> Result<Option
     }
 }
 
+/// Something of a session that is not there any more.
+pub(super) struct Loss {
+    pub(super) session: SessionId,
+    /// Names the session too.
+    pub(super) what: String,
+}
+
+/// What one commit has of operations and another one has not. One that is none of this branch's states
+/// has nothing.
+pub(super) fn losses(repo: &Repo, before: &Oid, now: &Oid) -> Result<Vec<Loss>> {
+    let Ok(before) = Snapshot::at(repo, before.clone(), "the branch") else {
+        return Ok(Vec::new());
+    };
+    let now = Snapshot::at(repo, now.clone(), "the branch")?;
+    if before.tree() == now.tree() {
+        return Ok(Vec::new());
+    }
+    lost(&Holding::of(before)?, &Holding::of(now)?)
+}
+
 /// Operations that one state has and the next one has not, or has otherwise.
-fn lost(before: &Holding<'_>, now: &Holding<'_>) -> Result<Vec<String>> {
+fn lost(before: &Holding<'_>, now: &Holding<'_>) -> Result<Vec<Loss>> {
     let mut found = Vec::new();
     for (id, folder) in before.folders.values() {
         if now.finds(id, folder) {
             continue;
         }
+        let mut lose = |what: String| {
+            let session = id.clone();
+            found.push(Loss { session, what });
+        };
         let (before, now) = (&before.snapshot, &now.snapshot);
         // What was damaged before has nothing that could be lost.
         let Ok(session) = before.load_folder(folder.clone()) else {
@@ -228,21 +253,27 @@ fn lost(before: &Holding<'_>, now: &Holding<'_>) -> Result<Vec<String>> {
             Ok(Some(after)) if after.tree == session.tree => continue,
             Ok(Some(after)) => after,
             Ok(None) => {
-                found.push(format!("session {id} is gone"));
+                lose(format!("session {id} is gone"));
                 continue;
             }
             Err(failure) => {
-                found.push(failure.message);
+                lose(failure.message);
                 continue;
             }
         };
         let Ok(earlier) = before.operations(&session) else {
             continue;
         };
-        let later = now.operations(&after)?;
+        let later = match now.operations(&after) {
+            Ok(later) => later,
+            Err(failure) => {
+                lose(failure.message);
+                continue;
+            }
+        };
         let kept = |op: &Operation| later.iter().any(|known| known == op);
         if let Some(op) = earlier.iter().find(|op| !kept(op)) {
-            found.push(format!(
+            lose(format!(
                 "session {id}: the operation {} was changed or taken away",
                 op.file_name()
             ));

@@ -67,8 +67,15 @@ struct Item {
     unchanged: bool,
 }
 
-/// Unites two trees that parted at `base`.
-pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<United> {
+/// Unites two trees that parted at `base`. With `anew` every session that differs is made of its
+/// operations, also one that a single side changed.
+pub(super) fn unite(
+    repo: &Repo,
+    base: &Oid,
+    ours: &Oid,
+    theirs: &Oid,
+    anew: bool,
+) -> Result<United> {
     let mut united = United {
         tree: ours.clone(),
         sessions: Vec::new(),
@@ -135,7 +142,7 @@ pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result
                 title: item.state.title.clone(),
             });
         }
-        let (path, tree, state) = settle(repo, base, name, items)?;
+        let (path, tree, state) = settle(repo, base, name, items, anew)?;
         if SIDES.iter().all(|side| {
             items
                 .iter()
@@ -143,7 +150,7 @@ pub(super) fn unite(repo: &Repo, base: &Oid, ours: &Oid, theirs: &Oid) -> Result
         }) {
             united.sessions.push(UnitedSession {
                 session: name.clone(),
-                conflicts: state.conflicts.len() + state.contested().count(),
+                conflicts: state.open_conflicts(),
             });
         }
         if !state.is_active() {
@@ -190,6 +197,7 @@ fn settle(
     base: &Oid,
     name: &SessionId,
     items: &[Item],
+    anew: bool,
 ) -> Result<(String, Oid, State)> {
     // Changed on one side only: that one has all.
     let newer: Vec<&Item> = items.iter().filter(|item| !item.unchanged).collect();
@@ -198,7 +206,7 @@ fn settle(
         [only] => Some(*only),
         _ => None,
     };
-    if let Some(one) = one
+    if let Some(one) = one.filter(|_| !anew)
         && one.name == *name
         && has_all(repo, base, one, items)?
         && ops::fault(repo, &one.tree)?.is_none()
@@ -245,7 +253,7 @@ fn operation_names(repo: &Repo, folder: &Oid) -> Result<BTreeSet<String>> {
 }
 
 /// The folders of sessions, active and archived, in parts of the tree that differ from the other's.
-fn session_folders(
+pub(super) fn session_folders(
     repo: &Repo,
     tree: &Oid,
     other: &Oid,
@@ -277,7 +285,7 @@ fn session_folders(
     Ok(found)
 }
 
-fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
+pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
     let label = format!("{path}/{}", layout::STATE);
     let bytes = repo.blob_at(tree, layout::STATE)?.ok_or_else(|| {
         Failure::internal("record_damaged", format!("{label} is not there"))

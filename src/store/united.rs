@@ -124,23 +124,32 @@ pub(super) fn build(
     id: &SessionId,
     folders: Vec<Folder>,
 ) -> Result<(String, Oid, State)> {
-    let mut operations: BTreeMap<(u64, String), (String, Operation)> = BTreeMap::new();
+    type Claim = (String, Option<Oid>);
+    let mut operations: BTreeMap<(u64, String), (Claim, Operation)> = BTreeMap::new();
     let mut files = BTreeMap::new();
     let mut extra = BTreeMap::new();
     let mut candidate: Option<Oid> = None;
     for folder in folders {
         for op in folder.operations {
             let key = (op.seq, op.op.to_string());
-            // Of two that claim one name every clone takes the same.
-            let text = format!("{op:?}");
+            // Of two that claim one name every clone takes the same, and its file with it.
+            let claim = (
+                format!("{op:?}"),
+                folder.files.get(&op.file_name()).cloned(),
+            );
             match operations.get(&key) {
-                Some((known, _)) if *known >= text => {}
-                _ => drop(operations.insert(key, (text, op))),
+                Some((known, _)) if *known >= claim => {}
+                _ => drop(operations.insert(key, (claim, op))),
             }
         }
         unite_files(&mut files, folder.files);
         unite_files(&mut extra, folder.extra);
         candidate = candidate.max(folder.candidate);
+    }
+    for ((_, blob), op) in operations.values() {
+        if let Some(blob) = blob {
+            files.insert(op.file_name(), blob.clone());
+        }
     }
     let operations: Vec<Operation> = operations.into_values().map(|(_, op)| op).collect();
     let mut state = super::replay(repo, id, &operations)?;

@@ -320,3 +320,78 @@ fn what_is_far_too_much_is_read_once() {
         with_entries(all, "", &[("40000", b"sessions", &sessions)])
     });
 }
+
+/// A commit on the remote's branch that is made with git alone: these paths go.
+fn removes(all: &Clones, what: &[&str]) -> String {
+    git(all, &["fetch", "--quiet", "origin"]).run().ok();
+    git(all, &["read-tree", "origin/loopx"]).run().ok();
+    let args = [&["rm", "-r", "--quiet", "--cached", "--"], what].concat();
+    git(all, &args).run().ok();
+    let tree = git(all, &["write-tree"]).run().line();
+    send(all, &tree);
+    git(all, &["fetch", "--quiet", "origin"]).run().ok();
+    git(all, &["rev-parse", "origin/loopx"]).run().line()
+}
+
+#[test]
+fn what_a_remote_took_away_is_named_and_comes_back() {
+    for went_on in [false, true] {
+        for linear in [false, true] {
+            let all = two();
+            if linear {
+                all.git(0, &["config", "loopx.sync", "linear"]).ok();
+            }
+            let before = all.operations(0);
+            let named = before.iter().find(|path| path.contains("-")).expect("one");
+            for what in [named.as_str(), "sessions/auth-timeout", "sessions"] {
+                if went_on {
+                    all.loopx(0, &["-s", ID, "run", "--", "true"]).ok();
+                }
+                let before = all.operations(0);
+                let by = removes(&all, &[what]);
+                let tip = all.git(0, &["rev-parse", "loopx"]).line();
+                all.loopx(0, &["sync", "-n"])
+                    .says("would be brought back")
+                    .ok();
+                assert_eq!(all.git(0, &["rev-parse", "loopx"]).line(), tip);
+                all.sync(0)
+                    .says(ID)
+                    .says(&by[..7])
+                    .says("brought back")
+                    .says("pushed")
+                    .ok();
+                assert_eq!(all.operations(0), before);
+                all.loopx(0, &["-s", ID, "log"]).ok();
+                all.sync(1).ok();
+                all.assert_agreed();
+                assert_eq!(all.operations(1), before);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_brought_back_is_refused_and_nothing_moves() {
+    for went_on in [false, true] {
+        let all = two();
+        if went_on {
+            all.loopx(0, &["-s", "mine", "run", "--", "true"]).ok();
+        }
+        let name = all.operations(0).into_iter().next().expect("an operation");
+        // Of two texts of one operation the larger would stay: this one is.
+        let text = git(&all, &["show", &format!("origin/loopx:{name}")]);
+        let text = text.run().ok().replace("Person 0", "Quentin");
+        let tree = put_files(&all, &[(&name, text.as_bytes())]);
+        send(&all, &tree);
+        let tip = all.git(0, &["rev-parse", "loopx"]).line();
+        for args in [&["--json", "sync", "-n"][..], &["--json", "sync"]] {
+            let error = all.loopx(0, args).fails_with(1).error_json();
+            assert_eq!(
+                error["error"]["code"], "remote_lost_operations",
+                "{error:#}"
+            );
+        }
+        assert_eq!(all.git(0, &["rev-parse", "loopx"]).line(), tip);
+        all.loopx(0, &["-s", ID, "log"]).ok();
+    }
+}

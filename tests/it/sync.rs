@@ -149,7 +149,9 @@ fn edge_10_one_stage_left_by_two_people_is_a_conflict_of_that_session_alone() {
     all.loopx(1, &["-s", ID, "plan"]).ok();
     all.sync(0).ok();
     all.sync(1).fails_with(3).says("2 conflicts");
-    all.sync(0).ok();
+    // Who takes it as it is hears of it too, and once.
+    all.sync(0).fails_with(3).says("2 conflicts, open");
+    all.sync(0).says("nothing new").ok();
     all.assert_agreed();
     for at in 0..2 {
         let state = all.state(at);
@@ -175,7 +177,7 @@ fn edge_10_edit_and_removal_of_one_artifact_keep_the_text_and_ask() {
     all.loopx(1, &["-s", ID, "save"]).ok();
     all.sync(0).ok();
     all.sync(1).fails_with(3);
-    all.sync(0).ok();
+    all.sync(0).fails_with(3).says(ID);
     all.assert_agreed();
     assert!(all.cat(1, "spec.md").contains("ends soon."));
     let join = all.state(0)["joins"]["spec.md"].clone();
@@ -223,7 +225,7 @@ fn edge_10_clocks_that_are_years_apart_change_nothing() {
             .ok();
         all.sync(0).ok();
         all.sync(1).fails_with(3);
-        all.sync(0).ok();
+        all.sync(0).fails_with(3);
         all.assert_agreed();
         // Neither text won; both stand there.
         let spec = all.cat(0, "spec.md");
@@ -413,6 +415,12 @@ fn edge_14_a_remote_that_is_gone_is_named() {
     fs::rename(all.remote(), all.s.root().join("elsewhere")).expect("move");
     let error = all.loopx(0, &["--json", "sync"]).fails_with(1).error_json();
     assert_eq!(error["error"]["code"], "remote_no_access", "{error:#}");
+    // One that nobody answers for may answer later, whatever the transport.
+    for url in ["https://127.0.0.1:1/x.git", "git://127.0.0.1:1/x.git"] {
+        all.git(0, &["remote", "set-url", "origin", url]).ok();
+        let error = all.loopx(0, &["--json", "sync"]).fails_with(6).error_json();
+        assert_eq!(error["error"]["code"], "remote_unreachable", "{error:#}");
+    }
     all.loopx(0, &["sync", "nowhere"])
         .fails_with(4)
         .says("no remote is named");
@@ -678,6 +686,10 @@ fn credentials_do_not_leave() {
         all.s.git_in(all.remote(), &["rev-parse", "loopx"]).line(),
         tip
     );
+    // A try says so too.
+    all.loopx(0, &["sync", "-n"])
+        .fails_with(1)
+        .says("GitHub token");
     // In the history it stays, also when the text is mended.
     all.put(0, "spec.md", READY).ok();
     all.loopx(0, &["sync"]).fails_with(1);
@@ -842,4 +854,52 @@ fn which_remote_is_meant() {
         .run()
         .fails_with(4)
         .says("git loopx sync one");
+}
+
+#[test]
+fn a_branch_that_was_set_back_here_is_neither_synced_nor_tried() {
+    let all = Clones::sharing(1);
+    all.loopx(0, &["-s", ID, "run", "--", "true"]).ok();
+    let tip = all.git(0, &["rev-parse", "loopx"]).line();
+    all.git(
+        0,
+        &[
+            "update-ref",
+            "refs/heads/loopx",
+            "refs/remotes/origin/loopx",
+        ],
+    )
+    .ok();
+    for args in [&["sync"][..], &["sync", "-n"], &["sync", "--no-fetch"]] {
+        all.loopx(0, args).fails_with(3).says("was set back");
+    }
+    all.loopx(0, &["doctor", "--recover"]).ok();
+    all.sync(0).says("pushed").ok();
+    let there = all.s.git_in(all.remote(), &["rev-parse", "loopx"]).line();
+    all.git(0, &["merge-base", "--is-ancestor", &tip, &there])
+        .ok();
+}
+
+#[test]
+fn a_remote_that_was_set_back_or_deleted_is_named_before_it_is_pushed_again() {
+    let all = Clones::sharing(1);
+    let first = all.git(0, &["rev-parse", "loopx"]).line();
+    all.loopx(0, &["-s", ID, "run", "--", "true"]).ok();
+    all.sync(0).ok();
+    let second = all.git(0, &["rev-parse", "loopx"]).line();
+    all.s
+        .git_in(all.remote(), &["update-ref", "refs/heads/loopx", &first])
+        .ok();
+    all.sync(0)
+        .says(&format!("was {}, now {}", &second[..10], &first[..10]))
+        .says("pushed again")
+        .ok();
+    all.s
+        .git_in(all.remote(), &["update-ref", "-d", "refs/heads/loopx"])
+        .ok();
+    all.loopx(0, &["sync", "-n"]).says("it was deleted").ok();
+    let json = all.loopx(0, &["--json", "sync"]).json();
+    assert_eq!(json["set_back"]["had"], second.as_str(), "{json:#}");
+    all.sync(0).says("nothing new").ok();
+    all.assert_agreed();
 }

@@ -294,4 +294,9 @@ impl State {
         let joins = self.joins.iter().filter(|(_, join)| !join.clean);
         joins.map(|(artifact, join)| (*artifact, join))
     }
+
+    /// Operations and artifacts that a person has to settle.
+    pub fn open_conflicts(&self) -> usize {
+        self.conflicts.len() + self.contested().count()
+    }
 }

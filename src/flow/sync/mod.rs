@@ -11,14 +11,16 @@ pub(super) use follow::follow;
 use super::context::Context;
 use super::opening::Opening;
 use crate::core::failure::{Failure, Kind, Result};
-use crate::core::id::Oid;
+use crate::core::id::{Oid, SessionId};
 use crate::core::refusal::Refusal;
 use crate::env;
 use crate::failpoint::reach;
 use crate::git::remote::{Answer, Fetched, Line};
 use crate::git::run::Run;
-use crate::store::{Linear, Meeting, Met, Rebound, Renamed, Store, UnitedSession};
+use crate::store::{Linear, Meeting, Met, Rebound, Renamed, Store};
+pub use crate::store::{TakenAway, UnitedSession};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
@@ -61,6 +63,20 @@ pub struct Report {
     pub united: Vec<UnitedSession>,
     pub renamed: Vec<Renamed>,
     pub bindings: Vec<Rebound>,
+    /// What the remote's branch had lost of what was here.
+    pub taken_away: Vec<TakenAway>,
+    /// Set where the remote's branch does not come from what it was.
+    pub set_back: Option<SetBack>,
+    /// The active sessions among those that came or went that have an open conflict.
+    pub conflicts: Vec<UnitedSession>,
+}
+
+/// A branch of a remote that was deleted, rewound or replaced there.
+#[derive(Debug, Serialize)]
+pub struct SetBack {
+    pub had: Oid,
+    /// `None` where it is gone.
+    pub has: Option<Oid>,
 }
 
 /// Syncs. git's progress goes to `live`.
@@ -71,6 +87,8 @@ pub fn sync(
 ) -> Result<Report> {
     let store = ctx.store()?;
     let remote = remote(ctx, request.remote.as_deref())?;
+    store.require_undisturbed()?;
+    let before = ctx.repo.find_ref(&store.branch_ref())?;
     let mut report = Report {
         remote: remote.clone(),
         branch: store.branch().to_owned(),
@@ -88,6 +106,9 @@ pub fn sync(
         united: Vec::new(),
         renamed: Vec::new(),
         bindings: Vec::new(),
+        taken_away: Vec::new(),
+        set_back: None,
+        conflicts: Vec::new(),
     };
     let mut line = Line {
         limit: limit(ctx),
@@ -99,19 +120,28 @@ pub fn sync(
             std::thread::sleep(pause(report.rounds));
         }
         report.rounds += 1;
+        let tracking = crate::git::Repo::tracking_ref(&remote, store.branch());
+        let had = ctx.repo.find_ref(&tracking)?;
         report.remote_tip = fetch(ctx, &store, request, &remote, &mut line)?;
         reach("sync-fetched");
+        if report.set_back.is_none() {
+            report.set_back = set_back(ctx, had, report.remote_tip.as_ref())?;
+        }
         meet(ctx, &store, request, &mut report)?;
         let there = report.remote_tip.clone();
+        report.conflicts = open_conflicts(&store, [before.as_ref(), there.as_ref()], &report)?;
         if there.as_ref() == Some(&report.tip) {
             return Ok(report);
         }
         let known: Vec<Oid> = there.iter().cloned().collect();
         report.sent = ctx.repo.range(&report.tip, &known, usize::MAX)?.len();
-        if request.dry_run || request.no_push {
+        if request.no_push {
             return Ok(report);
         }
         guard::require_no_secrets(ctx, &report.tip, &known)?;
+        if request.dry_run {
+            return Ok(report);
+        }
         let answer = ctx
             .repo
             .push(&remote, store.branch(), &report.tip, &mut line)?;
@@ -138,6 +168,36 @@ pub fn sync(
         ),
     )
     .help(format!("git loopx sync {remote}")))
+}
+
+/// What came, what goes, and what was united.
+fn open_conflicts(
+    store: &Store<'_>,
+    from: [Option<&Oid>; 2],
+    report: &Report,
+) -> Result<Vec<UnitedSession>> {
+    let mut found: BTreeMap<SessionId, UnitedSession> = BTreeMap::new();
+    for from in from {
+        let open = store.open_conflicts(from, &report.tip)?.into_iter();
+        found.extend(open.map(|one| (one.session.clone(), one)));
+    }
+    let united = report.united.iter().filter(|one| one.conflicts > 0);
+    found.extend(united.map(|one| (one.session.clone(), one.clone())));
+    Ok(found.into_values().collect())
+}
+
+/// Whether the remote's branch is behind what it was, or another.
+fn set_back(ctx: &Context, had: Option<Oid>, has: Option<&Oid>) -> Result<Option<SetBack>> {
+    let Some(had) = had.filter(|had| ctx.repo.contains(had).unwrap_or(false)) else {
+        return Ok(None);
+    };
+    if let Some(has) = has
+        && (*has == had || ctx.repo.is_ancestor(&had, has)?)
+    {
+        return Ok(None);
+    }
+    let has = has.cloned();
+    Ok(Some(SetBack { had, has }))
 }
 
 /// The tip of the remote's branch, where it has one.
@@ -217,7 +277,13 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         reach("sync-followed");
         meeting
     };
-    let Meeting { met, tip, united } = meeting;
+    let Meeting {
+        met,
+        tip,
+        united,
+        taken_away,
+    } = meeting;
+    report.taken_away.extend(taken_away);
     report.tip = tip;
     let word = match met {
         Met::Nothing => report.met,
@@ -341,8 +407,13 @@ pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
         Ok(Some(captured)) if captured.ended.success() => None,
         Ok(Some(captured)) => {
             let stderr = String::from_utf8_lossy(&captured.stderr).into_owned();
-            let first = stderr.lines().find(|line| !line.trim().is_empty());
-            said(first.unwrap_or("it failed").trim_start_matches("error: "))
+            let error = stderr.lines().find_map(|line| line.strip_prefix("error: "));
+            match (error, captured.ended.code) {
+                (None, code) if code == Kind::Conflict.exit_code() => Some(format!(
+                    "git loopx synced with {remote}, and a session has a conflict: git loopx sync"
+                )),
+                (error, _) => said(error.unwrap_or("it failed")),
+            }
         }
         Err(failure) => said(&failure.message),
     }

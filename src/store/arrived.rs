@@ -1,0 +1,164 @@
+//! What a meeting brought: operations that the other side took away, and conflicts that are open now.
+//!
+//! What is lost is decided as a server decides it of a push (`pushed`). History is walked only where
+//! something is, to name the commit that did it.
+
+use super::pushed::{Loss, losses};
+use super::unite::{UnitedSession, read_state, session_folders};
+use super::{Store, layout};
+use crate::core::failure::{Failure, Kind, Result};
+use crate::core::id::{Oid, SessionId};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A commit that takes something away with reason says one of these.
+const MENDS: [&str; 2] = super::past::MENDS;
+
+/// How many are named in a refusal.
+const SHOWN: usize = 5;
+
+/// A session of which the other side took something away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TakenAway {
+    pub session: SessionId,
+    pub what: String,
+    /// The first commit without it.
+    pub commit: Oid,
+    /// Whether it was brought back: what a repair took away was damaged.
+    pub brought_back: bool,
+}
+
+impl Store<'_> {
+    /// Refuses a branch that is not what this clone knew, or that went on from it. One that is not there
+    /// and never was is none.
+    pub fn require_undisturbed(&self) -> Result<()> {
+        let shadow = self.shadow();
+        let tip = self.repo.find_ref(&self.branch_ref())?;
+        self.require_grown(shadow.as_ref(), tip.as_ref())
+    }
+
+    /// What `theirs` has not any more of what stood at `base`, where it comes from.
+    pub(super) fn taken_away(&self, base: &Oid, theirs: &Oid) -> Result<Vec<TakenAway>> {
+        let lost = losses(self.repo, base, theirs)?;
+        if lost.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut open: BTreeMap<SessionId, String> = BTreeMap::new();
+        for Loss { session, what } in lost {
+            open.entry(session).or_insert(what);
+        }
+        let mut commits = self
+            .repo
+            .range(theirs, std::slice::from_ref(base), usize::MAX)?;
+        commits.reverse();
+        let mut found = Vec::new();
+        for commit in commits {
+            let info = self.repo.commit_info(&commit)?;
+            let events = info.trailer("Loopx-Event");
+            let is_mend = events.iter().any(|event| MENDS.contains(event));
+            for parent in &info.parents {
+                for Loss { session, .. } in losses(self.repo, parent, &commit)? {
+                    if let Some(what) = open.remove(&session) {
+                        found.push(TakenAway {
+                            session,
+                            what,
+                            commit: commit.clone(),
+                            brought_back: !is_mend,
+                        });
+                    }
+                }
+            }
+            if open.is_empty() {
+                break;
+            }
+        }
+        // Not by one step, so by all of them.
+        found.extend(open.into_iter().map(|(session, what)| TakenAway {
+            session,
+            what,
+            commit: theirs.clone(),
+            brought_back: true,
+        }));
+        found.sort_by(|one, other| one.session.cmp(&other.session));
+        Ok(found)
+    }
+
+    /// Refuses a result that has not all that was here.
+    pub(super) fn require_nothing_lost(
+        &self,
+        ours: &Oid,
+        result: &Oid,
+        label: &str,
+        taken: &[TakenAway],
+    ) -> Result<()> {
+        let mended: BTreeSet<&SessionId> = taken
+            .iter()
+            .filter(|one| !one.brought_back)
+            .map(|one| &one.session)
+            .collect();
+        let mut lost = losses(self.repo, ours, result)?;
+        lost.retain(|loss| !mended.contains(&loss.session));
+        let said = lost.into_iter().map(|loss| {
+            let by = taken.iter().find(|one| one.session == loss.session);
+            match by {
+                Some(one) => format!("{} (commit {})", loss.what, one.commit.short()),
+                None => loss.what,
+            }
+        });
+        let said: Vec<String> = said.collect();
+        match said.is_empty() {
+            true => Ok(()),
+            false => Err(lost_operations(label, &said, None)),
+        }
+    }
+
+    /// The active sessions that differ between a state of the branch and another, and have an open
+    /// conflict in the latter.
+    pub fn open_conflicts(&self, before: Option<&Oid>, now: &Oid) -> Result<Vec<UnitedSession>> {
+        let repo = self.repo;
+        let then = match before {
+            Some(before) if before == now => return Ok(Vec::new()),
+            Some(before) => repo.commit_info(before)?.tree,
+            None => repo.empty_tree()?,
+        };
+        let now = repo.commit_info(now)?.tree;
+        let known = session_folders(repo, &then, &now)?;
+        let mut found = Vec::new();
+        for (path, (session, tree)) in session_folders(repo, &now, &then)? {
+            let is_active = path.starts_with(layout::SESSIONS);
+            if !is_active || known.get(&path).is_some_and(|(_, known)| *known == tree) {
+                continue;
+            }
+            // What cannot be read is for `fsck`.
+            if let Ok(state) = read_state(repo, &path, &tree)
+                && state.is_active()
+                && state.open_conflicts() > 0
+            {
+                let conflicts = state.open_conflicts();
+                found.push(UnitedSession { session, conflicts });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The refusal where what was taken away cannot be brought back either.
+pub(super) fn lost_operations(label: &str, lost: &[String], why: Option<&Failure>) -> Failure {
+    let more = match lost.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let shown: Vec<&str> = lost.iter().take(SHOWN).map(String::as_str).collect();
+    let why = why.map_or_else(String::new, |why| {
+        format!("; it cannot be brought back: {}", why.message)
+    });
+    Failure::new(
+        Kind::Refused,
+        "remote_lost_operations",
+        format!(
+            "{label} has not all that this clone has: {}{more}{why}; nothing was taken over, and here all of it still is",
+            shown.join("; ")
+        ),
+    )
+    .help("git loopx export SESSION  (one file with all of it), and ask whoever pushed that commit to revert it; then: git loopx sync")
+}
