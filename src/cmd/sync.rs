@@ -64,7 +64,7 @@ pub(super) fn lost(from: &str, taken: &[TakenAway], dry_run: bool, ui: &mut Ui) 
         let then = match (one.brought_back, dry_run) {
             (true, false) => "brought back",
             (true, true) => "would be brought back",
-            (false, _) => "left so, for that commit is a repair",
+            (false, _) => "left so, for that commit takes back what was done by hand",
         };
         let (what, commit) = (clean(&one.what), one.commit.short());
         ui.warn(format!("{}: {what} (commit {commit}): {then}", clean(from)));

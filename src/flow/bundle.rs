@@ -213,6 +213,12 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
                 operations: operations.len(),
                 united: Vec::new(),
                 renamed: Vec::new(),
+                taken_away: Vec::new(),
+                conflicts: store
+                    .open_conflicts(None, here.commit())?
+                    .into_iter()
+                    .filter(|one| one.session == id)
+                    .collect(),
             });
         }
         let linear = match repo.config("loopx.sync").as_deref() {

@@ -11,8 +11,9 @@ use crate::core::id::{Oid, SessionId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A commit that takes something away with reason says one of these.
-const MENDS: [&str; 2] = super::past::MENDS;
+/// What a commit says of itself that takes away with reason: `doctor --recover` took back what a hand had
+/// done. A repair takes no operation away.
+const RECOVERS: &str = "recover";
 
 /// How many are named in a refusal.
 const SHOWN: usize = 5;
@@ -24,7 +25,7 @@ pub struct TakenAway {
     pub what: String,
     /// The first commit without it.
     pub commit: Oid,
-    /// Whether it was brought back: what a repair took away was damaged.
+    /// Whether it was brought back: what a hand had done and a recovery took back is not.
     pub brought_back: bool,
 }
 
@@ -55,7 +56,7 @@ impl Store<'_> {
         for commit in commits {
             let info = self.repo.commit_info(&commit)?;
             let events = info.trailer("Loopx-Event");
-            let is_mend = events.iter().any(|event| MENDS.contains(event));
+            let is_mend = events.contains(&RECOVERS);
             for parent in &info.parents {
                 for Loss { session, .. } in losses(self.repo, parent, &commit)? {
                     if let Some(what) = open.remove(&session) {

@@ -349,6 +349,9 @@ fn a_branch_of_somebody_else_and_a_newer_format_are_not_touched() {
     }
     assert_eq!(tip(&s), newer);
     s.git(&["update-ref", "refs/heads/loopx", "main"]).ok();
+    // A clone that never knew another branch of that name.
+    s.git(&["update-ref", "-d", "refs/loopx/shadow/loopx"]).ok();
+    std::fs::remove_file(s.path().join(".git/loopx/known/loopx")).expect("remove");
     let foreign = tip(&s);
     for args in ON_A_SESSION
         .iter()

@@ -166,7 +166,8 @@ fn a_foreign_git_that_moves_the_branch_loses_nothing_and_is_lost_to_nobody() {
             let mut moved = BTreeSet::new();
             // Bounded, so that a failure of the workers ends the test.
             for _ in 0..turns * 40 {
-                if done.load(Ordering::Relaxed) {
+                // On a busy machine the workers may be through before its first move.
+                if done.load(Ordering::Relaxed) && !moved.is_empty() {
                     break;
                 }
                 let tip = tip(&s);
