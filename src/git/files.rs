@@ -139,7 +139,7 @@ impl Files {
     fn start_of(&self, revision: &str) -> Option<Oid> {
         let name = revision.split(['~', '^', '@', ':']).next()?;
         if let Ok(id) = Oid::parse(name) {
-            return Some(id);
+            return self.raw(&id).is_ok().then_some(id);
         }
         let found = self.repo.resolve_reference_from_short_name(name).ok()?;
         oid(found.resolve().ok()?.target()?).ok()

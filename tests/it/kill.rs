@@ -169,7 +169,7 @@ fn a_ref_lock_of_another_git_stays_and_the_error_names_it_and_the_way_on() {
             killed_while_moving(&s, &commit);
         }
         let out = s.loopx(&["run", "--", "true"]).fails_with(6);
-        let out = out.says("refs/heads/loopx.lock").says("remove that file");
+        let out = out.says("refs/heads/loopx.lock").says("doctor --fix");
         assert!(out.stdout.is_empty(), "{out}");
         assert!(s.exists(LOCK));
         assert_eq!(tip(&s), commit);

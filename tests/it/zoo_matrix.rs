@@ -263,12 +263,6 @@ macro_rules! animals {
 /// The build was begun in another worktree, and is taken over.
 const MOVED: Different = &[("build --take-over --reason moved", 0)];
 
-/// The same where history is cut off: nothing is merged whose beginning is not here.
-const CUT_OFF: Different = &[
-    ("build --take-over --reason moved", 0),
-    ("import bundle demo.bundle", 1),
-];
-
 /// Decision records are files, and `docs/adr` is not checked out.
 const WITHOUT_DOCS: Different = &[
     ("adr accept 1", 4),
@@ -333,7 +327,7 @@ animals! {
     a_bare_repository: zoo::bare(), BARE;
     a_separate_git_dir: zoo::separate_git_dir(), &[];
     alternates: zoo::alternates(), MOVED;
-    a_shallow_clone: zoo::shallow(), CUT_OFF;
+    a_shallow_clone: zoo::shallow(), MOVED;
     a_clone_without_blobs: zoo::partial("--filter=blob:none"), MOVED;
     a_clone_without_trees: zoo::partial("--filter=tree:0"), MOVED;
     a_sparse_checkout: zoo::sparse_checkout("--no-sparse-index"), WITHOUT_DOCS;
