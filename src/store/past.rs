@@ -57,11 +57,11 @@ struct Missing {
 /// Looks at the commits that came since `known`; at all of them where that is not in this history.
 pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) -> Result<Past> {
     let tip = snapshot.commit();
-    let known = match known {
-        Some(known) if repo.contains(known)? && repo.is_ancestor(known, tip)? => Some(known),
-        _ => None,
+    // One that is gone, or torn, is as good as none: then everything is looked at.
+    let is_before = |known: &&Oid| {
+        repo.contains(known).unwrap_or(false) && repo.is_ancestor(known, tip).unwrap_or(false)
     };
-    let hidden: Vec<Oid> = known.into_iter().cloned().collect();
+    let hidden: Vec<Oid> = known.filter(is_before).into_iter().cloned().collect();
     let mut past = Past::default();
     let mut missing: BTreeMap<SessionId, Missing> = BTreeMap::new();
     let mut forgiven = BTreeSet::new();

@@ -183,7 +183,15 @@ impl Store<'_> {
             }
             Standing::New | Standing::Same | Standing::Ahead => {
                 let tip = tip.ok_or_else(nothing)?;
-                let hand = self.by_hand(Some(&shadow), &tip)?.ok_or_else(nothing)?;
+                let Some(hand) = self.by_hand(Some(&shadow), &tip)? else {
+                    if self.shadow().is_none_or(|known| self.is_readable(&known)) {
+                        return Err(nothing());
+                    }
+                    // It stands at the last state that can be read: only the shadow is to follow.
+                    self.know(&tip);
+                    recovered.tip = tip;
+                    return Ok(recovered);
+                };
                 let before = self.repo.commit_info(&hand)?.parents;
                 let before = before.first().unwrap_or(&shadow);
                 let tree = self.repo.commit_info(before)?.tree;
@@ -211,9 +219,10 @@ impl Store<'_> {
     pub fn accept(&self, _lock: &Lock) -> Result<Accepted> {
         if let Some(snapshot) = self.read()? {
             let tip = snapshot.commit();
-            let known = self.shadow();
-            let kept = match (self.standing(known.as_ref(), Some(tip))?, known) {
-                (Standing::Rewound | Standing::Replaced, Some(known)) => {
+            // What cannot be read keeps nobody from going on.
+            let known = self.shadow().filter(|known| self.is_readable(known));
+            let kept = match (self.standing(known.as_ref(), Some(tip)), known) {
+                (Ok(Standing::Rewound | Standing::Replaced) | Err(_), Some(known)) => {
                     Some(self.put_aside(&known)?)
                 }
                 _ => None,

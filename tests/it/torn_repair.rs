@@ -233,3 +233,20 @@ fn a_repair_that_would_take_operations_away_is_refused() {
     s.loopx(&["doctor", "--recover"]).ok();
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
+
+#[test]
+fn a_shadow_that_cannot_be_read_keeps_nobody_from_going_on() {
+    for way in ["--accept", "--recover"] {
+        let s = loose();
+        let torn = tip(&s);
+        // Somebody helped himself, as with any branch of git.
+        s.git(&["update-ref", "refs/heads/loopx", "loopx~1"]).ok();
+        let before = tip(&s);
+        tear(&s, &torn);
+        s.loopx(&["status"]).fails_with(70).says("git loopx doctor");
+        s.loopx(&["doctor", way]).ok();
+        assert_eq!(tip(&s), before, "{way}");
+        s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+        s.loopx(&["fsck"]).says("all whole").ok();
+    }
+}
