@@ -8,6 +8,9 @@ use super::id::Oid;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The format of the artifact graph.
+const FORMAT: u32 = 1;
+
 /// Whether a slice can be worked on without a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SliceKind {
@@ -262,7 +265,7 @@ pub fn graph(
         .map(|node| node.artifact)
         .collect();
     Graph {
-        format: super::op::FORMAT,
+        format: FORMAT,
         nodes,
         next_ready,
     }

@@ -2,7 +2,7 @@
 //! settled by one more operation, which every clone takes in like any other.
 
 use super::context::{Context, unknown};
-use super::opening::{Opening, operation};
+use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
 use crate::core::artifact::Artifact;
@@ -10,8 +10,9 @@ use crate::core::counted;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate;
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Event, Write};
+use crate::core::op::Write;
 use crate::core::session::{OpConflict, State};
+use crate::core::words::Word;
 use crate::store::{self, Decision, Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -92,7 +93,7 @@ fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
         operations.iter().find(|op| op.op == *id).map(|op| Brief {
             op: op.op.clone(),
             seq: op.seq,
-            event: op.event.word().to_owned(),
+            event: op.word().to_owned(),
             by: op.by.clone(),
             at: op.at.clone(),
         })
@@ -184,9 +185,10 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
             (0, Some((artifact, _))) => format!("resolve {artifact}"),
             (n, _) => format!("resolve {}", counted(n, "operation")),
         };
-        let mut op = operation(identity, Some(state), Event::Resolved { keep, drop })?;
-        op.reason.clone_from(&choices.reason);
-        op.writes = writes;
+        let mut draft = draft(identity, state, Word::Resolved { keep, drop });
+        draft.reason.clone_from(&choices.reason);
+        draft.writes = writes;
+        let op = seal(&ctx.repo, &draft)?;
         let mut edits = store::Edits::default();
         let after = edits.rebuild(&ctx.repo, &session, &op)?;
         undo::rebind(ctx, snapshot, &mut edits, state, &after)?;

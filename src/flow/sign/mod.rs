@@ -54,7 +54,7 @@ fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
     let statement = Statement::of(state, &place, op).ok_or_else(|| {
         Failure::internal(
             "operation_unsignable",
-            format!("`{}` is nobody's word", op.event.word()),
+            format!("`{}` is nobody's word", op.word()),
         )
     })?;
     let payload = statement.to_bytes()?;
@@ -96,8 +96,8 @@ impl Word {
             }
             credentials.signatures.insert(op.op.clone(), checked);
         }
-        match &op.event {
-            Event::Approved { transition, .. } => {
+        match op.event() {
+            Some(Event::Approved { transition, .. }) => {
                 let Some(approval) = after.approvals.get(&transition.key()) else {
                     return Ok(signature);
                 };
@@ -118,7 +118,7 @@ impl Word {
                     )));
                 }
             }
-            Event::Reviewed { .. } if policy.review.signed => {
+            Some(Event::Reviewed { .. }) if policy.review.signed => {
                 let checked = credentials.signatures.get(&op.op);
                 if let Some(blocker) = crate::core::gate::verdict_signature(policy, &op.by, checked)
                 {
