@@ -21,7 +21,7 @@ pub fn left_out(bytes: u64) -> String {
 
 /// Replays operations; and what they claim of the folder's files that is not so.
 pub(super) fn replay(
-    repo: &Repo,
+    lines: &Lines<'_>,
     id: &SessionId,
     ops: &[Operation],
     folder: &Oid,
@@ -33,8 +33,9 @@ pub(super) fn replay(
         files: BTreeMap<Artifact, Oid>,
         then: BTreeMap<Artifact, Oid>,
     }
+    let repo = lines.repo();
     let mut given = Vec::new();
-    let state = replay::walk(id, ops, &Lines(repo), |op, state| {
+    let state = replay::walk(id, ops, lines, |op, state| {
         if let Event::Approved {
             transition,
             content,

@@ -6,15 +6,14 @@
 
 use super::check::{bindings, check_folder};
 use super::layout;
+use super::loss::{self, Holding, Loss};
 use super::shelf::{self, Fault};
-use super::snapshot::Folder;
-use super::{Session, Snapshot, shelves};
+use super::{Lines, Session, Snapshot};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::Operation;
 use crate::core::shelf::Shelf;
 use crate::git::Repo;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Why a push of the branch cannot be taken, by commit; empty when it can.
@@ -38,6 +37,7 @@ pub fn check(
         branch,
         folders: HashMap::new(),
         last: None,
+        lines: Lines::of(repo),
     };
     let mut found = Vec::new();
     for commit in &commits {
@@ -81,44 +81,8 @@ struct Checking<'a> {
     folders: HashMap<Oid, Option<String>>,
     /// What the commit that was judged last holds: mostly the parent of the next.
     last: Option<Rc<Holding<'a>>>,
-}
-
-/// What one commit of the branch holds, without reading a session.
-struct Holding<'a> {
-    snapshot: Snapshot<'a>,
-    shelves: Vec<(String, Oid)>,
-    /// The sessions by path, active and archived.
-    folders: BTreeMap<String, (SessionId, Folder)>,
-    /// The path at which a session is found by its name.
-    found: BTreeMap<SessionId, String>,
-}
-
-impl<'a> Holding<'a> {
-    fn of(snapshot: Snapshot<'a>) -> Result<Self> {
-        let mut folders = BTreeMap::new();
-        let mut found = BTreeMap::new();
-        for (id, folder) in snapshot.session_folders(true)? {
-            found.entry(id.clone()).or_insert(folder.path.clone());
-            folders.insert(folder.path.clone(), (id, folder));
-        }
-        Ok(Holding {
-            shelves: shelves::all(snapshot.repo(), snapshot.tree())?,
-            snapshot,
-            folders,
-            found,
-        })
-    }
-
-    /// Whether the very same folder lies at the same place.
-    fn has(&self, folder: &Folder) -> bool {
-        let known = self.folders.get(&folder.path);
-        known.is_some_and(|(_, known)| known.place == folder.place && known.entry == folder.entry)
-    }
-
-    /// The same, and whoever asks for the session by its name finds that one.
-    fn finds(&self, id: &SessionId, folder: &Folder) -> bool {
-        self.has(folder) && self.found.get(id) == Some(&folder.path)
-    }
+    /// One text in conflict is merged once, however many commits have it.
+    lines: Lines<'a>,
 }
 
 impl<'a> Checking<'a> {
@@ -167,8 +131,8 @@ impl<'a> Checking<'a> {
             }
         }
         for before in &before {
-            let lost = lost(before, &now)?.into_iter();
-            wrong.extend(lost.map(|loss| loss.what));
+            let lost = loss::between(before, &now);
+            wrong.extend(lost.iter().map(Loss::said));
         }
         self.last = Some(now);
         wrong.sort();
@@ -192,92 +156,9 @@ impl<'a> Checking<'a> {
         if let Some(known) = self.folders.get(&session.tree) {
             return Ok(known.clone());
         }
-        let found = check_folder(self.repo, id, &session.tree)?
+        let found = check_folder(&self.lines, id, &session.tree)?
             .map(|(what, _)| format!("session {id}: {what}"));
         self.folders.insert(session.tree.clone(), found.clone());
         Ok(found)
     }
-}
-
-/// A session in the next state: under its name, or under the one that it got because another session has
-/// its name there.
-fn after(now: &Snapshot<'_>, id: &SessionId, session: &Session) -> Result<Option<Session>> {
-    let uid = &session.state.uid;
-    match now.find(id)? {
-        Some(same) if same.state.uid == *uid => Ok(Some(same)),
-        Some(_) => {
-            let renamed = now.find(&id.beside(uid))?;
-            Ok(renamed.filter(|renamed| renamed.state.uid == *uid))
-        }
-        None => Ok(None),
-    }
-}
-
-/// Something of a session that is not there any more.
-pub(super) struct Loss {
-    pub(super) session: SessionId,
-    /// Names the session too.
-    pub(super) what: String,
-}
-
-/// What one commit has of operations and another one has not. One that is none of this branch's states
-/// has nothing.
-pub(super) fn losses(repo: &Repo, before: &Oid, now: &Oid) -> Result<Vec<Loss>> {
-    let Ok(before) = Snapshot::at(repo, before.clone(), "the branch") else {
-        return Ok(Vec::new());
-    };
-    let now = Snapshot::at(repo, now.clone(), "the branch")?;
-    if before.tree() == now.tree() {
-        return Ok(Vec::new());
-    }
-    lost(&Holding::of(before)?, &Holding::of(now)?)
-}
-
-/// Operations that one state has and the next one has not, or has otherwise.
-fn lost(before: &Holding<'_>, now: &Holding<'_>) -> Result<Vec<Loss>> {
-    let mut found = Vec::new();
-    for (id, folder) in before.folders.values() {
-        if now.finds(id, folder) {
-            continue;
-        }
-        let mut lose = |what: String| {
-            let session = id.clone();
-            found.push(Loss { session, what });
-        };
-        let (before, now) = (&before.snapshot, &now.snapshot);
-        // What was damaged before has nothing that could be lost.
-        let Ok(session) = before.load_folder(folder.clone()) else {
-            continue;
-        };
-        let after = match after(now, id, &session) {
-            Ok(Some(after)) if after.tree == session.tree => continue,
-            Ok(Some(after)) => after,
-            Ok(None) => {
-                lose(format!("session {id} is gone"));
-                continue;
-            }
-            Err(failure) => {
-                lose(failure.message);
-                continue;
-            }
-        };
-        let Ok(earlier) = before.operations(&session) else {
-            continue;
-        };
-        let later = match now.operations(&after) {
-            Ok(later) => later,
-            Err(failure) => {
-                lose(failure.message);
-                continue;
-            }
-        };
-        let kept = |op: &Operation| later.iter().any(|known| known == op);
-        if let Some(op) = earlier.iter().find(|op| !kept(op)) {
-            lose(format!(
-                "session {id}: the operation {} was changed or taken away",
-                op.file_name()
-            ));
-        }
-    }
-    Ok(found)
 }

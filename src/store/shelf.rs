@@ -61,9 +61,22 @@ pub(super) fn layout(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Layout> {
 
 /// Everything in a shelf, by name. Of two of one name the one that [`named`] finds.
 pub(super) fn entries(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Vec<Held>> {
+    entries_but(repo, kind, shelf, &[])
+}
+
+/// The same but for what lies in some of its folders.
+pub(super) fn entries_but(
+    repo: &Repo,
+    kind: Shelf,
+    shelf: &Oid,
+    without: &[String],
+) -> Result<Vec<Held>> {
     let layout = layout(repo, kind, shelf)?;
     let mut found = BTreeMap::new();
     for (folder, tree) in layout.folders {
+        if without.contains(&folder) {
+            continue;
+        }
         for (name, entry) in repo.list_tree(&tree)? {
             let place = format!("{folder}/{name}");
             let held = Held { name, place, entry };

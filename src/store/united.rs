@@ -1,7 +1,7 @@
 //! One session's folder, made from those of several clones: a function of its operations and of the
 //! files that belong to them.
 
-use super::check::Missing;
+use super::loss::Records;
 use super::{Edits, Session, layout, ops, signatures};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
@@ -46,12 +46,12 @@ impl Edits {
         repo: &Repo,
         session: &Session,
         earlier: &Oid,
-        missing: &Missing,
+        missing: &Records,
     ) -> Result<()> {
         let mut now = gather(repo, &session.path, &session.tree, &session.state)?;
         now.operations
-            .retain(|op| !missing.contains_key(&op.file_name()));
-        now.files.retain(|name, _| !missing.contains_key(name));
+            .retain(|op| !missing.has(&op.file_name()));
+        now.files.retain(|name, _| !missing.has(name));
         let then = gather(repo, &session.path, earlier, &session.state)?;
         let (path, tree, _) = build(repo, &session.state.id, vec![now, then])?;
         if path != session.path {

@@ -34,7 +34,7 @@ pub(super) fn judge(
         .collect();
     let credentials = sign::behind(repo, policy, &state, &operations, &signatures, &own)?;
     let mut found = Vec::new();
-    for used in approvals::used(session, &operations, &Lines(repo))? {
+    for used in approvals::used(session, &operations, &Lines::of(repo))? {
         found.extend(approvals::judge(
             policy,
             session,
