@@ -1,7 +1,7 @@
 //! What one commit changes in the tree of the branch: an operation recorded, a session archived, a branch
 //! bound. Objects are written as they are named; whether the commit is made, the store decides.
 
-use super::{Session, layout, ops, signatures, united};
+use super::{Session, layout, ops, room, signatures, united};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
@@ -69,6 +69,7 @@ impl Edits {
         signature: Option<&[u8]>,
         state: &State,
     ) -> Result<()> {
+        room::require(repo, session, op)?;
         let folder = layout::session(&state.id);
         let mut files = BTreeMap::new();
         files.insert(

@@ -21,6 +21,7 @@ mod ops;
 mod past;
 pub mod pushed;
 mod recovery;
+mod room;
 pub mod shadow;
 mod shelf;
 mod shelves;

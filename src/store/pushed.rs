@@ -7,6 +7,7 @@
 use super::check::{bindings, check_folder};
 use super::layout;
 use super::loss::{self, Holding, Loss};
+use super::room::Room;
 use super::shelf::{self, Fault};
 use super::{Lines, Session, Snapshot};
 use crate::core::failure::Result;
@@ -37,6 +38,7 @@ pub fn check(
         branch,
         folders: HashMap::new(),
         last: None,
+        room: Room::default(),
         lines: Lines::of(repo),
     };
     let mut found = Vec::new();
@@ -81,6 +83,7 @@ struct Checking<'a> {
     folders: HashMap<Oid, Option<String>>,
     /// What the commit that was judged last holds: mostly the parent of the next.
     last: Option<Rc<Holding<'a>>>,
+    room: Room,
     /// One text in conflict is merged once, however many commits have it.
     lines: Lines<'a>,
 }
@@ -115,6 +118,21 @@ impl<'a> Checking<'a> {
         for (id, folder) in now.folders.values() {
             if before.iter().any(|before| before.has(folder)) {
                 continue;
+            }
+            // Counted before any of them is read.
+            match self
+                .room
+                .excess(self.repo, &format!("session {id}"), &folder.entry)
+            {
+                Ok(None) => {}
+                Ok(Some(what)) => {
+                    wrong.push(what);
+                    continue;
+                }
+                Err(failure) => {
+                    wrong.push(format!("session {id}: {}", failure.message));
+                    continue;
+                }
             }
             let session = now.snapshot.load_folder(folder.clone());
             if folder.path.starts_with(layout::ARCHIVE) {

@@ -7,7 +7,7 @@
 
 use super::loss::{Records, Unreadable};
 use super::united::{Folder, build, gather};
-use super::{Edits, layout, ops, shelf, shelves};
+use super::{Edits, layout, ops, room, shelf, shelves};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
@@ -214,11 +214,26 @@ fn settle(
     {
         return Ok((one.path.clone(), one.tree.clone(), one.state.clone()));
     }
+    require_room(repo, items)?;
     let folders: Vec<Folder> = items
         .iter()
         .map(|item| gather(repo, &item.path, &item.tree, &item.state))
         .collect::<Result<_>>()?;
     build(repo, name, folders)
+}
+
+/// Refuses a session that would have more operations than one may have.
+fn require_room(repo: &Repo, items: &[Item]) -> Result<()> {
+    let mut names = BTreeSet::new();
+    for item in items {
+        let records = Records::of(repo, Some(&Entry::tree(item.tree.clone())));
+        let records = records.map_err(Unreadable::failure)?;
+        names.extend(records.names().cloned());
+    }
+    match (items.first(), names.len()) {
+        (Some(item), count) if count > room::MOST => Err(room::too_many(&item.path, count)),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a folder holds every operation that the others have, as it is there: none is ever taken away.
@@ -287,11 +302,14 @@ pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
     Ok(state)
 }
 
-/// Refuses a session in which somebody jumped far ahead of what had happened. The names of operations
-/// say their numbers too: a state may say less.
+/// Refuses a session that has more operations than one may have, or in which somebody jumped far ahead of what
+/// had happened. The names of operations say their numbers too: a state may say less.
 fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
     let records = Records::of(repo, Some(&Entry::tree(tree.clone())));
     let records = records.map_err(Unreadable::failure)?;
+    if records.len() > room::MOST {
+        return Err(room::too_many(path, records.len()));
+    }
     let number = |name: &String| {
         let digits = name.split('-').next()?;
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -2,7 +2,7 @@
 //! files that belong to them.
 
 use super::loss::Records;
-use super::{Edits, Session, layout, ops, signatures};
+use super::{Edits, Session, layout, ops, room, signatures};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -25,6 +25,7 @@ pub(super) struct Folder {
 impl Edits {
     /// Adds an operation that tells the past anew, and with it the folder, wherever that belongs now.
     pub fn rebuild(&mut self, repo: &Repo, session: &Session, op: &Operation) -> Result<State> {
+        room::require(repo, Some(session), op)?;
         let mut folder = gather(repo, &session.place, &session.tree, &session.state)?;
         let blob = repo.write_blob(&op.to_bytes()?)?;
         folder.files.insert(op.file_name(), blob);
