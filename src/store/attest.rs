@@ -87,6 +87,24 @@ pub(super) fn replay(
     Ok((state, None))
 }
 
+/// Whether what one operation claims is so, in the state after it.
+pub(super) fn is_true(repo: &Repo, op: &Operation, state: &State, folder: &Oid) -> Result<bool> {
+    match &op.event {
+        Event::Approved {
+            transition,
+            content,
+            files,
+            ..
+        } => {
+            let paths = files.iter();
+            let tree = repo.tree_id(paths.map(|(artifact, blob)| (artifact.path(), blob)))?;
+            Ok(*files == covered_files(state, *transition) && tree == *content)
+        }
+        Event::Ran { evidence } => Ok(log_flaw(repo, op, evidence, folder)?.is_none()),
+        _ => Ok(true),
+    }
+}
+
 /// What is wrong with the log of a run: it is the whole output, or says how much of it was left out.
 fn log_flaw(
     repo: &Repo,

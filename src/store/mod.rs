@@ -17,6 +17,7 @@ mod lock;
 mod loss;
 mod meet;
 mod message;
+mod onward;
 mod ops;
 mod past;
 pub mod pushed;

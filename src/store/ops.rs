@@ -101,6 +101,12 @@ pub(super) fn fault(repo: &Repo, folder: &Oid) -> Result<Option<Fault>> {
     }
 }
 
+/// The same of a folder `ops/`, of which some folders were looked at before. How many entries it has is not
+/// told from the others.
+pub(super) fn fault_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Option<Fault>> {
+    shelf::faults_but(repo, Shelf::Operations, ops, without)
+}
+
 /// A session's folder with its `ops/` laid out as the number of operations asks for.
 pub(super) fn arranged(repo: &Repo, folder: &Oid) -> Result<Oid> {
     change(repo, folder, &BTreeMap::new(), true)

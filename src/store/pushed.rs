@@ -9,7 +9,7 @@ use super::layout;
 use super::loss::{self, Holding, Loss};
 use super::room::Room;
 use super::shelf::{self, Fault};
-use super::{Lines, Session, Snapshot};
+use super::{Lines, Session, Snapshot, onward};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
@@ -144,7 +144,7 @@ impl<'a> Checking<'a> {
                 continue;
             }
             match session {
-                Ok(session) => wrong.extend(self.folder(id, &session)?),
+                Ok(session) => wrong.extend(self.folder(id, &session, &before)?),
                 Err(failure) => wrong.push(failure.message),
             }
         }
@@ -170,12 +170,31 @@ impl<'a> Checking<'a> {
         }
     }
 
-    fn folder(&mut self, id: &SessionId, session: &Session) -> Result<Option<String>> {
+    /// What is wrong with a session's folder. One that went on from what a parent has is not replayed, for that
+    /// was looked at with the parent, or was here before the push.
+    fn folder(
+        &mut self,
+        id: &SessionId,
+        session: &Session,
+        before: &[Rc<Holding<'a>>],
+    ) -> Result<Option<String>> {
         if let Some(known) = self.folders.get(&session.tree) {
             return Ok(known.clone());
         }
-        let found = check_folder(&self.lines, id, &session.tree)?
-            .map(|(what, _)| format!("session {id}: {what}"));
+        let parents = before
+            .iter()
+            .filter_map(|before| before.folders.get(&session.path));
+        let mut whole = parents.filter(|(_, parent)| {
+            let known = self.folders.get(&parent.entry.id);
+            known.is_none_or(Option::is_none)
+        });
+        let is_whole = whole
+            .any(|(_, parent)| onward::is_whole(self.repo, id, &parent.entry.id, &session.tree));
+        let found = match is_whole {
+            true => None,
+            false => check_folder(&self.lines, id, &session.tree)?
+                .map(|(what, _)| format!("session {id}: {what}")),
+        };
         self.folders.insert(session.tree.clone(), found.clone());
         Ok(found)
     }

@@ -6,7 +6,7 @@
 //! dropped, no text of a state file is ever merged, and no ref is moved here.
 
 use super::loss::{Records, Unreadable};
-use super::united::{Folder, build, gather};
+use super::united::{Folder, build, gather_beside};
 use super::{Edits, layout, ops, room, shelf, shelves};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -215,10 +215,11 @@ fn settle(
         return Ok((one.path.clone(), one.tree.clone(), one.state.clone()));
     }
     require_room(repo, items)?;
-    let folders: Vec<Folder> = items
-        .iter()
-        .map(|item| gather(repo, &item.path, &item.tree, &item.state))
-        .collect::<Result<_>>()?;
+    let mut folders: Vec<Folder> = Vec::new();
+    for item in items {
+        let (path, tree, state) = (&item.path, &item.tree, &item.state);
+        folders.push(gather_beside(repo, path, tree, state, &folders)?);
+    }
     build(repo, name, folders)
 }
 

@@ -50,8 +50,7 @@ impl Edits {
         missing: &Records,
     ) -> Result<()> {
         let mut now = gather(repo, &session.path, &session.tree, &session.state)?;
-        now.operations
-            .retain(|op| !missing.has(&op.file_name()));
+        now.operations.retain(|op| !missing.has(&op.file_name()));
         now.files.retain(|name, _| !missing.has(name));
         let then = gather(repo, &session.path, earlier, &session.state)?;
         let (path, tree, _) = build(repo, &session.state.id, vec![now, then])?;
@@ -70,6 +69,17 @@ pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String
 
 /// Reads a session's folder.
 pub(super) fn gather(repo: &Repo, path: &str, tree: &Oid, state: &State) -> Result<Folder> {
+    gather_beside(repo, path, tree, state, &[])
+}
+
+/// Reads a session's folder, but for the operations that others have which were read before.
+pub(super) fn gather_beside(
+    repo: &Repo,
+    path: &str,
+    tree: &Oid,
+    state: &State,
+    others: &[Folder],
+) -> Result<Folder> {
     let mut folder = Folder {
         operations: Vec::new(),
         files: BTreeMap::new(),
@@ -81,7 +91,8 @@ pub(super) fn gather(repo: &Repo, path: &str, tree: &Oid, state: &State) -> Resu
         && entry.kind == EntryKind::Tree
     {
         for held in ops::files(repo, &entry.id)? {
-            if held.name.ends_with(".json") {
+            let has = |other: &Folder| other.files.get(&held.name) == Some(&held.entry.id);
+            if held.name.ends_with(".json") && !others.iter().any(has) {
                 let label = format!("{path}/{}/{}", layout::OPS, held.place);
                 let op = Operation::parse(&repo.read_blob(&held.entry.id)?, &label)?;
                 folder.operations.push(op);
@@ -125,29 +136,27 @@ pub(super) fn build(
     id: &SessionId,
     folders: Vec<Folder>,
 ) -> Result<(String, Oid, State)> {
-    type Claim = (String, Option<Oid>);
-    let mut operations: BTreeMap<(u64, String), (Claim, Operation)> = BTreeMap::new();
+    let mut operations: BTreeMap<(u64, String), (Option<Oid>, Operation)> = BTreeMap::new();
     let mut files = BTreeMap::new();
     let mut extra = BTreeMap::new();
     let mut candidate: Option<Oid> = None;
     for folder in folders {
         for op in folder.operations {
             let key = (op.seq, op.op.to_string());
+            let blob = folder.files.get(&op.file_name()).cloned();
             // Of two that claim one name every clone takes the same, and its file with it.
-            let claim = (
-                format!("{op:?}"),
-                folder.files.get(&op.file_name()).cloned(),
-            );
+            let claim = |blob: &Option<Oid>, op: &Operation| (format!("{op:?}"), blob.clone());
             match operations.get(&key) {
-                Some((known, _)) if *known >= claim => {}
-                _ => drop(operations.insert(key, (claim, op))),
+                Some((known, _)) if blob.is_some() && *known == blob => {}
+                Some((known, other)) if claim(known, other) >= claim(&blob, &op) => {}
+                _ => drop(operations.insert(key, (blob, op))),
             }
         }
         unite_files(&mut files, folder.files);
         unite_files(&mut extra, folder.extra);
         candidate = candidate.max(folder.candidate);
     }
-    for ((_, blob), op) in operations.values() {
+    for (blob, op) in operations.values() {
         if let Some(blob) = blob {
             files.insert(op.file_name(), blob.clone());
         }

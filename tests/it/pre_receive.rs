@@ -2,7 +2,8 @@
 //! shows: every ref of a push, policy from before the push, and a loopx branch that only goes forward.
 
 use crate::support::clones::Clones;
-use crate::support::session::{advance, commit, started, tip};
+use crate::support::scale::prolong;
+use crate::support::session::{READY_SPEC, advance, commit, put, started, tip};
 use crate::support::store::tamper;
 use crate::support::{Output, Sandbox};
 use std::fmt::Write as _;
@@ -354,6 +355,45 @@ fn records(s: &Sandbox) -> Vec<String> {
     let listed = s.git(&list).ok();
     let ids = listed.lines().map(|line| line.split_whitespace().nth(2));
     ids.flatten().map(str::to_owned).collect()
+}
+
+/// G19: what a push costs follows what is new. The files of all earlier operations are taken away on the
+/// server: a push that has to read one of them is refused.
+#[test]
+fn g19_one_more_operation_is_taken_without_reading_those_before_it() {
+    let s = started("");
+    prolong(&s, s.path(), "demo", 451, ["# Not yet\n", READY_SPEC]);
+    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    let remote = s.root().join("remote.git");
+    s.git_in(&remote, &["config", "receive.unpackLimit", "100000"])
+        .ok();
+    push(&s, &["main", "loopx"]).ok();
+    s.script("../remote.git/hooks/pre-receive", HOOK);
+    // The first of them moves all to folders, and is read whole.
+    s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+    push(&s, &["loopx"]).ok();
+    let before = records(&s);
+    assert_eq!(before.len(), 452);
+    for id in &before {
+        let file = remote.join(format!("objects/{}/{}", &id[..2], &id[2..]));
+        std::fs::remove_file(file).expect("a loose object");
+    }
+    s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+    s.loopx(&["approve", "--to", "plan"]).ok();
+    push(&s, &["loopx"]).ok();
+    s.loopx(&["plan"]).ok();
+    put(&s, "test-plan.md", "# Test plan\n");
+    push(&s, &["loopx"]).ok();
+    // What tells the past anew is replayed whole, and so is what does not add up by itself.
+    let good = tip(&s);
+    let state = s.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let other = state.replace("\"stage\": \"plan\"", "\"stage\": \"build\"");
+    tamper(&s, "sessions/demo/state.json", Some(other.as_bytes()));
+    push(&s, &["loopx"]).fails_with(1).says("sessions_invalid");
+    s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    s.loopx(&["undo"]).ok();
+    push(&s, &["loopx"]).fails_with(1);
 }
 
 /// A session whose `ops/` has so many names, all of them of one file: nobody is to read it.

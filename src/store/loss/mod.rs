@@ -121,6 +121,14 @@ impl Records {
         self.0.keys()
     }
 
+    /// Those that are files, with their blobs.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&String, &Oid)> {
+        self.0.iter().filter_map(|(name, content)| match content {
+            Content::File(blob) => Some((name, blob)),
+            Content::Line(_) => None,
+        })
+    }
+
     pub(super) fn add(&mut self, lost: Lost) {
         self.0.insert(lost.name, lost.was);
     }
@@ -213,7 +221,7 @@ impl Place {
 }
 
 /// The folders of two `ops/` that are the same in both.
-fn shared(repo: &Repo, one: &Oid, other: &Oid) -> Option<Vec<String>> {
+pub(in crate::store) fn shared(repo: &Repo, one: &Oid, other: &Oid) -> Option<Vec<String>> {
     let one = shelf::layout(repo, Shelf::Operations, one).ok()?;
     let other = shelf::layout(repo, Shelf::Operations, other).ok()?;
     // A file beside the folders hides what lies in them.
