@@ -6,12 +6,20 @@
 //! settles it. All of this is a function of the set of operations, so that every clone says the same.
 
 use super::artifact::Artifact;
-use super::causality::Causality;
+use super::causality::{Causality, Groups, Set};
 use super::id::OpId;
 use super::op::{Event, Operation};
 use super::stage::Stage;
 use super::words::Word;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// So many operations that stand against one are looked for: where there are more, more are in the way
+/// than anybody settles one by one, and naming all of them to each of them would be their square.
+const LOOKED_FOR: usize = 100;
+
+/// So many of them a state names, and so many the sentence about them.
+const KEPT: usize = 16;
+const NAMED: usize = 5;
 
 /// What becomes of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +35,7 @@ pub(super) enum Fate {
 }
 
 /// Where a move leads: a stage, or the end.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     To { stage: Stage, is_rollback: bool },
     End,
@@ -79,88 +87,112 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
         .collect();
     // A move that was decided on what another took back meanwhile, or without what another brought back.
     for (at, _) in &moves {
-        if let Some(fate) = flips.held(*at, |_| true, "decided") {
+        if let Some(fate) = flips.held(*at, |_, _| true, "decided") {
             fates[*at] = fate;
         }
     }
     moves.retain(|(at, _)| fates[*at] == Fate::Counts);
-    let apart = |at: usize| -> Vec<usize> {
-        let others = moves.iter().map(|(other, _)| *other);
-        others.filter(|other| cause.apart(at, *other)).collect()
-    };
-    let contested: Vec<(usize, Vec<usize>)> = moves
-        .iter()
-        .map(|(at, _)| (*at, apart(*at)))
-        .filter(|(_, with)| !with.is_empty())
-        .collect();
-    for (at, with) in contested {
-        fates[at] = held(ops, with, "moved the session too");
+    let others = Groups::of(cause, moves.iter().map(|(at, way)| (*way, *at)));
+    for (at, _) in &moves {
+        let with = others.apart(cause, *at, LOOKED_FOR, |_| true);
+        if !with.is_empty() {
+            fates[*at] = held(ops, with, "moved the session too");
+        }
     }
     moves.retain(|(at, _)| fates[*at] == Fate::Counts);
-    let bindings: Vec<(usize, &str)> = (0..ops.len())
-        .filter(|at| fates[*at] == Fate::Counts)
-        .filter_map(|at| match ops[at].event() {
-            Some(Event::Bound { branch }) => Some((at, branch.as_str())),
-            _ => None,
-        })
-        .collect();
+    let counting = (0..ops.len()).filter(|at| fates[*at] == Fate::Counts);
+    let bindings = counting.filter_map(|at| Some((branch(ops[at])?, at)));
+    let claims = (0..ops.len()).filter(|at| !out.contains(at));
+    let claims = claims.filter_map(|at| Some((owner(ops[at])?, at)));
+    let others = Others {
+        ops,
+        cause,
+        bindings: Groups::of(cause, bindings),
+        claims: Groups::of(cause, claims),
+        moves: Groups::of(cause, moves.iter().map(|(at, way)| (*way, *at))),
+        flips,
+    };
     for at in 0..ops.len() {
-        if fates[at] != Fate::Counts {
-            continue;
-        }
-        let with: Vec<usize> = moves
-            .iter()
-            .filter(|(other, way)| cause.apart(at, *other) && is_stopped(ops[at], *way))
-            .map(|(other, _)| *other)
-            .collect();
-        if !with.is_empty() {
-            fates[at] = held(ops, with, "moved the session meanwhile");
-            continue;
-        }
-        let clashes = |flip: &Flip| {
-            let other = ops[flip.target];
-            let brings_on = !flip.takes_back && way(other).is_some_and(|w| is_stopped(ops[at], w));
-            brings_on || other.writes.keys().any(|a| writes(ops[at], *a))
-        };
-        if let Some(fate) = flips.held(at, clashes, "written") {
+        if fates[at] == Fate::Counts
+            && let Some(fate) = others.against(at)
+        {
             fates[at] = fate;
-            continue;
-        }
-        if let Some(claim) = ops[at].claim() {
-            let with: Vec<usize> = (0..ops.len())
-                .filter(|other| cause.apart(at, *other) && !out.contains(other))
-                .filter(|other| {
-                    ops[*other]
-                        .claim()
-                        .is_some_and(|other| other.owner != claim.owner)
-                })
-                .collect();
-            if !with.is_empty() {
-                fates[at] = held(ops, with, "claimed the build too");
-                continue;
-            }
-        }
-        if let Some(Event::Bound { branch }) = ops[at].event() {
-            let with: Vec<usize> = bindings
-                .iter()
-                .filter(|(other, name)| cause.apart(at, *other) && name != branch)
-                .map(|(other, _)| *other)
-                .collect();
-            if !with.is_empty() {
-                fates[at] = held(ops, with, "bound the session to another branch");
-            }
         }
     }
     fates
 }
 
-fn held(ops: &[&Operation], with: Vec<usize>, did: &str) -> Fate {
-    let names: Vec<String> = with
-        .iter()
+/// What may stand against an operation.
+struct Others<'c> {
+    ops: &'c [&'c Operation],
+    cause: &'c Causality,
+    moves: Groups<Way>,
+    flips: Flips<'c>,
+    claims: Groups<&'c str>,
+    bindings: Groups<&'c str>,
+}
+
+impl Others<'_> {
+    fn against(&self, at: usize) -> Option<Fate> {
+        let Others { ops, cause, .. } = *self;
+        let held = |with: Vec<usize>, did: &str| {
+            let is_held = !with.is_empty();
+            is_held.then(|| held(ops, with, did))
+        };
+        let moved = self
+            .moves
+            .apart(cause, at, LOOKED_FOR, |way| is_stopped(ops[at], *way));
+        if let Some(fate) = held(moved, "moved the session meanwhile") {
+            return Some(fate);
+        }
+        let clashes = |target: usize, takes_back: bool| {
+            let other = ops[target];
+            let brings_on = !takes_back && way(other).is_some_and(|w| is_stopped(ops[at], w));
+            brings_on || other.writes.keys().any(|a| writes(ops[at], *a))
+        };
+        if let Some(fate) = self.flips.held(at, clashes, "written") {
+            return Some(fate);
+        }
+        if let Some(own) = owner(ops[at]) {
+            let with = self
+                .claims
+                .apart(cause, at, LOOKED_FOR, |owner| *owner != own);
+            if let Some(fate) = held(with, "claimed the build too") {
+                return Some(fate);
+            }
+        }
+        let own = branch(ops[at])?;
+        let with = self
+            .bindings
+            .apart(cause, at, LOOKED_FOR, |branch| *branch != own);
+        held(with, "bound the session to another branch")
+    }
+}
+
+fn branch<'o>(op: &'o Operation) -> Option<&'o str> {
+    match op.event()? {
+        Event::Bound { branch } => Some(branch),
+        _ => None,
+    }
+}
+
+fn owner<'o>(op: &'o Operation) -> Option<&'o str> {
+    op.claim().map(|claim| claim.owner.as_str())
+}
+
+fn held(ops: &[&Operation], mut with: Vec<usize>, did: &str) -> Fate {
+    let names = with.iter().take(NAMED);
+    let names: Vec<String> = names
         .map(|at| format!("`{}` of {}", ops[*at].word(), ops[*at].by.name))
         .collect();
+    let more = match with.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more if with.len() < LOOKED_FOR => format!(" and {more} more"),
+        more => format!(" and at least {more} more"),
+    };
+    with.truncate(KEPT);
     Fate::Held {
-        why: format!("{} {did}", names.join(", ")),
+        why: format!("{}{more} {did}", names.join(", ")),
         with,
     }
 }
@@ -259,64 +291,132 @@ fn words(ops: &[&Operation], places: &BTreeMap<&OpId, usize>, at: usize) -> Vec<
 /// stays back: who brought it back did not know that another had taken it back too.
 fn is_back(words: &[Flip], cause: &Causality) -> bool {
     let speakers: Vec<usize> = words.iter().map(|flip| flip.at).collect();
-    let last = cause.newest(&speakers);
+    let last: BTreeSet<usize> = cause.newest(&speakers).into_iter().collect();
     words
         .iter()
         .any(|flip| flip.takes_back && last.contains(&flip.at))
+}
+
+/// What was said of one operation by those that count.
+struct Words {
+    flips: Vec<Flip>,
+    /// Whether it is back now.
+    is_back: bool,
+    speakers: Set,
+    /// Those who say what is so now.
+    deciding: Set,
+}
+
+impl Words {
+    fn of(flips: Vec<Flip>, cause: &Causality) -> Self {
+        let is_back = is_back(&flips, cause);
+        let deciding = flips.iter().filter(|flip| flip.takes_back == is_back);
+        Words {
+            is_back,
+            speakers: Set::of(cause, flips.iter().map(|flip| flip.at)),
+            deciding: Set::of(cause, deciding.map(|flip| flip.at)),
+            flips,
+        }
+    }
+
+    /// Whether the operation was back for the writer of another one.
+    fn was_back(&self, cause: &Causality, at: usize) -> bool {
+        let speakers = self.speakers.last_seen(cause, at);
+        let last = cause.newest(&speakers);
+        let takes_back = |at: &usize| {
+            let first = self.flips.partition_point(|flip| flip.at < *at);
+            let words = self.flips[first..].iter();
+            words
+                .take_while(|flip| flip.at == *at)
+                .any(|flip| flip.takes_back)
+        };
+        last.iter().any(takes_back)
+    }
 }
 
 /// What is said of operations by those that count, by what it is said of.
 struct Flips<'c> {
     ops: &'c [&'c Operation],
     cause: &'c Causality,
-    said: BTreeMap<usize, Vec<Flip>>,
+    said: BTreeMap<usize, Words>,
+    /// Of which operations each speaker says something.
+    targets: BTreeMap<usize, Vec<usize>>,
+    speakers: Set,
+    about: Set,
 }
 
 impl<'c> Flips<'c> {
     fn of(ops: &'c [&'c Operation], cause: &'c Causality, out: &BTreeSet<usize>) -> Self {
         let places = places(ops);
         let mut said: BTreeMap<usize, Vec<Flip>> = BTreeMap::new();
+        let mut targets: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for at in (0..ops.len()).filter(|at| !out.contains(at)) {
             for flip in words(ops, &places, at) {
                 said.entry(flip.target).or_default().push(flip);
+                targets.entry(at).or_default().push(flip.target);
             }
         }
-        Flips { ops, cause, said }
+        let said = said.into_iter();
+        let said: BTreeMap<usize, Words> = said
+            .map(|(target, flips)| (target, Words::of(flips, cause)))
+            .collect();
+        Flips {
+            ops,
+            cause,
+            speakers: Set::of(cause, targets.keys().copied()),
+            about: Set::of(cause, said.keys().copied()),
+            said,
+            targets,
+        }
+    }
+
+    /// The operations of which something was said apart from one, and that its writer had seen.
+    fn in_question(&self, at: usize) -> BTreeSet<usize> {
+        let mut apart = Vec::new();
+        self.speakers
+            .add_apart(self.cause, at, LOOKED_FOR, &mut apart);
+        if apart.len() < LOOKED_FOR {
+            let targets = apart.iter().filter_map(|speaker| self.targets.get(speaker));
+            let seen = targets
+                .flatten()
+                .filter(|target| self.cause.saw(at, **target));
+            return seen.copied().collect();
+        }
+        // Many speak apart from it, so that it has not seen much.
+        self.about.seen(self.cause, at).into_iter().collect()
     }
 
     /// What becomes of an operation whose writer had seen another one that is back now, and was not for
     /// that writer, or the other way round; where `clashes` says that the two have to do with each other.
-    fn held(&self, at: usize, clashes: impl Fn(&Flip) -> bool, how: &str) -> Option<Fate> {
+    fn held(&self, at: usize, clashes: impl Fn(usize, bool) -> bool, how: &str) -> Option<Fate> {
         let cause = self.cause;
-        let mut by: BTreeMap<bool, BTreeSet<usize>> = BTreeMap::new();
-        for (target, words) in &self.said {
-            if !cause.saw(at, *target) {
-                continue;
+        let mut by: BTreeMap<bool, Vec<usize>> = BTreeMap::new();
+        for target in self.in_question(at) {
+            let words = &self.said[&target];
+            let now = words.is_back;
+            let apart = by.entry(now).or_default();
+            let is_one = apart.len() < LOOKED_FOR
+                && clashes(target, now)
+                && words.was_back(cause, at) != now;
+            if is_one {
+                words.deciding.add_apart(cause, at, LOOKED_FOR, apart);
             }
-            let seen: Vec<Flip> = words
-                .iter()
-                .filter(|flip| flip.at == at || cause.saw(at, flip.at))
-                .copied()
-                .collect();
-            let now = is_back(words, cause);
-            if is_back(&seen, cause) == now {
-                continue;
-            }
-            let apart = words
-                .iter()
-                .filter(|flip| flip.takes_back == now && cause.apart(flip.at, at) && clashes(flip));
-            by.entry(now).or_default().extend(apart.map(|flip| flip.at));
         }
-        let (took, brought) = (by.remove(&true), by.remove(&false));
-        let took = took.filter(|by| !by.is_empty());
-        let brought = brought.filter(|by| !by.is_empty());
-        let did = match (&took, &brought) {
-            (None, None) => return None,
-            (Some(_), _) => format!("took back what it was {how} on"),
-            (None, Some(_)) => format!("brought back what it was {how} without"),
+        let mut said = |now: bool| {
+            let mut by = by.remove(&now).unwrap_or_default();
+            by.sort_unstable();
+            by.dedup();
+            by
         };
-        let with = took.into_iter().chain(brought).flatten().collect();
-        Some(held(self.ops, with, &did))
+        let (mut took, brought) = (said(true), said(false));
+        let did = match (took.is_empty(), brought.is_empty()) {
+            (true, true) => return None,
+            (false, _) => format!("took back what it was {how} on"),
+            (true, false) => format!("brought back what it was {how} without"),
+        };
+        took.extend(brought);
+        took.truncate(LOOKED_FOR);
+        Some(held(self.ops, took, &did))
     }
 }
 
@@ -325,7 +425,7 @@ pub(super) fn taken_back(ops: &[&Operation], cause: &Causality) -> BTreeSet<usiz
     let (out, _) = out(ops, cause);
     let flips = Flips::of(ops, cause, &out);
     let back = flips.said.into_iter();
-    back.filter(|(_, words)| is_back(words, cause))
+    back.filter(|(_, words)| words.is_back)
         .map(|(target, _)| target)
         .collect()
 }
@@ -336,10 +436,10 @@ pub(super) fn undos_of(ops: &[&Operation], cause: &Causality) -> Vec<(usize, Vec
     let flips = Flips::of(ops, cause, &out);
     let mut found = Vec::new();
     for (target, words) in flips.said {
-        if !is_back(&words, cause) || ops[target].is_about_others() {
+        if !words.is_back || ops[target].is_about_others() {
             continue;
         }
-        let speakers: Vec<usize> = words.iter().map(|flip| flip.at).collect();
+        let speakers: Vec<usize> = words.flips.iter().map(|flip| flip.at).collect();
         found.push((target, cause.newest(&speakers)));
     }
     found
@@ -366,7 +466,7 @@ fn out(ops: &[&Operation], cause: &Causality) -> (BTreeSet<usize>, BTreeMap<usiz
     let mut disputed = BTreeMap::new();
     for (place, words) in said {
         let speakers: Vec<usize> = words.iter().map(|(at, _)| *at).collect();
-        let last = cause.newest(&speakers);
+        let last: BTreeSet<usize> = cause.newest(&speakers).into_iter().collect();
         let count = |drops| {
             words
                 .iter()
@@ -376,7 +476,7 @@ fn out(ops: &[&Operation], cause: &Causality) -> (BTreeSet<usize>, BTreeMap<usiz
         match (count(true), count(false)) {
             (0, _) => {}
             (_, 0) => drop(dropped.insert(place)),
-            _ => drop(disputed.insert(place, last)),
+            _ => drop(disputed.insert(place, last.into_iter().take(KEPT).collect())),
         }
     }
     // An undo that does not count takes nothing back. One that is in dispute does: it closes.
@@ -405,4 +505,50 @@ fn void(
         }
     }
     void
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::laws::{id, operation, started};
+    use crate::core::op::{Event, Operation};
+    use crate::core::replay::fold;
+
+    /// G19: many that stand against each other are held one by one, and each names a few.
+    #[test]
+    fn each_of_many_names_only_some_that_stand_against_it() {
+        const MANY: usize = 3_000;
+        let events: [fn(usize) -> Event; 4] = [
+            |at| Event::Bound {
+                branch: format!("branch-{at}"),
+            },
+            |at| Event::Bound {
+                branch: format!("branch-{}", usize::from(at == 1)),
+            },
+            |_| Event::Abandoned,
+            |_| Event::Saved,
+        ];
+        for (which, event) in events.into_iter().enumerate() {
+            let mut ops: Vec<Operation> = vec![started()];
+            for at in 1..=MANY {
+                let mut op = operation(at, 2, event(at), None);
+                op.after = vec![ops[0].op.clone()];
+                ops.push(op);
+            }
+            let state = fold(&id(), &ops).expect("a state");
+            let expected = match which {
+                // Every third claims the build too, for one worktree or the other.
+                3 => MANY / 3,
+                _ => MANY,
+            };
+            assert_eq!(state.conflicts.len(), expected, "{which}");
+            for conflict in &state.conflicts {
+                let with = conflict.with.len();
+                assert!((1..=super::KEPT).contains(&with), "{with}");
+                assert!(conflict.why.len() < 200, "{}", conflict.why);
+            }
+            let last = state.conflicts.last();
+            let why = &last.expect("a conflict").why;
+            assert_eq!(why.contains("and at least 95 more"), which != 1, "{why}");
+        }
+    }
 }

@@ -7,11 +7,10 @@ use super::files;
 use super::opening::Opening;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::Operation;
 use crate::failpoint::reach;
 use crate::git::run::Run;
 use crate::git::{Entry, EntryKind, Repo};
-use crate::store::{Linear, Renamed, Session, Snapshot, TakenAway, UnitedSession};
+use crate::store::{Linear, Renamed, Session, Snapshot, TakenAway, UnitedSession, has_all};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -206,11 +205,13 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         let operations =
             only_session(repo, &tip, &id).map_err(|failure| foreign(failure.message))?;
         let here = store.snapshot()?;
-        if has_all(&here, &id, &operations)? {
+        // A bundle's commits are others than those that they were made from: a merge would bring nothing
+        // but them.
+        if has_all(&here, &Snapshot::at(repo, tip.clone(), "the bundle")?)? {
             return Ok(Imported {
                 session: id.clone(),
                 commit: None,
-                operations: operations.len(),
+                operations,
                 united: Vec::new(),
                 renamed: Vec::new(),
                 taken_away: Vec::new(),
@@ -243,7 +244,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         Ok(Imported {
             session: id.clone(),
             commit: (meeting.tip != before).then_some(meeting.tip),
-            operations: operations.len(),
+            operations,
             united,
             renamed,
             taken_away: meeting.taken_away,
@@ -272,18 +273,8 @@ pub(super) fn sweep(repo: &Repo) -> Result<Vec<String>> {
     Ok(left.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Whether each of these operations is in the session here: a bundle's commits are others than those that
-/// they were made from, so that a merge would bring nothing but them.
-fn has_all(here: &Snapshot<'_>, id: &SessionId, operations: &[Operation]) -> Result<bool> {
-    let Some(session) = here.find(id)? else {
-        return Ok(false);
-    };
-    let known = here.operations(&session)?;
-    Ok(operations.iter().all(|op| known.contains(op)))
-}
-
-/// Refuses a tree that holds more than one whole session.
-fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<Vec<Operation>> {
+/// Refuses a tree that holds more than one whole session. Gives how many operations that has.
+fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<usize> {
     let snapshot = Snapshot::at(repo, tip.clone(), "the bundle")?;
     let wrong = |what: &str| Failure::refused("bundle_foreign", format!("it has {what}"));
     for (name, entry) in repo.list_tree(snapshot.tree())? {
@@ -300,7 +291,7 @@ fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<Vec<Operation>
     if session.state.is_active() {
         snapshot.require_whole(&session)?;
     }
-    snapshot.operations(&session)
+    Ok(snapshot.operations(&session)?.len())
 }
 
 /// Sets or removes a ref that lives for a moment, through git: it knows every format of refs.

@@ -1,13 +1,15 @@
 //! What a meeting brought: operations that the other side took away, and conflicts that are open now.
 //!
-//! What is lost is decided as a server decides it of a push (`pushed`). History is walked only where
-//! something is, to name the commit that did it.
+//! What is lost is decided as a server decides it of a push (see [`super::loss`]), but for what cannot be
+//! read here: that keeps nobody from going on. History is walked only where something is lost, to name the
+//! commit that did it.
 
-use super::pushed::{Loss, losses};
+use super::loss::{Holding, Loss, between};
 use super::unite::{UnitedSession, read_state, session_folders};
-use super::{Store, layout};
+use super::{Snapshot, Store, layout};
 use crate::core::failure::{Failure, Kind, Result};
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::Oid;
+use crate::git::Repo;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +20,10 @@ const RECOVERS: &str = "recover";
 /// How many are named in a refusal.
 const SHOWN: usize = 5;
 
-/// A session of which the other side took something away.
+/// A session of which the other side took something away; or another folder with records, by its path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TakenAway {
-    pub session: SessionId,
+    pub session: String,
     pub what: String,
     /// The first commit without it.
     pub commit: Oid,
@@ -44,9 +46,10 @@ impl Store<'_> {
         if lost.is_empty() {
             return Ok(Vec::new());
         }
-        let mut open: BTreeMap<SessionId, String> = BTreeMap::new();
-        for Loss { session, what } in lost {
-            open.entry(session).or_insert(what);
+        let mut open: BTreeMap<String, String> = BTreeMap::new();
+        for loss in lost {
+            let what = loss.said();
+            open.entry(loss.entity).or_insert(what);
         }
         let mut commits = self
             .repo
@@ -58,10 +61,10 @@ impl Store<'_> {
             let events = info.trailer("Loopx-Event");
             let is_mend = events.contains(&RECOVERS);
             for parent in &info.parents {
-                for Loss { session, .. } in losses(self.repo, parent, &commit)? {
-                    if let Some(what) = open.remove(&session) {
+                for Loss { entity, .. } in losses(self.repo, parent, &commit)? {
+                    if let Some(what) = open.remove(&entity) {
                         found.push(TakenAway {
-                            session,
+                            session: entity,
                             what,
                             commit: commit.clone(),
                             brought_back: !is_mend,
@@ -92,18 +95,18 @@ impl Store<'_> {
         label: &str,
         taken: &[TakenAway],
     ) -> Result<()> {
-        let mended: BTreeSet<&SessionId> = taken
+        let mended: BTreeSet<&String> = taken
             .iter()
             .filter(|one| !one.brought_back)
             .map(|one| &one.session)
             .collect();
         let mut lost = losses(self.repo, ours, result)?;
-        lost.retain(|loss| !mended.contains(&loss.session));
+        lost.retain(|loss| !mended.contains(&loss.entity));
         let said = lost.into_iter().map(|loss| {
-            let by = taken.iter().find(|one| one.session == loss.session);
+            let by = taken.iter().find(|one| one.session == loss.entity);
             match by {
-                Some(one) => format!("{} (commit {})", loss.what, one.commit.short()),
-                None => loss.what,
+                Some(one) => format!("{} (commit {})", loss.said(), one.commit.short()),
+                None => loss.said(),
             }
         });
         let said: Vec<String> = said.collect();
@@ -141,6 +144,21 @@ impl Store<'_> {
         }
         Ok(found)
     }
+}
+
+/// What one commit has of records and another one has not. One that is none of this branch's states has
+/// nothing.
+fn losses(repo: &Repo, before: &Oid, now: &Oid) -> Result<Vec<Loss>> {
+    let Ok(before) = Snapshot::at(repo, before.clone(), "the branch") else {
+        return Ok(Vec::new());
+    };
+    let now = Snapshot::at(repo, now.clone(), "the branch")?;
+    if before.tree() == now.tree() {
+        return Ok(Vec::new());
+    }
+    let mut lost = between(&Holding::of(before)?, &Holding::of(now)?);
+    lost.retain(Loss::is_known);
+    Ok(lost)
 }
 
 /// The refusal where what was taken away cannot be brought back either.

@@ -11,6 +11,7 @@ use crate::core::op::{Event, Evidence, Operation};
 use crate::core::replay;
 use crate::core::session::State;
 use crate::git::{EntryKind, Repo};
+use std::collections::BTreeMap;
 
 /// What stands in a log where a part of the output was left out.
 pub fn left_out(bytes: u64) -> String {
@@ -19,17 +20,18 @@ pub fn left_out(bytes: u64) -> String {
 
 /// Replays operations; and what they claim of the folder's files that is not so.
 pub(super) fn replay(
-    repo: &Repo,
+    lines: &Lines<'_>,
     id: &SessionId,
     ops: &[Operation],
     folder: &Oid,
 ) -> Result<(State, Option<String>)> {
-    let state = replay::replay(id, ops, &Lines(repo))?;
+    let repo = lines.repo();
+    let state = replay::replay(id, ops, lines)?;
     let out = replay::undone(ops);
     for op in ops {
         let flaw = match op.event() {
             Some(Event::Approved { .. }) if out.contains(&op.op) => None,
-            Some(Event::Approved { .. }) => approval_flaw(repo, id, ops, op, &state)?,
+            Some(Event::Approved { .. }) => approval_flaw(lines, id, ops, op, &state)?,
             Some(Event::Ran { evidence }) => log_flaw(repo, op, evidence, folder)?,
             _ => None,
         };
@@ -40,10 +42,30 @@ pub(super) fn replay(
     Ok((state, None))
 }
 
+/// Whether what one operation claims is so, in the state after it.
+pub(super) fn is_true(repo: &Repo, op: &Operation, state: &State, folder: &Oid) -> Result<bool> {
+    match op.event() {
+        Some(Event::Approved { .. }) if is_void(state, op) => Ok(false),
+        Some(Event::Approved { content, files, .. }) => Ok(made_of(repo, files)? == *content),
+        Some(Event::Ran { evidence }) => Ok(log_flaw(repo, op, evidence, folder)?.is_none()),
+        _ => Ok(true),
+    }
+}
+
+fn is_void(state: &State, op: &Operation) -> bool {
+    state.void.iter().any(|void| void.op == op.op)
+}
+
+/// The tree of some artifacts.
+fn made_of(repo: &Repo, files: &BTreeMap<Artifact, Oid>) -> Result<Oid> {
+    let files = files.iter();
+    repo.tree_id(files.map(|(artifact, blob)| (artifact.path(), blob)))
+}
+
 /// What an approval names that its writer had not. One whose content another clone took back, or changed at
 /// the same time, named what was there: it is void, and nothing is wrong with it.
 fn approval_flaw(
-    repo: &Repo,
+    lines: &Lines<'_>,
     id: &SessionId,
     ops: &[Operation],
     op: &Operation,
@@ -58,9 +80,9 @@ fn approval_flaw(
     else {
         return Ok(None);
     };
-    if state.void.iter().any(|void| void.op == op.op) {
-        let then = replay::as_seen_by(id, ops, &op.op, &Lines(repo))?;
-        if then.void.iter().any(|void| void.op == op.op) {
+    if is_void(state, op) {
+        let then = replay::as_seen_by(id, ops, &op.op, lines)?;
+        if is_void(&then, op) {
             let then = covered_files(&then, *transition);
             let other = Artifact::ALL
                 .iter()
@@ -75,8 +97,7 @@ fn approval_flaw(
             )));
         }
     }
-    let covered = files.iter().map(|(artifact, blob)| (artifact.path(), blob));
-    let made = repo.tree_id(covered)?;
+    let made = made_of(lines.repo(), files)?;
     if made == *content {
         return Ok(None);
     }

@@ -2,13 +2,16 @@
 //! object that a session names.
 
 use super::checked::Memory;
+use super::loss::{How, Records};
 use super::past::Oddity;
 use super::shelf::Fault;
 use super::snapshot::Folder;
 use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
-use super::{Edits, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves};
+use super::{
+    Edits, Lines, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves,
+};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -34,14 +37,11 @@ pub struct Damage {
     pub unsigned: Vec<String>,
     /// Files of operations that have to come back.
     #[serde(skip)]
-    pub missing: Missing,
+    pub missing: Records,
     /// Objects that cannot be read.
     #[serde(skip)]
     pub unread: Vec<Unread>,
 }
-
-/// Files of operations by name, with the blobs that they had; `None` where they were sealed.
-pub type Missing = BTreeMap<String, Option<Oid>>;
 
 impl Damage {
     /// Signatures of a session that do not hold as what they claim to be.
@@ -122,7 +122,7 @@ pub fn check(
             }
             continue;
         }
-        let flaw = check_entry(repo, &id, &entry)?;
+        let flaw = check_entry(&Lines::of(repo), &id, &entry)?;
         let depth = match flaw {
             None => Depth::Headers,
             Some(_) => Depth::Bytes,
@@ -134,7 +134,7 @@ pub fn check(
         }
         if let Some((what, mend)) = flaw {
             let mut damage = damage(id.as_str(), what, mend);
-            damage.since = history(repo, snapshot, &id, &Missing::new())?.since;
+            damage.since = history(repo, snapshot, &id, &Records::default())?.since;
             found.damages.push(damage);
             continue;
         }
@@ -173,16 +173,12 @@ pub fn check(
     found.oddities = past.oddities;
     for lost in past.lost {
         // What is wrong with it as it stands comes first.
-        if found
-            .damages
-            .iter()
-            .any(|one| one.session == lost.session.as_str())
-        {
+        if found.damages.iter().any(|one| one.session == lost.session) {
             continue;
         }
-        let mut damage = damage(lost.session.as_str(), lost.what, Mend::Restore);
+        let mut damage = damage(&lost.session, lost.what, Mend::Restore);
         damage.since = Some(lost.since);
-        damage.missing = lost.files;
+        damage.missing = lost.records;
         found.damages.push(damage);
     }
     found.damages.extend(layouts(repo, snapshot)?);
@@ -205,7 +201,7 @@ fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
         mend,
         since: None,
         unsigned: Vec::new(),
-        missing: Missing::new(),
+        missing: Records::default(),
         unread: Vec::new(),
     }
 }
@@ -282,12 +278,12 @@ pub(super) fn bindings(
 }
 
 pub(super) fn check_entry(
-    repo: &Repo,
+    lines: &Lines<'_>,
     id: &SessionId,
     entry: &Entry,
 ) -> Result<Option<(String, Mend)>> {
     match entry.kind {
-        EntryKind::Tree => check_folder(repo, id, &entry.id),
+        EntryKind::Tree => check_folder(lines, id, &entry.id),
         _ => Ok(Some((
             format!("{} is not a folder", layout::session(id)),
             Mend::Restore,
@@ -304,23 +300,24 @@ fn read_operations(repo: &Repo, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
 
 /// The bytes of the state that the operations of a folder give.
 pub(super) fn computed(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Vec<u8>> {
-    replay(repo, id, folder)?.0.to_bytes()
+    replay(&Lines::of(repo), id, folder)?.0.to_bytes()
 }
 
 /// The state that the operations of a folder give, and what they claim that is not so.
-fn replay(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<(State, Option<String>)> {
-    let (ops_tree, ops) = read_operations(repo, folder)?;
-    let (mut state, flaw) = attest::replay(repo, id, &ops, folder)?;
+fn replay(lines: &Lines<'_>, id: &SessionId, folder: &Oid) -> Result<(State, Option<String>)> {
+    let (ops_tree, ops) = read_operations(lines.repo(), folder)?;
+    let (mut state, flaw) = attest::replay(lines, id, &ops, folder)?;
     state.ops = Some(ops_tree);
     Ok((state, flaw))
 }
 
 pub(super) fn check_folder(
-    repo: &Repo,
+    lines: &Lines<'_>,
     id: &SessionId,
     folder: &Oid,
 ) -> Result<Option<(String, Mend)>> {
-    let replayed = match replay(repo, id, folder) {
+    let repo = lines.repo();
+    let replayed = match replay(lines, id, folder) {
         Ok((state, None)) => state,
         Ok((_, Some(flaw))) => return Ok(Some((flaw, Mend::Restore))),
         // Not damage, and nothing that this program may mend.
@@ -376,11 +373,18 @@ pub(super) fn check_folder(
 
 /// Whether a state was computed from operations that are not there any more. They are never removed.
 fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
-    let names = |tree: Option<&Oid>| -> BTreeSet<String> {
-        tree.and_then(|tree| ops::names(repo, tree).ok())
-            .unwrap_or_default()
+    let records = |tree: Option<&Oid>| match tree {
+        Some(tree) => Records::below(repo, tree),
+        None => Ok(Records::default()),
     };
-    !names(state.ops.as_ref()).is_subset(&names(replayed.ops.as_ref()))
+    match (records(state.ops.as_ref()), records(replayed.ops.as_ref())) {
+        (Ok(had), Ok(has)) => {
+            let lost = had.lost(repo, &has);
+            lost.iter().any(|lost| lost.how == How::Gone)
+        }
+        // A tree that went with its operations says nothing of them; `past` knows it from history.
+        _ => false,
+    }
 }
 
 /// The edits that mend what was found.
@@ -407,7 +411,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             continue;
         }
         if damage.session.starts_with(&format!("{}/", layout::ARCHIVE)) {
-            if let Some(tree) = archived_before(repo, snapshot, &damage.session)? {
+            if let Some(tree) = archived_before(repo, snapshot, &damage.session, &damage.missing)? {
                 edits.set(damage.session.clone(), Entry::tree(tree));
             }
             continue;
@@ -430,7 +434,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                 // others from being mended.
                 let tree = match recompute(repo, &id, &folder) {
                     Ok(tree) => Some(tree),
-                    Err(_) => restored(repo, snapshot, &id, &Missing::new())?,
+                    Err(_) => restored(repo, snapshot, &id, &Records::default())?,
                 };
                 edits.replace_session(&id, tree);
             }
@@ -467,7 +471,7 @@ fn restored(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     id: &SessionId,
-    needs: &Missing,
+    needs: &Records,
 ) -> Result<Option<Oid>> {
     match history(repo, snapshot, id, needs)?.whole {
         Some(whole) if ops::fault(repo, &whole)?.is_some() => recompute(repo, id, &whole).map(Some),
@@ -478,7 +482,7 @@ fn restored(
 /// A session's folder with the state that its operations give.
 fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     let folder = &ops::arranged(repo, folder)?;
-    let (state, _) = replay(repo, id, folder)?;
+    let (state, _) = replay(&Lines::of(repo), id, folder)?;
     let mut inner = BTreeMap::new();
     let head = match state.is_understood() {
         true => Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
@@ -502,7 +506,7 @@ pub(super) fn check_archived(
         snapshot.signatures(&session)?;
         let stored = &session.state;
         let ops = snapshot.operations(&session)?;
-        let (mut state, flaw) = attest::replay(repo, &stored.id, &ops, &session.tree)?;
+        let (mut state, flaw) = attest::replay(&Lines::of(repo), &stored.id, &ops, &session.tree)?;
         if flaw.is_some() {
             return Ok(flaw);
         }

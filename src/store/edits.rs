@@ -2,7 +2,7 @@
 //! bound. Objects are written as they are named; whether the commit is made, the store decides.
 
 use super::folder::{Parts, Record, assemble};
-use super::{Session, layout};
+use super::{Session, layout, room};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
@@ -57,11 +57,13 @@ impl Edits {
         record: impl Into<Record<'a>>,
         state: &State,
     ) -> Result<()> {
+        let record = record.into();
+        room::require(repo, session, record.op)?;
         let mut parts = Parts {
             before: session,
             ..Parts::default()
         };
-        parts.add(repo, &record.into())?;
+        parts.add(repo, &record)?;
         let (path, tree, _) = assemble(repo, parts, state.clone())?;
         if let Some(before) = session.filter(|session| session.path != path) {
             self.remove(before.path.clone());

@@ -1,14 +1,14 @@
 //! The last look at a repair before it is written: it may bring operations back, and takes none away.
 //!
-//! A file that is no operation by its own words is none that is lost; one that cannot be read is taken for
-//! what its name says.
+//! A file that is no operation by its own words is none that is lost. One under the same name is not lost: what
+//! somebody changed is put right.
 
-use super::{Edits, Snapshot, layout, ops, shelves};
+use super::loss::{Content, How, Lost, Records, Unreadable};
+use super::{Edits, Snapshot, layout, shelves};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
 use crate::core::op::Operation;
-use crate::core::signature::SUFFIX;
-use crate::git::{EntryKind, Repo};
+use crate::git::Repo;
 use std::collections::BTreeSet;
 
 /// Refuses edits that leave a session with fewer operations than it has, or without the session.
@@ -23,10 +23,25 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
     }
     let after = shelves::edit(repo, Some(snapshot.tree()), edits)?;
     for path in folders {
-        let had = operations(repo, snapshot.tree(), &path)?;
-        let has = operations(repo, &after, &path)?;
-        let lost: Vec<&String> = had.difference(&has).collect();
+        let had = shelves::entry_at(repo, snapshot.tree(), &path)?;
+        let had = Records::of(repo, had.as_ref()).map_err(Unreadable::failure)?;
+        let has = shelves::entry_at(repo, &after, &path)?;
+        let has = Records::of(repo, has.as_ref()).map_err(Unreadable::failure)?;
+        let mut lost = had.lost(repo, &has);
+        // A record that was copied from another session is none of this one's.
+        let uid = had.files().find_map(|(name, blob)| {
+            let op = read(repo, name, blob)?;
+            op.started_uid().map(str::to_owned)
+        });
+        let is_own = |lost: &Lost| match &lost.was {
+            Content::File(blob) => read(repo, &lost.name, blob)
+                .and_then(|op| op.entity)
+                .is_none_or(|entity| uid.as_ref().is_none_or(|uid| *uid == entity)),
+            Content::Line(_) => true,
+        };
+        lost.retain(|lost| lost.how == How::Gone && lost.was_record(repo) && is_own(lost));
         if let Some(first) = lost.first() {
+            let first = &first.name;
             return Err(Failure::internal(
                 "repair_loses",
                 format!(
@@ -44,6 +59,11 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
     Ok(())
 }
 
+fn read(repo: &Repo, name: &str, blob: &Oid) -> Option<Operation> {
+    let bytes = repo.read_blob(blob).ok()?;
+    Operation::parse(&bytes, name, blob).ok()
+}
+
 /// The session's folder that a path is, or is in.
 fn folder(path: &str) -> Option<String> {
     let depth = match path.split('/').next() {
@@ -53,46 +73,6 @@ fn folder(path: &str) -> Option<String> {
     };
     let parts: Vec<&str> = path.split('/').take(depth).collect();
     (parts.len() == depth).then(|| parts.join("/"))
-}
-
-/// The names of the operations in a folder, as far as its trees can be read.
-fn operations(repo: &Repo, root: &Oid, path: &str) -> Result<BTreeSet<String>> {
-    let Some(entry) = shelves::entry_at(repo, root, path)? else {
-        return Ok(BTreeSet::new());
-    };
-    if entry.kind != EntryKind::Tree {
-        return Ok(BTreeSet::new());
-    }
-    if let Some(sealed) = repo.entry_at(&entry.id, layout::SEALED_OPS)? {
-        let sealed = repo.read_blob(&sealed.id)?;
-        let lines = sealed.split(|byte| *byte == b'\n');
-        let ops = lines.filter_map(|line| Operation::parse_sealed(line, path).ok());
-        return Ok(ops.map(|op| op.file_name()).collect());
-    }
-    let ops = match repo.entry_at(&entry.id, layout::OPS)? {
-        Some(ops) if ops.kind == EntryKind::Tree => ops.id,
-        _ => return Ok(BTreeSet::new()),
-    };
-    let mut names = BTreeSet::new();
-    let mut read = Vec::new();
-    for held in ops::files(repo, &ops)? {
-        if held.name.ends_with(SUFFIX) {
-            continue;
-        }
-        match repo.read_blob(&held.entry.id) {
-            Ok(bytes) => {
-                let op = Operation::parse(&bytes, path, &held.entry.id);
-                read.extend(op.ok().filter(|op| op.file_name() == held.name));
-            }
-            Err(_) => drop(names.insert(held.name)),
-        }
-    }
-    // A record that was copied from another session is none of this one's.
-    let uid = read.iter().find_map(Operation::started_uid);
-    let is_own =
-        |op: &&Operation| op.entity.is_none() || uid.is_none() || op.entity.as_deref() == uid;
-    names.extend(read.iter().filter(is_own).map(Operation::file_name));
-    Ok(names)
 }
 
 #[cfg(test)]

@@ -11,18 +11,53 @@ use crate::core::replay;
 use crate::core::session::{Side, State};
 use crate::git::Repo;
 use crate::git::merge::{Labels, merge_file};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// Replays a session's operations, its artifacts merged.
 pub fn replay(repo: &Repo, id: &SessionId, ops: &[Operation]) -> Result<State> {
-    replay::replay(id, ops, &Lines(repo))
+    replay::replay(id, ops, &Lines::of(repo))
 }
 
-/// Merges line by line, as the working copy does.
-pub struct Lines<'r>(pub &'r Repo);
+/// Merges line by line, as the working copy does. The same texts are merged once, however often a history
+/// is replayed with it.
+pub struct Lines<'r> {
+    repo: &'r Repo,
+    merged: RefCell<BTreeMap<Texts, Joined>>,
+}
+
+/// All that a merge depends on: the artifact, the base, and each side by its label and its text.
+type Texts = (Artifact, Option<Oid>, Vec<(String, Option<Oid>)>);
+
+impl<'r> Lines<'r> {
+    pub fn of(repo: &'r Repo) -> Self {
+        Lines {
+            repo,
+            merged: RefCell::default(),
+        }
+    }
+
+    pub(super) fn repo(&self) -> &'r Repo {
+        self.repo
+    }
+}
 
 impl Joiner for Lines<'_> {
     fn join(&self, artifact: Artifact, base: Option<&Oid>, sides: &[Side]) -> Result<Joined> {
-        let repo = self.0;
+        let labelled = sides.iter().map(|side| (label(side), side.blob.clone()));
+        let texts = (artifact, base.cloned(), labelled.collect());
+        if let Some(known) = self.merged.borrow().get(&texts) {
+            return Ok(known.clone());
+        }
+        let joined = self.merge(artifact, base, sides)?;
+        self.merged.borrow_mut().insert(texts, joined.clone());
+        Ok(joined)
+    }
+}
+
+impl Lines<'_> {
+    fn merge(&self, artifact: Artifact, base: Option<&Oid>, sides: &[Side]) -> Result<Joined> {
+        let repo = self.repo;
         let base = base.map_or_else(|| Ok(Vec::new()), |id| repo.read_blob(id))?;
         let mut clean = true;
         let mut merged: Option<(Vec<u8>, String)> = None;
@@ -67,4 +102,39 @@ impl Joiner for Lines<'_> {
 fn label(side: &Side) -> String {
     let name = super::one_line(&side.by.name);
     format!("{name} ({})", side.op)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+    use crate::core::artifact::Artifact;
+    use crate::core::id::{OpId, Person};
+    use crate::core::join::Joiner;
+    use crate::core::session::Side;
+    use crate::git::Repo;
+
+    /// G19: a text that is in conflict for a thousand commits is merged for the first of them.
+    #[test]
+    fn the_same_texts_are_merged_once() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let repo = Repo::made_at(dir.path());
+        let side = |text: &str, op: char| Side {
+            op: OpId::parse(&op.to_string().repeat(26)).expect("an id"),
+            by: Person::parse("Ada <a@x>"),
+            blob: Some(repo.write_blob(text.as_bytes()).expect("a blob")),
+        };
+        let sides = [side("one\n", '1'), side("two\n", '2')];
+        let lines = Lines::of(&repo);
+        let merge = |sides: &[Side]| {
+            let joined = lines.join(Artifact::Spec, None, sides);
+            joined.expect("merged")
+        };
+        let first = merge(&sides);
+        assert!(!first.clean);
+        assert_eq!(merge(&sides), first);
+        assert_eq!(lines.merged.borrow().len(), 1);
+        // Who wrote it stands at the marker.
+        assert_ne!(merge(&[side("one\n", '3'), sides[1].clone()]), first);
+        assert_eq!(lines.merged.borrow().len(), 2);
+    }
 }

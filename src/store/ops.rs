@@ -9,17 +9,23 @@ use crate::core::op::Operation;
 use crate::core::shelf::Shelf;
 use crate::core::signature::SUFFIX;
 use crate::git::{Entry, EntryKind, Repo};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The files in `ops/`, by name: in the order of the operations.
 pub(super) fn files(repo: &Repo, ops: &Oid) -> Result<Vec<Held>> {
-    let mut files = shelf::entries(repo, Shelf::Operations, ops)?;
+    files_but(repo, ops, &[])
+}
+
+/// The same but for what lies in some of its folders.
+pub(super) fn files_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Vec<Held>> {
+    let mut files = shelf::entries_but(repo, Shelf::Operations, ops, without)?;
     files.retain(|held| held.entry.kind == EntryKind::Blob);
     Ok(files)
 }
 
 /// The names of everything in `ops/`.
-pub(super) fn names(repo: &Repo, ops: &Oid) -> Result<BTreeSet<String>> {
+#[cfg(test)]
+pub(super) fn names(repo: &Repo, ops: &Oid) -> Result<std::collections::BTreeSet<String>> {
     let held = shelf::entries(repo, Shelf::Operations, ops)?.into_iter();
     Ok(held.map(|held| held.name).collect())
 }
@@ -54,6 +60,7 @@ fn tree(repo: &Repo, folder: &Oid) -> Result<Option<Oid>> {
 }
 
 /// The blob of a file in `ops/` of a session's folder.
+#[cfg(test)]
 pub(super) fn blob(repo: &Repo, folder: &Oid, name: &str) -> Result<Option<Oid>> {
     let Some(ops) = tree(repo, folder)? else {
         return Ok(None);
@@ -92,6 +99,12 @@ pub(super) fn fault(repo: &Repo, folder: &Oid) -> Result<Option<Fault>> {
         Some(ops) => shelf::faults(repo, Shelf::Operations, &ops),
         None => Ok(None),
     }
+}
+
+/// The same of a folder `ops/`, of which some folders were looked at before. How many entries it has is not
+/// told from the others.
+pub(super) fn fault_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Option<Fault>> {
+    shelf::faults_but(repo, Shelf::Operations, ops, without)
 }
 
 /// A session's folder with its `ops/` laid out as the number of operations asks for.

@@ -4,14 +4,12 @@
 //! A commit is judged by its tree against those of its parents. Only what is still so at the tip is damage:
 //! what was mended since is told, and no more.
 
-use super::check::Missing as Files;
-use super::{Snapshot, layout, ops, shelves};
+use super::loss::{self, Content, How, Records, Unreadable};
+use super::{Snapshot, layout, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::Operation;
-use crate::git::{CommitInfo, Entry, EntryKind, Repo};
+use crate::git::{CommitInfo, Repo};
 use serde::Serialize;
-use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Events that bring sessions of many names together, or put them right.
@@ -30,10 +28,11 @@ pub struct Oddity {
 /// Operations of one session that are not there any more, or are others now.
 #[derive(Debug)]
 pub(super) struct Lost {
-    pub(super) session: SessionId,
+    /// Its name; the path of an archived one.
+    pub(super) session: String,
     /// The first commit without them.
     pub(super) since: Oid,
-    pub(super) files: Files,
+    pub(super) records: Records,
     pub(super) what: String,
 }
 
@@ -51,7 +50,7 @@ pub(super) struct Past {
 #[derive(Default)]
 struct Missing {
     since: Option<Oid>,
-    files: Files,
+    records: Records,
 }
 
 /// Looks at the commits that came since `known`; at all of them where that is not in this history.
@@ -78,24 +77,24 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                 past.unread += 1;
                 continue;
             };
-            for (id, operations) in changed {
+            for (id, lost) in changed {
                 touched.insert(id.clone());
-                for (name, blob) in operations {
-                    if is_mend && !takes_away(repo, &info, &events, &id, &name, blob.as_ref())? {
-                        forgiven.insert(name);
+                for lost in lost {
+                    if is_mend && !takes_away(repo, &info, &events, &id, &lost)? {
+                        forgiven.insert(lost.name);
                         continue;
                     }
                     let known = missing.entry(id.clone()).or_default();
                     known.since = Some(commit.clone());
-                    known.files.insert(name, blob);
+                    known.records.add(lost);
                 }
             }
         }
         past.oddities.extend(odd(&info, &events, &touched));
     }
     for (id, mut one) in missing {
-        one.files.retain(|name, _| !forgiven.contains(name));
-        past.lost.extend(still_lost(repo, snapshot, id, one)?);
+        one.records.retain(|name| !forgiven.contains(name));
+        past.lost.extend(still_lost(repo, snapshot, &id, one)?);
     }
     Ok(past)
 }
@@ -106,21 +105,14 @@ fn takes_away(
     info: &CommitInfo,
     events: &[&str],
     id: &SessionId,
-    name: &str,
-    blob: Option<&Oid>,
+    lost: &loss::Lost,
 ) -> Result<bool> {
-    let Some(blob) = blob.filter(|_| events.contains(&"repair")) else {
-        return Ok(false);
-    };
-    let folder = shelves::entry_at(repo, &info.tree, &layout::session(id))?;
-    if operation(repo, folder.as_ref(), name)?.is_some() {
+    if !events.contains(&"repair") || !matches!(lost.was, Content::File(_)) {
         return Ok(false);
     }
-    // One that cannot be read is taken for what its name says.
-    let read = repo.read_blob(blob);
-    Ok(read.map_or(true, |bytes| {
-        Operation::parse(&bytes, name, blob).is_ok_and(|op| op.file_name() == name)
-    }))
+    let folder = shelves::entry_at(repo, &info.tree, &layout::session(id))?;
+    let is_there = Records::of(repo, folder.as_ref()).is_ok_and(|has| has.has(&lost.name));
+    Ok(!is_there && lost.was_record(repo))
 }
 
 /// The tree of a commit, where both are there: history may be cut off.
@@ -134,83 +126,43 @@ fn tree_of(repo: &Repo, commit: &Oid) -> Result<Option<Oid>> {
 
 /// The sessions that a commit changed against one of its parents, with what was there of their operations
 /// and is not, or is another.
-fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Vec<(SessionId, Operations)>> {
+fn changed(
+    repo: &Repo,
+    parent: &Oid,
+    info: &CommitInfo,
+) -> Result<Vec<(SessionId, Vec<loss::Lost>)>> {
     let Some(before) = tree_of(repo, parent)? else {
         return Ok(Vec::new());
     };
     if before == info.tree || !repo.contains(&info.tree)? {
         return Ok(Vec::new());
     }
-    let mut found = Vec::new();
-    let mut folders: BTreeMap<SessionId, Folders> = BTreeMap::new();
+    let mut folders = BTreeSet::new();
     for path in repo.changed_paths(Some(&before), &info.tree)? {
-        let Some(id) = layout::session_of(&path) else {
-            continue;
-        };
-        let Folders { then, now } = match folders.entry(id.clone()) {
-            Slot::Occupied(known) => known.into_mut(),
-            Slot::Vacant(slot) => {
-                let folder = layout::session(&id);
-                let then = shelves::entry_at(repo, &before, &folder)?;
-                let now = shelves::entry_at(repo, &info.tree, &folder)?;
-                slot.insert(Folders { then, now })
-            }
-        };
-        let is_active = path.starts_with(layout::SESSIONS);
+        if let Some(id) = layout::session_of(&path) {
+            let month = path.split('/').nth(1).unwrap_or_default();
+            let folder = match path.starts_with(layout::SESSIONS) {
+                true => layout::session(&id),
+                false => layout::archived(month, &id),
+            };
+            folders.insert((id, folder));
+        }
+    }
+    let mut found = Vec::new();
+    for (id, folder) in folders {
+        let then = shelves::entry_at(repo, &before, &folder)?;
+        let now = shelves::entry_at(repo, &info.tree, &folder)?;
         // What only lies elsewhere now was not changed.
-        if is_active && then.is_some() && then == now {
+        if then == now {
             continue;
         }
-        let operations = match operation_name(&path).filter(|_| is_active) {
-            Some(name) => {
-                let before = operation(repo, then.as_ref(), name)?;
-                let is_same = before.is_some() && before == operation(repo, now.as_ref(), name)?;
-                let changed = before.filter(|_| !is_same).into_iter();
-                changed.map(|blob| (name.to_owned(), Some(blob))).collect()
-            }
-            None => sealed_at(repo, &before, &path)?,
-        };
-        found.push((id, operations));
+        let (had, has) = Records::differing(repo, then.as_ref(), now.as_ref());
+        // What cannot be read now is said of the session itself.
+        let had = had.map_err(Unreadable::failure)?;
+        let lost = had.lost(repo, &has.unwrap_or_default());
+        found.push((id, lost));
     }
     Ok(found)
-}
-
-/// A session's folder before a commit and after it.
-struct Folders {
-    then: Option<Entry>,
-    now: Option<Entry>,
-}
-
-/// The file of an operation that a path is about.
-fn operation_name(path: &str) -> Option<&str> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_one = path.contains(&format!("/{}/", layout::OPS)) && name.ends_with(".json");
-    is_one.then_some(name)
-}
-
-/// The blob of an operation in a session's folder, wherever in it that lies.
-fn operation(repo: &Repo, folder: Option<&Entry>, name: &str) -> Result<Option<Oid>> {
-    match folder {
-        Some(folder) if folder.kind == EntryKind::Tree => ops::blob(repo, &folder.id, name),
-        _ => Ok(None),
-    }
-}
-
-/// Files of operations with the blobs that they had; `None` where they were sealed.
-type Operations = Vec<(String, Option<Oid>)>;
-
-/// The sealed operations that a path held in a tree.
-fn sealed_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Operations> {
-    if path.rsplit('/').next() != Some(layout::SEALED_OPS) {
-        return Ok(Vec::new());
-    }
-    let Some(entry) = repo.entry_at(tree, path)? else {
-        return Ok(Vec::new());
-    };
-    let sealed = repo.read_blob(&entry.id)?;
-    let lines = sealed.split(|byte| *byte == b'\n');
-    let ops = lines.filter_map(|line| Operation::parse_sealed(line, path).ok());
-    Ok(ops.map(|op| (op.file_name(), None)).collect())
 }
 
 /// What a commit did beside what it says.
@@ -253,63 +205,55 @@ fn odd(info: &CommitInfo, events: &[&str], touched: &BTreeSet<SessionId>) -> Opt
 
 /// Those of these operations that no session has: of two sessions that clones gave one name, one has
 /// another name since.
-fn nowhere(snapshot: &Snapshot<'_>, mut files: Files) -> Result<Files> {
+fn nowhere(repo: &Repo, snapshot: &Snapshot<'_>, mut records: Records) -> Result<Records> {
     for (_, folder) in snapshot.session_folders(true)? {
-        if let Ok(other) = snapshot.load_folder(folder) {
-            for op in snapshot.operations(&other).unwrap_or_default() {
-                files.remove(&op.file_name());
-            }
+        if let Ok(other) = Records::of(repo, Some(&folder.entry)) {
+            records.retain(|name| !other.has(name));
         }
     }
-    Ok(files)
+    Ok(records)
 }
 
 /// What of it is not at the tip, under that name or another.
 fn still_lost(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
-    session: SessionId,
+    id: &SessionId,
     missing: Missing,
 ) -> Result<Option<Lost>> {
-    let (Some(since), false) = (missing.since, missing.files.is_empty()) else {
+    let (Some(since), false) = (missing.since, missing.records.is_empty()) else {
         return Ok(None);
     };
-    let lost = |files: Files, what: String| Lost {
-        session: session.clone(),
+    let lost = |session: String, records: Records, what: String| Lost {
+        session,
         since: since.clone(),
-        files,
+        records,
         what,
     };
-    let found = match snapshot.find(&session) {
-        Ok(Some(found)) => found,
-        Ok(None) => {
-            let files = nowhere(snapshot, missing.files)?;
-            let what = "the session has gone".to_owned();
-            return Ok((!files.is_empty()).then(|| lost(files, what)));
-        }
-        // What is damaged there is said of the session itself.
-        Err(_) => return Ok(None),
+    let folders = snapshot.session_folders(true)?.into_iter();
+    let found = folders.map(|(other, folder)| (other == *id).then_some(folder));
+    let Some(found) = found.flatten().next() else {
+        let records = nowhere(repo, snapshot, missing.records)?;
+        let what = "the session has gone".to_owned();
+        return Ok((!records.is_empty()).then(|| lost(id.to_string(), records, what)));
     };
-    let Ok(there) = snapshot.operations(&found) else {
+    // What is damaged there is said of the session itself.
+    let Ok(there) = Records::of(repo, Some(&found.entry)) else {
         return Ok(None);
     };
-    let mut gone = Files::new();
-    let mut changed = Files::new();
-    let names: BTreeSet<String> = there.iter().map(Operation::file_name).collect();
-    for (name, blob) in missing.files {
-        if !names.contains(&name) {
-            gone.insert(name, blob);
-        } else if let Some(blob) = blob
-            && let Some(now) = ops::blob(repo, &found.tree, &name)?
-            && now != blob
-        {
-            changed.insert(name, Some(blob));
+    let mut gone = Records::default();
+    let mut changed = Records::default();
+    for lost in missing.records.lost(repo, &there) {
+        match lost.how {
+            How::Gone => gone.add(lost),
+            How::Changed => changed.add(lost),
         }
     }
     if !gone.is_empty() {
-        gone = nowhere(snapshot, gone)?;
+        gone = nowhere(repo, snapshot, gone)?;
     }
-    let count = |n: usize, did: &str| {
+    let count = |records: &Records, did: &str| {
+        let n = records.len();
         let operations = if n == 1 {
             "operation has"
         } else {
@@ -317,15 +261,19 @@ fn still_lost(
         };
         format!("{n} {operations} {did}")
     };
+    let name = match found.path.starts_with(layout::ARCHIVE) {
+        true => found.path,
+        false => id.to_string(),
+    };
     Ok(match (gone.is_empty(), changed.is_empty()) {
         (true, true) => None,
         (false, _) => {
-            let what = count(gone.len(), "gone");
-            Some(lost(gone, what))
+            let what = count(&gone, "gone");
+            Some(lost(name, gone, what))
         }
         (true, false) => {
-            let what = count(changed.len(), "been changed");
-            Some(lost(changed, what))
+            let what = count(&changed, "been changed");
+            Some(lost(name, changed, what))
         }
     })
 }

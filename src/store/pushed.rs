@@ -6,15 +6,15 @@
 
 use super::check::{bindings, check_folder};
 use super::layout;
+use super::loss::{self, Holding, Loss};
+use super::room::Room;
 use super::shelf::{self, Fault};
-use super::snapshot::Folder;
-use super::{Session, Snapshot, shelves};
+use super::{Lines, Session, Snapshot, onward};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::Operation;
 use crate::core::shelf::Shelf;
 use crate::git::Repo;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Why a push of the branch cannot be taken, by commit; empty when it can.
@@ -38,6 +38,8 @@ pub fn check(
         branch,
         folders: HashMap::new(),
         last: None,
+        room: Room::default(),
+        lines: Lines::of(repo),
     };
     let mut found = Vec::new();
     for commit in &commits {
@@ -81,44 +83,9 @@ struct Checking<'a> {
     folders: HashMap<Oid, Option<String>>,
     /// What the commit that was judged last holds: mostly the parent of the next.
     last: Option<Rc<Holding<'a>>>,
-}
-
-/// What one commit of the branch holds, without reading a session.
-struct Holding<'a> {
-    snapshot: Snapshot<'a>,
-    shelves: Vec<(String, Oid)>,
-    /// The sessions by path, active and archived.
-    folders: BTreeMap<String, (SessionId, Folder)>,
-    /// The path at which a session is found by its name.
-    found: BTreeMap<SessionId, String>,
-}
-
-impl<'a> Holding<'a> {
-    fn of(snapshot: Snapshot<'a>) -> Result<Self> {
-        let mut folders = BTreeMap::new();
-        let mut found = BTreeMap::new();
-        for (id, folder) in snapshot.session_folders(true)? {
-            found.entry(id.clone()).or_insert(folder.path.clone());
-            folders.insert(folder.path.clone(), (id, folder));
-        }
-        Ok(Holding {
-            shelves: shelves::all(snapshot.repo(), snapshot.tree())?,
-            snapshot,
-            folders,
-            found,
-        })
-    }
-
-    /// Whether the very same folder lies at the same place.
-    fn has(&self, folder: &Folder) -> bool {
-        let known = self.folders.get(&folder.path);
-        known.is_some_and(|(_, known)| known.place == folder.place && known.entry == folder.entry)
-    }
-
-    /// The same, and whoever asks for the session by its name finds that one.
-    fn finds(&self, id: &SessionId, folder: &Folder) -> bool {
-        self.has(folder) && self.found.get(id) == Some(&folder.path)
-    }
+    room: Room,
+    /// One text in conflict is merged once, however many commits have it.
+    lines: Lines<'a>,
 }
 
 impl<'a> Checking<'a> {
@@ -152,6 +119,21 @@ impl<'a> Checking<'a> {
             if before.iter().any(|before| before.has(folder)) {
                 continue;
             }
+            // Counted before any of them is read.
+            match self
+                .room
+                .excess(self.repo, &format!("session {id}"), &folder.entry)
+            {
+                Ok(None) => {}
+                Ok(Some(what)) => {
+                    wrong.push(what);
+                    continue;
+                }
+                Err(failure) => {
+                    wrong.push(format!("session {id}: {}", failure.message));
+                    continue;
+                }
+            }
             let session = now.snapshot.load_folder(folder.clone());
             if folder.path.starts_with(layout::ARCHIVE) {
                 let read = session.and_then(|session| now.snapshot.operations(&session));
@@ -162,13 +144,13 @@ impl<'a> Checking<'a> {
                 continue;
             }
             match session {
-                Ok(session) => wrong.extend(self.folder(id, &session)?),
+                Ok(session) => wrong.extend(self.folder(id, &session, &before)?),
                 Err(failure) => wrong.push(failure.message),
             }
         }
         for before in &before {
-            let lost = lost(before, &now)?.into_iter();
-            wrong.extend(lost.map(|loss| loss.what));
+            let lost = loss::between(before, &now);
+            wrong.extend(lost.iter().map(Loss::said));
         }
         self.last = Some(now);
         wrong.sort();
@@ -188,96 +170,32 @@ impl<'a> Checking<'a> {
         }
     }
 
-    fn folder(&mut self, id: &SessionId, session: &Session) -> Result<Option<String>> {
+    /// What is wrong with a session's folder. One that went on from what a parent has is not replayed, for that
+    /// was looked at with the parent, or was here before the push.
+    fn folder(
+        &mut self,
+        id: &SessionId,
+        session: &Session,
+        before: &[Rc<Holding<'a>>],
+    ) -> Result<Option<String>> {
         if let Some(known) = self.folders.get(&session.tree) {
             return Ok(known.clone());
         }
-        let found = check_folder(self.repo, id, &session.tree)?
-            .map(|(what, _)| format!("session {id}: {what}"));
+        let parents = before
+            .iter()
+            .filter_map(|before| before.folders.get(&session.path));
+        let mut whole = parents.filter(|(_, parent)| {
+            let known = self.folders.get(&parent.entry.id);
+            known.is_none_or(Option::is_none)
+        });
+        let is_whole = whole
+            .any(|(_, parent)| onward::is_whole(self.repo, id, &parent.entry.id, &session.tree));
+        let found = match is_whole {
+            true => None,
+            false => check_folder(&self.lines, id, &session.tree)?
+                .map(|(what, _)| format!("session {id}: {what}")),
+        };
         self.folders.insert(session.tree.clone(), found.clone());
         Ok(found)
     }
-}
-
-/// A session in the next state: under its name, or under the one that it got because another session has
-/// its name there.
-fn after(now: &Snapshot<'_>, id: &SessionId, session: &Session) -> Result<Option<Session>> {
-    let uid = &session.state.uid;
-    match now.find(id)? {
-        Some(same) if same.state.uid == *uid => Ok(Some(same)),
-        Some(_) => {
-            let renamed = now.find(&id.beside(uid))?;
-            Ok(renamed.filter(|renamed| renamed.state.uid == *uid))
-        }
-        None => Ok(None),
-    }
-}
-
-/// Something of a session that is not there any more.
-pub(super) struct Loss {
-    pub(super) session: SessionId,
-    /// Names the session too.
-    pub(super) what: String,
-}
-
-/// What one commit has of operations and another one has not. One that is none of this branch's states
-/// has nothing.
-pub(super) fn losses(repo: &Repo, before: &Oid, now: &Oid) -> Result<Vec<Loss>> {
-    let Ok(before) = Snapshot::at(repo, before.clone(), "the branch") else {
-        return Ok(Vec::new());
-    };
-    let now = Snapshot::at(repo, now.clone(), "the branch")?;
-    if before.tree() == now.tree() {
-        return Ok(Vec::new());
-    }
-    lost(&Holding::of(before)?, &Holding::of(now)?)
-}
-
-/// Operations that one state has and the next one has not, or has otherwise.
-fn lost(before: &Holding<'_>, now: &Holding<'_>) -> Result<Vec<Loss>> {
-    let mut found = Vec::new();
-    for (id, folder) in before.folders.values() {
-        if now.finds(id, folder) {
-            continue;
-        }
-        let mut lose = |what: String| {
-            let session = id.clone();
-            found.push(Loss { session, what });
-        };
-        let (before, now) = (&before.snapshot, &now.snapshot);
-        // What was damaged before has nothing that could be lost.
-        let Ok(session) = before.load_folder(folder.clone()) else {
-            continue;
-        };
-        let after = match after(now, id, &session) {
-            Ok(Some(after)) if after.tree == session.tree => continue,
-            Ok(Some(after)) => after,
-            Ok(None) => {
-                lose(format!("session {id} is gone"));
-                continue;
-            }
-            Err(failure) => {
-                lose(failure.message);
-                continue;
-            }
-        };
-        let Ok(earlier) = before.operations(&session) else {
-            continue;
-        };
-        let later = match now.operations(&after) {
-            Ok(later) => later,
-            Err(failure) => {
-                lose(failure.message);
-                continue;
-            }
-        };
-        let kept = |op: &Operation| later.iter().any(|known| known == op);
-        if let Some(op) = earlier.iter().find(|op| !kept(op)) {
-            lose(format!(
-                "session {id}: the operation {} was changed or taken away",
-                op.file_name()
-            ));
-        }
-    }
-    Ok(found)
 }

@@ -61,9 +61,22 @@ pub(super) fn layout(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Layout> {
 
 /// Everything in a shelf, by name. Of two of one name the one that [`named`] finds.
 pub(super) fn entries(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Vec<Held>> {
+    entries_but(repo, kind, shelf, &[])
+}
+
+/// The same but for what lies in some of its folders.
+pub(super) fn entries_but(
+    repo: &Repo,
+    kind: Shelf,
+    shelf: &Oid,
+    without: &[String],
+) -> Result<Vec<Held>> {
     let layout = layout(repo, kind, shelf)?;
     let mut found = BTreeMap::new();
     for (folder, tree) in layout.folders {
+        if without.contains(&folder) {
+            continue;
+        }
         for (name, entry) in repo.list_tree(&tree)? {
             let place = format!("{folder}/{name}");
             let held = Held { name, place, entry };
@@ -159,13 +172,24 @@ pub(super) enum Fault {
 
 /// The first thing that is wrong with the layout of a shelf.
 pub(super) fn faults(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Option<Fault>> {
+    faults_but(repo, kind, shelf, &[])
+}
+
+/// The same but for what lies in some of its folders.
+pub(super) fn faults_but(
+    repo: &Repo,
+    kind: Shelf,
+    shelf: &Oid,
+    without: &[String],
+) -> Result<Option<Fault>> {
     let layout = layout(repo, kind, shelf)?;
     if let (Some((name, _)), Some((folder, _))) = (layout.flat.first(), layout.folders.first()) {
         let what = format!("`{name}` lies beside the folder `{folder}`");
         return Ok(Some(Fault::Misplaced(what)));
     }
     let mut count = layout.flat.len();
-    for (folder, tree) in &layout.folders {
+    let folders = layout.folders.iter();
+    for (folder, tree) in folders.filter(|(name, _)| !without.contains(name)) {
         let names = repo.list_tree(tree)?;
         count += names.len();
         if names.is_empty() {

@@ -5,9 +5,10 @@
 //! operations alone: whoever meets whom, in whatever order, ends with the same tree. Nothing is
 //! dropped, no text of a state file is ever merged, and no ref is moved here.
 
+use super::loss::{Records, Unreadable};
 use super::snapshot::state_of;
-use super::united::{Folder, build, gather};
-use super::{Edits, layout, ops, shelf, shelves};
+use super::united::{Folder, build, gather_beside};
+use super::{Edits, layout, ops, room, shelf, shelves};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
@@ -214,43 +215,48 @@ fn settle(
     {
         return Ok((one.path.clone(), one.tree.clone(), one.state.clone()));
     }
-    let folders: Vec<Folder> = items
-        .iter()
-        .map(|item| gather(repo, &item.path, &item.tree))
-        .collect::<Result<_>>()?;
+    require_room(repo, items)?;
+    let mut folders: Vec<Folder> = Vec::new();
+    for item in items {
+        folders.push(gather_beside(repo, &item.path, &item.tree, &folders)?);
+    }
     build(repo, name, folders)
 }
 
-/// Whether a folder holds every operation that the others have: none is ever taken away.
+/// Refuses a session that would have more operations than one may have.
+fn require_room(repo: &Repo, items: &[Item]) -> Result<()> {
+    let mut names = BTreeSet::new();
+    for item in items {
+        let records = Records::of(repo, Some(&Entry::tree(item.tree.clone())));
+        let records = records.map_err(Unreadable::failure)?;
+        names.extend(records.names().cloned());
+    }
+    match (items.first(), names.len()) {
+        (Some(item), count) if count > room::MOST => Err(room::too_many(&item.path, count)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a folder holds every operation that the others have, as it is there: none is ever taken away.
 fn has_all(repo: &Repo, base: &Oid, one: &Item, items: &[Item]) -> Result<bool> {
-    let mut known = BTreeSet::new();
+    let mut known = Vec::new();
     for item in items
         .iter()
         .filter(|item| item.path != one.path || item.side != one.side)
     {
-        known.extend(operation_names(repo, &item.tree)?);
+        known.push(Entry::tree(item.tree.clone()));
     }
-    if let Some(before) = shelves::entry_at(repo, base, &one.path)?
-        && before.kind == EntryKind::Tree
-    {
-        known.extend(operation_names(repo, &before.id)?);
+    known.extend(shelves::entry_at(repo, base, &one.path)?);
+    let now = Entry::tree(one.tree.clone());
+    for before in known {
+        let (had, has) = Records::differing(repo, Some(&before), Some(&now));
+        let had = had.map_err(Unreadable::failure)?;
+        let has = has.map_err(Unreadable::failure)?;
+        if !had.lost(repo, &has).is_empty() {
+            return Ok(false);
+        }
     }
-    if known.is_empty() {
-        return Ok(true);
-    }
-    // A sealed file is not read for it: those are united the long way.
-    Ok(known.is_subset(&operation_names(repo, &one.tree)?))
-}
-
-fn operation_names(repo: &Repo, folder: &Oid) -> Result<BTreeSet<String>> {
-    if let Some(entry) = repo.entry_at(folder, layout::OPS)? {
-        return ops::names(repo, &entry.id);
-    }
-    let sealed = repo.entry_at(folder, layout::SEALED_OPS)?;
-    Ok(sealed
-        .map(|entry| format!("sealed {}", entry.id))
-        .into_iter()
-        .collect())
+    Ok(true)
 }
 
 /// The folders of sessions, active and archived, in parts of the tree that differ from the other's.
@@ -298,17 +304,21 @@ pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
     Ok(state)
 }
 
-/// Refuses a session in which somebody jumped far ahead of what had happened. The names of operations
-/// say their numbers too: a state may say less.
+/// Refuses a session that has more operations than one may have, or in which somebody jumped far ahead of what
+/// had happened. The names of operations say their numbers too: a state may say less.
 fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
-    let names = operation_names(repo, tree)?;
+    let records = Records::of(repo, Some(&Entry::tree(tree.clone())));
+    let records = records.map_err(Unreadable::failure)?;
+    if records.len() > room::MOST {
+        return Err(room::too_many(path, records.len()));
+    }
     let number = |name: &String| {
         let digits = name.split('-').next()?;
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| digits.parse().unwrap_or(u64::MAX))
     };
-    let largest = names.iter().filter_map(number).fold(seq, u64::max);
-    if largest <= MAX_JUMP || largest - MAX_JUMP <= names.len() as u64 {
+    let largest = records.names().filter_map(number).fold(seq, u64::max);
+    if largest <= MAX_JUMP || largest - MAX_JUMP <= records.len() as u64 {
         return Ok(());
     }
     Err(Failure::refused(

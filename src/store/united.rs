@@ -1,9 +1,9 @@
 //! One session's folder, made from those of several clones: a function of its operations and of the
 //! files that belong to them.
 
-use super::check::Missing;
 use super::folder::{Parts, assemble};
-use super::{Edits, Session, layout, ops, signatures};
+use super::loss::Records;
+use super::{Edits, Session, layout, ops, room, signatures};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
@@ -27,6 +27,7 @@ pub(super) struct Folder {
 impl Edits {
     /// Adds an operation that tells the past anew, and with it the folder, wherever that belongs now.
     pub fn rebuild(&mut self, repo: &Repo, session: &Session, op: &Operation) -> Result<State> {
+        room::require(repo, Some(session), op)?;
         let mut folder = gather(repo, &session.place, &session.tree)?;
         let blob = repo.write_blob(&op.to_bytes()?)?;
         folder.records.insert(op.file_name(), blob);
@@ -48,12 +49,11 @@ impl Edits {
         repo: &Repo,
         session: &Session,
         earlier: &Oid,
-        missing: &Missing,
+        missing: &Records,
     ) -> Result<()> {
         let mut now = gather(repo, &session.path, &session.tree)?;
-        now.operations
-            .retain(|op| !missing.contains_key(&op.file_name()));
-        now.records.retain(|name, _| !missing.contains_key(name));
+        now.operations.retain(|op| !missing.has(&op.file_name()));
+        now.records.retain(|name, _| !missing.has(name));
         let then = gather(repo, &session.path, earlier)?;
         let (path, tree, _) = build(repo, &session.state.id, vec![now, then])?;
         if path != session.path {
@@ -75,12 +75,23 @@ pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String
 
 /// Reads a session's folder.
 pub(super) fn gather(repo: &Repo, path: &str, tree: &Oid) -> Result<Folder> {
+    gather_beside(repo, path, tree, &[])
+}
+
+/// Reads a session's folder, but for the operations that others have which were read before.
+pub(super) fn gather_beside(
+    repo: &Repo,
+    path: &str,
+    tree: &Oid,
+    others: &[Folder],
+) -> Result<Folder> {
     let mut folder = Folder::default();
     if let Some(entry) = repo.entry_at(tree, layout::OPS)?
         && entry.kind == EntryKind::Tree
     {
         for held in ops::files(repo, &entry.id)? {
-            if held.name.ends_with(".json") {
+            let has = |other: &Folder| other.records.get(&held.name) == Some(&held.entry.id);
+            if held.name.ends_with(".json") && !others.iter().any(has) {
                 let label = format!("{path}/{}/{}", layout::OPS, held.place);
                 folder.operations.push(ops::read_one(repo, &held, &label)?);
             }
@@ -118,10 +129,6 @@ pub(super) fn gather(repo: &Repo, path: &str, tree: &Oid) -> Result<Folder> {
             folder.beside.insert(name, blob);
         }
     }
-    // What operations wrote follows from them.
-    for path in folder.operations.iter().flat_map(|op| op.others.keys()) {
-        folder.beside.remove(path);
-    }
     Ok(folder)
 }
 
@@ -131,35 +138,37 @@ pub(super) fn build(
     id: &SessionId,
     folders: Vec<Folder>,
 ) -> Result<(String, Oid, State)> {
-    type Claim = (String, Option<Oid>);
-    let mut operations: BTreeMap<(u64, String), (Claim, Operation)> = BTreeMap::new();
+    let mut operations: BTreeMap<(u64, String), (Option<Oid>, Operation)> = BTreeMap::new();
     let mut records = BTreeMap::new();
     let mut beside = BTreeMap::new();
     let mut candidate: Option<Oid> = None;
     for folder in folders {
         for op in folder.operations {
             let key = (op.seq, op.op.to_string());
+            let blob = folder.records.get(&op.file_name()).cloned();
             // Of two that claim one name every clone takes the same, and its file with it. Only an id of
             // format 1 can be claimed twice.
-            let claim = (
-                format!("{op:?}"),
-                folder.records.get(&op.file_name()).cloned(),
-            );
+            let claim = |blob: &Option<Oid>, op: &Operation| (format!("{op:?}"), blob.clone());
             match operations.get(&key) {
-                Some((known, _)) if *known >= claim => {}
-                _ => drop(operations.insert(key, (claim, op))),
+                Some((known, _)) if blob.is_some() && *known == blob => {}
+                Some((known, other)) if claim(known, other) >= claim(&blob, &op) => {}
+                _ => drop(operations.insert(key, (blob, op))),
             }
         }
         unite_files(&mut records, folder.records);
         unite_files(&mut beside, folder.beside);
         candidate = candidate.max(folder.candidate);
     }
-    for ((_, blob), op) in operations.values() {
+    for (blob, op) in operations.values() {
         if let Some(blob) = blob {
             records.insert(op.file_name(), blob.clone());
         }
     }
     let operations: Vec<Operation> = operations.into_values().map(|(_, op)| op).collect();
+    // What operations wrote follows from them.
+    for path in operations.iter().flat_map(|op| op.others.keys()) {
+        beside.remove(path);
+    }
     let mut state = super::replay(repo, id, &operations)?;
     settle_candidate(&mut state, candidate);
     let entries = records.into_iter();

@@ -1,16 +1,18 @@
 //! The newest copy of a record in history that is whole: what a repair takes it from.
 
-use super::check::{Missing, check_archived, check_entry};
-use super::{Snapshot, layout, ops, shelves};
+use super::check::{check_archived, check_entry};
+use super::loss::{Records, Unreadable};
+use super::{Lines, Snapshot, layout, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
-use crate::git::{EntryKind, Repo};
+use crate::git::{Entry, EntryKind, Repo};
 
-/// The newest whole folder of an archived session, from history.
+/// The newest whole folder of an archived session that has these operations, from history.
 pub(super) fn archived_before(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     path: &str,
+    needs: &Records,
 ) -> Result<Option<Oid>> {
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
@@ -18,11 +20,12 @@ pub(super) fn archived_before(
         let Some(folder) = at.folder_of(path)? else {
             continue;
         };
-        let tree = folder.entry.id.clone();
+        let entry = folder.entry.clone();
+        let tree = entry.id.clone();
         if bad.as_ref() == Some(&tree) {
             continue;
         }
-        if check_archived(repo, &at, folder)?.is_none() {
+        if check_archived(repo, &at, folder)?.is_none() && has_records(repo, &entry, needs)? {
             return Ok(Some(tree));
         }
         bad = Some(tree);
@@ -38,13 +41,14 @@ pub(super) struct History {
     pub(super) since: Option<Oid>,
 }
 
-/// `needs` are files of operations that the folder has to have.
+/// `needs` are operations that the folder has to have.
 pub(super) fn history(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     id: &SessionId,
-    needs: &Missing,
+    needs: &Records,
 ) -> Result<History> {
+    let lines = Lines::of(repo);
     let mut since = None;
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
@@ -52,7 +56,7 @@ pub(super) fn history(
         if let Some(entry) = shelves::entry_at(repo, &tree, &layout::session(id))?
             && bad.as_ref() != Some(&entry.id)
         {
-            if check_entry(repo, id, &entry)?.is_none() && has_operations(repo, &entry.id, needs)? {
+            if check_entry(&lines, id, &entry)?.is_none() && has_records(repo, &entry, needs)? {
                 return Ok(History {
                     whole: Some(entry.id),
                     since,
@@ -65,16 +69,13 @@ pub(super) fn history(
     Ok(History { whole: None, since })
 }
 
-/// Whether a folder has these files of operations as they were.
-fn has_operations(repo: &Repo, folder: &Oid, needs: &Missing) -> Result<bool> {
-    for (name, blob) in needs {
-        let there = ops::blob(repo, folder, name)?;
-        let is_it = |there: Oid| blob.as_ref().is_none_or(|blob| there == *blob);
-        if !there.is_some_and(is_it) {
-            return Ok(false);
-        }
+/// Whether a folder has these operations as they were.
+fn has_records(repo: &Repo, folder: &Entry, needs: &Records) -> Result<bool> {
+    if needs.is_empty() {
+        return Ok(true);
     }
-    Ok(true)
+    let has = Records::of(repo, Some(folder)).map_err(Unreadable::failure)?;
+    Ok(needs.lost(repo, &has).is_empty())
 }
 
 /// The newest folder at a path, from history.

@@ -2,9 +2,11 @@
 //! shows: every ref of a push, policy from before the push, and a loopx branch that only goes forward.
 
 use crate::support::clones::Clones;
-use crate::support::session::{advance, commit, started, tip};
+use crate::support::scale::prolong;
+use crate::support::session::{READY_SPEC, advance, commit, put, started, tip};
 use crate::support::store::tamper;
 use crate::support::{Output, Sandbox};
+use std::fmt::Write as _;
 
 /// What a server's admin writes into `hooks/pre-receive`.
 const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
@@ -344,4 +346,113 @@ fn a_merge_that_gave_a_session_another_name_is_taken() {
     all.git(0, &["push", "--quiet", "--no-verify", "origin", "loopx"])
         .fails_with(1)
         .says("is gone");
+}
+
+/// The files of a session's operations on a branch.
+fn records(s: &Sandbox) -> Vec<String> {
+    let list = ["ls-tree", "-r", "loopx:sessions/demo/ops"];
+    let listed = s.git(&list).ok();
+    let ids = listed.lines().map(|line| line.split_whitespace().nth(2));
+    ids.flatten().map(str::to_owned).collect()
+}
+
+/// G19: what a push costs follows what is new. The files of all earlier operations are taken away on the
+/// server: a push that has to read one of them is refused.
+#[test]
+fn g19_one_more_operation_is_taken_without_reading_those_before_it() {
+    let s = started("");
+    prolong(&s, s.path(), "demo", 451, ["# Not yet\n", READY_SPEC]);
+    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    let remote = s.root().join("remote.git");
+    s.git_in(&remote, &["config", "receive.unpackLimit", "100000"])
+        .ok();
+    push(&s, &["main", "loopx"]).ok();
+    s.script("../remote.git/hooks/pre-receive", HOOK);
+    // The first of them moves all to folders, and is read whole.
+    s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+    push(&s, &["loopx"]).ok();
+    let before = records(&s);
+    assert_eq!(before.len(), 452);
+    for id in &before {
+        let file = remote.join(format!("objects/{}/{}", &id[..2], &id[2..]));
+        std::fs::remove_file(file).expect("a loose object");
+    }
+    s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+    s.loopx(&["approve", "--to", "plan"]).ok();
+    push(&s, &["loopx"]).ok();
+    s.loopx(&["plan"]).ok();
+    put(&s, "test-plan.md", "# Test plan\n");
+    push(&s, &["loopx"]).ok();
+    // What tells the past anew is replayed whole, and so is what does not add up by itself.
+    let good = tip(&s);
+    let state = s.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let other = state.replace("\"stage\": \"plan\"", "\"stage\": \"build\"");
+    tamper(&s, "sessions/demo/state.json", Some(other.as_bytes()));
+    push(&s, &["loopx"]).fails_with(1).says("sessions_invalid");
+    s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    s.loopx(&["undo"]).ok();
+    push(&s, &["loopx"]).fails_with(1);
+}
+
+/// A session whose `ops/` has so many names, all of them of one file: nobody is to read it.
+fn overgrown(s: &Sandbox, count: usize) {
+    let state = s.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let first = s.git(&["ls-tree", "loopx:sessions/demo/ops"]).line();
+    let blob = first.split_whitespace().nth(2).expect("an id").to_owned();
+    let mut stream = "commit refs/heads/overgrown\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata 1\nx\nfrom refs/heads/loopx^0\n".to_owned();
+    let there = records(s).len();
+    for n in there..count {
+        let name = format!("{:08}-01arz3ndektsv4rrffq6{n:06}.json", n + 1);
+        writeln!(stream, "M 100644 {blob} sessions/demo/ops/{name}").expect("a string");
+    }
+    let import = |stream: String| {
+        let call = s.call("git").args(&["fast-import", "--quiet"]);
+        call.stdin(stream).run().ok();
+    };
+    import(stream);
+    let ops = s.git(&["rev-parse", "overgrown:sessions/demo/ops"]).line();
+    let known = s.git(&["rev-parse", "loopx:sessions/demo/ops"]).line();
+    s.git(&["update-ref", "-d", "refs/heads/overgrown"]).ok();
+    let state = state.replace(&known, &ops);
+    let message = "demo: more\n\nLoopx-Session: demo\nLoopx-Event: saved\n";
+    import(format!(
+        "commit refs/heads/loopx\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata {}\n{message}from refs/heads/loopx^0\nM 040000 {ops} sessions/demo/ops\nM 100644 inline sessions/demo/state.json\ndata {}\n{state}\n",
+        message.len(),
+        state.len()
+    ));
+}
+
+#[test]
+fn g19_more_records_than_one_session_may_have_are_counted_and_not_read() {
+    let s = started("");
+    server(&s);
+    let good = tip(&s);
+    overgrown(&s, 20_001);
+    refused(&s, &["loopx"], "has 20001 records");
+    // No clone takes them over, and its own work goes on.
+    let other = s.root().join("other.git");
+    let other = other.to_str().expect("UTF-8");
+    s.git(&["init", "--quiet", "--bare", other]).ok();
+    s.git(&["push", "--quiet", "--no-verify", other, "loopx"])
+        .ok();
+    s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    s.git(&["remote", "set-url", "origin", other]).ok();
+    let error = s.loopx(&["--json", "sync"]).fails_with(1).error_json();
+    assert_eq!(error["error"]["code"], "records_exhausted", "{error:#}");
+    assert_eq!(tip(&s), good);
+    s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+}
+
+#[test]
+fn g19_a_session_that_is_full_takes_its_end_and_nothing_else() {
+    let s = started("");
+    overgrown(&s, 19_900);
+    let before = tip(&s);
+    let run = s.loopx(&["--json", "-s", "demo", "run", "--", "true"]);
+    let error = run.fails_with(1).error_json();
+    assert_eq!(error["error"]["code"], "records_exhausted", "{error:#}");
+    assert_eq!(tip(&s), before);
+    s.loopx(&["-s", "demo", "abandon"]).ok();
+    s.loopx(&["start", "--no-branch", "Demo again"]).ok();
 }

@@ -34,7 +34,7 @@ pub(super) fn judge(
         .collect();
     let credentials = sign::behind(repo, policy, &state, &operations, &signatures, &own)?;
     let mut found = Vec::new();
-    let all = approvals::used(session, &operations, &Lines(repo))?;
+    let all = approvals::used(session, &operations, &Lines::of(repo))?;
     found.extend(approvals::void(session, newest, &operations, &state, &all));
     for used in all {
         found.extend(approvals::judge(

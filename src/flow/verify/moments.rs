@@ -51,7 +51,7 @@ impl<'a, 'r> Moments<'a, 'r> {
             let history = if operations.is_empty() {
                 History::default()
             } else {
-                history(id, &operations, &Lines(self.repo))?
+                history(id, &operations, &Lines::of(self.repo))?
             };
             let sides = history
                 .milestones

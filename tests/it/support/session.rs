@@ -106,7 +106,7 @@ pub(crate) fn advance(s: &Sandbox, from: &str, to: &str, scope: &str) {
     assert_eq!(status["stage"], to, "{status:#}");
 }
 
-fn put(s: &Sandbox, artifact: &str, text: &str) {
+pub(crate) fn put(s: &Sandbox, artifact: &str, text: &str) {
     s.call(super::LOOPX)
         .args(&["put", artifact])
         .stdin(text)

@@ -1,15 +1,11 @@
-//! Which operations the writer of another had seen.
-//!
-//! Each operation names the newest ones before it, so the set is a graph; where it is a single line,
-//! which is nearly always, nothing is computed. Numbers only order: that one is larger says nothing of
-//! what its writer knew.
+//! The past of every operation as a matrix of bits: what [`super::Causality`] is compared with.
 
-use super::id::OpId;
-use super::op::Operation;
+use crate::core::id::OpId;
+use crate::core::op::Operation;
 use std::collections::BTreeMap;
 
 /// The past of each of some operations, by their place in replay order.
-pub(super) struct Causality {
+pub(in crate::core) struct Causality {
     count: usize,
     /// `None`: each has seen all before it.
     past: Option<Vec<Vec<u64>>>,
@@ -18,7 +14,7 @@ pub(super) struct Causality {
 impl Causality {
     /// `ops` in replay order. An operation that names nothing, or something that is not here, has seen
     /// whatever comes before it: that is how it was before operations named others.
-    pub(super) fn of(ops: &[&Operation]) -> Self {
+    pub(in crate::core) fn of(ops: &[&Operation]) -> Self {
         let count = ops.len();
         let is_line = ops.iter().enumerate().all(|(at, op)| {
             op.after.is_empty() || at > 0 && op.after.as_slice() == [ops[at - 1].op.clone()]
@@ -59,12 +55,12 @@ impl Causality {
         }
     }
 
-    pub(super) fn is_line(&self) -> bool {
+    pub(in crate::core) fn is_line(&self) -> bool {
         self.past.is_none()
     }
 
     /// Whether the writer of `later` had seen `earlier`.
-    pub(super) fn saw(&self, later: usize, earlier: usize) -> bool {
+    pub(in crate::core) fn saw(&self, later: usize, earlier: usize) -> bool {
         match &self.past {
             None => earlier < later,
             Some(past) => has(&past[later], earlier),
@@ -72,12 +68,12 @@ impl Causality {
     }
 
     /// Whether neither had seen the other.
-    pub(super) fn apart(&self, a: usize, b: usize) -> bool {
+    pub(in crate::core) fn apart(&self, a: usize, b: usize) -> bool {
         a != b && self.past.is_some() && !self.saw(a, b) && !self.saw(b, a)
     }
 
     /// Those of `places` that none of the others had seen.
-    pub(super) fn newest(&self, places: &[usize]) -> Vec<usize> {
+    pub(in crate::core) fn newest(&self, places: &[usize]) -> Vec<usize> {
         let Some(past) = &self.past else {
             return places.iter().max().copied().into_iter().collect();
         };

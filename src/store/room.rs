@@ -1,0 +1,116 @@
+//! How many records one entity may have: everybody who reads a session replays all of them, so that their
+//! number is what a push can cost a server. They are counted by the names of their files, before any is read.
+
+use super::loss::ENDING;
+use super::shelf::{self, Layout};
+use super::{Session, layout};
+use crate::core::failure::{Failure, Result};
+use crate::core::id::Oid;
+use crate::core::op::{Event, Operation};
+use crate::core::shelf::Shelf;
+use crate::git::{Entry, EntryKind, Repo};
+use std::collections::HashMap;
+
+/// So many records an entity has at most.
+pub(super) const MOST: usize = 20_000;
+
+/// So many of them are kept for what ends a session, or settles it.
+const KEPT: usize = 100;
+
+/// The code of the refusal.
+const CODE: &str = "records_exhausted";
+
+/// Counts records; a folder of `ops/` that it met before is not looked at again.
+#[derive(Default)]
+pub(super) struct Room {
+    known: HashMap<Oid, usize>,
+}
+
+impl Room {
+    /// The records of an entity's folder.
+    pub(super) fn count(&mut self, repo: &Repo, folder: &Entry) -> Result<usize> {
+        if folder.kind != EntryKind::Tree {
+            return Ok(0);
+        }
+        let [sealed, ops] = repo.entries(&folder.id, [layout::SEALED_OPS, layout::OPS])?;
+        match (sealed, ops) {
+            (Some(sealed), _) if sealed.kind == EntryKind::Blob => {
+                let sealed = repo.read_blob(&sealed.id)?;
+                let lines = sealed.split(|byte| *byte == b'\n');
+                Ok(lines.filter(|line| !line.is_empty()).count())
+            }
+            (_, Some(ops)) if ops.kind == EntryKind::Tree => self.below(repo, &ops.id),
+            _ => Ok(0),
+        }
+    }
+
+    fn below(&mut self, repo: &Repo, ops: &Oid) -> Result<usize> {
+        let is_record = |name: &str| name.ends_with(ENDING);
+        let Layout { flat, folders } = shelf::layout(repo, Shelf::Operations, ops)?;
+        let mut count = flat.iter().filter(|(name, _)| is_record(name)).count();
+        for (_, folder) in folders {
+            count += match self.known.get(&folder) {
+                Some(known) => *known,
+                None => {
+                    let names = repo.list_tree(&folder)?;
+                    let here = names.iter().filter(|(name, _)| is_record(name)).count();
+                    self.known.insert(folder, here);
+                    here
+                }
+            };
+        }
+        Ok(count)
+    }
+
+    /// What is wrong with an entity that has too many.
+    pub(super) fn excess(
+        &mut self,
+        repo: &Repo,
+        entity: &str,
+        folder: &Entry,
+    ) -> Result<Option<String>> {
+        let count = self.count(repo, folder)?;
+        Ok((count > MOST).then(|| sentence(entity, count)))
+    }
+}
+
+fn sentence(entity: &str, count: usize) -> String {
+    format!("{entity} has {count} records, and {MOST} are the most that one may have")
+}
+
+/// Refuses what a clone would take over. Nothing is taken then, because a branch is taken as a whole: a tip
+/// without what its parents have would have lost it.
+pub(super) fn too_many(path: &str, count: usize) -> Failure {
+    Failure::refused(CODE, format!("{}; nothing was taken over", sentence(path, count))).help(format!(
+        "git log --all -- {path}  (shows who wrote them; the work here goes on, and travels with: git loopx export SESSION)"
+    ))
+}
+
+/// Refuses a record that a session has no room for. What ends it, or settles what holds it, always finds
+/// some.
+pub(super) fn require(repo: &Repo, session: Option<&Session>, op: &Operation) -> Result<()> {
+    let Some(session) = session else {
+        return Ok(());
+    };
+    let is_last = op.said().is_some()
+        || matches!(op.event(), Some(Event::Abandoned | Event::Archived { .. }));
+    let most = match is_last {
+        true => MOST,
+        false => MOST - KEPT,
+    };
+    let count = Room::default().count(repo, &Entry::tree(session.tree.clone()))?;
+    if count < most {
+        return Ok(());
+    }
+    let id = &session.state.id;
+    Err(Failure::refused(
+        CODE,
+        format!(
+            "{}: the last {KEPT} are kept for what ends it",
+            sentence(&format!("session {id}"), count)
+        ),
+    )
+    .help(format!(
+        "git loopx -s {id} abandon  (or archive it), then: git loopx start \"FOLLOW-UP\""
+    )))
+}
