@@ -8,7 +8,7 @@ use super::failure::Result;
 use super::id::Oid;
 use super::op::Operation;
 use super::session::{FileVersions, Join, Side};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Merges versions of a text that were made from one base.
 pub trait Joiner {
@@ -91,9 +91,10 @@ fn join(
     });
     let base = parted.and_then(|at| ops[*at].writes.get(&artifact)?.from.clone());
     let mut sides: Vec<Side> = Vec::new();
+    let mut texts = BTreeSet::from([base.clone()]);
     for at in newest {
         let blob = written(ops, *at, artifact);
-        if blob != base && !sides.iter().any(|side| side.blob == blob) {
+        if texts.insert(blob.clone()) {
             sides.push(Side {
                 op: ops[*at].op.clone(),
                 by: ops[*at].by.clone(),

@@ -3,10 +3,11 @@
 //! Total and deterministic: the same set of operations gives the same state, whatever the order in
 //! which they arrived. What was undone is left out, unless its undo was undone too.
 
+use super::artifact::Artifact;
 use super::causality::Causality;
 use super::clash::{self, Fate, fates, is_move};
 use super::failure::{Failure, Result};
-use super::id::{OpId, SessionId};
+use super::id::{Oid, OpId, SessionId};
 use super::join::{self, Joiner, NoJoiner, artifacts};
 use super::op::{Event, Operation};
 use super::record::FORMAT;
@@ -111,6 +112,9 @@ pub fn walk(
         .map(|(at, op)| (&op.op, at))
         .collect();
     let mut counted = vec![0];
+    // Those of them that write, and in a line what stands after them.
+    let mut writing = vec![0];
+    let mut standing = state.artifacts.clone();
     let mut writers = BTreeMap::new();
     for (at, (op, fate)) in ops.iter().zip(fates(&ops, &cause)).enumerate().skip(1) {
         let is_word = matches!(
@@ -122,13 +126,13 @@ pub fn walk(
             Fate::Out => continue,
             Fate::Held { why, with } => Some((why, with)),
             Fate::Counts => {
-                if shows {
-                    let seen: Vec<usize> = counted
-                        .iter()
-                        .copied()
-                        .filter(|known| cause.saw(at, *known))
-                        .chain([at])
-                        .collect();
+                if shows && cause.is_line() {
+                    state.artifacts.clone_from(&standing);
+                    take(&mut state.artifacts, op);
+                } else if shows {
+                    let seen = writing.iter().copied();
+                    let seen = seen.filter(|known| cause.saw(at, *known)).chain([at]);
+                    let seen: Vec<usize> = seen.collect();
                     (state.artifacts, _) = artifacts(&ops, &seen, &cause, joiner)?;
                 }
                 let unseen = |id: &OpId| places.get(id).is_some_and(|known| !cause.saw(at, *known));
@@ -154,6 +158,10 @@ pub fn walk(
         if counted.last() != Some(&at) {
             continue;
         }
+        if !op.writes.is_empty() {
+            writing.push(at);
+        }
+        take(&mut standing, op);
         state.seq = op.seq;
         state.last = op.op.clone();
         state.touched = signed(op);
@@ -176,6 +184,16 @@ pub fn walk(
         several => several.iter().map(|at| ops[*at].op.clone()).collect(),
     };
     Ok(state)
+}
+
+/// Puts what an operation wrote for what stood there.
+fn take(artifacts: &mut BTreeMap<Artifact, Oid>, op: &Operation) {
+    for (artifact, write) in &op.writes {
+        match &write.to {
+            Some(blob) => artifacts.insert(*artifact, blob.clone()),
+            None => artifacts.remove(artifact),
+        };
+    }
 }
 
 /// The state that the writer of an operation left behind: of that operation, and of all that it came after.

@@ -291,10 +291,12 @@ pub(super) fn check_entry(
     }
 }
 
-fn read_operations(repo: &Repo, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
+fn read_operations(lines: &Lines<'_>, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
+    let repo = lines.repo();
     let missing = || Failure::internal("operations_missing", "ops/ is not there");
     let entry = repo.entry_at(folder, layout::OPS)?.ok_or_else(missing)?;
-    let ops = ops::read(repo, &entry.id, layout::OPS)?;
+    let read = |blob: &Oid, label: &str| lines.operation(blob, label);
+    let ops = ops::read_by(repo, &entry.id, layout::OPS, read)?;
     Ok((entry.id, ops))
 }
 
@@ -305,7 +307,7 @@ pub(super) fn computed(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Vec<
 
 /// The state that the operations of a folder give, and what they claim that is not so.
 fn replay(lines: &Lines<'_>, id: &SessionId, folder: &Oid) -> Result<(State, Option<String>)> {
-    let (ops_tree, ops) = read_operations(lines.repo(), folder)?;
+    let (ops_tree, ops) = read_operations(lines, folder)?;
     let (mut state, flaw) = attest::replay(lines, id, &ops, folder)?;
     state.ops = Some(ops_tree);
     Ok((state, flaw))
@@ -327,7 +329,7 @@ pub(super) fn check_folder(
     if let Some(failure) = replayed
         .artifacts
         .values()
-        .find_map(|blob| repo.read_blob(blob).err())
+        .find_map(|blob| lines.require_readable(blob).err())
     {
         return Ok(Some((failure.message, Mend::Restore)));
     }

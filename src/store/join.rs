@@ -1,6 +1,7 @@
 //! Merging the lines of artifacts that clones changed apart, and replaying with it. What comes out is a
 //! function of the operations: every clone writes the same blob.
 
+use super::room;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::gate;
@@ -12,7 +13,7 @@ use crate::core::session::{Side, State};
 use crate::git::Repo;
 use crate::git::merge::{Labels, merge_file};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Replays a session's operations, its artifacts merged.
 pub fn replay(repo: &Repo, id: &SessionId, ops: &[Operation]) -> Result<State> {
@@ -24,7 +25,13 @@ pub fn replay(repo: &Repo, id: &SessionId, ops: &[Operation]) -> Result<State> {
 pub struct Lines<'r> {
     repo: &'r Repo,
     merged: RefCell<BTreeMap<Texts, Joined>>,
+    read: RefCell<BTreeSet<Oid>>,
+    parsed: RefCell<HashMap<Oid, Operation>>,
 }
+
+/// So many versions are shown in one text. Of more each is a version of the session still, and the text says
+/// what these say: every further one would be merged with all those before it.
+const SHOWN: usize = 16;
 
 /// All that a merge depends on: the artifact, the base, and each side by its label and its text.
 type Texts = (Artifact, Option<Oid>, Vec<(String, Option<Oid>)>);
@@ -34,7 +41,33 @@ impl<'r> Lines<'r> {
         Lines {
             repo,
             merged: RefCell::default(),
+            read: RefCell::default(),
+            parsed: RefCell::default(),
         }
+    }
+
+    /// An operation from its file, which `label` names to people. What a look after another one meets again
+    /// is not read again; more than one session may have is not remembered.
+    pub(super) fn operation(&self, blob: &Oid, label: &str) -> Result<Operation> {
+        if let Some(known) = self.parsed.borrow().get(blob) {
+            return Ok(known.clone());
+        }
+        let op = Operation::parse(&self.repo.read_blob(blob)?, label, blob)?;
+        let mut parsed = self.parsed.borrow_mut();
+        if parsed.len() >= room::MOST {
+            parsed.clear();
+        }
+        parsed.insert(blob.clone(), op.clone());
+        Ok(op)
+    }
+
+    /// Refuses a text that cannot be read. Each is read once.
+    pub(super) fn require_readable(&self, blob: &Oid) -> Result<()> {
+        if !self.read.borrow().contains(blob) {
+            self.repo.read_blob(blob)?;
+            self.read.borrow_mut().insert(blob.clone());
+        }
+        Ok(())
     }
 
     pub(super) fn repo(&self) -> &'r Repo {
@@ -59,9 +92,9 @@ impl Lines<'_> {
     fn merge(&self, artifact: Artifact, base: Option<&Oid>, sides: &[Side]) -> Result<Joined> {
         let repo = self.repo;
         let base = base.map_or_else(|| Ok(Vec::new()), |id| repo.read_blob(id))?;
-        let mut clean = true;
+        let mut clean = sides.len() <= SHOWN;
         let mut merged: Option<(Vec<u8>, String)> = None;
-        for side in sides {
+        for side in sides.iter().take(SHOWN) {
             let Some(blob) = &side.blob else {
                 // Removed there, changed elsewhere: the text stays, and a person decides.
                 clean = false;

@@ -64,6 +64,12 @@ pub(crate) fn session_of(path: &str) -> Option<SessionId> {
     SessionId::parse(name).ok()
 }
 
+/// Whether a path is the file of a record, or what somebody signed about one.
+pub(crate) fn is_record(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.nth(2) == Some(OPS) && parts.next().is_some()
+}
+
 /// The record that binds a code branch to a session. One path part, readable for plain names, the
 /// same on file systems that fold letter case.
 pub(crate) fn binding(branch: &str) -> String {

@@ -32,15 +32,39 @@ pub(super) fn names(repo: &Repo, ops: &Oid) -> Result<std::collections::BTreeSet
 
 /// The operations in `ops/`, which `label` names to people.
 pub(super) fn read(repo: &Repo, ops: &Oid, label: &str) -> Result<Vec<Operation>> {
+    read_by(repo, ops, label, |blob, label| {
+        Operation::parse(&repo.read_blob(blob)?, label, blob)
+    })
+}
+
+/// The same for whoever reads an operation's file in a way of its own.
+pub(super) fn read_by(
+    repo: &Repo,
+    ops: &Oid,
+    label: &str,
+    parse: impl Fn(&Oid, &str) -> Result<Operation>,
+) -> Result<Vec<Operation>> {
     let mut files = files(repo, ops)?;
     files.retain(|held| !held.name.ends_with(SUFFIX));
-    let read = |held: Held| read_one(repo, &held, &format!("{label}/{}", held.place));
+    let read = |held: Held| {
+        let label = format!("{label}/{}", held.place);
+        named(parse(&held.entry.id, &label)?, &held, &label)
+    };
     files.into_iter().map(read).collect()
 }
 
-/// An operation from its file, whose name says which one it is: no operation stands there twice.
+/// An operation from its file.
 pub(super) fn read_one(repo: &Repo, held: &Held, label: &str) -> Result<Operation> {
-    let op = Operation::parse(&repo.read_blob(&held.entry.id)?, label, &held.entry.id)?;
+    let blob = &held.entry.id;
+    named(
+        Operation::parse(&repo.read_blob(blob)?, label, blob)?,
+        held,
+        label,
+    )
+}
+
+/// An operation whose file's name says which one it is: none stands there twice.
+fn named(op: Operation, held: &Held, label: &str) -> Result<Operation> {
     if op.file_name() == held.name {
         return Ok(op);
     }

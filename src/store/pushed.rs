@@ -148,6 +148,14 @@ impl<'a> Checking<'a> {
                 Err(failure) => wrong.push(failure.message),
             }
         }
+        for (path, entry) in &now.others {
+            if !before
+                .iter()
+                .any(|before| before.others.get(path) == Some(entry))
+            {
+                wrong.extend(self.room.excess(self.repo, path, entry)?);
+            }
+        }
         for before in &before {
             let lost = loss::between(before, &now);
             wrong.extend(lost.iter().map(Loss::said));

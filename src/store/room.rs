@@ -1,7 +1,7 @@
 //! How many records one entity may have: everybody who reads a session replays all of them, so that their
 //! number is what a push can cost a server. They are counted by the names of their files, before any is read.
 
-use super::loss::ENDING;
+use super::loss::{Records, Unreadable};
 use super::shelf::{self, Layout};
 use super::{Session, layout};
 use crate::core::failure::{Failure, Result};
@@ -27,8 +27,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The records of an entity's folder.
-    pub(super) fn count(&mut self, repo: &Repo, folder: &Entry) -> Result<usize> {
+    /// The records of an entity's folder; where so many files fit, that many at most.
+    fn count(&mut self, repo: &Repo, folder: &Entry, most: usize) -> Result<usize> {
         if folder.kind != EntryKind::Tree {
             return Ok(0);
         }
@@ -39,27 +39,30 @@ impl Room {
                 let lines = sealed.split(|byte| *byte == b'\n');
                 Ok(lines.filter(|line| !line.is_empty()).count())
             }
-            (_, Some(ops)) if ops.kind == EntryKind::Tree => self.below(repo, &ops.id),
+            (_, Some(ops)) if ops.kind == EntryKind::Tree => self.below(repo, &ops.id, most),
             _ => Ok(0),
         }
     }
 
-    fn below(&mut self, repo: &Repo, ops: &Oid) -> Result<usize> {
-        let is_record = |name: &str| name.ends_with(ENDING);
+    fn below(&mut self, repo: &Repo, ops: &Oid, most: usize) -> Result<usize> {
         let Layout { flat, folders } = shelf::layout(repo, Shelf::Operations, ops)?;
-        let mut count = flat.iter().filter(|(name, _)| is_record(name)).count();
-        for (_, folder) in folders {
-            count += match self.known.get(&folder) {
+        let mut files = flat.len();
+        for (_, folder) in &folders {
+            files += match self.known.get(folder) {
                 Some(known) => *known,
                 None => {
-                    let names = repo.list_tree(&folder)?;
-                    let here = names.iter().filter(|(name, _)| is_record(name)).count();
-                    self.known.insert(folder, here);
+                    let here = repo.tree_len(folder)?;
+                    self.known.insert(folder.clone(), here);
                     here
                 }
             };
         }
-        Ok(count)
+        if files <= most {
+            return Ok(files);
+        }
+        // Signatures lie beside them.
+        let records = Records::below(repo, ops).map_err(Unreadable::failure)?;
+        Ok(records.len())
     }
 
     /// What is wrong with an entity that has too many.
@@ -69,7 +72,7 @@ impl Room {
         entity: &str,
         folder: &Entry,
     ) -> Result<Option<String>> {
-        let count = self.count(repo, folder)?;
+        let count = self.count(repo, folder, MOST)?;
         Ok((count > MOST).then(|| sentence(entity, count)))
     }
 }
@@ -98,7 +101,8 @@ pub(super) fn require(repo: &Repo, session: Option<&Session>, op: &Operation) ->
         true => MOST,
         false => MOST - KEPT,
     };
-    let count = Room::default().count(repo, &Entry::tree(session.tree.clone()))?;
+    let folder = Entry::tree(session.tree.clone());
+    let count = Room::default().count(repo, &folder, most - 1)?;
     if count < most {
         return Ok(());
     }

@@ -469,6 +469,12 @@ fn choose(
         base,
         sides: [ours, theirs],
     } = values;
+    if layout::is_record(path) {
+        // None is ever taken away, and of two texts of one the first that was there stays.
+        let kept = [&ours, &theirs].into_iter().find(|side| **side == base);
+        let kept = kept.filter(|kept| kept.is_some()).cloned();
+        return Ok((kept.unwrap_or(ours.max(theirs)), None));
+    }
     if ours == theirs || theirs == base {
         return Ok((ours, None));
     }

@@ -395,3 +395,36 @@ fn what_cannot_be_brought_back_is_refused_and_nothing_moves() {
         all.loopx(0, &["-s", ID, "log"]).ok();
     }
 }
+
+/// Whatever holds records is kept as sessions are, and nobody asks what they say (A4).
+#[test]
+fn a4_records_that_belong_to_no_session_come_back_too() {
+    for linear in [false, true] {
+        let all = two();
+        if linear {
+            all.git(0, &["config", "loopx.sync", "linear"]).ok();
+        }
+        let known = all.operations(0).into_iter().next().expect("an operation");
+        let text = git(&all, &["show", &format!("origin/loopx:{known}")])
+            .run()
+            .ok();
+        let name = known.rsplit('/').next().expect("a name");
+        let path = format!("journal/2026-11/ops/{name}");
+        let tree = put_files(&all, &[(&path, text.as_bytes())]);
+        send(&all, &tree);
+        all.sync(0).ok();
+        let file = format!("loopx:{path}");
+        all.git(0, &["cat-file", "-e", &file]).ok();
+        for went_on in [false, true] {
+            if went_on {
+                all.loopx(0, &["-s", "mine", "run", "--", "true"]).ok();
+            }
+            let by = removes(&all, &["journal"]);
+            let synced = all.sync(0).says("journal/2026-11").says("brought back");
+            synced.says(&by[..7]).ok();
+            assert_eq!(all.git(0, &["show", &file]).ok(), text);
+        }
+        all.sync(1).ok();
+        all.assert_agreed();
+    }
+}

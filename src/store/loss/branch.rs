@@ -19,7 +19,7 @@ pub(in crate::store) struct Holding<'a> {
     /// The paths of the sessions of one name: the one that is found by it comes first.
     named: BTreeMap<SessionId, Vec<String>>,
     /// Whatever else holds records, by path.
-    others: BTreeMap<String, Entry>,
+    pub(in crate::store) others: BTreeMap<String, Entry>,
 }
 
 /// Something that is not there any more.

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
 
 /// What the name of a record's file ends with.
-pub(super) const ENDING: &str = ".json";
+const ENDING: &str = ".json";
 
 /// The records of one entity, by the names of their files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
