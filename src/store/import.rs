@@ -1,13 +1,14 @@
 //! Sessions that are whole when they come: their folders are built from nothing, and all of them land
 //! by one move of the branch, a commit for each. A kill leaves none of them or all.
 
-use super::{Edits, Store, Tries, layout, ops, shelves};
+use super::transaction::Move;
+use super::{Edits, Store, layout, ops};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::op::{Event, Operation};
 use crate::core::session::State;
-use crate::git::{Entry, Identity, Repo, Swap};
+use crate::git::{Entry, Identity, Repo};
 use crate::store::{Lock, Snapshot};
 use std::collections::BTreeMap;
 
@@ -28,32 +29,24 @@ impl Store<'_> {
         why: &str,
         mut decide: impl FnMut(&Snapshot<'_>) -> Result<(Vec<Placed>, T)>,
     ) -> Result<(Vec<Oid>, T)> {
-        let mut tries = Tries::new();
-        loop {
-            let shadow = self.shadow();
-            let snapshot = self.snapshot_since(shadow.as_ref())?;
-            self.require_ours(shadow.as_ref(), snapshot.commit())?;
+        self.transact(lock, |shadow| {
+            let snapshot = self.readable_since(shadow)?;
             let (placed, value) = decide(&snapshot)?;
             let mut tree = snapshot.tree().clone();
-            let mut parent = snapshot.commit().clone();
+            let mut tip = snapshot.commit().clone();
             let mut commits = Vec::new();
             for one in &placed {
-                self.hold(&one.edits);
-                tree = shelves::edit(self.repo, Some(&tree), &one.edits)?;
-                parent = self
-                    .repo
-                    .write_commit(&tree, &[parent], &one.message, identity)?;
-                commits.push(parent.clone());
+                let on = (&tree, &tip);
+                (tree, tip) = self.commit_on(on, &one.edits, &one.message, identity)?;
+                commits.push(tip.clone());
             }
-            if commits.is_empty() {
-                return Ok((commits, value));
-            }
-            match self.swap(lock, &parent, Some(snapshot.commit()), why)? {
-                Swap::Moved => return Ok((commits, value)),
-                Swap::Locked => return Err(self.held_by_another_git()),
-                Swap::Lost => tries.lost(&self.branch)?,
-            }
-        }
+            Ok(Move {
+                old: Some(snapshot.commit().clone()),
+                new: tip,
+                why: why.to_owned(),
+                value: (commits, value),
+            })
+        })
     }
 }
 
