@@ -41,6 +41,7 @@ pub mod signature;
 pub mod spec;
 pub mod stage;
 pub mod trailers;
+pub mod unfinished;
 
 use std::fmt::Display;
 

@@ -1,18 +1,17 @@
-//! What everybody who writes begins with: who acts, the lock, and whatever an earlier run left between two
-//! refs brought to its end; then the session that is meant. And the operation that follows.
+//! The write scope, which everybody who writes begins with: who acts, the lock, and whatever an earlier run
+//! left behind its ref brought to its end; then the session that is meant.
 //!
 //! It decides nothing: what happens to the session is the caller's.
 
-use super::archive::{self, Earlier};
 use super::context::Context;
+use super::journal::{Earlier, Scope};
 use super::workcopy::WorkCopy;
 use crate::core::failure::Result;
-use crate::core::id::{OpId, SessionId};
-use crate::core::op::{Event, FORMAT, Operation};
-use crate::core::session::State;
+use crate::core::id::SessionId;
 use crate::git::Identity;
 use crate::store::{Lock, Store};
-use std::collections::BTreeMap;
+
+pub use super::operation::{new_op_id, operation};
 
 /// The store, held by this process until this is dropped.
 pub struct Opening<'c> {
@@ -28,13 +27,24 @@ impl<'c> Opening<'c> {
         let identity = ctx.repo.identity()?;
         let store = ctx.store()?;
         let lock = store.lock()?;
-        let earlier = archive::finish(ctx, &store, &lock, &identity)?;
-        Ok(Opening {
+        let mut opening = Opening {
             identity,
             store,
             lock,
-            earlier,
-        })
+            earlier: Earlier::default(),
+        };
+        opening.earlier = opening.scope(ctx).finish()?;
+        Ok(opening)
+    }
+
+    /// What a landing needs of it.
+    pub fn scope<'s>(&'s self, ctx: &'s Context) -> Scope<'s> {
+        Scope {
+            ctx,
+            store: &self.store,
+            lock: &self.lock,
+            identity: &self.identity,
+        }
     }
 
     /// The session that is meant. Refused where an earlier run of it could not be brought to its end.
@@ -50,27 +60,4 @@ impl<'c> Opening<'c> {
         let copy = WorkCopy::open(&ctx.repo, &id)?;
         Ok((id, copy))
     }
-}
-
-/// The next operation of a session, or its first: who, when, and after what.
-pub fn operation(identity: &Identity, state: Option<&State>, event: Event) -> Result<Operation> {
-    Ok(Operation {
-        format: FORMAT,
-        seq: state.map_or(0, |state| state.seq) + 1,
-        op: new_op_id()?,
-        after: state.map(State::newest).unwrap_or_default(),
-        at: identity.at.clone(),
-        by: identity.author.clone(),
-        committer: identity.committer.clone(),
-        reason: None,
-        writes: BTreeMap::new(),
-        bases: Vec::new(),
-        claim: None,
-        event,
-    })
-}
-
-/// A new operation id.
-pub fn new_op_id() -> Result<OpId> {
-    OpId::parse(&ulid::Ulid::generate().to_string().to_lowercase())
 }

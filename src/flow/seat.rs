@@ -200,23 +200,14 @@ fn refresh(worktree: &Path) -> Result<()> {
 }
 
 /// Brings index and files in step with the branch that moved. A path that somebody changed meanwhile,
-/// in the worktree or on the branch, is left alone. `before` is a commit from which the tip differs in
-/// these paths alone, where there is one.
+/// in the worktree or on the branch, is left alone.
 pub fn follow(
     ctx: &Context,
     worktree: &Path,
     tip: &Oid,
     changes: &Changes,
-    before: Option<&Oid>,
 ) -> Result<()> {
     let tree = ctx.repo.commit_info(tip)?.tree;
-    if let Some(before) = before {
-        // Mostly nobody was quicker, and git goes all the way. If not, it has changed nothing.
-        let old = ctx.repo.commit_info(before)?.tree;
-        if switch(worktree, &old, &tree)?.ended.success() {
-            return Ok(());
-        }
-    }
     refresh(worktree)?;
     let staged = staged(worktree, changes)?;
     let mut modified = vec!["diff-files", "--name-only", "-z", "--"];

@@ -52,6 +52,7 @@ pub use united::version_path;
 
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
+use crate::core::unfinished::UnfinishedList;
 use crate::failpoint::reach;
 use crate::git::{Entry, Identity, Repo};
 use std::collections::BTreeMap;
@@ -67,6 +68,7 @@ pub const ROOT_MESSAGE: &str = "loopx\n";
 pub struct Store<'r> {
     repo: &'r Repo,
     branch: String,
+    unfinished: UnfinishedList,
 }
 
 /// What a decision came to.
@@ -86,12 +88,17 @@ pub struct Committed<T> {
 
 impl<'r> Store<'r> {
     /// The store of a repository, on the branch that `loopx.branch` names.
-    pub fn open(repo: &'r Repo) -> Result<Self> {
+    /// What a move leaves undone goes to this list.
+    pub fn open(repo: &'r Repo, unfinished: &UnfinishedList) -> Result<Self> {
         let branch = repo
             .config("loopx.branch")
             .unwrap_or_else(|| "loopx".to_owned());
         Repo::check_branch_name(&branch)?;
-        Ok(Store { repo, branch })
+        Ok(Store {
+            repo,
+            branch,
+            unfinished: unfinished.clone(),
+        })
     }
 
     pub fn repo(&self) -> &'r Repo {
@@ -270,11 +277,27 @@ impl<'r> Store<'r> {
         &self,
         lock: &Lock,
         identity: &Identity,
-        mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
+        decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
     ) -> Result<Committed<T>> {
-        self.update_each(lock, identity, &[()], |snapshot, ()| decide(snapshot))?
-            .pop()
-            .ok_or_else(|| Failure::internal("nothing_decided", "one decision made no commit"))
+        self.update_noting(lock, identity, decide, |_| Ok(()))
+    }
+
+    /// The same; `note` sees the commit before the branch moves to it.
+    pub fn update_noting<T>(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
+        mut note: impl FnMut(&Committed<T>) -> Result<()>,
+    ) -> Result<Committed<T>> {
+        self.chain(
+            (lock, identity),
+            &[()],
+            |snapshot, ()| decide(snapshot),
+            |made| made.last().map_or(Ok(()), &mut note),
+        )?
+        .pop()
+        .ok_or_else(|| Failure::internal("nothing_decided", "one decision made no commit"))
     }
 
     /// The same for several decisions, each on what those before it made: a commit for each, and one move
@@ -284,12 +307,22 @@ impl<'r> Store<'r> {
         lock: &Lock,
         identity: &Identity,
         what: &[W],
-        mut decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
+        decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
     ) -> Result<Vec<Committed<T>>> {
         if what.is_empty() {
             return Ok(Vec::new());
         }
-        self.transact(lock, |shadow| {
+        self.chain((lock, identity), what, decide, |_| Ok(()))
+    }
+
+    fn chain<T, W>(
+        &self,
+        (lock, identity): (&Lock, &Identity),
+        what: &[W],
+        mut decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
+        mut note: impl FnMut(&[Committed<T>]) -> Result<()>,
+    ) -> Result<Vec<Committed<T>>> {
+        let build = |shadow: Option<&Oid>| {
             let first = self.readable_since(shadow)?.commit().clone();
             let mut tip = first.clone();
             let mut made = Vec::new();
@@ -316,6 +349,7 @@ impl<'r> Store<'r> {
                 why: format!("loopx: {why}"),
                 value: made,
             })
-        })
+        };
+        self.transact_noting(lock, build, |next| note(&next.value))
     }
 }

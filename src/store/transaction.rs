@@ -1,13 +1,15 @@
 //! The one road by which the branch moves: read, decide, compare-and-swap, and once more from reading
 //! where others were faster.
 //!
-//! It owns the loop and the order of the durable steps. It knows no caller: each hands in what it decides
+//! It owns the loop and the order of the durable steps: what fails behind the move is no failure of the
+//! command, and goes to the list of what is unfinished. It knows no caller: each hands in what it decides
 //! on, and a decision runs again for each try, so that it must be a pure function of what it read.
 
 use super::lock::{self, Lock};
 use super::{Edits, Snapshot, Store, shelves};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
+use crate::core::unfinished::Unfinished;
 use crate::failpoint::reach;
 use crate::git::{EntryKind, Identity, Swap};
 use std::time::{Duration, Instant};
@@ -37,21 +39,27 @@ impl Store<'_> {
     pub(super) fn transact<T>(
         &self,
         lock: &Lock,
+        decide: impl FnMut(Option<&Oid>) -> Result<Move<T>>,
+    ) -> Result<T> {
+        self.transact_noting(lock, decide, |_| Ok(()))
+    }
+
+    /// The same; `note` sees each move before it is tried.
+    pub(super) fn transact_noting<T>(
+        &self,
+        lock: &Lock,
         mut decide: impl FnMut(Option<&Oid>) -> Result<Move<T>>,
+        mut note: impl FnMut(&Move<T>) -> Result<()>,
     ) -> Result<T> {
         let mut tries = Tries::new();
         loop {
-            let Move {
-                old,
-                new,
-                why,
-                value,
-            } = decide(self.shadow().as_ref())?;
-            if old.as_ref() == Some(&new) {
-                return Ok(value);
+            let next = decide(self.shadow().as_ref())?;
+            if next.old.as_ref() == Some(&next.new) {
+                return Ok(next.value);
             }
-            match self.swap(lock, &new, old.as_ref(), &why)? {
-                Swap::Moved => return Ok(value),
+            note(&next)?;
+            match self.swap(lock, &next.new, next.old.as_ref(), &next.why)? {
+                Swap::Moved => return Ok(next.value),
                 Swap::Locked => return Err(self.held(&self.branch_ref())),
                 Swap::Lost => tries.lost(self.branch())?,
             }
@@ -92,9 +100,12 @@ impl Store<'_> {
         lock.note(&[&name, &self.shadow_ref()], new)?;
         reach("step-noted");
         let swap = self.swap_patiently(&name, new, old, why);
-        if matches!(swap, Ok(Swap::Moved)) {
+        let moved = matches!(swap, Ok(Swap::Moved));
+        if moved {
             reach("branch-moved");
-            self.repo.sync_ref(&name)?;
+            if let Err(failure) = self.repo.sync_ref(&name) {
+                self.leave(&name, new, failure);
+            }
             self.repo.prepare_sync();
             reach("branch-synced");
             self.know(new);
@@ -102,13 +113,25 @@ impl Store<'_> {
         }
         self.repo.release();
         reach("keep-dropped");
-        lock.forget()?;
+        // Where that fails, the next holder looks for a lock that is not there.
+        drop(lock.forget());
         reach("note-forgotten");
-        if matches!(swap, Ok(Swap::Moved)) {
-            // The step is done; that old packs could not be tidied up is no failure of it.
+        if moved {
+            // That old packs could not be tidied up is no failure of the step.
             drop(self.repo.roll_up());
         }
         swap
+    }
+
+    /// Notes that a ref moved, and that the disk may not have it for good.
+    fn leave(&self, name: &str, new: &Oid, failure: Failure) {
+        let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+        self.unfinished.add(Unfinished {
+            done: format!("{branch} stands at {}", new.short()),
+            left: "syncing that to the disk".to_owned(),
+            why: failure.message,
+            help: "git loopx doctor --fix".to_owned(),
+        });
     }
 
     /// Moves a code branch, with the same note. False: somebody else moved it.
@@ -137,7 +160,14 @@ impl Store<'_> {
         let began = Instant::now();
         let mut attempt = 0;
         loop {
-            let swap = self.repo.swap_ref(name, new, old, why);
+            let swap = match self.repo.swap_ref(name, new, old, why) {
+                // What failed came after the move: once the ref moved, it is done.
+                Err(failure) if matches!(self.repo.find_ref(name), Ok(Some(tip)) if tip == *new) => {
+                    self.leave(name, new, failure);
+                    Ok(Swap::Moved)
+                }
+                swap => swap,
+            };
             if !matches!(swap, Ok(Swap::Locked)) || began.elapsed() > REF_DEADLINE {
                 return swap;
             }
