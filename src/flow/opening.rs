@@ -33,7 +33,7 @@ impl<'c> Opening<'c> {
             lock,
             earlier: Earlier::default(),
         };
-        opening.earlier = opening.scope(ctx).finish()?;
+        opening.earlier = opening.scope(ctx).finish();
         Ok(opening)
     }
 

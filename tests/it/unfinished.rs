@@ -213,6 +213,67 @@ fn drafted() -> (Sandbox, &'static str) {
     (s, "docs/adr/0001-keep-it.md")
 }
 
+#[test]
+fn t5_a_death_behind_the_ref_of_a_promotion_is_finished_by_the_next_command_of_any_kind() {
+    for place in ["archive-noted", "target-moved", "target-followed"] {
+        let (s, record) = drafted();
+        let call = s.call(LOOPX).args(&["adr", "promote"]);
+        let out = call.durable().env("LOOPX_FAILPOINT", place).run();
+        assert_eq!(out.code, None, "{place}\n{out}");
+        s.loopx(&["start", "--no-branch", "other"]).ok();
+        if place == "archive-noted" {
+            // Nothing had happened yet.
+            assert!(s.exists("docs/adr/draft-keep-it.md") && !s.exists(record));
+            s.loopx(&["adr", "promote"]).ok();
+        }
+        assert_eq!(s.git(&["status", "--porcelain"]).ok(), "", "{place}");
+        assert!(s.read(record).contains("Keep it"), "{place}");
+        assert!(!s.exists("docs/adr/draft-keep-it.md"), "{place}");
+        settled(&s);
+        a_commit_keeps(&s, record);
+    }
+}
+
+#[test]
+fn t5_a_death_before_a_working_copy_follows_is_finished_by_a_command_of_another_session() {
+    let s = started();
+    put(&s, "spec.md", "# First\n").ok();
+    put(&s, "spec.md", READY).ok();
+    let undo = s.call(LOOPX).args(&["-s", ID, "undo"]);
+    let out = undo.env("LOOPX_FAILPOINT", "working-copy-before").run();
+    assert_eq!(out.code, None, "{out}");
+    assert_eq!(s.read(COPY), READY);
+    s.loopx(&["start", "--no-branch", "other"]).ok();
+    assert_eq!(s.read(COPY), "# First\n");
+    settled(&s);
+}
+
+#[test]
+fn what_only_another_worktree_can_do_waits_for_a_command_there() {
+    let s = started();
+    put(&s, "spec.md", "# First\n").ok();
+    let other = crate::support::store::linked(&s, "other");
+    let call = s.call(LOOPX).cwd(&other).args(&["-s", ID, "undo"]);
+    done_but(&failing(call, "file-written:2+"), ".loopx/auth-timeout");
+    assert!(!other.join(COPY).exists());
+    s.loopx(&["start", "--no-branch", "here"]).ok();
+    s.loopx(&["doctor"]).fails_with(1).says("worktrees/other");
+    assert!(!other.join(COPY).exists() && s.journal().len() == 1);
+    s.loopx_in(&other, &["start", "--no-branch", "there"]).ok();
+    assert!(other.join(COPY).exists());
+    settled(&s);
+}
+
+#[test]
+fn an_entry_of_a_newer_program_stays_and_stops_nothing() {
+    let s = started();
+    let entry = "{\"format\": 999, \"steps\": [{\"unheard of\": {}}]}";
+    s.write(".git/loopx/journal/newer.json", entry);
+    put(&s, "spec.md", READY).ok();
+    assert_eq!(s.read(".git/loopx/journal/newer.json"), entry);
+    assert_eq!(s.journal().len(), 1);
+}
+
 /// The record is on the branch, and a commit that is made now keeps it.
 #[track_caller]
 fn a_commit_keeps(s: &Sandbox, record: &str) {

@@ -111,40 +111,58 @@ fn folder(repo: &Repo) -> PathBuf {
     repo.common_dir().join("loopx").join("journal")
 }
 
-/// The entries that stand here, oldest first, as far as they can be read.
-fn entries(repo: &Repo) -> Vec<(PathBuf, Option<Entry>)> {
+/// A file of the journal.
+enum Noted {
+    Entry(Entry),
+    /// It was being written when its process died: nothing had happened yet.
+    Torn,
+}
+
+/// What every format says.
+#[derive(Deserialize)]
+struct Versioned {
+    format: u32,
+}
+
+/// The files that stand here, oldest first. What cannot be read now, or is of a newer program, is left to
+/// others.
+fn noted(repo: &Repo) -> Vec<(PathBuf, Noted)> {
     let Ok(found) = std::fs::read_dir(folder(repo)) else {
         return Vec::new();
     };
+    let written = |file: &std::fs::DirEntry| file.metadata().and_then(|meta| meta.modified()).ok();
     let mut found: Vec<_> = found
         .flatten()
-        .map(|file| {
-            (
-                file.metadata().and_then(|meta| meta.modified()).ok(),
-                file.path(),
-            )
-        })
+        .map(|file| (written(&file), file.path()))
         .collect();
     found.sort();
     let read = |path: PathBuf| {
-        let bytes = files::read(&path, u64::MAX).ok().flatten();
-        let entry = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        (path, entry)
+        let bytes = files::read(&path, u64::MAX).ok()??;
+        let version = serde_json::from_slice(&bytes).map(|one: Versioned| one.format);
+        if version.is_ok_and(|format| format > FORMAT) {
+            return None;
+        }
+        let noted = serde_json::from_slice(&bytes).map_or(Noted::Torn, Noted::Entry);
+        Some((path, noted))
     };
-    found.into_iter().map(|(_, path)| read(path)).collect()
+    found
+        .into_iter()
+        .filter_map(|(_, path)| read(path))
+        .collect()
 }
 
 /// What landed and is not finished: what is done, and what is left. Nothing is written.
 pub fn unfinished(repo: &Repo) -> Vec<String> {
-    let landed = |entry: &Entry| entry.landed(repo).unwrap_or(true);
-    let entries = entries(repo).into_iter().filter_map(|(_, entry)| entry);
-    entries
-        .filter(landed)
-        .map(|entry| {
-            let left: Vec<String> = entry.steps.iter().map(Step::words).collect();
-            format!("{}; left: {}", entry.done(), left.join(", "))
-        })
-        .collect()
+    let mut found = Vec::new();
+    for (_, noted) in noted(repo) {
+        if let Noted::Entry(entry) = noted
+            && entry.landed(repo).unwrap_or(true)
+        {
+            let left: Vec<String> = entry.steps.iter().map(|one| one.words_from(repo)).collect();
+            found.push(format!("{}; left: {}", entry.done(), left.join(", ")));
+        }
+    }
+    found
 }
 
 /// What came of the landings that were under way.
@@ -176,26 +194,30 @@ pub struct Scope<'s> {
 
 impl<'s> Scope<'s> {
     /// Finishes what earlier runs left behind their refs.
-    pub fn finish(&self) -> Result<Earlier> {
+    pub fn finish(&self) -> Earlier {
         let repo = &self.ctx.repo;
         let mut earlier = Earlier::default();
-        for (path, entry) in entries(repo) {
-            match entry {
-                // Of a newer program.
-                Some(entry) if entry.format > FORMAT => {}
-                Some(entry) if entry.landed(repo)? => {
-                    let failed = self.carry_out(&path, entry.clone());
-                    match failed.into_iter().next() {
-                        Some(failure) => earlier.failed.push((entry.sessions, failure)),
-                        None if path.exists() => {}
-                        None => earlier.finished.push(entry),
-                    }
+        for (path, noted) in noted(repo) {
+            let Noted::Entry(entry) = noted else {
+                drop(files::remove(&path));
+                continue;
+            };
+            let failed = match entry.landed(repo) {
+                Ok(true) => self.carry_out(&path, entry.clone()).into_iter().next(),
+                Ok(false) => {
+                    drop(files::remove(&path));
+                    continue;
                 }
-                // Nothing had happened yet. One that cannot be read was being written.
-                _ => drop(files::remove(&path)),
+                Err(failure) => Some(failure),
+            };
+            match failed {
+                Some(failure) => earlier.failed.push((entry.sessions, failure)),
+                // Something is left that only another worktree can do.
+                None if path.exists() => {}
+                None => earlier.finished.push(entry),
             }
         }
-        Ok(earlier)
+        earlier
     }
 
     /// Moves a code branch, and lets follow what the entry says. False: the branch moved meanwhile, and

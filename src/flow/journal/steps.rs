@@ -111,6 +111,17 @@ impl Step {
         }
     }
 
+    /// The same for somebody in this worktree, who may have to go to another one.
+    pub(super) fn words_from(&self, repo: &Repo) -> String {
+        match self.worktree() {
+            Some(at) if *at != Worktree::here(repo) => {
+                let (words, at) = (self.words(), repo.common_dir().join(&at.0));
+                format!("{words} (by a command in the worktree of {})", at.display())
+            }
+            _ => self.words(),
+        }
+    }
+
     fn worktree(&self) -> Option<&Worktree> {
         match self {
             Step::Follow { .. } | Step::Close { .. } => None,
