@@ -278,6 +278,10 @@ fn agent_hook_call(args: &[OsString]) -> Option<cmd::agent_hook::AgentHookArgs> 
 }
 
 fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
+    // With --json an error document has it too, and stands alone.
+    if outcome.is_ok() || !ui.is_json() {
+        ui.warn_unfinished();
+    }
     match outcome {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Blocked) => ExitCode::from(1),
@@ -314,13 +318,17 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     let session = global.session.as_deref();
     // What cannot be opened is said by the command that wants it, if it does.
     let opened = session.and_then(|session| Context::open_for(session).ok());
+    let unfinished = ui.unfinished().clone();
     if let Some((_, Some(session))) = &opened {
         ui.address(session.as_str());
     }
     let opened = RefCell::new(opened);
-    let open = || match opened.take() {
-        Some((ctx, _)) => Ok(ctx),
-        None => Context::open(global.session.clone()),
+    let open = || {
+        let ctx = match opened.take() {
+            Some((ctx, _)) => ctx,
+            None => Context::open(global.session.clone())?,
+        };
+        Ok(ctx.leaving_to(&unfinished))
     };
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),

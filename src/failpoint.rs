@@ -1,8 +1,9 @@
 //! Places on the write path at which a test can end the process as a power switch would: no
 //! destructor runs, no file is closed in order.
 //!
-//! `LOOPX_FAILPOINT=NAME` dies at the first passage of that place, `NAME:3` at the third. Only debug
-//! builds look; in a release build [`reach`] is empty.
+//! `LOOPX_FAILPOINT=NAME` dies at the first passage of that place, `NAME:3` at the third. With `error:`
+//! before it one of [`ERRORS`] fails there as a disk does, with `+` behind it at every passage from there
+//! on: `error:fsync:3+`. Only debug builds look; in a release build nothing happens.
 
 /// The write path, in its order: from taking the lock to the last thing that is tidied up.
 pub const WRITE_PATH: [&str; 16] = [
@@ -52,6 +53,27 @@ pub const BUNDLE: [&str; 4] = [
     "export-named",
 ];
 
+/// What can fail as a disk does.
+pub const ERRORS: [&str; 5] = [
+    "fsync",
+    "file-written",
+    "ref-moved",
+    "index-written",
+    "worktree-written",
+];
+
+/// Fails here when a test asked for it.
+#[inline]
+pub fn fail(name: &str) -> std::io::Result<()> {
+    #[cfg(debug_assertions)]
+    return armed::fail(name);
+    #[cfg(not(debug_assertions))]
+    {
+        let _ = name;
+        Ok(())
+    }
+}
+
 /// Dies here when a test asked for it.
 #[inline]
 pub fn reach(name: &str) {
@@ -67,20 +89,55 @@ mod armed {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    static ARMED: OnceLock<Option<(String, u32)>> = OnceLock::new();
+    /// What a test asked for.
+    struct Armed {
+        name: String,
+        /// An error, not a death.
+        error: bool,
+        passage: u32,
+        onwards: bool,
+    }
+
+    static ARMED: OnceLock<Option<Armed>> = OnceLock::new();
     static PASSED: AtomicU32 = AtomicU32::new(0);
 
+    fn armed() -> Option<Armed> {
+        let wanted = env::var(env::LOOPX_FAILPOINT)?;
+        let (error, rest) = match wanted.strip_prefix("error:") {
+            Some(rest) => (true, rest),
+            None => (false, wanted.as_str()),
+        };
+        let (name, passage) = rest.split_once(':').unwrap_or((rest, "1"));
+        Some(Armed {
+            name: name.to_owned(),
+            error,
+            passage: passage.trim_end_matches('+').parse().unwrap_or(1),
+            onwards: passage.ends_with('+'),
+        })
+    }
+
+    fn strikes(name: &str, error: bool) -> bool {
+        let Some(armed) = ARMED.get_or_init(armed) else {
+            return false;
+        };
+        if armed.error != error || armed.name != name {
+            return false;
+        }
+        let passage = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
+        passage == armed.passage || armed.onwards && passage > armed.passage
+    }
+
     pub(super) fn reach(name: &str) {
-        let armed = ARMED.get_or_init(|| {
-            let wanted = env::var(env::LOOPX_FAILPOINT)?;
-            let (name, passage) = wanted.split_once(':').unwrap_or((&wanted, "1"));
-            Some((name.to_owned(), passage.parse().unwrap_or(1)))
-        });
-        if let Some((wanted, passage)) = armed
-            && wanted == name
-            && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *passage
-        {
+        if strikes(name, false) {
             std::process::abort();
+        }
+    }
+
+    pub(super) fn fail(name: &str) -> std::io::Result<()> {
+        match strikes(name, true) {
+            // What the system says of a disk that fails.
+            true => Err(std::io::Error::from_raw_os_error(5)),
+            false => Ok(()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::flow::Context;
-use crate::flow::doctor::{self as flow, Level};
+use crate::flow::doctor::{self as flow, Fixed, Level};
 use crate::ui::{Ui, clean};
 use serde_json::json;
 
@@ -58,10 +58,13 @@ pub fn doctor(args: &DoctorArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let fixed = if args.fix {
         flow::fix(ctx)?
     } else {
-        Vec::new()
+        Fixed::default()
     };
-    for name in &fixed {
+    for name in &fixed.removed {
         ui.status(format!("removed {}", clean(name)));
+    }
+    for what in &fixed.finished {
+        ui.status(format!("finished {}", clean(what)));
     }
     let checks = flow::look(ctx)?;
     for check in &checks {
@@ -79,7 +82,10 @@ pub fn doctor(args: &DoctorArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("{:<19}-> {}", "", clean(help)));
         }
     }
-    ui.json("doctor", &json!({ "checks": checks, "fixed": fixed }));
+    ui.json(
+        "doctor",
+        &json!({ "checks": checks, "fixed": fixed.removed, "finished": fixed.finished }),
+    );
     let is_ill = checks.iter().any(|check| check.level == Level::Problem);
     Ok(if is_ill { Exit::Blocked } else { Exit::Done })
 }

@@ -119,7 +119,7 @@ pub struct UseArgs {
 }
 
 pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
-    let ctx = Context::open(Some(args.id))?;
+    let ctx = Context::open(Some(args.id))?.leaving_to(ui.unfinished());
     let done = sessions::bind(&ctx, args.branch)?;
     let said = match &done.value.before {
         Some(before) if *before != done.id => {

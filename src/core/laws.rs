@@ -7,7 +7,7 @@ use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
     BlockCause, Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane, LaneStatus,
-    Operation, PlanLane, PlanVerdict, Profile, Smell, Step, Target, Verdict, Write,
+    Operation, PlanLane, PlanVerdict, Profile, SessionBody, Smell, Target, Verdict, Write,
 };
 use super::replay::{begin, fold, undoable};
 use super::session::State;
@@ -163,7 +163,7 @@ pub(super) fn operation(
         over: None,
     });
     let body = match body.into() {
-        Body::Session(step) => Body::Session(Step { claim, ..step }),
+        Body::Session(step) => Body::Session(SessionBody { claim, ..step }),
         other => other,
     };
     Operation {

@@ -45,6 +45,7 @@ pub mod stage;
 mod tagged;
 pub mod topic;
 pub mod trailers;
+pub mod unfinished;
 pub mod words;
 
 use std::fmt::Display;

@@ -50,14 +50,14 @@ pub struct Operation {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     Log(Word),
-    Session(Step),
+    Session(SessionBody),
     Note(Note),
     Unknown(Unknown),
 }
 
 /// What happened to a session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct SessionBody {
     pub event: Event,
     /// Requirements that were touched for the first time, with what they were written against.
     pub bases: Vec<RequirementBase>,
@@ -153,7 +153,7 @@ impl Body {
 
 impl From<Event> for Body {
     fn from(event: Event) -> Self {
-        Body::Session(Step {
+        Body::Session(SessionBody {
             event,
             bases: Vec::new(),
             claim: None,

@@ -11,7 +11,7 @@ use super::failure::{Failure, Result};
 use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
 use super::op::{
-    Body, Event, Operation, RequirementBase, Step, Unknown, Write, parse_json, to_json,
+    Body, Event, Operation, RequirementBase, SessionBody, Unknown, Write, parse_json, to_json,
 };
 use super::tagged::{Fault, Tagged, read};
 use super::topic::{Topic, Version, Weight};
@@ -238,7 +238,7 @@ impl Operation {
                     bases: first.bases,
                     claim: first.claim,
                 };
-                Body::Session(Step {
+                Body::Session(SessionBody {
                     event,
                     bases,
                     claim,
@@ -415,7 +415,7 @@ fn body(envelope: &Envelope<'_>) -> std::result::Result<Body, Fault> {
             let beside = raw.map(RawValue::get).unwrap_or("{}");
             let Beside { bases, claim } =
                 serde_json::from_str(beside).map_err(|error| Fault::Damaged(error.to_string()))?;
-            Ok(Body::Session(Step {
+            Ok(Body::Session(SessionBody {
                 event,
                 bases,
                 claim,

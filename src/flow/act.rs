@@ -4,16 +4,17 @@
 //! writes nothing. One call makes at most one commit.
 
 use super::context::{Context, unknown};
+use super::journal::Step;
 use super::opening::{Opening, draft, seal};
 use super::sign::{self, Word};
-use super::workcopy::{self, FileStatus, WorkCopy};
+use super::workcopy::{FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::gate::{Code, Credentials, DeltaFacts, View};
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
-use crate::core::op::{Body, Event, Operation, RequirementBase, Step, Write};
+use crate::core::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::record::Draft;
@@ -36,6 +37,8 @@ pub struct Facts<'a> {
     pub identity: Option<&'a Identity>,
     /// Artifacts that the working copy changed.
     pub saved: Vec<Artifact>,
+    /// What stood in their files when they were read.
+    pub taken: BTreeMap<Artifact, Oid>,
     pub operations: Vec<Operation>,
 }
 
@@ -187,17 +190,14 @@ fn change<T>(
 ) -> Result<Done<T>> {
     let opening = Opening::of(ctx)?;
     let Opening {
-        identity,
-        store,
-        lock,
-        ..
+        identity, store, ..
     } = &opening;
     let (id, mut copy) = match saves {
         true => opening.with_copy(ctx)?,
         false => (opening.session(ctx)?, None),
     };
     prepare(&load_active(&store.snapshot()?, &id)?.state, copy.as_mut())?;
-    let committed = store.update(lock, identity, |snapshot| {
+    let decide = |snapshot: &Snapshot<'_>| {
         let session = load_active(snapshot, &id)?;
         let facts = gather(
             ctx,
@@ -209,12 +209,12 @@ fn change<T>(
         )?;
         let act = decide(&facts)?;
         build(ctx, snapshot, &session, facts, act, identity)
+    };
+    let committed = opening.scope(ctx).commit(decide, |built: &Built<T>| {
+        let publish = Step::publish(&ctx.repo, &id, &built.2);
+        publish.filter(|_| saves).into_iter().collect()
     })?;
-    let (state, saved, texts, value) = committed.value;
-    if let Some(copy) = &mut copy {
-        workcopy::exclude(&ctx.repo)?;
-        copy.publish(&state, &texts)?;
-    }
+    let (state, saved, _, value) = committed.value;
     Ok(Done {
         id,
         commit: committed.commit,
@@ -284,6 +284,7 @@ pub fn gather<'a>(
     let policy = ctx.policy(&state)?;
     let mut texts = BTreeMap::new();
     let mut saved = Vec::new();
+    let mut taken = BTreeMap::new();
     if let Some(copy) = copy {
         let edits = copy.collect(&state, policy.artifacts.max_bytes)?;
         for (artifact, write) in edits.writes {
@@ -294,6 +295,7 @@ pub fn gather<'a>(
             saved.push(artifact);
         }
         texts = edits.texts;
+        taken = edits.taken;
     }
     read_texts(&ctx.repo, &state, &mut texts)?;
     let delta = ground::facts(ctx, snapshot, &state, &policy, &texts)?;
@@ -318,6 +320,7 @@ pub fn gather<'a>(
         delta,
         identity,
         saved,
+        taken,
     })
 }
 
@@ -337,7 +340,7 @@ pub fn read_texts(
     Ok(())
 }
 
-type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, String>, T);
+type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, Oid>, T);
 
 fn build<T>(
     ctx: &Context,
@@ -384,7 +387,7 @@ fn build<T>(
         }
         None => Vec::new(),
     };
-    let step = Body::Session(Step {
+    let step = Body::Session(SessionBody {
         event,
         bases,
         claim,
@@ -428,15 +431,10 @@ fn build<T>(
         edits.unbind(branch);
     }
     let message = store::message(&state.id, &what, &op, &state);
-    // `publish` compares with what was really in the working copy.
-    let mut saved_texts = BTreeMap::new();
-    for artifact in &facts.saved {
-        saved_texts.insert(*artifact, texts.get(artifact).cloned().unwrap_or_default());
-    }
     Ok(Decision {
         edits,
         message,
-        value: (state, facts.saved, saved_texts, value),
+        value: (state, facts.saved, facts.taken, value),
     })
 }
 

@@ -234,7 +234,8 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
             Some(united) => (united.sessions, united.renamed),
             None => (Vec::new(), Vec::new()),
         };
-        super::sync::follow(ctx, &store, renamed.iter())?;
+        let what = ("git loopx import bundle", &meeting.tip);
+        super::sync::follow(&opening.scope(ctx), what, renamed.iter());
         let mut conflicts = store.open_conflicts(Some(&before), &meeting.tip)?;
         for one in united.iter().filter(|one| one.conflicts > 0) {
             if !conflicts.contains(one) {

@@ -4,6 +4,7 @@ use crate::core::failure::{Failure, Result};
 use crate::core::id::SessionId;
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
 use crate::core::session::State;
+use crate::core::unfinished::UnfinishedList;
 use crate::env;
 use crate::git::Repo;
 use crate::store::{Session, Snapshot, Store};
@@ -15,6 +16,8 @@ const MAILMAP: &str = ".mailmap";
 pub struct Context {
     pub repo: Repo,
     wanted: Option<String>,
+    /// What the command leaves for the next one.
+    pub unfinished: UnfinishedList,
 }
 
 impl Context {
@@ -23,6 +26,7 @@ impl Context {
         Ok(Context {
             repo: Repo::open()?,
             wanted: wanted.or_else(|| env::var(env::LOOPX_SESSION)),
+            unfinished: UnfinishedList::default(),
         })
     }
 
@@ -31,7 +35,15 @@ impl Context {
         Ok(Context {
             repo: Repo::open_in_hook()?,
             wanted: None,
+            unfinished: UnfinishedList::default(),
         })
+    }
+
+    /// Has what is left undone go to this list.
+    #[must_use]
+    pub fn leaving_to(mut self, list: &UnfinishedList) -> Self {
+        self.unfinished = list.clone();
+        self
     }
 
     /// Opens the repository for the session that `--session` says, and gives its id where it is not the one
@@ -57,7 +69,7 @@ impl Context {
     }
 
     pub fn store(&self) -> Result<Store<'_>> {
-        Store::open(&self.repo)
+        Store::open(&self.repo, &self.unfinished)
     }
 
     /// The session that is meant: named, bound to this branch, or the only active one (design 9).

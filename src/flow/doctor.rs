@@ -6,6 +6,7 @@ use super::bundle;
 use super::context::Context;
 use super::fsck;
 use super::hooks;
+use super::journal::{self, Entry, Scope};
 use super::leftover;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::hooks::RowMode;
@@ -75,6 +76,7 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         lock(&store),
         ref_locks(&store),
         leftovers(ctx),
+        landings(ctx),
         displaced(&store),
         copies(ctx, &store),
         sessions(ctx),
@@ -312,6 +314,15 @@ fn leftovers(ctx: &Context) -> Check {
     }
 }
 
+/// What landed and has not followed everywhere.
+fn landings(ctx: &Context) -> Check {
+    let left = journal::unfinished(&ctx.repo);
+    match left.as_slice() {
+        [] => check("landings", Level::Fine, "all finished"),
+        left => check("landings", Level::Problem, left.join("; ")).help("git loopx doctor --fix"),
+    }
+}
+
 fn left_over(repo: &Repo) -> Vec<String> {
     let top = repo.common_dir();
     let name = |path: &Path| {
@@ -395,9 +406,18 @@ pub fn accept(ctx: &Context) -> Result<Accepted> {
     store.accept(&lock)
 }
 
-/// Takes away what is proven to be left over: our lock is held, so nobody of ours is at work. Gives the
-/// names.
-pub fn fix(ctx: &Context) -> Result<Vec<String>> {
+/// What a repair did.
+#[derive(Debug, Default)]
+pub struct Fixed {
+    /// What was left over and is gone.
+    pub removed: Vec<String>,
+    /// What had landed, and has followed everywhere now.
+    pub finished: Vec<String>,
+}
+
+/// Takes away what is proven to be left over: our lock is held, so nobody of ours is at work. Then finishes
+/// what landed.
+pub fn fix(ctx: &Context) -> Result<Fixed> {
     let store = ctx.store()?;
     let before = left_over(&ctx.repo);
     let locks = store.ref_locks();
@@ -419,5 +439,22 @@ pub fn fix(ctx: &Context) -> Result<Vec<String>> {
     if let Ok(Some(snapshot)) = store.read() {
         gone.extend(leftover::remove(&ctx.repo, &snapshot)?);
     }
-    Ok(gone)
+    let mut fixed = Fixed {
+        removed: gone,
+        finished: Vec::new(),
+    };
+    // What is left is a commit of somebody: without a name there is none. The branch may be damaged, too:
+    // the checks say so.
+    if let Ok(identity) = ctx.repo.identity() {
+        let scope = Scope {
+            ctx,
+            store: &store,
+            lock: &lock,
+            identity: &identity,
+        };
+        let finished = scope.finish().finished;
+        fixed.finished.extend(finished.iter().map(Entry::done));
+    }
+    drop(ctx.repo.sync_ref(&store.branch_ref()));
+    Ok(fixed)
 }

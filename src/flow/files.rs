@@ -2,6 +2,7 @@
 //! old file or the new one.
 
 use crate::core::failure::{Failure, Result};
+use crate::failpoint::fail;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
 
 /// Writes a file whole: to a temporary one beside it, then renamed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fail("file-written").map_err(|error| failed(path, "write", &error))?;
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
     let mut temporary = tempfile::Builder::new()
@@ -72,6 +74,25 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         .persist(path)
         .map_err(|error| failed(path, "write", &error.error))?;
     Ok(())
+}
+
+/// Puts a finished file in its place, with the folders above it. From another file system it comes by a copy
+/// beside that place.
+pub fn put(made: &Path, path: &Path) -> Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
+    let moved = fs::rename(made, path).or_else(|error| {
+        if error.kind() != std::io::ErrorKind::CrossesDevices {
+            return Err(error);
+        }
+        let beside = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempfile_in(parent)?;
+        // With its mode.
+        fs::copy(made, beside.path())?;
+        beside.persist(path).map(drop).map_err(|error| error.error)
+    });
+    moved.map_err(|error| failed(path, "write", &error))
 }
 
 /// The mode that the file has, or what the umask gives a new one: a temporary file is private.

@@ -2,6 +2,7 @@
 //! settled by one more operation, which every clone takes in like any other.
 
 use super::context::{Context, unknown};
+use super::journal::Step;
 use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
@@ -164,14 +165,9 @@ pub struct Resolved {
 /// Settles conflicts by one operation.
 pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
     let opening = Opening::of(ctx)?;
-    let (id, mut copy) = opening.with_copy(ctx)?;
-    let Opening {
-        identity,
-        store,
-        lock,
-        ..
-    } = &opening;
-    let committed = store.update(lock, identity, |snapshot| {
+    let (id, copy) = opening.with_copy(ctx)?;
+    let identity = &opening.identity;
+    let decide = |snapshot: &Snapshot<'_>| {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
         let state = &session.state;
         let (keep, drop) = operations(state, choices)?;
@@ -198,11 +194,12 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
             message,
             value: after,
         })
-    })?;
+    };
+    let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
+    let follows = |_: &_| publish.clone().into_iter().collect();
+    let scope = opening.scope(ctx);
+    let committed = scope.commit(decide, follows)?;
     let state = committed.value;
-    if let Some(copy) = &mut copy {
-        copy.publish(&state, &BTreeMap::new())?;
-    }
     Ok(Resolved {
         id,
         commit: committed.commit,

@@ -2,10 +2,12 @@
 //! the way is refused before, and the files that changed are brought in step after, and no other.
 
 use super::context::Context;
+use super::files;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
-use crate::git::Entry;
+use crate::failpoint::fail;
 use crate::git::run::{Captured, Run};
+use crate::git::{Entry, unwritable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -137,26 +139,43 @@ fn edited(worktree: &Path, changes: &Changes) -> Result<Vec<String>> {
 }
 
 /// What the index has at some paths; of an unmerged one, nothing that a tree could have.
-struct Staged(BTreeMap<String, String>);
+struct Staged(BTreeMap<String, Listed>);
+
+/// One path of the index.
+#[derive(Default)]
+struct Listed {
+    blob: String,
+    /// It is not to be in the worktree: a sparse checkout, or a person, left it out.
+    skipped: bool,
+    /// git was told to overlook edits.
+    overlooked: bool,
+    /// The file is another one, or gone.
+    modified: bool,
+}
 
 fn staged(worktree: &Path, changes: &Changes) -> Result<Staged> {
-    let mut args = vec!["ls-files", "-s", "-z", "--"];
+    // A path that is modified or deleted comes twice, with another tag.
+    let mut args = vec!["ls-files", "-c", "-m", "-d", "-s", "-v", "-z", "--"];
     args.extend(pathspecs(changes));
     let listed = git_in(worktree, &args).capture()?.ok()?;
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<String, Listed> = BTreeMap::new();
     for entry in listed.split(|byte| *byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         let Some((meta, path)) = entry.split_once('\t') else {
             continue;
         };
-        if changes.contains_key(path) {
-            let mut words = meta.split(' ').skip(1);
-            let blob = words.next().unwrap_or_default();
-            let staged = match words.next() {
-                Some("0") => blob,
-                _ => "unmerged",
+        let words: Vec<&str> = meta.split(' ').collect();
+        if let [tag, _, blob, stage] = words.as_slice()
+            && changes.contains_key(path)
+        {
+            let listed = found.entry(path.to_owned()).or_default();
+            listed.blob = match *stage {
+                "0" => (*blob).to_owned(),
+                _ => "unmerged".to_owned(),
             };
-            found.insert(path.to_owned(), staged.to_owned());
+            listed.skipped |= tag.eq_ignore_ascii_case("s");
+            listed.overlooked |= tag.chars().all(|tag| tag.is_ascii_lowercase());
+            listed.modified |= matches!(*tag, "C" | "R");
         }
     }
     Ok(Staged(found))
@@ -165,7 +184,7 @@ fn staged(worktree: &Path, changes: &Changes) -> Result<Staged> {
 impl Staged {
     /// Whether the index has this blob, or nothing where there is none.
     fn is(&self, path: &str, blob: Option<&Oid>) -> bool {
-        self.0.get(path).map(String::as_str) == blob.map(Oid::as_str)
+        self.0.get(path).map(|one| one.blob.as_str()) == blob.map(Oid::as_str)
     }
 
     /// Whether the index is as the branch was before.
@@ -199,58 +218,156 @@ fn refresh(worktree: &Path) -> Result<()> {
     patiently(worktree, &["update-index", "--refresh"]).map(drop)
 }
 
-/// Brings index and files in step with the branch that moved. A path that somebody changed meanwhile,
-/// in the worktree or on the branch, is left alone. `before` is a commit from which the tip differs in
-/// these paths alone, where there is one.
-pub fn follow(
-    ctx: &Context,
-    worktree: &Path,
-    tip: &Oid,
-    changes: &Changes,
-    before: Option<&Oid>,
-) -> Result<()> {
+/// Brings index and files in step with the branch that moved. A path that somebody changed meanwhile, in
+/// the worktree, in the index or on the branch, is left alone; one that is in step already, in part or in
+/// whole, is finished. The index goes first: a commit that is made in between does not take back what
+/// landed. A file is written beside its place and renamed, so that it is the old one or the new one.
+pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> Result<()> {
     let tree = ctx.repo.commit_info(tip)?.tree;
-    if let Some(before) = before {
-        // Mostly nobody was quicker, and git goes all the way. If not, it has changed nothing.
-        let old = ctx.repo.commit_info(before)?.tree;
-        if switch(worktree, &old, &tree)?.ended.success() {
-            return Ok(());
-        }
-    }
-    refresh(worktree)?;
     let staged = staged(worktree, changes)?;
-    let mut modified = vec!["diff-files", "--name-only", "-z", "--"];
-    modified.extend(pathspecs(changes));
-    let modified = git_in(worktree, &modified).capture()?.ok()?;
-    let modified: BTreeSet<String> = modified
-        .split(|byte| *byte == 0)
-        .map(|path| String::from_utf8_lossy(path).into_owned())
-        .collect();
+    let contents = contents(worktree, changes, &staged)?;
     let mut before = BTreeMap::new();
+    let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (path, (old, new)) in changes {
         let on_branch = ctx.repo.entry_at(&tree, path)?.map(|entry| entry.id);
-        let in_step = staged.is(path, old.as_ref());
-        let free = old.is_some() || in_the_way(worktree, path).is_none();
-        if on_branch == *new && in_step && free && !modified.contains(path) {
+        let known = [old, new];
+        let content = contents.get(path.as_str());
+        let ours = known.iter().any(|blob| staged.is(path, blob.as_ref()))
+            && content.is_some_and(|content| known.contains(&content));
+        if on_branch != *new || !ours {
+            continue;
+        }
+        if !staged.is(path, new.as_ref()) {
             before.insert(path.clone(), old.clone().map(Entry::blob));
         }
+        let skipped = staged.0.get(path).is_some_and(|one| one.skipped);
+        if content != Some(new) && !skipped {
+            match new {
+                Some(_) => written.push(path.as_str()),
+                None => removed.push(path.as_str()),
+            }
+        }
     }
-    if before.is_empty() {
+    if !before.is_empty() {
+        // Two trees that differ in these paths alone: whatever else is in the index stays.
+        let old = ctx.repo.edit_tree(Some(&tree), &before)?;
+        ctx.repo.keep(&old)?;
+        let moved = move_index(worktree, &old, &tree);
+        ctx.repo.release();
+        moved?;
+    }
+    if written.is_empty() && removed.is_empty() {
         return Ok(());
     }
-    // Two trees that differ in these paths alone: whatever else is in index and worktree stays.
-    let old = ctx.repo.edit_tree(Some(&tree), &before)?;
-    ctx.repo.keep(&old)?;
-    // Where it fails, somebody was quicker than the look above. Their change stands, and git shows it.
-    let ended = switch(worktree, &old, &tree).map(drop);
-    ctx.repo.release();
-    ended
+    write(ctx, worktree, &written)?;
+    for path in removed {
+        remove(worktree, path)?;
+    }
+    // Without it git reads these files once more.
+    drop(refresh(worktree));
+    Ok(())
 }
 
-/// Goes from one tree to another as in a switch of branches: all of it, or nothing.
-fn switch(worktree: &Path, old: &Oid, new: &Oid) -> Result<Captured> {
-    patiently(
-        worktree,
-        &["read-tree", "-m", "-u", old.as_str(), new.as_str()],
-    )
+/// What stands in the files, by git's own rules of conversion: `None` where there is nothing. A path that is
+/// missing here has something that is no file.
+fn contents<'c>(
+    worktree: &Path,
+    changes: &'c Changes,
+    staged: &Staged,
+) -> Result<BTreeMap<&'c str, Option<Oid>>> {
+    let mut found = BTreeMap::new();
+    let mut asked = Vec::new();
+    for path in changes.keys() {
+        let known = staged.0.get(path);
+        let believed = known.filter(|one| !one.overlooked && !one.modified);
+        match (in_the_way(worktree, path), believed) {
+            (None, Some(one)) if one.skipped => {
+                found.insert(path.as_str(), Oid::parse(&one.blob).ok());
+            }
+            (None, _) => {
+                found.insert(path.as_str(), None);
+            }
+            (Some(there), Some(one)) if there == *path && !one.skipped => {
+                found.insert(path.as_str(), Oid::parse(&one.blob).ok());
+            }
+            (Some(there), _) => {
+                let meta = std::fs::symlink_metadata(worktree.join(path));
+                if there == *path && meta.is_ok_and(|meta| meta.is_file()) {
+                    asked.push(path.as_str());
+                }
+            }
+        }
+    }
+    const AT_ONCE: usize = 200;
+    for some in asked.chunks(AT_ONCE) {
+        let args = [&["hash-object", "--"], some].concat();
+        let said = git_in(worktree, &args).capture()?.ok()?;
+        let said = String::from_utf8_lossy(&said);
+        for (path, id) in some.iter().zip(said.lines()) {
+            found.insert(path, Some(Oid::parse(id)?));
+        }
+    }
+    Ok(found)
+}
+
+/// Moves the index from one tree to another: all of it, or nothing.
+fn move_index(worktree: &Path, old: &Oid, new: &Oid) -> Result<()> {
+    let file = Path::new("index");
+    fail("index-written").map_err(|error| unwritable(file, &error))?;
+    let args = ["read-tree", "-i", "-m", old.as_str(), new.as_str()];
+    patiently(worktree, &args)?.ok().map(drop)
+}
+
+/// Writes files of the worktree as its index has them. All are made before the first one is put in place.
+fn write(ctx: &Context, worktree: &Path, paths: &[&str]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let staging = Staging::open(ctx.repo.common_dir().join("loopx").join("staging"))?;
+    fail("worktree-written").map_err(|error| unwritable(&staging.0, &error))?;
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend(path.bytes());
+        list.push(0);
+    }
+    let prefix = format!("--prefix={}/", staging.0.display());
+    git_in(worktree, &["checkout-index", "-z", "--stdin", &prefix])
+        .stdin(list)
+        .capture()?
+        .ok()?;
+    for path in paths {
+        files::put(&staging.0.join(path), &worktree.join(path))?;
+    }
+    Ok(())
+}
+
+/// Removes a file with the folders that it leaves empty.
+fn remove(worktree: &Path, path: &str) -> Result<()> {
+    let file = worktree.join(path);
+    files::remove(&file)?;
+    let mut folder = file.parent();
+    while let Some(dir) = folder.filter(|dir| *dir != worktree) {
+        if std::fs::remove_dir(dir).is_err() {
+            break;
+        }
+        folder = dir.parent();
+    }
+    Ok(())
+}
+
+/// A folder in which files are made; what is left in it goes with it. Only a holder of the lock has it.
+struct Staging(PathBuf);
+
+impl Staging {
+    fn open(dir: PathBuf) -> Result<Self> {
+        drop(std::fs::remove_dir_all(&dir));
+        std::fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, &error))?;
+        Ok(Staging(dir))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
 }

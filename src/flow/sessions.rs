@@ -2,6 +2,7 @@
 
 use super::act::{Act, Done, Needs, act, act_after, differences};
 use super::context::Context;
+use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
@@ -10,7 +11,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Profile};
 use crate::core::replay::begin;
 use crate::core::session::{Ending, State};
-use crate::store::{self, Decision};
+use crate::store::{self, Decision, Snapshot};
 use std::collections::BTreeMap;
 
 /// What `init` did.
@@ -84,14 +85,9 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
     }
     let opening = Opening::of(ctx)?;
     opening.earlier.check(&id)?;
-    let Opening {
-        identity,
-        store,
-        lock,
-        ..
-    } = &opening;
+    let identity = &opening.identity;
     let title = request.name.trim().to_owned();
-    let committed = store.update(lock, identity, |snapshot| {
+    let decide = |snapshot: &Snapshot<'_>| {
         if let Some(known) = snapshot.find(&id)? {
             return Err(taken(&known.state));
         }
@@ -148,11 +144,11 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
             message,
             value: state,
         })
-    })?;
-    if let Some(mut copy) = WorkCopy::open(&ctx.repo, &id)? {
-        workcopy::exclude(&ctx.repo)?;
-        copy.publish(&committed.value, &BTreeMap::new())?;
-    }
+    };
+    let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
+    let follows = |_: &State| publish.clone().into_iter().collect();
+    let scope = opening.scope(ctx);
+    let committed = scope.commit(decide, follows)?;
     Ok(Done {
         id,
         commit: committed.commit,

@@ -3,6 +3,7 @@
 
 use super::act::{differences, load_active};
 use super::context::{Context, unknown};
+use super::journal::Step;
 use super::opening::{Opening, draft, seal};
 use super::point;
 use crate::core::artifact::Artifact;
@@ -274,13 +275,8 @@ fn tell(
 ) -> Result<Told> {
     let opening = Opening::of(ctx)?;
     let (id, mut copy) = opening.with_copy(ctx)?;
-    let Opening {
-        identity,
-        store,
-        lock,
-        ..
-    } = &opening;
-    let committed = store.update(lock, identity, |snapshot| {
+    let identity = &opening.identity;
+    let decide = |snapshot: &Snapshot<'_>| {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
         if let Some(Ending::Archived { .. }) = session.state.ending {
             return Err(load_active(snapshot, &id)
@@ -329,11 +325,12 @@ fn tell(
             message,
             value: (state, moved),
         })
-    })?;
+    };
+    let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
+    let follows = |_: &_| publish.clone().into_iter().collect();
+    let scope = opening.scope(ctx);
+    let committed = scope.commit(decide, follows)?;
     let (state, moved) = committed.value;
-    if let Some(copy) = &mut copy {
-        copy.publish(&state, &BTreeMap::new())?;
-    }
     Ok(Told {
         id,
         commit: committed.commit,

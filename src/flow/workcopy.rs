@@ -39,8 +39,6 @@ pub struct WorkCopy<'r> {
     top: PathBuf,
     bases_file: PathBuf,
     bases: Bases,
-    /// What stood in the edited files when they were collected.
-    collected: BTreeMap<Artifact, Oid>,
     /// Its folder, once it is known that no link leads there.
     inside: OnceCell<PathBuf>,
 }
@@ -51,6 +49,8 @@ pub struct Edits {
     pub writes: BTreeMap<Artifact, Write>,
     /// Contents of the changed artifacts, merged where both sides had changed.
     pub texts: BTreeMap<Artifact, String>,
+    /// What stood in their files when they were read.
+    pub taken: BTreeMap<Artifact, Oid>,
 }
 
 /// How a file of the working copy stands.
@@ -96,7 +96,6 @@ impl<'r> WorkCopy<'r> {
             top: top.to_path_buf(),
             bases_file,
             bases,
-            collected: BTreeMap::new(),
             inside: OnceCell::new(),
         }))
     }
@@ -196,7 +195,7 @@ impl<'r> WorkCopy<'r> {
                 continue;
             }
             let text = self.check(artifact, bytes, state)?;
-            self.collected.insert(artifact, file.clone());
+            edits.taken.insert(artifact, file.clone());
             if base == tip || tip.is_none() {
                 edits.writes.insert(
                     artifact,
@@ -351,8 +350,8 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
-    /// stays. `saved` are the edits that the commit took in.
-    pub fn publish(&mut self, state: &State, saved: &BTreeMap<Artifact, String>) -> Result<()> {
+    /// stays. `taken` are the edits that the commit took in, as they stood in the files.
+    pub fn publish(&mut self, state: &State, taken: &BTreeMap<Artifact, Oid>) -> Result<()> {
         reach("working-copy-before");
         for folder in [self.folder(), format!("{}/change", self.folder())] {
             files::sweep(&files::inside(&self.top, &folder)?);
@@ -368,8 +367,7 @@ impl<'r> WorkCopy<'r> {
                 .transpose()?;
             if hash.as_ref() != tip {
                 // An edit made since the files were collected is one that the commit does not have.
-                let taken_in =
-                    saved.contains_key(&artifact) && hash.as_ref() == self.collected.get(&artifact);
+                let taken_in = hash.is_some() && hash.as_ref() == taken.get(&artifact);
                 let unedited = hash == base || taken_in;
                 match (unedited, tip) {
                     (true, Some(tip)) => files::write(&path, &self.repo.read_blob(tip)?)?,

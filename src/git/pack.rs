@@ -10,7 +10,7 @@ use super::unwritable;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::env;
-use crate::failpoint::reach;
+use crate::failpoint::{fail, reach};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fs::File;
@@ -257,6 +257,15 @@ impl Repo {
         }
     }
 
+    /// Makes a file and its name durable, where that is wanted.
+    pub fn sync_file(&self, path: &Path) -> Result<()> {
+        if !self.is_durable() {
+            return Ok(());
+        }
+        sync(path)?;
+        path.parent().map_or(Ok(()), sync)
+    }
+
     /// Makes what the name of a ref says durable where libgit2 could not be told to.
     pub fn sync_ref(&self, name: &str) -> Result<()> {
         if self.step.refs_are_synced.get() || !self.is_durable() {
@@ -301,7 +310,8 @@ fn rename(from: &Path, to: &Path) -> Result<()> {
 
 /// Syncs a file, or a folder's names.
 pub(super) fn sync(path: &Path) -> Result<()> {
-    File::open(path)
+    fail("fsync")
+        .and_then(|()| File::open(path))
         .and_then(|file| file.sync_all())
         .map_err(|error| unwritable(path, &error))
 }

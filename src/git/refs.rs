@@ -4,8 +4,8 @@ use super::repo::Repo;
 use super::run::Run;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
-use crate::failpoint::reach;
-use std::path::PathBuf;
+use crate::failpoint::{fail, reach};
+use std::path::{Path, PathBuf};
 
 /// How a compare-and-swap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,11 @@ impl Repo {
     pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
         self.keep(new)?;
         reach("step-written");
-        self.backend.swap_ref(name, new, old, why)
+        let swap = self.backend.swap_ref(name, new, old, why);
+        if matches!(swap, Ok(Swap::Moved)) {
+            fail("ref-moved").map_err(|error| super::unwritable(Path::new(name), &error))?;
+        }
+        swap
     }
 
     /// Removes a ref that still is where it was read. Through git, which knows every format of refs.

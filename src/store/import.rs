@@ -1,10 +1,11 @@
 //! Sessions that are whole when they come: their folders are built from nothing, and all of them land
 //! by one move of the branch, a commit for each. A kill leaves none of them or all.
 
-use super::{Edits, Store, Tries, shelves};
+use super::transaction::Move;
+use super::{Edits, Store};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
-use crate::git::{Identity, Swap};
+use crate::git::Identity;
 use crate::store::{Lock, Snapshot};
 
 /// One session to land: its folder, and the message of its commit.
@@ -24,32 +25,23 @@ impl Store<'_> {
         why: &str,
         mut decide: impl FnMut(&Snapshot<'_>) -> Result<(Vec<Placed>, T)>,
     ) -> Result<(Vec<Oid>, T)> {
-        let mut tries = Tries::new();
-        loop {
-            let shadow = self.shadow();
-            let snapshot = self.snapshot_since(shadow.as_ref())?;
-            self.require_ours(shadow.as_ref(), snapshot.commit())?;
+        self.transact(lock, |shadow| {
+            let snapshot = self.readable_since(shadow)?;
             let (placed, value) = decide(&snapshot)?;
             let mut tree = snapshot.tree().clone();
-            let mut parent = snapshot.commit().clone();
+            let mut tip = snapshot.commit().clone();
             let mut commits = Vec::new();
-            for one in placed {
-                let edits = snapshot.with_format(one.edits)?;
-                self.hold(&edits);
-                tree = shelves::edit(self.repo, Some(&tree), &edits)?;
-                parent = self
-                    .repo
-                    .write_commit(&tree, &[parent], &one.message, identity)?;
-                commits.push(parent.clone());
+            for one in &placed {
+                let on = (&tree, &tip);
+                (tree, tip) = self.commit_on(on, &one.edits, &one.message, identity)?;
+                commits.push(tip.clone());
             }
-            if commits.is_empty() {
-                return Ok((commits, value));
-            }
-            match self.swap(lock, &parent, Some(snapshot.commit()), why)? {
-                Swap::Moved => return Ok((commits, value)),
-                Swap::Locked => return Err(self.held_by_another_git()),
-                Swap::Lost => tries.lost(&self.branch)?,
-            }
-        }
+            Ok(Move {
+                old: Some(snapshot.commit().clone()),
+                new: tip,
+                why: why.to_owned(),
+                value: (commits, value),
+            })
+        })
     }
 }

@@ -2,11 +2,12 @@
 //! merge commit with both parents, or (linear) the own commits again on top of the others'.
 
 use super::arrived::{TakenAway, lost_operations};
+use super::transaction::Move;
 use super::unite::{United, require_no_jumps, unite};
-use super::{Lock, Snapshot, Store, Tries};
+use super::{Lock, Snapshot, Store};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::Oid;
-use crate::git::{CommitInfo, Identity, Swap};
+use crate::git::{CommitInfo, Identity};
 
 /// How a meeting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,22 +170,17 @@ impl Store<'_> {
         label: &str,
         linear: Linear,
     ) -> Result<Meeting> {
-        let mut tries = Tries::new();
-        loop {
-            let shadow = self.shadow();
+        self.transact(lock, |shadow| {
             let before = self.repo.find_ref(&self.branch_ref())?;
-            self.require_grown(shadow.as_ref(), before.as_ref())?;
+            self.require_grown(shadow, before.as_ref())?;
             let meeting = self.plan_meeting(identity, theirs, label, linear)?;
-            if before.as_ref() == Some(&meeting.tip) {
-                return Ok(meeting);
-            }
-            let why = format!("loopx: sync with {label}");
-            match self.swap(lock, &meeting.tip, before.as_ref(), &why)? {
-                Swap::Moved => return Ok(meeting),
-                Swap::Locked => return Err(self.held_by_another_git()),
-                Swap::Lost => tries.lost(&self.branch)?,
-            }
-        }
+            Ok(Move {
+                old: before,
+                new: meeting.tip.clone(),
+                why: format!("loopx: sync with {label}"),
+                value: meeting,
+            })
+        })
     }
 
     /// The own commits again, each on top of the one before, from theirs on. One whose operations are

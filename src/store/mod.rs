@@ -30,6 +30,7 @@ mod shelves;
 mod signatures;
 pub mod snapshot;
 mod summaries;
+mod transaction;
 mod unite;
 mod united;
 pub mod unread;
@@ -57,23 +58,17 @@ pub use united::version_path;
 
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
+use crate::core::unfinished::UnfinishedList;
 use crate::failpoint::reach;
-use crate::git::{Entry, EntryKind, Identity, Repo, Swap};
+use crate::git::{Entry, Identity, Repo};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use transaction::Move;
 
 /// The format of the branch that this program writes.
 pub const FORMAT: &str = "2";
 
 /// Formats that are read. What is written on top of them is of the present one.
 const EARLIER: [&str; 1] = ["1"];
-
-/// How long a branch that others keep moving is tried. Only writers that do not know our lock can cost
-/// a try.
-const BUSY_DEADLINE: Duration = Duration::from_secs(30);
-
-/// How long a branch that another git is moving is waited for.
-const REF_DEADLINE: Duration = Duration::from_secs(1);
 
 /// The message of the constant root, which every branch of sessions begins with.
 pub const ROOT_MESSAGE: &str = "loopx\n";
@@ -82,6 +77,7 @@ pub const ROOT_MESSAGE: &str = "loopx\n";
 pub struct Store<'r> {
     repo: &'r Repo,
     branch: String,
+    unfinished: UnfinishedList,
 }
 
 /// What a decision came to.
@@ -101,12 +97,17 @@ pub struct Committed<T> {
 
 impl<'r> Store<'r> {
     /// The store of a repository, on the branch that `loopx.branch` names.
-    pub fn open(repo: &'r Repo) -> Result<Self> {
+    /// What a move leaves undone goes to this list.
+    pub fn open(repo: &'r Repo, unfinished: &UnfinishedList) -> Result<Self> {
         let branch = repo
             .config("loopx.branch")
             .unwrap_or_else(|| "loopx".to_owned());
         Repo::check_branch_name(&branch)?;
-        Ok(Store { repo, branch })
+        Ok(Store {
+            repo,
+            branch,
+            unfinished: unfinished.clone(),
+        })
     }
 
     pub fn repo(&self) -> &'r Repo {
@@ -191,90 +192,6 @@ impl<'r> Store<'r> {
         lock::held_by(&lock::file(&self.repo.common_dir()))
     }
 
-    /// Moves the branch: the one way. What the commit brings is on disk before, in a kept pack; a note
-    /// tells whoever comes after us what we were at if we are killed.
-    pub(crate) fn swap(
-        &self,
-        lock: &Lock,
-        new: &Oid,
-        old: Option<&Oid>,
-        why: &str,
-    ) -> Result<Swap> {
-        let name = self.branch_ref();
-        lock.note(&[&name, &self.shadow_ref()], new)?;
-        reach("step-noted");
-        let swap = self.swap_patiently(&name, new, old, why);
-        if matches!(swap, Ok(Swap::Moved)) {
-            reach("branch-moved");
-            self.repo.sync_ref(&name)?;
-            self.repo.prepare_sync();
-            reach("branch-synced");
-            self.know(new);
-            reach("shadow-moved");
-        }
-        self.repo.release();
-        reach("keep-dropped");
-        lock.forget()?;
-        reach("note-forgotten");
-        if matches!(swap, Ok(Swap::Moved)) {
-            // The step is done; that old packs could not be tidied up is no failure of it.
-            drop(self.repo.roll_up());
-        }
-        swap
-    }
-
-    /// Moves a code branch, with the same note. False: somebody else moved it.
-    pub fn move_code(
-        &self,
-        lock: &Lock,
-        name: &str,
-        new: &Oid,
-        old: Option<&Oid>,
-        why: &str,
-    ) -> Result<bool> {
-        lock.note(&[name], new)?;
-        let swap = self.swap_patiently(name, new, old, why);
-        self.repo.release();
-        // Where that fails, the next holder looks for a lock that is not there.
-        drop(lock.forget());
-        match swap? {
-            Swap::Moved => Ok(true),
-            Swap::Lost => Ok(false),
-            Swap::Locked => Err(self.held(name)),
-        }
-    }
-
-    /// A ref that somebody else holds is tried again, with the same objects, for a moment.
-    fn swap_patiently(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
-        let began = Instant::now();
-        let mut attempt = 0;
-        loop {
-            let swap = self.repo.swap_ref(name, new, old, why);
-            if !matches!(swap, Ok(Swap::Locked)) || began.elapsed() > REF_DEADLINE {
-                return swap;
-            }
-            std::thread::sleep(lock::pause(attempt));
-            attempt += 1;
-        }
-    }
-
-    fn held_by_another_git(&self) -> Failure {
-        self.held(&self.branch_ref())
-    }
-
-    fn held(&self, name: &str) -> Failure {
-        let path = lock::ref_lock(&self.repo.common_dir(), name);
-        Failure::new(
-            Kind::Waiting,
-            "ref_locked",
-            format!(
-                "{} stands in the way: another git process is moving the branch, or was killed while it did",
-                path.display()
-            ),
-        )
-        .help("git loopx doctor --fix  (removes it where no git is at work; else try again)")
-    }
-
     /// The lock files of refs that stand here.
     pub fn ref_locks(&self) -> Vec<RefLock> {
         lock::ref_locks(self.repo)
@@ -307,33 +224,41 @@ impl<'r> Store<'r> {
     /// Says whether anything was made.
     pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
         let name = self.branch_ref();
-        if self.repo.find_ref(&name)?.is_some() {
-            return Ok(None);
-        }
-        if let Some(other) = self.blocking_ref(&name)? {
-            return Err(Failure::refused(
-                "branch_name_blocked",
-                format!("git cannot keep a branch `{}` beside {other}", self.branch),
-            )
-            .help("git config loopx.branch loopx-sessions"));
-        }
-        let known = self.shadow().map(|tip| (self.shadow_ref(), tip));
-        let known = match known {
-            Some(known) => Some(known),
-            None => self.repo.tracking_refs(&self.branch)?.into_iter().next(),
-        };
-        let (tip, why) = match known {
-            Some((name, tip)) => {
-                Snapshot::at(self.repo, tip.clone(), &name)?;
-                (tip, format!("loopx: init from {name}"))
+        self.transact(lock, |shadow| {
+            if let Some(tip) = self.repo.find_ref(&name)? {
+                return Ok(Move {
+                    old: Some(tip.clone()),
+                    new: tip,
+                    why: String::new(),
+                    value: None,
+                });
             }
-            None => (self.first_commit(identity)?, "loopx: init".to_owned()),
-        };
-        match self.swap(lock, &tip, None, &why)? {
-            Swap::Moved => Ok(Some(tip)),
-            Swap::Lost => Ok(None),
-            Swap::Locked => Err(self.held_by_another_git()),
-        }
+            if let Some(other) = self.blocking_ref(&name)? {
+                return Err(Failure::refused(
+                    "branch_name_blocked",
+                    format!("git cannot keep a branch `{}` beside {other}", self.branch),
+                )
+                .help("git config loopx.branch loopx-sessions"));
+            }
+            let known = shadow.map(|tip| (self.shadow_ref(), tip.clone()));
+            let known = match known {
+                Some(known) => Some(known),
+                None => self.repo.tracking_refs(&self.branch)?.into_iter().next(),
+            };
+            let (tip, why) = match known {
+                Some((name, tip)) => {
+                    Snapshot::at(self.repo, tip.clone(), &name)?;
+                    (tip, format!("loopx: init from {name}"))
+                }
+                None => (self.first_commit(identity)?, "loopx: init".to_owned()),
+            };
+            Ok(Move {
+                old: None,
+                new: tip.clone(),
+                why,
+                value: Some(tip),
+            })
+        })
     }
 
     /// The constant root, the same object in every clone, and the commit that explains the branch.
@@ -355,25 +280,33 @@ impl<'r> Store<'r> {
         self.repo.write_commit(&tree, &[root], message, identity)
     }
 
-    /// A blob that an edit names may hang on a code branch that is being deleted: it goes along.
-    fn hold(&self, edits: &Edits) {
-        let entries = edits.entries.values().flatten();
-        for entry in entries.filter(|entry| entry.kind == EntryKind::Blob) {
-            self.repo.hold(&entry.id);
-        }
-    }
-
     /// Reads, decides, builds, and moves the branch only if it still is where it was read; otherwise
     /// reads and decides again. A refusal of `decide` writes nothing.
     pub fn update<T>(
         &self,
         lock: &Lock,
         identity: &Identity,
-        mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
+        decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
     ) -> Result<Committed<T>> {
-        self.update_each(lock, identity, &[()], |snapshot, ()| decide(snapshot))?
-            .pop()
-            .ok_or_else(|| Failure::internal("nothing_decided", "one decision made no commit"))
+        self.update_noting(lock, identity, decide, |_| Ok(()))
+    }
+
+    /// The same; `note` sees the commit before the branch moves to it.
+    pub fn update_noting<T>(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
+        mut note: impl FnMut(&Committed<T>) -> Result<()>,
+    ) -> Result<Committed<T>> {
+        self.chain(
+            (lock, identity),
+            &[()],
+            |snapshot, ()| decide(snapshot),
+            |made| made.last().map_or(Ok(()), &mut note),
+        )?
+        .pop()
+        .ok_or_else(|| Failure::internal("nothing_decided", "one decision made no commit"))
     }
 
     /// The same for several decisions, each on what those before it made: a commit for each, and one move
@@ -383,17 +316,24 @@ impl<'r> Store<'r> {
         lock: &Lock,
         identity: &Identity,
         what: &[W],
-        mut decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
+        decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
     ) -> Result<Vec<Committed<T>>> {
         if what.is_empty() {
             return Ok(Vec::new());
         }
-        let mut tries = Tries::new();
-        loop {
-            let shadow = self.shadow();
-            let first = self.snapshot_since(shadow.as_ref())?;
-            self.require_ours(shadow.as_ref(), first.commit())?;
-            let mut tip = first.commit().clone();
+        self.chain((lock, identity), what, decide, |_| Ok(()))
+    }
+
+    fn chain<T, W>(
+        &self,
+        (lock, identity): (&Lock, &Identity),
+        what: &[W],
+        mut decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
+        mut note: impl FnMut(&[Committed<T>]) -> Result<()>,
+    ) -> Result<Vec<Committed<T>>> {
+        let build = |shadow: Option<&Oid>| {
+            let first = self.readable_since(shadow)?.commit().clone();
+            let mut tip = first.clone();
             let mut made = Vec::new();
             let mut why = String::new();
             for one in what {
@@ -403,13 +343,8 @@ impl<'r> Store<'r> {
                     message,
                     value,
                 } = decide(&snapshot, one)?;
-                let edits = snapshot.with_format(edits)?;
-                self.hold(&edits);
-                let tree = shelves::edit(self.repo, Some(snapshot.tree()), &edits)?;
-                let parents = [snapshot.commit().clone()];
-                let commit = self
-                    .repo
-                    .write_commit(&tree, &parents, &message, identity)?;
+                let on = (snapshot.tree(), snapshot.commit());
+                let (_, commit) = self.commit_on(on, &edits, &message, identity)?;
                 why = message.lines().next().unwrap_or_default().to_owned();
                 tip = commit.clone();
                 made.push(Committed { commit, value });
@@ -417,40 +352,13 @@ impl<'r> Store<'r> {
             if what.len() > 1 {
                 why = format!("{why}, the last of {}", what.len());
             }
-            match self.swap(lock, &tip, Some(first.commit()), &format!("loopx: {why}"))? {
-                Swap::Moved => return Ok(made),
-                Swap::Locked => return Err(self.held_by_another_git()),
-                Swap::Lost => tries.lost(&self.branch)?,
-            }
-        }
-    }
-}
-
-/// How often others were faster.
-struct Tries {
-    began: Instant,
-    lost: u32,
-}
-
-impl Tries {
-    fn new() -> Self {
-        Tries {
-            began: Instant::now(),
-            lost: 0,
-        }
-    }
-
-    /// Waits a moment, or gives up.
-    fn lost(&mut self, branch: &str) -> Result<()> {
-        self.lost += 1;
-        if self.began.elapsed() > BUSY_DEADLINE {
-            let message = format!(
-                "the branch `{branch}` moved {} times while this was being written",
-                self.lost
-            );
-            return Err(Failure::new(Kind::Waiting, "branch_busy", message).help("try again"));
-        }
-        std::thread::sleep(lock::pause(self.lost));
-        Ok(())
+            Ok(Move {
+                old: Some(first),
+                new: tip,
+                why: format!("loopx: {why}"),
+                value: made,
+            })
+        };
+        self.transact_noting(lock, build, |next| note(&next.value))
     }
 }

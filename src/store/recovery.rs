@@ -2,6 +2,7 @@
 //!
 //! Nothing is lost by either: what stood there, and what is given up, is kept under a ref of its own.
 
+use super::transaction::Move;
 use super::{Lock, Snapshot, Store};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::Oid;
@@ -130,7 +131,11 @@ impl Store<'_> {
     /// Puts the branch back to what this clone knew. Nothing is lost: what stood there is kept, and what a
     /// hand changed is taken back by a commit.
     pub fn recover(&self, lock: &Lock, identity: &Identity) -> Result<Recovered> {
-        let name = self.branch_ref();
+        self.transact(lock, |known| self.way_back(known, identity))
+    }
+
+    /// The move that puts the branch back.
+    fn way_back(&self, known: Option<&Oid>, identity: &Identity) -> Result<Move<Recovered>> {
         let nothing = || {
             Failure::nothing(
                 "nothing_to_recover",
@@ -138,7 +143,7 @@ impl Store<'_> {
             )
             .help("git loopx doctor")
         };
-        let shadow = self.shadow().filter(|known| self.is_readable(known));
+        let shadow = known.filter(|known| self.is_readable(known)).cloned();
         let shadow = shadow.or_else(|| self.remembered()).ok_or_else(|| {
             Failure::not_found(
                 "shadow_missing",
@@ -150,15 +155,7 @@ impl Store<'_> {
             )
             .help("git loopx fsck")
         })?;
-        let tip = match self.repo.find_ref(&name) {
-            Ok(tip) => tip,
-            Err(failure) => {
-                if !self.repo.set_aside_broken_ref(&name)? {
-                    return Err(failure);
-                }
-                self.repo.find_ref(&name)?
-            }
-        };
+        let tip = self.tip_or_none()?;
         let readable = tip.clone().filter(|tip| self.is_readable(tip));
         let standing = match (&tip, &readable) {
             (Some(_), None) => Standing::Replaced,
@@ -182,36 +179,50 @@ impl Store<'_> {
                 }
             }
             Standing::New | Standing::Same | Standing::Ahead => {
-                let tip = tip.ok_or_else(nothing)?;
-                let Some(hand) = self.by_hand(Some(&shadow), &tip)? else {
-                    if self.shadow().is_none_or(|known| self.is_readable(&known)) {
+                let stands = tip.as_ref().ok_or_else(nothing)?;
+                recovered.by_hand = self.by_hand(Some(&shadow), stands)?;
+                recovered.tip = match &recovered.by_hand {
+                    Some(hand) => self.without(hand, stands, &shadow, identity)?,
+                    None if known.is_none_or(|known| self.is_readable(known)) => {
                         return Err(nothing());
                     }
-                    // It stands at the last state that can be read: only the shadow is to follow.
-                    self.know(&tip);
-                    recovered.tip = tip;
-                    return Ok(recovered);
+                    None => {
+                        // It stands at the last state that can be read: only the shadow is to follow.
+                        self.know(stands);
+                        stands.clone()
+                    }
                 };
-                let before = self.repo.commit_info(&hand)?.parents;
-                let before = before.first().unwrap_or(&shadow);
-                let tree = self.repo.commit_info(before)?.tree;
-                let message = format!(
-                    "loopx: take back what was changed by hand\n\nsince {hand}\n\nLoopx-Event: recover\n"
-                );
-                let new = self.repo.write_commit(
-                    &tree,
-                    std::slice::from_ref(&tip),
-                    &message,
-                    identity,
-                )?;
-                done(self.swap(lock, &new, Some(&tip), "loopx: recover")?)?;
-                recovered.tip = new;
-                recovered.by_hand = Some(hand);
-                return Ok(recovered);
             }
         }
-        done(self.swap(lock, &shadow, tip.as_ref(), "loopx: recover")?)?;
-        Ok(recovered)
+        Ok(Move {
+            old: tip,
+            new: recovered.tip.clone(),
+            why: "loopx: recover".to_owned(),
+            value: recovered,
+        })
+    }
+
+    /// Where the branch stands. A file of it that holds no id is put aside.
+    fn tip_or_none(&self) -> Result<Option<Oid>> {
+        let name = self.branch_ref();
+        match self.repo.find_ref(&name) {
+            Err(_) if self.repo.set_aside_broken_ref(&name)? => self.repo.find_ref(&name),
+            found => found,
+        }
+    }
+
+    /// A commit on the tip that takes back what a commit made by hand changed, and all since.
+    fn without(&self, hand: &Oid, tip: &Oid, shadow: &Oid, identity: &Identity) -> Result<Oid> {
+        let before = self.repo.commit_info(hand)?.parents;
+        let tree = self
+            .repo
+            .commit_info(before.first().unwrap_or(shadow))?
+            .tree;
+        let message = format!(
+            "loopx: take back what was changed by hand\n\nsince {hand}\n\nLoopx-Event: recover\n"
+        );
+        let parents = std::slice::from_ref(tip);
+        self.repo.write_commit(&tree, parents, &message, identity)
     }
 
     /// Goes on from the branch as it is: this clone knows it from now on. Where there is none, this clone

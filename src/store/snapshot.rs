@@ -1,7 +1,7 @@
 //! One state of the loopx branch, read by path: a tip, a few trees, one blob.
 
 use super::united::settle_candidate;
-use super::{EARLIER, Edits, FORMAT, layout, ops, shelf, shelves};
+use super::{EARLIER, FORMAT, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -18,8 +18,6 @@ pub struct Snapshot<'r> {
     repo: &'r Repo,
     commit: Oid,
     tree: Oid,
-    /// An older program wrote it last.
-    is_earlier: bool,
 }
 
 /// A session as it was there.
@@ -47,18 +45,10 @@ impl<'r> Snapshot<'r> {
     pub fn at(repo: &'r Repo, commit: Oid, label: &str) -> Result<Self> {
         let tree = repo.commit_info(&commit)?.tree;
         repo.will_read(&tree)?;
-        let mut snapshot = Snapshot {
-            repo,
-            commit,
-            tree,
-            is_earlier: false,
-        };
+        let snapshot = Snapshot { repo, commit, tree };
         let format = repo.blob_at(&snapshot.tree, layout::FORMAT_FILE)?;
-        let said = format.as_deref().map(String::from_utf8_lossy);
-        let said = said.as_deref().map(str::trim);
-        snapshot.is_earlier = said.is_some_and(|format| EARLIER.contains(&format));
         match format {
-            Some(_) if snapshot.is_earlier || said == Some(FORMAT) => Ok(snapshot),
+            Some(bytes) if is_read(String::from_utf8_lossy(&bytes).trim()) => Ok(snapshot),
             Some(bytes) => Err(Failure::internal(
                 "format_newer",
                 format!(
@@ -144,15 +134,6 @@ impl<'r> Snapshot<'r> {
             path,
             place,
         })
-    }
-
-    /// Edits that leave the branch in the present format.
-    pub(super) fn with_format(&self, mut edits: Edits) -> Result<Edits> {
-        if self.is_earlier {
-            let blob = self.repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
-            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
-        }
-        Ok(edits)
     }
 
     /// The tree of an entry that has to be a folder.
@@ -312,6 +293,11 @@ impl<'r> Snapshot<'r> {
             None => Ok(None),
         }
     }
+}
+
+/// Whether a branch of this format is read here. What is written on top of it is of the present one.
+fn is_read(format: &str) -> bool {
+    format == FORMAT || EARLIER.contains(&format)
 }
 
 /// The state of a session's folder, which lies at `place`: as it is stored, or where another program made it,

@@ -7,6 +7,7 @@ mod address;
 pub mod diff;
 pub mod report;
 
+use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -37,6 +38,7 @@ pub struct Ui {
     color: bool,
     color_err: bool,
     session: Option<String>,
+    unfinished: UnfinishedList,
 }
 
 impl Ui {
@@ -53,6 +55,30 @@ impl Ui {
             color: wants(std::io::stdout().is_terminal()),
             color_err: wants(std::io::stderr().is_terminal()),
             session: None,
+            unfinished: UnfinishedList::default(),
+        }
+    }
+
+    /// Where a command that is done notes what it left.
+    pub fn unfinished(&self) -> &UnfinishedList {
+        &self.unfinished
+    }
+
+    /// Says on stderr what the command left for the next one.
+    pub fn warn_unfinished(&mut self) {
+        for one in self.unfinished.all() {
+            let Unfinished {
+                done,
+                left,
+                why,
+                help,
+            } = one;
+            self.warn(format!(
+                "{}; left: {} ({}); the next git loopx command that writes finishes it, or: {help}",
+                line(&done),
+                line(&left),
+                line(&why)
+            ));
         }
     }
 
@@ -155,6 +181,10 @@ impl Ui {
                 document.insert("value".into(), other);
             }
         }
+        let unfinished = self.unfinished.all();
+        if !unfinished.is_empty() {
+            document.insert("unfinished".into(), serde_json::json!(unfinished));
+        }
         let mut document = Value::Object(document);
         if let Some(session) = &self.session {
             address::address(&mut document, session);
@@ -175,7 +205,7 @@ impl Ui {
             }
         }
         let text = if self.options.json {
-            report::json(&failure)
+            report::json(&failure, &self.unfinished.all())
         } else {
             report::text(&failure, self.color_err)
         };

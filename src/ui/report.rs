@@ -2,6 +2,7 @@
 
 use super::{JSON_SCHEMA, clean, style};
 use crate::core::failure::{Failure, Kind};
+use crate::core::unfinished::Unfinished;
 use serde_json::json;
 
 /// Blockers that a person is shown; `--json` has them all.
@@ -44,8 +45,9 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
 }
 
 /// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`; where sides of a merge disagree,
-/// `error.conflicts` has them with their places.
-pub(super) fn json(failure: &Failure) -> String {
+/// `error.conflicts` has them with their places. `unfinished`: what an earlier command left that could not be
+/// finished now.
+pub(super) fn json(failure: &Failure, unfinished: &[Unfinished]) -> String {
     let mut document = json!({
         "schema": JSON_SCHEMA,
         "error": {
@@ -59,6 +61,9 @@ pub(super) fn json(failure: &Failure) -> String {
     });
     if !failure.conflicts.is_empty() {
         document["error"]["conflicts"] = json!(failure.conflicts);
+    }
+    if !unfinished.is_empty() {
+        document["unfinished"] = json!(unfinished);
     }
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }

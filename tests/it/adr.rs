@@ -429,16 +429,16 @@ fn a_run_that_was_killed_behind_its_ref_is_finished_by_the_next() {
     s.git(&["read-tree", "HEAD~1"]).ok();
     std::fs::remove_file(s.path().join("docs/adr/0001-a.md")).expect("remove");
     s.write(
-        ".git/loopx/landings/x.json",
+        ".git/loopx/journal/x.json",
         format!(
-            "{{\"format\":1,\"target_ref\":\"refs/heads/main\",\"new\":\"{new}\",\"paths\":{{\"docs/adr/0001-a.md\":[null,\"{blob}\"]}}}}"
+            "{{\"format\":1,\"what\":\"git loopx adr promote\",\"name\":\"refs/heads/main\",\"new\":\"{new}\",\"sessions\":[],\"steps\":[{{\"follow\":{{\"changes\":{{\"docs/adr/0001-a.md\":[null,\"{blob}\"]}}}}}}]}}"
         ),
     );
     adr(&s, &["new", "b"]).ok();
     adr(&s, &["promote"]).ok();
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
     assert!(s.exists("docs/adr/0001-a.md") && s.exists("docs/adr/0002-b.md"));
-    assert!(!s.exists(".git/loopx/landings/x.json"));
+    assert!(!s.exists(".git/loopx/journal/x.json"));
 }
 
 #[test]
@@ -460,15 +460,15 @@ fn the_next_promotion_leaves_alone_what_somebody_changed_since() {
     std::fs::remove_file(s.path().join("docs/adr/0003-a.md")).expect("remove");
     s.write("docs/adr/0001-use-mysql.md", "mine\n");
     s.write(
-        ".git/loopx/landings/x.json",
-        format!("{{\"format\":1,\"target_ref\":\"refs/heads/main\",\"new\":\"{new}\",\"paths\":{paths}}}"),
+        ".git/loopx/journal/x.json",
+        format!("{{\"format\":1,\"what\":\"git loopx adr promote\",\"name\":\"refs/heads/main\",\"new\":\"{new}\",\"sessions\":[],\"steps\":[{{\"follow\":{{\"changes\":{paths}}}}}]}}"),
     );
-    s.write(".git/loopx/landings/half.json", "{\"format\"");
+    s.write(".git/loopx/journal/half.json", "{\"format\"");
     adr(&s, &["new", "b"]).ok();
     adr(&s, &["promote", "b"]).ok();
     assert_eq!(s.read("docs/adr/0001-use-mysql.md"), "mine\n");
     assert!(s.exists("docs/adr/0003-a.md") && s.exists("docs/adr/0004-b.md"));
-    assert!(!s.exists(".git/loopx/landings/x.json") && !s.exists(".git/loopx/landings/half.json"));
+    assert!(!s.exists(".git/loopx/journal/x.json") && !s.exists(".git/loopx/journal/half.json"));
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn unchanged(y: &Yard, before: &World, out: &Output) {
     let after = y.world();
     assert_eq!(after.refs, before.refs, "{out}");
     assert!(after == *before, "the index or a file changed\n{out}");
-    assert!(!y.exists(".git/loopx/pending/one.json"), "a note was left");
+    assert!(y.journal().is_empty(), "a note was left");
 }
 
 fn ids(document: &Value) -> Vec<&str> {
@@ -304,7 +304,7 @@ fn half() -> (Yard, String) {
     let call = y.call(LOOPX).args(&args);
     let out = call.env("LOOPX_FAILPOINT", "target-followed").run();
     assert_eq!(out.code, None, "{out}");
-    let note: Value = serde_json::from_str(&y.read(".git/loopx/pending/one.json")).expect("a note");
+    let note: Value = serde_json::from_str(&y.read(&y.journal()[0])).expect("a note");
     assert_eq!(note["new"], y.rev("main"));
     let tip = y.rev("main");
     (y, tip)
@@ -358,7 +358,7 @@ fn a_kill_before_the_worktree_followed_or_before_the_branch_moved_is_mended() {
     y.clean();
     // The note is lost: the commits themselves tell.
     let (y, tip) = half();
-    std::fs::remove_file(y.path().join(".git/loopx/pending/one.json")).expect("the note");
+    std::fs::remove_file(&y.journal()[0]).expect("the note");
     archive(&y, &["one", "two", "three", "--onto", "main"]).ok();
     assert_eq!(y.rev("main"), tip);
     all_archived(&y);

@@ -121,15 +121,15 @@ fn taking_back_is_finished_by_the_next_run() {
     s.git(&["read-tree", "--reset", "-u", &old]).ok();
     assert_eq!(s.read(path), kept);
     let note = serde_json::json!({
-        "format": 2, "id": "one", "target": "main", "old": old, "new": new,
-        "paths": { path: [was, is] }, "closes": [],
+        "format": 1, "what": "git loopx archive --undo", "name": "refs/heads/main", "new": new,
+        "sessions": ["one"], "steps": [{ "follow": { "changes": { path: [was, is] } } }],
     });
-    s.write(".git/loopx/pending/one.json", note.to_string());
+    s.write(".git/loopx/journal/one.json", note.to_string());
     let found = s.document(0, &["archive", "--undo", "one"]);
     assert_eq!(found["finished_earlier"], true);
     assert_eq!(found["commit"], new);
     assert_eq!(s.git(&["rev-parse", "main"]).line(), new);
     assert_eq!(s.read(path), ACCEPTED);
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
-    assert!(!s.exists(".git/loopx/pending/one.json"));
+    assert!(s.journal().is_empty());
 }

@@ -214,10 +214,12 @@ fn a_continuation_that_died_is_finished_by_the_next_run() {
     s.write(SIDES, settled());
     s.write(".git/loopx/one.conflicts.json", contest);
     let note = serde_json::json!({
-        "format": 2, "id": "one", "target": "main", "old": old, "new": new,
-        "paths": { MAIN: [was, is] }, "closes": [],
+        "format": 1, "what": "git loopx archive --undo", "name": "refs/heads/main", "new": new,
+        "sessions": ["one"], "steps": [{ "follow": { "changes": { MAIN: [was, is] } } }, { "clear": {
+            "at": "", "below": ".loopx/one", "files": [SIDES], "note": "loopx/one.conflicts.json",
+        } }],
     });
-    s.write(".git/loopx/pending/one.json", note.to_string());
+    s.write(".git/loopx/journal/one.json", note.to_string());
     let found = s.document(0, &["archive", "--continue"]);
     assert_eq!(found["finished_earlier"], true);
     assert_eq!(found["commit"], new);

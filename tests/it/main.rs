@@ -81,6 +81,7 @@ mod sync;
 mod torn;
 mod torn_repair;
 mod undo;
+mod unfinished;
 mod verify;
 mod verify_approvals;
 mod verify_history;

@@ -172,3 +172,93 @@ fn a_disk_that_is_full_at_any_block_refuses_and_with_room_again_the_same_command
     assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
     tell(&format!("a full disk: {refused} refused, {done} done"));
 }
+
+/// Promotes a draft on a small disk that is full but for some blocks; what is found goes to files beside.
+const PROMOTED: &str =
+    "mount -t tmpfs -o size=16m tmpfs \"$1\" && cp -a \"$2/.\" \"$1\" && cd \"$1\" || exit 99
+blocks=$3 out=$4 record=$5; shift 5
+refs() { git for-each-ref; git status --porcelain; ls -A .git/loopx/journal 2>/dev/null; }
+refs >\"$out/before\"
+dd if=/dev/zero of=fill-less bs=4096 count=\"$blocks\" 2>/dev/null
+dd if=/dev/zero of=fill bs=4096 2>/dev/null
+rm fill-less
+\"$@\" >\"$out/stdout\" 2>\"$out/stderr\" </dev/null; echo $? >\"$out/code\"
+if [ -e \"$record\" ]; then wc -c <\"$record\"; else echo none; fi >\"$out/record\"
+git rev-parse --verify --quiet \"HEAD:$record\" >\"$out/landed\"
+rm fill
+refs >\"$out/after\"
+git-loopx doctor --fix >\"$out/fixed\" 2>&1
+git status --porcelain >\"$out/status\"
+git rev-parse --verify --quiet \"HEAD:$record\" >/dev/null && cat \"$record\" >\"$out/text\"
+git commit --quiet --allow-empty -m next && git rev-parse --verify --quiet \"HEAD:$record\" >\"$out/kept\"
+true
+";
+
+#[test]
+fn t4_a_promotion_on_a_disk_that_is_full_at_any_block_is_nothing_or_lands_and_is_finished() {
+    let s = Sandbox::new();
+    if !may_mount(&s) {
+        return;
+    }
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["adr", "new", "Keep it"]).ok();
+    // Long enough that index and file need blocks of their own.
+    let draft = "docs/adr/draft-keep-it.md";
+    let text = s.read(draft) + &"A line that explains it.\n".repeat(1_000);
+    s.write(draft, text);
+    s.write(".git/info/exclude", "/fill*\n/.loopx/\n");
+    let record = "docs/adr/0001-keep-it.md";
+    let out = s.root().join("out");
+    fs::create_dir_all(&out).expect("a folder");
+    let place = s.root().join("mounted");
+    let path = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let (place, repo, to) = (path(&place), path(s.path()), path(&out));
+    let said = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+    let (mut refused, mut done, mut unfinished) = (0, 0, 0);
+    for blocks in 0..count(30, 80) {
+        for name in ["text", "kept"] {
+            drop(fs::remove_file(out.join(name)));
+        }
+        let blocks = blocks.to_string();
+        let head = [place.as_str(), &repo, &blocks, &to, record, LOOPX];
+        let call = mounting(&s, PROMOTED, &[&head[..], &["adr", "promote"]].concat());
+        call.run().ok();
+        let what = format!("{blocks} blocks: {}\n{}", said("stderr"), said("fixed"));
+        let code: i32 = said("code").trim().parse().expect("a code");
+        // Never empty, never half.
+        let size = said("record").trim().to_owned();
+        assert!(
+            size == "none" || size.parse().is_ok_and(|n: u32| n > 20_000),
+            "{size}\n{what}"
+        );
+        if code != 0 {
+            refused += 1;
+            one_sentence(
+                code,
+                &said("stderr"),
+                &["No space left", "Out of diskspace"],
+            );
+            assert_eq!(said("before"), said("after"), "{what}");
+            assert_eq!(said("landed"), "", "{what}");
+            continue;
+        }
+        done += 1;
+        assert_ne!(said("landed"), "", "{what}");
+        if !said("stderr").is_empty() {
+            unfinished += 1;
+            assert!(said("stderr").starts_with("warning: "), "{what}");
+            assert!(said("stderr").contains("doctor --fix"), "{what}");
+        }
+        assert_eq!(said("status"), "", "{what}");
+        assert!(
+            said("text").ends_with("A line that explains it.\n"),
+            "{what}"
+        );
+        assert_eq!(said("kept"), said("landed"), "{what}");
+    }
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
+    tell(&format!(
+        "a promotion: {refused} refused, {done} done, {unfinished} of them finished later"
+    ));
+}

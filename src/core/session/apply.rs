@@ -9,7 +9,7 @@ use crate::core::artifact::Artifact;
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
 use crate::core::op::{
-    Body, Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Step,
+    Body, Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, SessionBody,
 };
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl State {
         op: &Operation,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
-        let Step {
+        let SessionBody {
             event,
             bases,
             claim,

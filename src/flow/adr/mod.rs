@@ -3,7 +3,6 @@
 //! Everything here edits files and leaves the commit to a person; only [`promote`] makes one.
 
 pub mod change;
-mod note;
 pub mod promote;
 
 use super::context::Context;

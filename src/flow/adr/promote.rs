@@ -3,7 +3,6 @@
 //! The number is decided against the tip that the commit is put on, and again when that moved: two
 //! promotions never give one number. Links are written to both records here and nowhere earlier.
 
-use super::note::{self, Note};
 use super::{MAX_BYTES, hash, of_tree, record, tree_files};
 use crate::core::adr::edit::{self, Target};
 use crate::core::adr::record::{reverse, verb_key};
@@ -14,9 +13,11 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
 use crate::flow::context::{Context, unknown};
+use crate::flow::journal::{Entry, Scope, Step, Worktree};
+use crate::flow::opening::Opening;
 use crate::flow::{act, archive, delta, files, seat};
-use crate::git::{Entry, Identity, Repo};
-use crate::store::{self, Lock, Store};
+use crate::git::{self, Identity, Repo};
+use crate::store;
 use std::collections::BTreeMap;
 
 /// Tries before a busy target branch is given up.
@@ -73,12 +74,9 @@ impl Candidate {
 
 /// Promotes a candidate.
 pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
-    let identity = ctx.repo.identity()?;
     // git's index takes one writer at a time; whoever else lands on a branch waits here.
-    let store = ctx.store()?;
-    let lock = store.lock()?;
-    note::finish(ctx)?;
-    let candidate = candidate(ctx, request.what, &identity)?;
+    let opening = Opening::of(ctx)?;
+    let candidate = candidate(ctx, request.what, &opening.identity)?;
     let target = match request.onto {
         Some(branch) => branch.to_owned(),
         None => candidate.branch.clone().ok_or_else(|| {
@@ -86,16 +84,9 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
                 .help("git loopx adr promote --onto BRANCH")
         })?,
     };
-    require_target(ctx, &target, store.branch())?;
+    require_target(ctx, &target, opening.store.branch())?;
     for _ in 0..TRIES {
-        if let Some(done) = land(
-            ctx,
-            (&store, &lock),
-            request,
-            &candidate,
-            &target,
-            &identity,
-        )? {
+        if let Some(done) = land(&opening.scope(ctx), request, &candidate, &target)? {
             return Ok(done);
         }
     }
@@ -313,13 +304,12 @@ fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<St
 
 /// One try. `None`: the branch moved, decide again.
 fn land(
-    ctx: &Context,
-    held: (&Store<'_>, &Lock),
+    scope: &Scope<'_>,
     request: Request<'_>,
     candidate: &Candidate,
     target: &str,
-    identity: &Identity,
 ) -> Result<Option<Promoted>> {
+    let ctx = scope.ctx;
     let repo = &ctx.repo;
     let target_ref = format!("refs/heads/{target}");
     let tip = repo.find_ref(&target_ref)?;
@@ -391,7 +381,7 @@ fn land(
             Some(tree) => repo.entry_at(tree, path)?.map(|entry| entry.id),
             None => None,
         };
-        entries.insert(path.clone(), blob.clone().map(Entry::blob));
+        entries.insert(path.clone(), blob.clone().map(git::Entry::blob));
         touched.insert(path.clone(), (old, blob));
     }
     let before = match tree {
@@ -418,19 +408,26 @@ fn land(
         None => None,
     };
     let parents: Vec<Oid> = tip.iter().cloned().collect();
-    let commit = repo.write_commit(&tree, &parents, &message(&new, candidate), identity)?;
+    let said = message(&new, candidate);
+    let commit = repo.write_commit(&tree, &parents, &said, scope.identity)?;
+    let mut follows = vec![Step::Follow {
+        changes: touched.clone(),
+    }];
+    let mut left = None;
+    if let Some(draft) = &candidate.draft
+        && !touched.contains_key(&draft.path)
+    {
+        match drop_draft(ctx, draft, head_tree.as_ref())? {
+            Some(step) => follows.push(step),
+            None => left = Some(draft.path.clone()),
+        }
+    }
+    let entry = Entry::new("git loopx adr promote", &target_ref, &commit, follows);
     let why = format!("loopx: adr promote {}", new.label());
-    let note = Note::new(target_ref, commit.clone(), touched.clone());
-    if !note::moving(ctx, held, &note, tip.as_ref(), &why)? {
+    if !scope.land(entry, tip.as_ref(), &why)? {
         return Ok(None);
     }
     let path = format!("{folder}/{}", new.file);
-    let left = match &candidate.draft {
-        Some(draft) if !touched.contains_key(&draft.path) => {
-            drop_draft(ctx, draft, head_tree.as_ref(), &commit)?
-        }
-        _ => None,
-    };
     touched.remove(&path);
     Ok(Some(Promoted {
         number,
@@ -511,27 +508,18 @@ fn message(new: &Record, candidate: &Candidate) -> String {
     text
 }
 
-/// Takes a draft away that no commit has: its content is in the commit now. One that this branch has
-/// stays, and its path is given back. The tree of `commit` does not have it.
-fn drop_draft(
-    ctx: &Context,
-    draft: &Draft,
-    head_tree: Option<&Oid>,
-    commit: &Oid,
-) -> Result<Option<String>> {
+/// The step that takes a draft away which no commit has: its content is in the new commit. `None`: this
+/// branch has it, and it stays.
+fn drop_draft(ctx: &Context, draft: &Draft, head_tree: Option<&Oid>) -> Result<Option<Step>> {
     let repo = &ctx.repo;
     if let Some(tree) = head_tree
         && repo.entry_at(tree, &draft.path)?.is_some()
     {
-        return Ok(Some(draft.path.clone()));
+        return Ok(None);
     }
-    let top = super::top(ctx)?;
-    let staged = repo.hash_blob(&draft.bytes)?;
-    let gone = seat::Changes::from([(draft.path.clone(), (Some(staged), None))]);
-    seat::follow(ctx, &top, commit, &gone, None)?;
-    let place = files::inside(&top, &draft.path)?;
-    if files::read(&place, MAX_BYTES)?.as_ref() == Some(&draft.bytes) {
-        files::remove(&place)?;
-    }
-    Ok(None)
+    Ok(Some(Step::Remove {
+        at: Worktree::here(repo),
+        path: draft.path.clone(),
+        blob: repo.hash_blob(&draft.bytes)?,
+    }))
 }

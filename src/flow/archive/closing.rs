@@ -1,98 +1,29 @@
-//! The end of sessions: their last event, their folders in the archive, their working copies gone.
+//! What a session leaves when it ends: the candidate for a decision record, and the steps by which its
+//! files go.
 
-use super::super::act::differences;
-use super::super::act::load_active;
 use super::super::context::Context;
-use super::super::opening::{draft, seal};
-use super::super::workcopy::WorkCopy;
-use super::contest::forget_conflicts;
+use super::super::journal::{Step, Worktree};
+use super::contest::clear_conflicts;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::SessionId;
 use crate::core::markdown::section_text;
-use crate::core::op::Event;
 use crate::core::session::State;
-use crate::git::Identity;
-use crate::store::{self, Decision, Lock, Snapshot, Store};
-use serde::{Deserialize, Serialize};
+use crate::store;
 use std::collections::BTreeMap;
 
-/// What the record of one archive says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Closing {
-    pub(super) id: SessionId,
-    /// The commit on the target branch; `None` where the specs said so already.
-    pub(super) commit: Option<Oid>,
-    /// The candidate for a decision record.
-    pub(super) candidate: String,
-}
-
-/// Moves sessions to the archive, and takes their working copies away. Done before is done.
-pub(super) fn close(
-    ctx: &Context,
-    store: &Store<'_>,
-    lock: &Lock,
-    identity: &Identity,
-    target: &str,
-    closes: &[Closing],
-) -> Result<()> {
-    let snapshot = store.snapshot()?;
-    let mut open = Vec::new();
-    for closing in closes {
-        let session = snapshot.session(&closing.id)?;
-        if session.is_some_and(|session| session.state.is_active()) {
-            open.push(closing);
-        }
+/// What follows the end of sessions in this worktree: their conflicts and working copies go.
+pub(super) fn leave(ctx: &Context, ids: impl Iterator<Item = SessionId>) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    if ctx.repo.work_dir().is_none() {
+        return Ok(steps);
     }
-    store.update_each(lock, identity, &open, |snapshot, closing| {
-        record(ctx, identity, snapshot, target, closing)
-    })?;
-    for closing in closes {
-        forget_conflicts(ctx, &closing.id)?;
-        if let Some(mut copy) = WorkCopy::open(&ctx.repo, &closing.id)? {
-            copy.retire()?;
-        }
+    for id in ids {
+        steps.extend(clear_conflicts(ctx, &id)?);
+        let at = Worktree::here(&ctx.repo);
+        steps.push(Step::Retire { at, session: id });
     }
-    Ok(())
-}
-
-/// The event that closes a session.
-fn record(
-    ctx: &Context,
-    identity: &Identity,
-    snapshot: &Snapshot<'_>,
-    target: &str,
-    closing: &Closing,
-) -> Result<Decision<()>> {
-    let id = &closing.id;
-    let session = load_active(snapshot, id)?;
-    let month: String = identity.at.chars().take(7).collect();
-    let event = Event::Archived {
-        commit: closing.commit.clone(),
-        target: target.to_owned(),
-        month: month.clone(),
-    };
-    let mut draft = draft(identity, &session.state, event);
-    let mut artifacts = session.state.artifacts.clone();
-    let adr = ctx.repo.write_blob(closing.candidate.as_bytes())?;
-    artifacts.insert(Artifact::AdrCandidate, adr);
-    draft.writes = differences(&session.state.artifacts, &artifacts);
-    let op = seal(&ctx.repo, &draft)?;
-    let mut state = session.state.clone();
-    state.apply(&op);
-    let mut edits = store::Edits::default();
-    edits.record(&ctx.repo, Some(&session), &op, &state)?;
-    if let Some(branch) = &state.branch
-        && snapshot.bound_to(branch)?.as_ref() == Some(id)
-    {
-        edits.unbind(branch);
-    }
-    let message = store::message(id, &format!("archive on {target}"), &op, &state);
-    Ok(Decision {
-        edits,
-        message,
-        value: (),
-    })
+    Ok(steps)
 }
 
 /// A candidate for a decision record; `adr promote` gives it a number.

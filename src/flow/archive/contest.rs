@@ -3,6 +3,7 @@
 
 use super::super::context::Context;
 use super::super::files;
+use super::super::journal::{self, Step, Worktree};
 use super::super::workcopy::{FOLDER, marker_line};
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
@@ -380,27 +381,29 @@ pub(super) fn new_errors<'f>(
     })
 }
 
-pub(super) fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
+/// The step that forgets the conflicts of a session, where some wait in this worktree.
+pub(super) fn clear_conflicts(ctx: &Context, id: &SessionId) -> Result<Option<Step>> {
     let path = contest_file(ctx, id);
-    if let Some(bytes) = files::read(&path, u64::MAX)?
-        && let Ok(contest) = serde_json::from_slice::<Contest>(&bytes)
-        && let Some(top) = ctx.repo.work_dir()
-    {
-        let own = top.join(FOLDER).join(id.as_str());
-        for sides in contest.files.values() {
-            let file = files::inside(top, &sides.file)?;
-            files::remove(&file)?;
-            // Folders go only when they are empty.
-            let mut folder = file.parent();
-            while let Some(dir) = folder.filter(|dir| dir.starts_with(&own)) {
-                if std::fs::remove_dir(dir).is_err() {
-                    break;
-                }
-                folder = dir.parent();
-            }
-        }
+    let Some(bytes) = files::read(&path, u64::MAX)? else {
+        return Ok(None);
+    };
+    let contest = serde_json::from_slice::<Contest>(&bytes).ok();
+    let sides = contest.into_iter().flat_map(|contest| contest.files);
+    Ok(Some(Step::Clear {
+        at: Worktree::here(&ctx.repo),
+        below: format!("{FOLDER}/{id}"),
+        files: sides.map(|(_, sides)| sides.file).collect(),
+        note: format!("loopx/{id}{SUFFIX}"),
+    }))
+}
+
+fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
+    match clear_conflicts(ctx, id)? {
+        Some(Step::Clear {
+            below, files, note, ..
+        }) => journal::clear(ctx, &below, &files, &note),
+        _ => Ok(()),
     }
-    files::remove(&path)
 }
 
 /// Forgets the conflicts of a session. Gives what they were about, where that can be read.

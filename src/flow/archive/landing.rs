@@ -2,28 +2,28 @@
 //! back; and the look for one that an earlier run made.
 
 use super::super::context::Context;
+use super::super::journal::{Closing, Entry, Scope, Step as Follows, close};
 use super::super::seat;
-use super::closing::{Closing, adr_candidate, close};
-use super::pending::{FORMAT, Pending, complete, publish};
+use super::closing::{adr_candidate, leave};
+use super::contest::clear_conflicts;
 use super::plan::{Aim, Plan};
 use super::steps::Step;
 use super::{SpecChange, Waivers};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
-use crate::git::{Entry, EntryKind, Identity};
-use crate::store::{self, Lock, Session, Snapshot, Store};
+use crate::git::{self, EntryKind};
+use crate::store::{self, Session, Snapshot};
 use std::collections::BTreeMap;
+
+/// What lands, in the entries of the journal.
+pub(super) const ARCHIVE: &str = "git loopx archive";
+pub(super) const UNDO: &str = "git loopx archive --undo";
 
 /// Makes a commit for each session and moves both refs, once. Gives the commits; there is none where the
 /// specs said so already. `None`: the target branch moved, plan again.
-pub(super) fn land(
-    ctx: &Context,
-    store: &Store<'_>,
-    lock: &Lock,
-    identity: &Identity,
-    steps: &[Step<'_>],
-) -> Result<Option<Vec<Option<Oid>>>> {
+pub(super) fn land(scope: &Scope<'_>, steps: &[Step<'_>]) -> Result<Option<Vec<Option<Oid>>>> {
+    let (ctx, identity) = (scope.ctx, scope.identity);
     let Some(first) = steps.first() else {
         return Ok(Some(Vec::new()));
     };
@@ -50,13 +50,17 @@ pub(super) fn land(
     }
     for step in steps {
         if let Some(commit) = &step.landed {
-            let pending = step
-                .plan
-                .pending(ctx, &step.facts, commit.clone(), &identity.at)?;
-            complete(ctx, store, lock, identity, &pending)?;
+            let state = &step.facts.state;
+            let closing = Closing {
+                id: state.id.clone(),
+                commit: Some(commit.clone()),
+                candidate: adr_candidate(state, &step.facts.texts, &identity.at),
+            };
+            let changes = step.plan.landed(ctx, commit)?;
+            scope.follow(entry(ctx, aim, commit, changes, vec![closing])?);
         }
     }
-    let session_commit = store.snapshot()?.commit().clone();
+    let session_commit = scope.store.snapshot()?.commit().clone();
     let mut tip = aim.tip.clone();
     let mut commits = Vec::new();
     let mut closes = Vec::new();
@@ -83,62 +87,64 @@ pub(super) fn land(
     }
     match tip {
         Some(new) if aim.tip.as_ref() != Some(&new) => {
-            let pending = Pending {
-                format: FORMAT,
-                id: closes
-                    .first()
-                    .map_or_else(|| first.facts.state.id.clone(), |one| one.id.clone()),
-                target: aim.target.clone(),
-                old: aim.tip.clone(),
-                new,
-                paths,
-                closes,
-            };
-            let ids: Vec<String> = pending.ids().iter().map(ToString::to_string).collect();
+            let entry = entry(ctx, aim, &new, paths, closes)?;
+            let ids: Vec<&str> = entry.sessions.iter().map(SessionId::as_str).collect();
             let why = format!("loopx: archive {}", ids.join(", "));
-            let moved = publish(ctx, store, lock, identity, aim, &pending, &why)?;
+            let moved = scope.land(entry, aim.tip.as_ref(), &why)?;
             Ok(moved.then_some(commits))
         }
         // Somebody wrote it all by hand: there is nothing to commit.
         _ => {
-            close(ctx, store, lock, identity, &aim.target, &closes)?;
+            close(scope, &aim.target, &closes)?;
+            let store = scope.store;
+            let follows = leave(ctx, closes.into_iter().map(|one| one.id))?;
+            let tip = store.snapshot()?.commit().clone();
+            scope.follow(Entry::new(ARCHIVE, &store.branch_ref(), &tip, follows));
             Ok(Some(commits))
         }
     }
 }
 
+/// The entry of an archive: what follows when the target branch has moved.
+fn entry(
+    ctx: &Context,
+    aim: &Aim,
+    new: &Oid,
+    changes: seat::Changes,
+    closes: Vec<Closing>,
+) -> Result<Entry> {
+    let ids: Vec<SessionId> = closes.iter().map(|one| one.id.clone()).collect();
+    let mut follows = vec![Follows::Follow { changes }, Follows::Close { closes }];
+    follows.extend(leave(ctx, ids.iter().cloned())?);
+    Ok(Entry::new(ARCHIVE, &aim.target_ref, new, follows).about(ids))
+}
+
 /// Makes the commit that takes an archive back, and moves the target branch. `None`: it moved, look
 /// again.
 pub(super) fn land_undo(
-    ctx: &Context,
-    store: &Store<'_>,
-    lock: &Lock,
-    identity: &Identity,
+    scope: &Scope<'_>,
     aim: &Aim,
     (id, message): (&SessionId, &str),
     changes: &[SpecChange],
 ) -> Result<Option<Oid>> {
+    let ctx = scope.ctx;
     let (edits, paths) = edits(ctx, aim.tree.as_ref(), &aim.target, changes)?;
     let tree = ctx.repo.edit_tree(aim.tree.as_ref(), &edits)?;
     require_free(ctx, aim, &paths, &tree)?;
     let parents: Vec<Oid> = aim.tip.iter().cloned().collect();
-    let new = ctx.repo.write_commit(&tree, &parents, message, identity)?;
-    let pending = Pending {
-        format: FORMAT,
-        id: id.clone(),
-        target: aim.target.clone(),
-        old: aim.tip.clone(),
-        new: new.clone(),
-        paths,
-        closes: Vec::new(),
-    };
-    let why = format!("loopx: unarchive {id}");
-    let moved = publish(ctx, store, lock, identity, aim, &pending, &why)?;
+    let new = ctx
+        .repo
+        .write_commit(&tree, &parents, message, scope.identity)?;
+    let mut follows = vec![Follows::Follow { changes: paths }];
+    // The conflict that was settled is this one's.
+    follows.extend(clear_conflicts(ctx, id)?);
+    let entry = Entry::new(UNDO, &aim.target_ref, &new, follows).about(vec![id.clone()]);
+    let moved = scope.land(entry, aim.tip.as_ref(), &format!("loopx: unarchive {id}"))?;
     Ok(moved.then_some(new))
 }
 
 /// What a tree takes in, by path.
-type Edits = BTreeMap<String, Option<Entry>>;
+type Edits = BTreeMap<String, Option<git::Entry>>;
 
 /// What a tree of the target has to take in, and which blobs that replaces.
 fn edits(
@@ -159,7 +165,7 @@ fn edits(
             Some(tree) => ctx.repo.entry_at(tree, &change.path)?.map(|entry| entry.id),
             None => None,
         };
-        edits.insert(change.path.clone(), blob.clone().map(Entry::blob));
+        edits.insert(change.path.clone(), blob.clone().map(git::Entry::blob));
         paths.insert(change.path.clone(), (old, blob));
     }
     for path in paths.keys() {

@@ -1,29 +1,27 @@
 //! `archive`: merges the deltas of sessions into the specs, one commit for each on the target branch, and
 //! moves the sessions to the archive.
 //!
-//! Two refs move, one after the other, once each however many sessions there are. A note in the git dir
-//! says what was under way: whatever command writes next finishes it, or forgets it when nothing had
-//! happened yet. `steps` puts the sessions in order, `plan` decides about one, `unarchive` takes an archive
-//! back, `contest` is about the conflicts of both, for a person; `landing` moves the refs by way of `pending`
-//! and `closing`.
+//! Two refs move, one after the other, once each however many sessions there are, by way of the journal:
+//! whatever command writes next finishes what was under way, or forgets it when nothing had happened yet.
+//! `steps` puts the sessions in order, `plan` decides about one, `unarchive` takes an archive back, `contest`
+//! is about the conflicts of both, for a person; `landing` makes the commits, and `closing` says what goes
+//! with a session that ends.
 
 mod closing;
 mod contest;
 mod landing;
-mod pending;
 mod plan;
 mod steps;
 mod unarchive;
 
 pub use closing::adr_candidate;
 pub use contest::has_conflicts;
-pub use pending::{Earlier, finish};
 use plan::way;
-use unarchive::Hands;
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
 use super::act::require_active;
 use super::context::Context;
+use super::journal::Earlier;
 use super::opening::Opening;
 use crate::core::failure::{Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
@@ -34,6 +32,7 @@ use contest::{
 };
 use landing::land;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use steps::{Asked, Judged, steps};
 
 /// What `archive` was asked for.
@@ -119,18 +118,14 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
     if mode == Mode::DryRun {
         return preview(ctx, &store, request).map(Done::Archived);
     }
-    let Opening {
-        identity,
-        store,
-        lock,
-        earlier,
-    } = Opening::of(ctx)?;
-    let snapshot = store.snapshot()?;
+    let opening = Opening::of(ctx)?;
+    let earlier = Before::of(&opening.earlier);
+    let snapshot = opening.store.snapshot()?;
     let ids = match (request.meant(ctx, &snapshot), earlier.only()) {
         // What was bound here has just been archived, or what was contested has been taken back.
         (Err(_), Some(only))
             if request.names.is_empty()
-                && (mode == Mode::Continue || earlier.finished.contains(only)) =>
+                && (mode == Mode::Continue || earlier.archived.contains(only)) =>
         {
             vec![only.clone()]
         }
@@ -143,23 +138,17 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
         let contest = read_contest(ctx, id)?;
         let undone = contest.as_ref().is_some_and(Contest::is_undo);
         if mode == Mode::Continue && (undone || earlier.undone.contains_key(id)) {
-            let hands = Hands {
-                store: &store,
-                lock: &lock,
-                identity: &identity,
-                earlier: &earlier,
-            };
-            let done = unarchive::go_on(ctx, &hands, id, request.onto, contest)?;
+            let done = unarchive::go_on(ctx, &opening, id, request.onto, contest)?;
             return Ok(Done::TakenBack(done));
         }
     }
     let mut done = Vec::new();
     let mut open = Vec::new();
     for id in &ids {
-        earlier.check(id)?;
+        opening.earlier.check(id)?;
         let session = find(&snapshot, id)?;
         if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
-            if !earlier.finished.contains(id) {
+            if !earlier.archived.contains(id) {
                 return Err(already(&ids, id, commit, &target));
             }
             let mut archived = Archived::new(id.clone(), target, commit);
@@ -192,7 +181,7 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
     let asked = Asked {
         onto: onto.as_deref(),
         waivers: request.waivers,
-        identity: Some(&identity),
+        identity: Some(&opening.identity),
         contest: contest.as_ref(),
         alone: ids.len() == 1,
     };
@@ -211,7 +200,7 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
                 )?);
             }
         };
-        if let Some(landed) = land(ctx, &store, &lock, &identity, &steps)? {
+        if let Some(landed) = land(&opening.scope(ctx), &steps)? {
             done.extend(steps.into_iter().zip(landed).map(|(step, commit)| {
                 let mut archived = step.archived(commit);
                 archived.finished = step.landed.is_some();
@@ -221,6 +210,40 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
         }
     }
     Err(busy().help("git loopx archive"))
+}
+
+/// What an earlier run had begun and this one finished.
+struct Before {
+    archived: Vec<SessionId>,
+    /// Archives that were being taken back, and on which branch.
+    undone: BTreeMap<SessionId, String>,
+}
+
+impl Before {
+    fn of(earlier: &Earlier) -> Self {
+        let mut before = Before {
+            archived: Vec::new(),
+            undone: BTreeMap::new(),
+        };
+        for entry in &earlier.finished {
+            let ids = entry.sessions.iter().cloned();
+            match entry.what.as_str() {
+                landing::ARCHIVE => before.archived.extend(ids),
+                landing::UNDO => {
+                    let branch = entry.branch();
+                    before.undone.extend(ids.map(|id| (id, branch.to_owned())));
+                }
+                _ => {}
+            }
+        }
+        before
+    }
+
+    /// The session that was finished, where it is one.
+    fn only(&self) -> Option<&SessionId> {
+        let mut all = self.archived.iter().chain(self.undone.keys());
+        all.next().filter(|_| all.next().is_none())
+    }
 }
 
 /// Gives a resolution up. What was in conflict stands as it did.

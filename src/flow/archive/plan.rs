@@ -8,9 +8,7 @@ use super::super::ground;
 use super::super::review;
 use super::super::seat;
 use super::super::spec::{Verdict, blocker};
-use super::closing::{Closing, adr_candidate};
 use super::contest::{Fight, Way};
-use super::pending::{FORMAT, Pending};
 use super::{SpecChange, Waivers};
 use crate::core::artifact::Artifact;
 use crate::core::changelog;
@@ -269,15 +267,9 @@ impl Plan {
             .collect()
     }
 
-    /// The note of an archive that landed, made from its commit.
-    pub(super) fn pending(
-        &self,
-        ctx: &Context,
-        facts: &Facts<'_>,
-        new: Oid,
-        at: &str,
-    ) -> Result<Pending> {
-        let info = ctx.repo.commit_info(&new)?;
+    /// What the commit of an archive that landed changed.
+    pub(super) fn landed(&self, ctx: &Context, commit: &Oid) -> Result<seat::Changes> {
+        let info = ctx.repo.commit_info(commit)?;
         let old = info.parents.first().cloned();
         let before = match &old {
             Some(old) => Some(ctx.repo.commit_info(old)?.tree),
@@ -295,20 +287,7 @@ impl Plan {
             );
             paths.insert(path, sides);
         }
-        let closing = Closing {
-            id: facts.state.id.clone(),
-            commit: Some(new.clone()),
-            candidate: adr_candidate(&facts.state, &facts.texts, at),
-        };
-        Ok(Pending {
-            format: FORMAT,
-            id: facts.state.id.clone(),
-            target: self.aim.target.clone(),
-            old,
-            new,
-            paths,
-            closes: vec![closing],
-        })
+        Ok(paths)
     }
 
     /// The specs in conflict.

@@ -5,19 +5,19 @@
 //! was taken back; the commit with its trailers is the record.
 
 use super::super::context::{Context, unknown};
+use super::super::opening::Opening;
 use super::super::spec::blocker;
 use super::contest::{Contest, Fight, Way, new_errors, refuse_begun, write_conflicts};
 use super::landing::land_undo;
-use super::pending::{Earlier, finish};
 use super::plan::{Aim, aim};
-use super::{SpecChange, TRIES, busy};
+use super::{Before, SpecChange, TRIES, busy};
 use crate::core::failure::{Blocker, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
+use crate::git::CommitInfo;
 use crate::git::merge::{FileMerge, Labels, merge_file};
-use crate::git::{CommitInfo, Identity};
-use crate::store::{self, Lock, Snapshot, Store};
+use crate::store::{self, Snapshot};
 use std::collections::BTreeMap;
 
 /// The word of the `Loopx-Event` trailer of a commit that takes an archive back.
@@ -40,14 +40,6 @@ pub struct Unarchived {
     pub finished: bool,
 }
 
-/// What a run that writes holds.
-pub(super) struct Hands<'h> {
-    pub(super) store: &'h Store<'h>,
-    pub(super) lock: &'h Lock,
-    pub(super) identity: &'h Identity,
-    pub(super) earlier: &'h Earlier,
-}
-
 /// Takes the archive of a session back, in one commit on its target branch.
 pub fn unarchive(
     ctx: &Context,
@@ -56,10 +48,9 @@ pub fn unarchive(
     reason: Option<&str>,
     dry_run: bool,
 ) -> Result<Unarchived> {
-    let store = ctx.store()?;
     let id = SessionId::fold(name)?;
     if dry_run {
-        let (state, archive) = archived(ctx, &store.snapshot()?, &id)?;
+        let (state, archive) = archived(ctx, &ctx.store()?.snapshot()?, &id)?;
         let aim = aim_at(ctx, &state, onto)?;
         require_standing(ctx, &id, &archive, &aim)?;
         let back = backwards(ctx, &archive, &aim)?;
@@ -70,30 +61,23 @@ pub fn unarchive(
         let changes = back.changes(&id, &archive, &aim, BTreeMap::new())?;
         return Ok(done(&id, &archive, aim, None, changes));
     }
-    let identity = ctx.repo.identity()?;
-    let lock = store.lock()?;
-    let earlier = finish(ctx, &store, &lock, &identity)?;
-    let hands = Hands {
-        store: &store,
-        lock: &lock,
-        identity: &identity,
-        earlier: &earlier,
-    };
+    let opening = Opening::of(ctx)?;
     refuse_begun(ctx, &id)?;
-    take_back(ctx, &hands, &id, onto, reason, None)
+    take_back(ctx, &opening, &id, onto, reason, None)
 }
 
 /// Takes an archive back with its conflicts as they were resolved, on the branch where they were met.
 pub(super) fn go_on(
     ctx: &Context,
-    hands: &Hands<'_>,
+    opening: &Opening<'_>,
     id: &SessionId,
     onto: Option<&str>,
     contest: Option<Contest>,
 ) -> Result<Unarchived> {
+    let undone = Before::of(&opening.earlier).undone;
     let met = match &contest {
         Some(contest) => Some(contest.target.as_str()),
-        None => hands.earlier.undone.get(id).map(String::as_str),
+        None => undone.get(id).map(String::as_str),
     };
     let reason = match contest.as_ref().map(|contest| &contest.way) {
         Some(Way::Undo { reason, .. }) => reason.clone(),
@@ -102,7 +86,7 @@ pub(super) fn go_on(
     let onto = onto.or(met).map(str::to_owned);
     take_back(
         ctx,
-        hands,
+        opening,
         id,
         onto.as_deref(),
         reason.as_deref(),
@@ -112,20 +96,15 @@ pub(super) fn go_on(
 
 fn take_back(
     ctx: &Context,
-    hands: &Hands<'_>,
+    opening: &Opening<'_>,
     id: &SessionId,
     onto: Option<&str>,
     reason: Option<&str>,
     contest: Option<&Contest>,
 ) -> Result<Unarchived> {
-    let Hands {
-        store,
-        lock,
-        identity,
-        earlier,
-    } = hands;
-    earlier.check(id)?;
-    let (state, archive) = archived(ctx, &store.snapshot()?, id)?;
+    opening.earlier.check(id)?;
+    let earlier = Before::of(&opening.earlier);
+    let (state, archive) = archived(ctx, &opening.store.snapshot()?, id)?;
     for _ in 0..TRIES {
         let aim = aim_at(ctx, &state, onto)?;
         if earlier.undone.contains_key(id)
@@ -159,7 +138,7 @@ fn take_back(
         };
         let changes = back.changes(id, &archive, &aim, resolved)?;
         let said = message(&state, &archive, reason);
-        let landed = land_undo(ctx, store, lock, identity, &aim, (id, &said), &changes)?;
+        let landed = land_undo(&opening.scope(ctx), &aim, (id, &said), &changes)?;
         if landed.is_some() {
             return Ok(done(id, &archive, aim, landed, changes));
         }

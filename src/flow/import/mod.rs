@@ -12,7 +12,7 @@ use super::opening::{Opening, first, new_uid, seal};
 use super::{delta, files};
 use crate::core::failure::{Blocker, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Body, Event, ImportedEnd, Profile, Step};
+use crate::core::op::{Body, Event, ImportedEnd, Profile, SessionBody};
 use crate::core::openspec::{
     Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
 };
@@ -543,7 +543,7 @@ fn begin(
         ..first(
             identity,
             &uid,
-            Body::Session(Step {
+            Body::Session(SessionBody {
                 event,
                 bases: recorded,
                 claim: None,

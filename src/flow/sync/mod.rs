@@ -273,7 +273,11 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         let meeting = store.meet(&opening.lock, &identity, theirs, &label, linear)?;
         reach("sync-met");
         let renamed = meeting.united.iter().flat_map(|united| &united.renamed);
-        follow(ctx, store, renamed)?;
+        follow(
+            &opening.scope(ctx),
+            ("git loopx sync", &meeting.tip),
+            renamed,
+        );
         reach("sync-followed");
         meeting
     };

@@ -378,9 +378,11 @@ impl Yard {
         assert_eq!(mine.count(), 1, "{folders:?}");
         let tree = self.git(&["ls-tree", "-r", "--name-only", "loopx"]).ok();
         assert!(!tree.contains(&format!("sessions/{id}/")), "{tree}");
-        let pending = self.path().join(".git/loopx/pending");
-        let notes = std::fs::read_dir(pending).map_or(0, Iterator::count);
-        assert_eq!(notes, 0, "a note was left");
+        assert_eq!(
+            self.journal(),
+            [""; 0].map(PathBuf::from),
+            "a note was left"
+        );
         self.sound();
     }
 

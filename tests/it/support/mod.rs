@@ -141,6 +141,15 @@ impl Sandbox {
         self.call(LOOPX).cwd(dir).args(args).run()
     }
 
+    /// The landings that are under way, or were left.
+    pub(crate) fn journal(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.repo.join(".git/loopx/journal"));
+        let entries = entries.into_iter().flatten();
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
+    }
+
     /// A call to be fitted out: environment, stdin, folder.
     pub(crate) fn call(&self, program: impl AsRef<OsStr>) -> Call<'_> {
         Call {

@@ -1,0 +1,36 @@
+//! What a command that is done has left for the next one. Whoever writes adds to the list, and the
+//! terminal reads it: once a ref has moved, what fails after it is no failure of the command.
+
+use serde::Serialize;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// One thing that is left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unfinished {
+    /// What is done: which ref stands where.
+    pub done: String,
+    /// What did not follow.
+    pub left: String,
+    /// Why not.
+    pub why: String,
+    /// The command that finishes it.
+    pub help: String,
+}
+
+/// The list of one process, shared by all who hold a copy.
+#[derive(Clone, Debug, Default)]
+pub struct UnfinishedList(Rc<RefCell<Vec<Unfinished>>>);
+
+impl UnfinishedList {
+    pub fn add(&self, one: Unfinished) {
+        let mut list = self.0.borrow_mut();
+        if !list.contains(&one) {
+            list.push(one);
+        }
+    }
+
+    pub fn all(&self) -> Vec<Unfinished> {
+        self.0.borrow().clone()
+    }
+}

@@ -1,0 +1,89 @@
+//! The end of sessions: their last event, and their folders in the archive.
+
+use super::super::context::unknown;
+use super::super::operation::{draft, seal};
+use super::Scope;
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{Event, Write};
+use crate::store::{self, Decision, Snapshot};
+use serde::{Deserialize, Serialize};
+
+/// What the record of one archive says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Closing {
+    pub id: SessionId,
+    /// The commit on the target branch; `None` where the specs said so already.
+    pub commit: Option<Oid>,
+    /// The candidate for a decision record.
+    pub candidate: String,
+}
+
+/// Moves sessions to the archive, all by one move of their branch. Done before is done.
+pub fn close(scope: &Scope<'_>, target: &str, closes: &[Closing]) -> Result<()> {
+    let snapshot = scope.store.snapshot()?;
+    let mut open = Vec::new();
+    for closing in closes {
+        let session = snapshot.session(&closing.id)?;
+        if session.is_some_and(|session| session.state.is_active()) {
+            open.push(closing);
+        }
+    }
+    let decide =
+        |snapshot: &Snapshot<'_>, closing: &&Closing| record(scope, snapshot, target, closing);
+    scope
+        .store
+        .update_each(scope.lock, scope.identity, &open, decide)
+        .map(drop)
+}
+
+/// The event that closes a session.
+fn record(
+    scope: &Scope<'_>,
+    snapshot: &Snapshot<'_>,
+    target: &str,
+    closing: &Closing,
+) -> Result<Decision<()>> {
+    let (repo, identity, id) = (&scope.ctx.repo, scope.identity, &closing.id);
+    let session = snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))?;
+    if !session.state.is_active() {
+        return Err(Failure::refused(
+            "session_ended",
+            format!("session {id} ended while it was being archived on {target}"),
+        )
+        .help(format!("git loopx -s {id} log")));
+    }
+    let month: String = identity.at.chars().take(7).collect();
+    let event = Event::Archived {
+        commit: closing.commit.clone(),
+        target: target.to_owned(),
+        month,
+    };
+    let mut draft = draft(identity, &session.state, event);
+    let write = Write {
+        from: session
+            .state
+            .artifacts
+            .get(&Artifact::AdrCandidate)
+            .cloned(),
+        to: Some(repo.write_blob(closing.candidate.as_bytes())?),
+    };
+    draft.writes.insert(Artifact::AdrCandidate, write);
+    let op = seal(repo, &draft)?;
+    let mut state = session.state.clone();
+    state.apply(&op);
+    let mut edits = store::Edits::default();
+    edits.record(repo, Some(&session), &op, &state)?;
+    if let Some(branch) = &state.branch
+        && snapshot.bound_to(branch)?.as_ref() == Some(id)
+    {
+        edits.unbind(branch);
+    }
+    let message = store::message(id, &format!("archive on {target}"), &op, &state);
+    Ok(Decision {
+        edits,
+        message,
+        value: (),
+    })
+}

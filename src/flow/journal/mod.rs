@@ -1,0 +1,312 @@
+//! Landings that are under way: what is to follow once a ref has moved, as data.
+//!
+//! An entry is written before the ref moves, and goes when all of it has followed. A command whose ref
+//! moved is done: what cannot follow now is said, stays in its entry, and is carried out by whoever writes
+//! next. This module owns the format of entries, their place (`loopx/journal/` in the git directory) and
+//! their only reader. It knows what steps do, and no command.
+
+mod close;
+mod steps;
+
+pub use close::{Closing, close};
+pub use steps::{Step, Worktree, clear};
+
+use super::context::Context;
+use super::files;
+use crate::core::failure::{Failure, Result};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::to_json;
+use crate::core::unfinished::Unfinished;
+use crate::failpoint::reach;
+use crate::git::{Identity, Repo};
+use crate::store::{Committed, Decision, Lock, Snapshot, Store};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use steps::Outcome;
+
+/// The format of an entry.
+const FORMAT: u32 = 1;
+
+/// What finishes a landing where no command is to be typed again.
+const FINISH: &str = "git loopx doctor --fix";
+
+/// One landing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    format: u32,
+    /// What lands: a command, or the subject of the commit.
+    pub what: String,
+    /// The ref whose move makes it done.
+    pub name: String,
+    /// Where that goes.
+    pub new: Oid,
+    /// The sessions that nothing else may happen to before it is finished.
+    pub sessions: Vec<SessionId>,
+    pub steps: Vec<Step>,
+}
+
+impl Entry {
+    pub fn new(what: &str, name: &str, new: &Oid, steps: Vec<Step>) -> Self {
+        Entry {
+            format: FORMAT,
+            what: what.to_owned(),
+            name: name.to_owned(),
+            new: new.clone(),
+            sessions: Vec::new(),
+            steps,
+        }
+    }
+
+    /// Makes sessions wait for it.
+    #[must_use]
+    pub fn about(mut self, sessions: Vec<SessionId>) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// The branch whose move makes it done.
+    pub fn branch(&self) -> &str {
+        self.name.strip_prefix("refs/heads/").unwrap_or(&self.name)
+    }
+
+    /// What is done, for people.
+    pub fn done(&self) -> String {
+        let (what, branch, at) = (&self.what, self.branch(), self.new.short());
+        format!("`{what}` is done, {branch} stands at {at}")
+    }
+
+    fn file(&self, repo: &Repo) -> PathBuf {
+        folder(repo).join(format!("{}.json", self.new))
+    }
+
+    fn write(&self, repo: &Repo) -> Result<()> {
+        self.write_to(&self.file(repo))
+    }
+
+    fn write_to(&self, file: &Path) -> Result<()> {
+        files::write(file, &to_json(self)?)
+    }
+
+    /// Writes it so that a power cut leaves it there.
+    fn write_durably(&self, repo: &Repo) -> Result<()> {
+        self.write(repo)?;
+        repo.sync_file(&self.file(repo))
+    }
+
+    /// Takes it away. One that stays is looked at again by the next writer, and says nothing wrong.
+    fn forget(&self, repo: &Repo) {
+        drop(files::remove(&self.file(repo)));
+    }
+
+    /// Whether the ref had moved.
+    fn landed(&self, repo: &Repo) -> Result<bool> {
+        match repo.find_ref(&self.name)? {
+            Some(tip) if repo.contains(&self.new)? => repo.is_ancestor(&self.new, &tip),
+            _ => Ok(false),
+        }
+    }
+}
+
+fn folder(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("loopx").join("journal")
+}
+
+/// A file of the journal.
+enum Noted {
+    Entry(Entry),
+    /// It was being written when its process died: nothing had happened yet.
+    Torn,
+}
+
+/// What every format says.
+#[derive(Deserialize)]
+struct Versioned {
+    format: u32,
+}
+
+/// The files that stand here, oldest first. What cannot be read now, or is of a newer program, is left to
+/// others.
+fn noted(repo: &Repo) -> Vec<(PathBuf, Noted)> {
+    let Ok(found) = std::fs::read_dir(folder(repo)) else {
+        return Vec::new();
+    };
+    let written = |file: &std::fs::DirEntry| file.metadata().and_then(|meta| meta.modified()).ok();
+    let mut found: Vec<_> = found
+        .flatten()
+        .map(|file| (written(&file), file.path()))
+        .collect();
+    found.sort();
+    let read = |path: PathBuf| {
+        let bytes = files::read(&path, u64::MAX).ok()??;
+        let version = serde_json::from_slice(&bytes).map(|one: Versioned| one.format);
+        if version.is_ok_and(|format| format > FORMAT) {
+            return None;
+        }
+        let noted = serde_json::from_slice(&bytes).map_or(Noted::Torn, Noted::Entry);
+        Some((path, noted))
+    };
+    found
+        .into_iter()
+        .filter_map(|(_, path)| read(path))
+        .collect()
+}
+
+/// What landed and is not finished: what is done, and what is left. Nothing is written.
+pub fn unfinished(repo: &Repo) -> Vec<String> {
+    let mut found = Vec::new();
+    for (_, noted) in noted(repo) {
+        if let Noted::Entry(entry) = noted
+            && entry.landed(repo).unwrap_or(true)
+        {
+            let left: Vec<String> = entry.steps.iter().map(|one| one.words_from(repo)).collect();
+            found.push(format!("{}; left: {}", entry.done(), left.join(", ")));
+        }
+    }
+    found
+}
+
+/// What came of the landings that were under way.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// Those that are finished now.
+    pub finished: Vec<Entry>,
+    failed: Vec<(Vec<SessionId>, Failure)>,
+}
+
+impl Earlier {
+    /// Whether this session's could be finished. That of another is no reason to stop.
+    pub fn check(&self, id: &SessionId) -> Result<()> {
+        match self.failed.iter().find(|(failed, _)| failed.contains(id)) {
+            Some((_, failure)) => Err(failure.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a writer holds.
+#[derive(Clone, Copy)]
+pub struct Scope<'s> {
+    pub ctx: &'s Context,
+    pub store: &'s Store<'s>,
+    pub lock: &'s Lock,
+    pub identity: &'s Identity,
+}
+
+impl<'s> Scope<'s> {
+    /// Finishes what earlier runs left behind their refs.
+    pub fn finish(&self) -> Earlier {
+        let repo = &self.ctx.repo;
+        let mut earlier = Earlier::default();
+        for (path, noted) in noted(repo) {
+            let Noted::Entry(entry) = noted else {
+                drop(files::remove(&path));
+                continue;
+            };
+            let failed = match entry.landed(repo) {
+                Ok(true) => self.carry_out(&path, entry.clone()).into_iter().next(),
+                Ok(false) => {
+                    drop(files::remove(&path));
+                    continue;
+                }
+                Err(failure) => Some(failure),
+            };
+            match failed {
+                Some(failure) => earlier.failed.push((entry.sessions, failure)),
+                // Something is left that only another worktree can do.
+                None if path.exists() => {}
+                None => earlier.finished.push(entry),
+            }
+        }
+        earlier
+    }
+
+    /// Moves a code branch, and lets follow what the entry says. False: the branch moved meanwhile, and
+    /// nothing is left behind.
+    pub fn land(&self, entry: Entry, old: Option<&Oid>, why: &str) -> Result<bool> {
+        let repo = &self.ctx.repo;
+        // What an entry names is there for whoever reads it.
+        repo.keep(&entry.new)?;
+        let noted = entry.write_durably(repo);
+        reach("archive-noted");
+        let moved = noted
+            .and_then(|()| (self.store).move_code(self.lock, &entry.name, &entry.new, old, why));
+        if !matches!(moved, Ok(true)) {
+            entry.forget(repo);
+            return moved;
+        }
+        reach("target-moved");
+        self.carry_out(&entry.file(repo), entry);
+        Ok(true)
+    }
+
+    /// Changes sessions by one commit on their branch, and lets follow what comes of it.
+    pub fn commit<T>(
+        &self,
+        decide: impl FnMut(&Snapshot<'s>) -> Result<Decision<T>>,
+        follows: impl Fn(&T) -> Vec<Step>,
+    ) -> Result<Committed<T>> {
+        let repo = &self.ctx.repo;
+        let name = self.store.branch_ref();
+        let mut noted: Option<Entry> = None;
+        let committed = self
+            .store
+            .update_noting(self.lock, self.identity, decide, |made| {
+                if let Some(lost) = noted.take() {
+                    lost.forget(repo);
+                }
+                let steps = follows(&made.value);
+                if steps.is_empty() {
+                    return Ok(());
+                }
+                let message = repo.commit_info(&made.commit)?.message;
+                let subject = message.lines().next().unwrap_or_default();
+                let entry = Entry::new(subject, &name, &made.commit, steps);
+                noted.insert(entry).write(repo)
+            });
+        if let Some(entry) = noted {
+            match &committed {
+                Ok(_) => drop(self.carry_out(&entry.file(repo), entry)),
+                Err(_) => entry.forget(repo),
+            }
+        }
+        committed
+    }
+
+    /// Lets follow what comes of a ref that moved before.
+    pub fn follow(&self, entry: Entry) {
+        // Where it cannot be noted it is done all the same, or said.
+        drop(entry.write(&self.ctx.repo));
+        self.carry_out(&entry.file(&self.ctx.repo), entry);
+    }
+
+    /// Carries the steps out, each whatever becomes of the others. What fails is said, and stays in the
+    /// entry with what only another worktree can do. Gives the failures.
+    fn carry_out(&self, file: &Path, mut entry: Entry) -> Vec<Failure> {
+        let mut left = Vec::new();
+        let mut failed = Vec::new();
+        for step in std::mem::take(&mut entry.steps) {
+            match step.carry_out(self, &entry) {
+                Ok(Outcome::Done) => {}
+                Ok(Outcome::Elsewhere) => left.push(step),
+                Err(failure) => {
+                    self.ctx.unfinished.add(Unfinished {
+                        done: entry.done(),
+                        left: step.words(),
+                        why: failure.message.clone(),
+                        help: FINISH.to_owned(),
+                    });
+                    failed.push(failure);
+                    left.push(step);
+                }
+            }
+        }
+        entry.steps = left;
+        if entry.steps.is_empty() {
+            // One that stays is looked at again, and its steps are done again, to no effect.
+            drop(files::remove(file));
+        } else {
+            drop(entry.write_to(file));
+        }
+        failed
+    }
+}

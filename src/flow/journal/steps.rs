@@ -1,0 +1,214 @@
+//! What can follow a ref that moved. Each step is data, looks at what stands there before it touches it,
+//! and does nothing where it was done before.
+
+use super::super::context::Context;
+use super::super::files;
+use super::super::seat;
+use super::super::workcopy::{self, FOLDER, WorkCopy};
+use super::{Closing, Entry, Scope, close};
+use crate::core::artifact::Artifact;
+use crate::core::failure::Result;
+use crate::core::id::{Oid, SessionId};
+use crate::failpoint::reach;
+use crate::git::Repo;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A worktree, by its own git directory below the one that all share; empty for the main one. The name
+/// stays true when the repository moves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktree(PathBuf);
+
+impl Worktree {
+    /// The worktree of this process.
+    pub fn here(repo: &Repo) -> Self {
+        let own = repo.git_dir();
+        let below = own.strip_prefix(repo.common_dir());
+        Worktree(below.map_or_else(|_| own.clone(), PathBuf::from))
+    }
+
+    fn exists(&self, repo: &Repo) -> bool {
+        repo.common_dir().join(&self.0).is_dir()
+    }
+}
+
+/// One step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Index and files of the worktree that has the branch: paths with the blobs that they had and have.
+    Follow { changes: seat::Changes },
+    /// Sessions end, as archived on the branch.
+    Close { closes: Vec<Closing> },
+    /// A file of a worktree goes where it still has this content, from its index too.
+    Remove {
+        at: Worktree,
+        path: String,
+        blob: Oid,
+    },
+    /// Files of a worktree go with the folders that they leave empty, up to this one, and last the file of
+    /// its git directory that names them.
+    Clear {
+        at: Worktree,
+        below: String,
+        files: Vec<String>,
+        note: String,
+    },
+    /// The working copy of a session follows its branch. `taken`: the edits that the commit has, as they
+    /// stood in the files.
+    Publish {
+        at: Worktree,
+        session: SessionId,
+        taken: BTreeMap<Artifact, Oid>,
+    },
+    /// The working copy of a session that ended goes, except edits.
+    Retire { at: Worktree, session: SessionId },
+}
+
+/// How a step ended that did not fail.
+pub(super) enum Outcome {
+    Done,
+    /// Only a command in another worktree can do it.
+    Elsewhere,
+}
+
+impl Step {
+    /// Lets the working copy of a session follow, where there is a worktree.
+    pub fn publish(
+        repo: &Repo,
+        session: &SessionId,
+        taken: &BTreeMap<Artifact, Oid>,
+    ) -> Option<Self> {
+        repo.work_dir()?;
+        Some(Step::Publish {
+            at: Worktree::here(repo),
+            session: session.clone(),
+            taken: taken.clone(),
+        })
+    }
+
+    /// What is left where it was not carried out.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Step::Follow { changes } => match changes.keys().next() {
+                Some(first) if changes.len() > 1 => {
+                    format!("index and files of {first} and {} more", changes.len() - 1)
+                }
+                Some(only) => format!("index and file of {only}"),
+                None => "index and files".to_owned(),
+            },
+            Step::Close { closes } => {
+                let ids: Vec<&str> = closes.iter().map(|one| one.id.as_str()).collect();
+                format!("closing of session {}", ids.join(", "))
+            }
+            Step::Remove { path, .. } => format!("removal of {path}"),
+            Step::Clear { below, .. } => format!("removal of the conflicts in {below}"),
+            Step::Publish { session, .. } => format!("the working copy {FOLDER}/{session}"),
+            Step::Retire { session, .. } => {
+                format!("removal of the working copy {FOLDER}/{session}")
+            }
+        }
+    }
+
+    /// The same for somebody in this worktree, who may have to go to another one.
+    pub(super) fn words_from(&self, repo: &Repo) -> String {
+        match self.worktree() {
+            Some(at) if *at != Worktree::here(repo) => {
+                let (words, at) = (self.words(), repo.common_dir().join(&at.0));
+                format!("{words} (by a command in the worktree of {})", at.display())
+            }
+            _ => self.words(),
+        }
+    }
+
+    fn worktree(&self) -> Option<&Worktree> {
+        match self {
+            Step::Follow { .. } | Step::Close { .. } => None,
+            Step::Remove { at, .. }
+            | Step::Clear { at, .. }
+            | Step::Publish { at, .. }
+            | Step::Retire { at, .. } => Some(at),
+        }
+    }
+
+    pub(super) fn carry_out(&self, scope: &Scope<'_>, entry: &Entry) -> Result<Outcome> {
+        let ctx = scope.ctx;
+        if let Some(at) = self.worktree()
+            && *at != Worktree::here(&ctx.repo)
+        {
+            return Ok(match at.exists(&ctx.repo) {
+                true => Outcome::Elsewhere,
+                false => Outcome::Done,
+            });
+        }
+        match self {
+            Step::Follow { changes } => {
+                if let Some(worktree) = seat::of(ctx, &entry.name)?
+                    && let Some(tip) = ctx.repo.find_ref(&entry.name)?
+                {
+                    seat::follow(ctx, &worktree, &tip, changes)?;
+                }
+                reach("target-followed");
+            }
+            Step::Close { closes } => {
+                close(scope, entry.branch(), closes)?;
+                reach("sessions-closed");
+            }
+            Step::Remove { path, blob, .. } => remove(ctx, &entry.new, path, blob)?,
+            Step::Clear {
+                below, files, note, ..
+            } => clear(ctx, below, files, note)?,
+            Step::Publish { session, taken, .. } => {
+                let snapshot = scope.store.snapshot()?;
+                if let Some(found) = snapshot.session(session)?
+                    && let Some(mut copy) = WorkCopy::open(&ctx.repo, session)?
+                {
+                    workcopy::exclude(&ctx.repo)?;
+                    copy.publish(&found.state, taken)?;
+                }
+            }
+            Step::Retire { session, .. } => {
+                if let Some(mut copy) = WorkCopy::open(&ctx.repo, session)? {
+                    copy.retire()?;
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The tree of `commit` does not have the file.
+fn remove(ctx: &Context, commit: &Oid, path: &str, blob: &Oid) -> Result<()> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(());
+    };
+    let gone = seat::Changes::from([(path.to_owned(), (Some(blob.clone()), None))]);
+    seat::follow(ctx, top, commit, &gone)?;
+    let place = files::inside(top, path)?;
+    match files::read(&place, u64::MAX)? {
+        Some(bytes) if ctx.repo.hash_blob(&bytes)? == *blob => files::remove(&place),
+        _ => Ok(()),
+    }
+}
+
+/// Removes files of this worktree with the folders that they leave empty, up to `below`, and last a file of
+/// its git directory.
+pub fn clear(ctx: &Context, below: &str, names: &[String], note: &str) -> Result<()> {
+    if let Some(top) = ctx.repo.work_dir() {
+        let own = top.join(below);
+        for name in names {
+            let file = files::inside(top, name)?;
+            files::remove(&file)?;
+            // Folders go only when they are empty.
+            let mut folder = file.parent();
+            while let Some(dir) = folder.filter(|dir| dir.starts_with(&own)) {
+                if std::fs::remove_dir(dir).is_err() {
+                    break;
+                }
+                folder = dir.parent();
+            }
+        }
+    }
+    files::remove(&ctx.repo.git_dir().join(note))
+}

@@ -1,0 +1,320 @@
+//! What fails behind a ref that moved. The command is done then: it exits 0, says what is done, what is left
+//! and what finishes it, and the next command that writes does (T5 of the store's findings). And a disk that
+//! is nearly full never leaves a torn file, or a record that the next commit deletes (T4).
+
+use crate::support::archive::{DEMO_PATH, ID as ARCHIVED, Yard, shortened};
+use crate::support::store::{ID, READY, assert_whole, operations, put, started};
+use crate::support::{Call, LOOPX, Output, Sandbox};
+use serde_json::Value;
+
+/// Runs a command in which a place fails as a disk does, from a passage on.
+fn failing(call: Call<'_>, place: &str) -> Output {
+    call.durable()
+        .env("LOOPX_FAILPOINT", format!("error:{place}"))
+        .run()
+}
+
+/// Done, and said in one line that something is left, what, and what finishes it.
+#[track_caller]
+fn done_but(out: &Output, left: &str) {
+    assert_eq!(out.code, Some(0), "{out}");
+    let lines: Vec<&str> = out.stderr.lines().collect();
+    let said: Vec<&&str> = lines.iter().filter(|line| line.contains(left)).collect();
+    let [line] = said.as_slice() else {
+        panic!("expected one line with `{left}`\n{out}");
+    };
+    for word in [
+        "warning: ",
+        "stands at",
+        "Input/output error",
+        "the next git loopx command that writes finishes it",
+        "git loopx doctor --fix",
+    ] {
+        assert!(line.contains(word), "`{word}`\n{out}");
+    }
+    assert!(!out.stderr.contains("refused"), "{out}");
+    assert!(!out.stderr.contains("error: "), "{out}");
+}
+
+/// Nothing is left under way.
+#[track_caller]
+fn settled(s: &Sandbox) {
+    assert!(s.journal().is_empty(), "{:?}", s.journal());
+    s.loopx(&["doctor"])
+        .says("landings   all finished")
+        .says("leftovers  none");
+}
+
+const COPY: &str = ".loopx/auth-timeout/spec.md";
+
+#[test]
+fn t5_an_undo_whose_working_copy_cannot_follow_is_done_once_and_finished_by_the_next_command() {
+    for next in [
+        &["doctor", "--fix"][..],
+        &["start", "--no-branch", "other"],
+        &["-s", ID, "run", "--", "true"],
+    ] {
+        let s = started();
+        put(&s, "spec.md", "# First\n").ok();
+        put(&s, "spec.md", READY).ok();
+        let known = operations(&s, ID).len();
+        // The entry is written, then the working copy.
+        let undo = s.call(LOOPX).args(&["-s", ID, "undo"]);
+        done_but(&failing(undo, "file-written:2+"), ".loopx/auth-timeout");
+        assert_eq!(operations(&s, ID).len(), known + 1);
+        assert_eq!(s.loopx(&["-s", ID, "cat", "spec.md"]).ok(), "# First\n");
+        assert_eq!(s.read(COPY), READY, "it could not follow");
+        s.loopx(&["doctor"])
+            .fails_with(1)
+            .says("landings")
+            .says("git loopx doctor --fix");
+        s.loopx(next).ok();
+        assert_eq!(s.read(COPY), "# First\n", "after {next:?}");
+        settled(&s);
+        assert_whole(&s);
+    }
+}
+
+#[test]
+fn t5_an_undo_is_done_though_the_move_of_its_ref_cannot_be_synced() {
+    for place in ["ref-moved", "fsync:4+"] {
+        let s = started();
+        put(&s, "spec.md", "# First\n").ok();
+        put(&s, "spec.md", READY).ok();
+        let known = operations(&s, ID).len();
+        if place.starts_with("fsync") {
+            // Without it libgit2 syncs refs by itself, out of reach of a test.
+            std::fs::remove_file(s.path().join(".git/loopx/durable")).unwrap_or_default();
+        }
+        let undo = s.call(LOOPX).args(&["-s", ID, "undo"]);
+        done_but(&failing(undo, place), "syncing that to the disk");
+        assert_eq!(operations(&s, ID).len(), known + 1, "{place}");
+        assert_eq!(s.read(COPY), "# First\n", "{place}");
+        settled(&s);
+        assert_whole(&s);
+    }
+}
+
+#[test]
+fn t5_json_names_what_is_left_beside_what_was_done() {
+    let s = started();
+    put(&s, "spec.md", READY).ok();
+    let undo = s.call(LOOPX).args(&["--json", "-s", ID, "undo"]);
+    let out = failing(undo, "file-written:2+");
+    let said = out.json();
+    assert_eq!(said["undone"]["event"], "save", "{out}");
+    let left = &said["unfinished"][0];
+    let text = |key: &str| left[key].as_str().unwrap_or_default().to_owned();
+    assert!(text("done").contains("loopx stands at"), "{out}");
+    assert_eq!(text("left"), "the working copy .loopx/auth-timeout");
+    assert!(text("why").contains("Input/output error"), "{out}");
+    assert_eq!(text("help"), "git loopx doctor --fix");
+    // Where nothing is left there is no such key.
+    let out = s.loopx(&["--json", "-s", ID, "redo"]);
+    assert_eq!(out.json()["unfinished"], Value::Null, "{out}");
+    settled(&s);
+}
+
+#[test]
+fn t5_a_start_whose_working_copy_cannot_be_written_has_started() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    let start = s.call(LOOPX).args(&["start", "Auth timeout"]);
+    done_but(&failing(start, "file-written:2+"), ".loopx/auth-timeout");
+    assert_eq!(operations(&s, ID).len(), 1);
+    assert!(!s.exists(COPY));
+    s.loopx(&["start", "Auth timeout"])
+        .fails_with(1)
+        .says("session auth-timeout exists");
+    assert!(s.exists(COPY), "the next command that writes finished it");
+    settled(&s);
+}
+
+#[test]
+fn t5_a_put_whose_working_copy_cannot_follow_is_saved() {
+    let s = started();
+    put(&s, "spec.md", "# First\n").ok();
+    // The file itself, the entry, and then what follows.
+    let call = s.call(LOOPX).args(&["-s", ID, "put", "spec.md"]);
+    let out = failing(call.stdin(READY), "file-written:3+");
+    done_but(&out, ".loopx/auth-timeout");
+    assert_eq!(s.loopx(&["-s", ID, "cat", "spec.md"]).ok(), READY);
+    s.loopx(&["doctor", "--fix"]).says("finished").ok();
+    assert_eq!(s.read(COPY), READY);
+    s.loopx(&["-s", ID, "save"]).fails_with(5);
+    settled(&s);
+}
+
+#[test]
+fn t5_what_fails_before_the_ref_moves_is_refused_and_leaves_nothing() {
+    let s = started();
+    put(&s, "spec.md", "# First\n").ok();
+    let known = operations(&s, ID).len();
+    for place in ["file-written:1+", "fsync:1+"] {
+        let undo = s.call(LOOPX).args(&["-s", ID, "undo"]);
+        let out = failing(undo, place).fails_with(1);
+        assert!(out.stderr.contains("Input/output error"), "{out}");
+        assert_eq!(operations(&s, ID).len(), known, "{place}");
+        settled(&s);
+    }
+}
+
+/// Places behind the move of the target's ref, each from its first passage behind it on.
+const BEHIND: [&str; 3] = ["index-written", "worktree-written", "ref-moved"];
+
+#[test]
+fn t5_an_archive_that_landed_is_done_and_finished_by_the_next_command() {
+    for place in BEHIND {
+        let y = Yard::ready();
+        let tip = y.rev(ARCHIVED);
+        let call = y.call(LOOPX).args(&["archive"]);
+        let out = failing(call, &format!("{place}:1+"));
+        let left = match place {
+            "ref-moved" => "shorten stands at",
+            _ => DEMO_PATH,
+        };
+        done_but(&out, left);
+        assert_eq!(y.rev(&format!("{ARCHIVED}^")), tip, "{place}");
+        y.loopx(&["start", "--no-branch", "other"]).ok();
+        y.archived_once(ARCHIVED, ARCHIVED);
+        assert_eq!(y.read(DEMO_PATH), shortened(), "{place}");
+        y.clean();
+        settled(&y);
+    }
+}
+
+#[test]
+fn t5_an_archive_that_is_taken_back_is_done_and_finished_by_the_next_command() {
+    for place in &BEHIND[..2] {
+        let y = Yard::ready();
+        let before = y.read(DEMO_PATH);
+        y.archive(ARCHIVED, &[]).ok();
+        let tip = y.rev(ARCHIVED);
+        let call = y.call(LOOPX).args(&["archive", "--undo", ARCHIVED]);
+        done_but(&failing(call, &format!("{place}:1+")), DEMO_PATH);
+        assert_eq!(y.rev(&format!("{ARCHIVED}^")), tip, "{place}");
+        // A second try does not take back twice.
+        let again = y.loopx(&["archive", "--undo", ARCHIVED]);
+        again.says("finished taking").ok();
+        assert_eq!(y.rev(&format!("{ARCHIVED}^")), tip, "{place}");
+        assert_eq!(y.read(DEMO_PATH), before, "{place}");
+        y.clean();
+        settled(&y);
+    }
+}
+
+/// A repository with a draft, and where its record comes to lie.
+fn drafted() -> (Sandbox, &'static str) {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["adr", "new", "Keep it"]).ok();
+    (s, "docs/adr/0001-keep-it.md")
+}
+
+#[test]
+fn t5_a_death_behind_the_ref_of_a_promotion_is_finished_by_the_next_command_of_any_kind() {
+    for place in ["archive-noted", "target-moved", "target-followed"] {
+        let (s, record) = drafted();
+        let call = s.call(LOOPX).args(&["adr", "promote"]);
+        let out = call.durable().env("LOOPX_FAILPOINT", place).run();
+        assert_eq!(out.code, None, "{place}\n{out}");
+        s.loopx(&["start", "--no-branch", "other"]).ok();
+        if place == "archive-noted" {
+            // Nothing had happened yet.
+            assert!(s.exists("docs/adr/draft-keep-it.md") && !s.exists(record));
+            s.loopx(&["adr", "promote"]).ok();
+        }
+        assert_eq!(s.git(&["status", "--porcelain"]).ok(), "", "{place}");
+        assert!(s.read(record).contains("Keep it"), "{place}");
+        assert!(!s.exists("docs/adr/draft-keep-it.md"), "{place}");
+        settled(&s);
+        a_commit_keeps(&s, record);
+    }
+}
+
+#[test]
+fn t5_a_death_before_a_working_copy_follows_is_finished_by_a_command_of_another_session() {
+    let s = started();
+    put(&s, "spec.md", "# First\n").ok();
+    put(&s, "spec.md", READY).ok();
+    let undo = s.call(LOOPX).args(&["-s", ID, "undo"]);
+    let out = undo.env("LOOPX_FAILPOINT", "working-copy-before").run();
+    assert_eq!(out.code, None, "{out}");
+    assert_eq!(s.read(COPY), READY);
+    s.loopx(&["start", "--no-branch", "other"]).ok();
+    assert_eq!(s.read(COPY), "# First\n");
+    settled(&s);
+}
+
+#[test]
+fn what_only_another_worktree_can_do_waits_for_a_command_there() {
+    let s = started();
+    put(&s, "spec.md", "# First\n").ok();
+    let other = crate::support::store::linked(&s, "other");
+    let call = s.call(LOOPX).cwd(&other).args(&["-s", ID, "undo"]);
+    done_but(&failing(call, "file-written:2+"), ".loopx/auth-timeout");
+    assert!(!other.join(COPY).exists());
+    s.loopx(&["start", "--no-branch", "here"]).ok();
+    s.loopx(&["doctor"]).fails_with(1).says("worktrees/other");
+    assert!(!other.join(COPY).exists() && s.journal().len() == 1);
+    s.loopx_in(&other, &["start", "--no-branch", "there"]).ok();
+    assert!(other.join(COPY).exists());
+    settled(&s);
+}
+
+#[test]
+fn an_entry_of_a_newer_program_stays_and_stops_nothing() {
+    let s = started();
+    let entry = "{\"format\": 999, \"steps\": [{\"unheard of\": {}}]}";
+    s.write(".git/loopx/journal/newer.json", entry);
+    put(&s, "spec.md", READY).ok();
+    assert_eq!(s.read(".git/loopx/journal/newer.json"), entry);
+    assert_eq!(s.journal().len(), 1);
+}
+
+/// The record is on the branch, and a commit that is made now keeps it.
+#[track_caller]
+fn a_commit_keeps(s: &Sandbox, record: &str) {
+    s.git(&["commit", "--quiet", "--allow-empty", "-m", "next"])
+        .ok();
+    s.git(&["cat-file", "-e", &format!("HEAD:{record}")]).ok();
+}
+
+#[test]
+fn t5_a_promotion_that_landed_is_done_and_finished_by_the_next_command() {
+    for place in ["index-written", "worktree-written"] {
+        for next in [
+            &["doctor", "--fix"][..],
+            &["start", "--no-branch", "other"],
+            &["adr", "promote"],
+        ] {
+            let (s, record) = drafted();
+            let call = s.call(LOOPX).args(&["adr", "promote"]);
+            done_but(&failing(call, &format!("{place}:1")), record);
+            assert!(!s.exists(record), "no half of it");
+            let out = s.loopx(next);
+            assert!(matches!(out.code, Some(0 | 4)), "{out}");
+            assert_eq!(s.git(&["status", "--porcelain"]).ok(), "", "{place}");
+            assert!(s.read(record).contains("Keep it"));
+            assert!(!s.exists("docs/adr/draft-keep-it.md"));
+            settled(&s);
+            a_commit_keeps(&s, record);
+        }
+    }
+}
+
+#[test]
+fn t4_a_file_that_cannot_be_written_is_missing_and_never_empty_and_a_commit_keeps_its_record() {
+    let (s, record) = drafted();
+    let call = s.call(LOOPX).args(&["adr", "promote"]);
+    done_but(&failing(call, "worktree-written:1+"), record);
+    assert!(!s.exists(record));
+    // The index followed first: a commit in between does not take the record back.
+    a_commit_keeps(&s, record);
+    s.loopx(&["doctor", "--fix"]).says("finished").ok();
+    assert!(s.read(record).contains("Keep it"));
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+    settled(&s);
+}
