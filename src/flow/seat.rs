@@ -252,7 +252,16 @@ pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> R
         // Two trees that differ in these paths alone: whatever else is in the index stays.
         let old = ctx.repo.edit_tree(Some(&tree), &before)?;
         ctx.repo.keep(&old)?;
-        let moved = move_index(worktree, &old, &tree);
+        let is_new = |entry: &Option<Entry>| entry.is_none();
+        let moved = match before.values().any(is_new) && is_sparse(worktree)? {
+            // Which new files belong here, git alone knows.
+            true => {
+                written.retain(|path| !before.contains_key(*path));
+                removed.retain(|path| !before.contains_key(*path));
+                switch(worktree, &old, &tree)
+            }
+            false => move_index(worktree, &old, &tree),
+        };
         ctx.repo.release();
         moved?;
     }
@@ -308,6 +317,20 @@ fn contents<'c>(
         }
     }
     Ok(found)
+}
+
+/// Whether some files are left out of the worktree by rule.
+fn is_sparse(worktree: &Path) -> Result<bool> {
+    let args = ["config", "--type=bool", "--get", "core.sparseCheckout"];
+    let said = git_in(worktree, &args).capture()?;
+    Ok(said.stdout.starts_with(b"true"))
+}
+
+/// Goes from one tree to another as in a switch of branches.
+fn switch(worktree: &Path, old: &Oid, new: &Oid) -> Result<()> {
+    let args = ["read-tree", "-m", "-u", old.as_str(), new.as_str()];
+    refresh(worktree)?;
+    patiently(worktree, &args)?.ok().map(drop)
 }
 
 /// Moves the index from one tree to another: all of it, or nothing.

@@ -381,7 +381,7 @@ fn specs_that_say_so_already_close_the_session_without_a_commit() {
 }
 
 #[test]
-fn an_archive_into_a_worktree_starts_git_six_times_however_many_specs_change() {
+fn an_archive_into_a_worktree_starts_git_seven_times_however_many_specs_change() {
     for domains in [1, 30] {
         let delta: String = (0..domains)
             .map(|n| adds("Fresh").replace("# Domain: demo", &format!("# Domain: fresh/d{n}")))
@@ -393,9 +393,9 @@ fn an_archive_into_a_worktree_starts_git_six_times_however_many_specs_change() {
         call.env("GIT_TRACE2_EVENT", &trace).run().ok();
         y.clean();
         let trace = std::fs::read_to_string(trace).expect("a trace");
-        // What is staged and whether the files are free; what is staged now, the index, the files as they are
-        // to be, and that git need not read them again.
-        assert_eq!(trace.matches("\"event\":\"start\"").count(), 6, "{trace}");
+        // What is staged and whether the files are free; what is staged now, whether the checkout is sparse, the
+        // index, the files as they are to be, and that git need not read them again.
+        assert_eq!(trace.matches("\"event\":\"start\"").count(), 7, "{trace}");
     }
 }
 

@@ -203,7 +203,10 @@ impl<'s> Scope<'s> {
                 continue;
             };
             let failed = match entry.landed(repo) {
-                Ok(true) => self.carry_out(&path, entry.clone()).into_iter().next(),
+                Ok(true) => self
+                    .carry_out(&path, entry.clone(), None)
+                    .into_iter()
+                    .next(),
                 Ok(false) => {
                     drop(files::remove(&path));
                     continue;
@@ -235,7 +238,7 @@ impl<'s> Scope<'s> {
             return moved;
         }
         reach("target-moved");
-        self.carry_out(&entry.file(repo), entry);
+        self.carry_out(&entry.file(repo), entry, None);
         Ok(true)
     }
 
@@ -265,7 +268,10 @@ impl<'s> Scope<'s> {
             });
         if let Some(entry) = noted {
             match &committed {
-                Ok(_) => drop(self.carry_out(&entry.file(repo), entry)),
+                Ok(made) => {
+                    let file = entry.file(repo);
+                    self.carry_out(&file, entry, Some(&made.commit));
+                }
                 Err(_) => entry.forget(repo),
             }
         }
@@ -276,16 +282,17 @@ impl<'s> Scope<'s> {
     pub fn follow(&self, entry: Entry) {
         // Where it cannot be noted it is done all the same, or said.
         drop(entry.write(&self.ctx.repo));
-        self.carry_out(&entry.file(&self.ctx.repo), entry);
+        self.carry_out(&entry.file(&self.ctx.repo), entry, None);
     }
 
     /// Carries the steps out, each whatever becomes of the others. What fails is said, and stays in the
-    /// entry with what only another worktree can do. Gives the failures.
-    fn carry_out(&self, file: &Path, mut entry: Entry) -> Vec<Failure> {
+    /// entry with what only another worktree can do. `tip`: where the branch of sessions stands, if that is
+    /// known. Gives the failures.
+    fn carry_out(&self, file: &Path, mut entry: Entry, tip: Option<&Oid>) -> Vec<Failure> {
         let mut left = Vec::new();
         let mut failed = Vec::new();
         for step in std::mem::take(&mut entry.steps) {
-            match step.carry_out(self, &entry) {
+            match step.carry_out(self, &entry, tip) {
                 Ok(Outcome::Done) => {}
                 Ok(Outcome::Elsewhere) => left.push(step),
                 Err(failure) => {

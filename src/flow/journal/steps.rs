@@ -11,6 +11,7 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::failpoint::reach;
 use crate::git::Repo;
+use crate::store::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -132,7 +133,12 @@ impl Step {
         }
     }
 
-    pub(super) fn carry_out(&self, scope: &Scope<'_>, entry: &Entry) -> Result<Outcome> {
+    pub(super) fn carry_out(
+        &self,
+        scope: &Scope<'_>,
+        entry: &Entry,
+        tip: Option<&Oid>,
+    ) -> Result<Outcome> {
         let ctx = scope.ctx;
         if let Some(at) = self.worktree()
             && *at != Worktree::here(&ctx.repo)
@@ -160,7 +166,10 @@ impl Step {
                 below, files, note, ..
             } => clear(ctx, below, files, note)?,
             Step::Publish { session, taken, .. } => {
-                let snapshot = scope.store.snapshot()?;
+                let snapshot = match tip {
+                    Some(tip) => Snapshot::at(&ctx.repo, tip.clone(), scope.store.branch())?,
+                    None => scope.store.snapshot()?,
+                };
                 if let Some(found) = snapshot.session(session)?
                     && let Some(mut copy) = WorkCopy::open(&ctx.repo, session)?
                 {
