@@ -346,6 +346,17 @@ fn require_no_new_conflict(
     operations: &[Operation],
     word: &str,
 ) -> Result<()> {
+    // What a person had settled is open again where that is taken back.
+    let settles = |op: &&Operation| matches!(op.said(), Some(Word::Resolved { .. }));
+    let undone = operations.last().and_then(Operation::said);
+    if let Some(Word::Undone { undone } | Word::Redone { redone: undone }) = undone
+        && operations
+            .iter()
+            .filter(settles)
+            .any(|op| undone.contains(&op.op))
+    {
+        return Ok(());
+    }
     let known = |op: &OpId| before.conflicts.iter().any(|conflict| conflict.op == *op);
     let new = after.conflicts.iter().find(|conflict| !known(&conflict.op));
     let Some(new) = new else {

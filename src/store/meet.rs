@@ -106,7 +106,8 @@ impl Store<'_> {
         let taken_away = self.taken_away(&base, theirs)?;
         let base = repo.commit_info(&base)?.tree;
         let anew = taken_away.iter().any(|one| one.brought_back);
-        let united = unite(repo, &base, here.tree(), there.tree(), anew)?;
+        let united = unite(repo, &base, here.tree(), there.tree(), anew)
+            .map_err(|why| not_brought_back(label, &taken_away, why))?;
         let (met, tip) = match linear {
             Linear::OursOnTop => (Met::Replayed, self.replayed(identity, &ours, theirs, anew)?),
             Linear::TheirsOnTop => (Met::Replayed, self.replayed(identity, theirs, &ours, anew)?),
@@ -139,12 +140,7 @@ impl Store<'_> {
         let mut tree = None;
         if taken_away.iter().any(|one| one.brought_back) {
             let united = unite(self.repo, here.tree(), here.tree(), there.tree(), true);
-            let united = united.map_err(|why| {
-                let lost = taken_away
-                    .iter()
-                    .map(|one| format!("{} (commit {})", one.what, one.commit.short()));
-                lost_operations(label, &lost.collect::<Vec<_>>(), Some(&why))
-            })?;
+            let united = united.map_err(|why| not_brought_back(label, &taken_away, why))?;
             let message = format!("loopx: bring back what {label} lost\n\nLoopx-Event: sync\n");
             tip = self
                 .repo
@@ -256,4 +252,14 @@ impl Store<'_> {
         )
         .help("git loopx fsck, and ask whoever rewrote it; sessions travel alone with: git loopx export SESSION")
     }
+}
+
+/// The failure of a merge, where the other side had taken something away: what that was comes first.
+fn not_brought_back(label: &str, taken: &[TakenAway], why: Failure) -> Failure {
+    if taken.is_empty() {
+        return why;
+    }
+    let lost = taken.iter();
+    let lost = lost.map(|one| format!("{} (commit {})", one.what, one.commit.short()));
+    lost_operations(label, &lost.collect::<Vec<_>>(), Some(&why))
 }
