@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and the one place that turns an outcome into an exit code.
 
 use crate::cmd;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
@@ -303,7 +303,7 @@ fn usage(error: &clap::Error) -> Failure {
     let said = text.split("\n\n").next().unwrap_or_default();
     let said: Vec<&str> = said.split_whitespace().collect();
     Failure::usage(
-        "command_line_invalid",
+        Code::CommandLineInvalid,
         said.join(" ").trim_start_matches("error: "),
     )
     .help("git loopx --help")

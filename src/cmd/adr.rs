@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::adr::{Record, Status, overview};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::spec::Severity;
 use crate::flow::Context;
 use crate::flow::adr::change::{self, FileChange, Renumber};
@@ -206,7 +206,7 @@ fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             let known = Status::ALL.map(Status::name);
             let near = crate::core::nearest(word, known).unwrap_or("accepted");
             Failure::usage(
-                "status_unknown",
+                Code::StatusUnknown,
                 format!("expected a status of {}, found `{word}`", known.join(", ")),
             )
             .help(format!("git loopx adr list --status {near}"))
@@ -388,10 +388,11 @@ fn renumber(args: RenumberArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn index(write: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if write {
         let Some(change) = change::write_index(ctx)? else {
-            return Err(
-                Failure::nothing("index_current", "the index says what the records say")
-                    .help("git loopx adr index"),
-            );
+            return Err(Failure::nothing(
+                Code::IndexCurrent,
+                "the index says what the records say",
+            )
+            .help("git loopx adr index"));
         };
         edited("adr index", "wrote", &[change], ui);
         return Ok(Exit::Done);

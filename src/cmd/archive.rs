@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::flow::Context;
 use crate::flow::archive::{self, Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::ui::{Ui, clean, diff};
@@ -60,7 +60,7 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         reason: args.reason.unwrap_or_default().trim().to_owned(),
     };
     if !waivers.scenarios.is_empty() && waivers.reason.is_empty() {
-        return Err(Failure::usage("reason_missing", "the reason is empty")
+        return Err(Failure::usage(Code::ReasonMissing, "the reason is empty")
             .help("git loopx archive --waive SCENARIO --reason WHY"));
     }
     let request = Request {

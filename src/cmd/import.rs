@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
 use crate::core::spec::Severity;
 use crate::flow::Context;
 use crate::flow::import::{self, ChangeReport, ChangeStatus, Report, Request, SpecStatus};
@@ -10,7 +10,7 @@ use crate::ui::{Ui, clean, style};
 use std::path::PathBuf;
 
 /// Notes that hold for nearly every change.
-const COMMON: [&str; 2] = ["sections_missing", "ticks"];
+const COMMON: [Code; 2] = [Code::SectionsMissing, Code::Ticks];
 
 #[derive(Debug, clap::Subcommand)]
 pub enum ImportCommand {
@@ -112,7 +112,7 @@ fn text(report: &Report, ui: &mut Ui) {
     }
     for one in &report.differs {
         ui.out(format!("  {}", one.message));
-        if one.code == "specs_not_committed" {
+        if one.code == Code::SpecsNotCommitted {
             ui.out(format!("      {}", one.help));
         }
     }
@@ -183,7 +183,7 @@ fn change_lines(change: &ChangeReport, would: &str, ui: &mut Ui) {
     }
     for note in &change.notes {
         // What nearly every change lacks is said once, below.
-        if !COMMON.contains(&note.code.as_str()) {
+        if !COMMON.contains(&note.code) {
             ui.out(format!("  {}: {}", note.code, clean(&note.message)));
         }
     }

@@ -69,7 +69,7 @@ fn report<T>(
 /// Blockers as indented lines.
 fn blocker_lines(ui: &mut Ui, blockers: &[crate::core::failure::Blocker]) {
     for blocker in blockers {
-        let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.code));
+        let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.word()));
         ui.out(format!("  {code}  {}", crate::ui::clean(&blocker.message)));
         if !blocker.help.is_empty() {
             let help = crate::ui::clean(&ui.command(&blocker.help));

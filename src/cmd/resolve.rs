@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::flow::Context;
 use crate::flow::resolve::{self, Brief, Choices, Conflicts, Text};
 use crate::ui::{Ui, clean, style};
@@ -94,8 +94,9 @@ pub fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn read(file: &str) -> Result<Vec<u8>> {
-    let unreadable =
-        |error: std::io::Error| Failure::usage("file_unreadable", format!("read {file}: {error}"));
+    let unreadable = |error: std::io::Error| {
+        Failure::usage(Code::FileUnreadable, format!("read {file}: {error}"))
+    };
     if file == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()

@@ -3,7 +3,7 @@
 use super::report;
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
 use crate::flow::Context;
 use crate::flow::review::{self, ReviewRequest, VerdictRequest};
@@ -52,7 +52,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .collect::<Result<Vec<_>>>()?;
     if args.target.is_some() && args.verdict == Some(CodeVerdict::Approve) {
         return Err(Failure::usage(
-            "target_without_changes",
+            Code::TargetWithoutChanges,
             "`approve` asks for no changes, so it has no --target",
         )
         .help("git loopx review --verdict request-changes --target build"));
@@ -132,7 +132,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn finding(text: &str) -> Result<ReviewFinding> {
     let (severity, words) = text.split_once(':').ok_or_else(|| {
         Failure::usage(
-            "finding_invalid",
+            Code::FindingInvalid,
             format!("expected SEVERITY:TEXT, found `{text}`"),
         )
         .help("git loopx review --verdict request-changes --finding \"high: no test\"")

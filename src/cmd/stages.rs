@@ -2,7 +2,7 @@
 
 use super::{blocker_lines, report};
 use crate::cli::Exit;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::Proof;
 use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile};
 use crate::core::stage::{Stage, Transition};
@@ -189,10 +189,11 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     if !finding.is_empty() {
-        return Err(
-            Failure::usage("finding_without_verdict", "a finding belongs to a verdict")
-                .help("git loopx plan --critic iterate --finding TEXT"),
-        );
+        return Err(Failure::usage(
+            Code::FindingWithoutVerdict,
+            "a finding belongs to a verdict",
+        )
+        .help("git loopx plan --critic iterate --finding TEXT"));
     }
     if let Some(more) = more {
         let done = stages::extend(ctx, Stage::Plan, more, reason)?;
@@ -298,7 +299,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Some(path) => Some(Report::File {
             bytes: match super::artifacts::read_bytes(path) {
                 Ok(bytes) => Some(bytes),
-                Err(failure) if failure.code == "file_unreadable" => None,
+                Err(failure) if failure.code == Code::FileUnreadable => None,
                 Err(failure) => return Err(failure),
             },
             path: path.to_owned(),
@@ -331,7 +332,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn pair<T: std::str::FromStr<Err = Failure>>(text: &str) -> Result<(String, T)> {
     let (name, word) = text.split_once('=').ok_or_else(|| {
         Failure::usage(
-            "pair_expected",
+            Code::PairExpected,
             format!("expected NAME=STATUS, found `{text}`"),
         )
     })?;
@@ -342,7 +343,7 @@ fn pair<T: std::str::FromStr<Err = Failure>>(text: &str) -> Result<(String, T)> 
 fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
     let (id, word) = text.split_once('=').ok_or_else(|| {
         Failure::usage(
-            "pair_expected",
+            Code::PairExpected,
             format!("expected ID=STATUS, found `{text}`"),
         )
         .help("git loopx build --delegate worker-a=active --role tester")
@@ -354,7 +355,7 @@ fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
             .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !valid {
         return Err(Failure::usage(
-            "delegation_id_invalid",
+            Code::DelegationIdInvalid,
             format!("expected an id of letters, digits, `-`, `_`, `.`, found `{id}`"),
         ));
     }

@@ -3,7 +3,7 @@
 //!
 //! Knows names and rules only; reading and writing them is the business of `flow` and `store`.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::SessionId;
 use super::stage::Stage;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ impl Artifact {
                 let known: Vec<&str> = Self::ALL.iter().map(|a| a.path()).collect();
                 let near = super::nearest(wanted, known.iter().copied());
                 let failure = Failure::not_found(
-                    "artifact_unknown",
+                    Code::ArtifactUnknown,
                     format!(
                         "no artifact is named `{text}`; expected one of {}",
                         known.join(", ")
@@ -200,7 +200,7 @@ impl TryFrom<String> for Artifact {
             .find(|a| a.path() == path)
             .ok_or_else(|| {
                 Failure::usage(
-                    "artifact_unknown",
+                    Code::ArtifactUnknown,
                     format!("no artifact has the path `{path}`"),
                 )
             })

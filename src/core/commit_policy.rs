@@ -1,7 +1,7 @@
 //! What a session lets a commit change: the stage, the declared scope and the policy in, a verdict
 //! out (design 7). The hooks ask before a commit, `verify` asks again afterwards: the same function.
 
-use super::failure::{Blocker, Failure, Result};
+use super::failure::{Blocker, Code, Failure, Result};
 use super::globs::Globs;
 use super::policy::{Policy, Strictness};
 use super::session::State;
@@ -24,11 +24,11 @@ pub enum Rule {
 }
 
 impl Rule {
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> Code {
         match self {
-            Rule::StageClosed => "stage_refuses_code",
-            Rule::OutOfScope => "out_of_scope",
-            Rule::WorkingCopy => "working_copy_committed",
+            Rule::StageClosed => Code::StageRefusesCode,
+            Rule::OutOfScope => Code::OutOfScope,
+            Rule::WorkingCopy => Code::WorkingCopyCommitted,
         }
     }
 }
@@ -182,6 +182,7 @@ pub fn refusal(state: &State, offences: &[Offence]) -> Option<Failure> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{Rule, Rules, leads_on, refusal, some};
+    use crate::core::failure::Code;
     use crate::core::id::{OpId, Person, SessionId};
     use crate::core::op::{Event, FORMAT, Operation, Profile};
     use crate::core::policy::Policy;
@@ -290,7 +291,7 @@ pub(crate) mod tests {
         let paths: Vec<String> = (0..5).map(|n| format!("src/{n}.rs")).collect();
         let offences = rules(Stage::Done, &[], "").judge(&paths);
         let failure = refusal(&state, &offences).expect("a refusal");
-        assert_eq!(failure.code, "stage_refuses_code");
+        assert_eq!(failure.code, Code::StageRefusesCode);
         assert_eq!(
             failure.blockers[0].message,
             "`src/0.rs`, `src/1.rs`, `src/2.rs` and 2 more: stage done takes no code"

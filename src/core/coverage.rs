@@ -4,7 +4,7 @@
 //! on one code tree. Where policy asks for proof, a scenario without it is waived by name, with a reason, or it
 //! holds the archive.
 
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::id::Oid;
 use super::pack::Slice;
 use super::session::State;
@@ -174,13 +174,13 @@ pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
         .map(|one| {
             let name = &one.scenario;
             let (code, why) = match one.proof {
-                Proof::Failed => ("scenario_failed", "a slice that serves it failed"),
-                Proof::Stale => ("scenario_stale", "its slices ran on other code"),
+                Proof::Failed => (Code::ScenarioFailed, "a slice that serves it failed"),
+                Proof::Stale => (Code::ScenarioStale, "its slices ran on other code"),
                 Proof::Unserved => (
-                    "scenario_unserved",
+                    Code::ScenarioUnserved,
                     "no slice names it in its `scenarios` (change/slices.json)",
                 ),
-                _ => ("scenario_unproven", "its slices never ran"),
+                _ => (Code::ScenarioUnproven, "its slices never ran"),
             };
             Blocker::new(
                 code,

@@ -2,7 +2,7 @@
 //!
 //! Each has a private field and one parser, so that a value in hand is a valid one.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
@@ -27,14 +27,14 @@ impl SessionId {
             && !text.starts_with('-');
         if !valid {
             return Err(Failure::usage(
-                "session_id_invalid",
+                Code::SessionIdInvalid,
                 format!("expected a session id like `auth-timeout` (a-z, 0-9, -; at most {MAX_ID}), found `{text}`"),
             )
             .help("`git loopx list` shows the ids"));
         }
         if is_reserved(text) {
             return Err(Failure::usage(
-                "session_id_reserved",
+                Code::SessionIdReserved,
                 format!("`{text}` is a device name on Windows and cannot be a session id"),
             )
             .help(format!("git loopx start {text}-change")));
@@ -62,7 +62,7 @@ impl SessionId {
         let mut slug = slug.trim_end_matches('-').to_owned();
         if slug.is_empty() && !lost {
             return Err(Failure::usage(
-                "session_name_required",
+                Code::SessionNameRequired,
                 format!("expected a name with at least one letter or digit, found `{name}`"),
             )
             .help("git loopx start \"Session timeout\""));
@@ -146,7 +146,7 @@ impl Oid {
             Ok(Oid(text.to_owned()))
         } else {
             Err(Failure::usage(
-                "object_id_invalid",
+                Code::ObjectIdInvalid,
                 format!("expected an object id of 40 or 64 hexadecimal digits, found `{text}`"),
             ))
         }
@@ -212,7 +212,7 @@ impl OpId {
             Ok(OpId(text.to_owned()))
         } else {
             Err(Failure::usage(
-                "operation_id_invalid",
+                Code::OperationIdInvalid,
                 format!("expected an operation id of 26 letters and digits, found `{text}`"),
             ))
         }

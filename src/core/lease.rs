@@ -5,7 +5,7 @@
 //! owner is a random token of the worktree: no path and no name of a machine is recorded. The clock
 //! is the caller's.
 
-use super::failure::{Failure, Kind, Result};
+use super::failure::{Code, Failure, Kind, Result};
 use super::id::Person;
 use super::session::{Recorded, Signed};
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,7 @@ fn over(claim: &Recorded<Claim>, alive: bool) -> Over {
 fn held(claim: &Recorded<Claim>) -> Failure {
     Failure::new(
         Kind::Waiting,
-        "build_held",
+        Code::BuildHeld,
         format!(
             "the build belongs to another worktree ({}) until {}",
             whose(

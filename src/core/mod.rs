@@ -9,6 +9,7 @@ pub mod artifact;
 mod causality;
 pub mod changelog;
 mod clash;
+pub mod code;
 pub mod commit_policy;
 pub mod coverage;
 pub mod depends;

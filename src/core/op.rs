@@ -4,7 +4,7 @@
 //! The serde names are the format: a golden file holds them.
 
 use super::artifact::Artifact;
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
 use super::stage::{Stage, Transition};
@@ -304,7 +304,7 @@ macro_rules! vocabulary {
                 match text {
                     $($word => Ok($name::$variant),)+
                     _ => Err(Failure::usage(
-                        "word_unknown",
+                        Code::WordUnknown,
                         format!("expected one of {}, found `{text}`", Self::WORDS.join(", ")),
                     )),
                 }
@@ -519,7 +519,7 @@ impl Operation {
         // What cannot be read again is not written.
         if self.seq > MAX_SEQ {
             return Err(Failure::refused(
-                "sequence_exhausted",
+                Code::SequenceExhausted,
                 format!(
                     "no operation can follow number {MAX_SEQ}, which somebody jumped to in this session"
                 ),
@@ -543,7 +543,7 @@ pub(super) fn check_seq(seq: u64, path: &str) -> Result<()> {
         return Ok(());
     }
     Err(Failure::internal(
-        "record_damaged",
+        Code::RecordDamaged,
         format!("{path}: expected an operation number of at most {MAX_SEQ}, found {seq}"),
     )
     .help("git loopx fsck --repair"))
@@ -557,13 +557,13 @@ pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> R
             && format > FORMAT
         {
             return Failure::internal(
-                NEWER,
+                Code::FormatNewer,
                 format!("{path}: written in format {format}, this program knows {FORMAT}"),
             )
             .help("update git loopx");
         }
         Failure::internal(
-            "record_damaged",
+            Code::RecordDamaged,
             format!(
                 "{path}:{}:{}: not a record of git loopx: {error}",
                 error.line(),
@@ -574,9 +574,6 @@ pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> R
     })
 }
 
-/// The code of a record that a newer program wrote.
-pub const NEWER: &str = "format_newer";
-
 #[derive(Deserialize)]
 struct Header {
     format: u32,
@@ -584,7 +581,7 @@ struct Header {
 
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
+        .map_err(|error| Failure::internal(Code::RecordUnwritable, error.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)
 }

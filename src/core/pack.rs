@@ -3,7 +3,7 @@
 //! The spec delta is read by `spec`; this module knows which artifact builds on which.
 
 use super::artifact::Artifact;
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::id::Oid;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let path = Artifact::Slices.path();
     let edit = "git loopx edit slices.json";
     let example = r#"[{"id":"VS-1","type":"AFK","behaviour":"...","acceptance_criteria":["..."],"verification":["cargo","test"],"scenarios":["domain/Requirement/Scenario"]}]"#;
-    let invalid = |message: String| Blocker::new("vertical_slices_invalid", message, edit);
+    let invalid = |message: String| Blocker::new(Code::VerticalSlicesInvalid, message, edit);
     let text = text.unwrap_or("[]");
     let slices: Vec<Slice> = serde_json::from_str(text).map_err(|error| {
         invalid(format!(
@@ -57,7 +57,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     })?;
     if slices.is_empty() {
         return Err(Blocker::new(
-            "vertical_slices_missing",
+            Code::VerticalSlicesMissing,
             format!("{path} holds no slice; expected at least one, like {example}"),
             edit,
         ));
@@ -319,7 +319,7 @@ mod tests {
         ];
         for (text, code, part) in cases {
             let blocker = slices(Some(&text)).expect_err(&text);
-            assert_eq!(blocker.code, code);
+            assert_eq!(blocker.word(), code);
             assert!(
                 blocker.message.contains(part),
                 "{} lacks {part}",

@@ -1,7 +1,7 @@
 //! Why the other side did not take a push, read from what git and the forge said. Words and the way
 //! on; nothing here runs anything.
 
-use super::failure::{Failure, Kind};
+use super::failure::{Code, Failure, Kind};
 
 /// What kind of no it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,23 +184,23 @@ impl Refusal {
             .map_or(Refusal::Other, |(refusal, _)| *refusal)
     }
 
-    fn code(self) -> &'static str {
+    fn code(self) -> Code {
         match self {
-            Refusal::Moved => "remote_moved",
-            Refusal::Held => "tracking_ref_locked",
-            Refusal::Signatures => "remote_wants_signatures",
-            Refusal::Linear => "remote_wants_linear",
-            Refusal::Protected => "remote_protects_branch",
-            Refusal::Secrets => "remote_found_secrets",
-            Refusal::TooLarge => "remote_limits_size",
-            Refusal::Policy => "remote_policy",
-            Refusal::ReadOnly => "remote_read_only",
-            Refusal::Auth => "remote_authentication",
-            Refusal::NoAccess => "remote_no_access",
-            Refusal::Shallow => "remote_shallow",
-            Refusal::Network => "remote_unreachable",
-            Refusal::Hook => "remote_hook_declined",
-            Refusal::Other => "remote_refused",
+            Refusal::Moved => Code::RemoteMoved,
+            Refusal::Held => Code::TrackingRefLocked,
+            Refusal::Signatures => Code::RemoteWantsSignatures,
+            Refusal::Linear => Code::RemoteWantsLinear,
+            Refusal::Protected => Code::RemoteProtectsBranch,
+            Refusal::Secrets => Code::RemoteFoundSecrets,
+            Refusal::TooLarge => Code::RemoteLimitsSize,
+            Refusal::Policy => Code::RemotePolicy,
+            Refusal::ReadOnly => Code::RemoteReadOnly,
+            Refusal::Auth => Code::RemoteAuthentication,
+            Refusal::NoAccess => Code::RemoteNoAccess,
+            Refusal::Shallow => Code::RemoteShallow,
+            Refusal::Network => Code::RemoteUnreachable,
+            Refusal::Hook => Code::RemoteHookDeclined,
+            Refusal::Other => Code::RemoteRefused,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::causality::Causality;
 use super::clash::{self, Fate, fates, is_move};
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::{OpId, SessionId};
 use super::join::{Joiner, NoJoiner, artifacts};
 use super::op::{Event, FORMAT, Operation};
@@ -24,7 +24,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
     } = &op.event
     else {
         return Err(Failure::internal(
-            "operations_incomplete",
+            Code::OperationsIncomplete,
             format!(
                 "session {id}: the first operation is `{}`, expected `start`",
                 op.event.word()
@@ -90,7 +90,7 @@ pub fn walk(
     let ops = in_order(ops);
     let first = ops.first().ok_or_else(|| {
         Failure::internal(
-            "operations_missing",
+            Code::OperationsMissing,
             format!("session {id} has no operation"),
         )
         .help("git loopx fsck --repair")

@@ -10,7 +10,7 @@
 //!
 //! Source: design 4; reference stage-runtime, section 4.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -60,7 +60,7 @@ impl FromStr for Stage {
             .find(|stage| stage.as_str() == text)
             .ok_or_else(|| {
                 Failure::usage(
-                    "stage_unknown",
+                    Code::StageUnknown,
                     format!("expected clarify, plan, build, review or done, found `{text}`"),
                 )
             })
@@ -157,7 +157,7 @@ impl TryFrom<String> for Transition {
             .find(|t| t.to_string() == text)
             .ok_or_else(|| {
                 Failure::usage(
-                    "transition_unknown",
+                    Code::TransitionUnknown,
                     format!(
                         "no transition is named `{text}`, expected one of {}",
                         Self::ALL.map(|known| format!("`{known}`")).join(", ")

@@ -9,8 +9,8 @@ use super::sign::{self, Word};
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
-use crate::core::gate::{Code, Credentials, DeltaFacts, View};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
 use crate::core::op::{Event, Operation, RequirementBase, Write};
@@ -28,7 +28,7 @@ pub struct Facts<'a> {
     pub state: State,
     pub texts: BTreeMap<Artifact, String>,
     pub policy: Policy,
-    pub code: Option<Code>,
+    pub code: Option<CodeFacts>,
     pub delta: DeltaFacts,
     pub credentials: Credentials,
     /// Who acts; reading needs nobody.
@@ -45,7 +45,7 @@ impl Facts<'_> {
             .map(|identity| &identity.author)
             .ok_or_else(|| {
                 Failure::internal(
-                    "actor_missing",
+                    Code::ActorMissing,
                     "a decision was asked for without anybody who decides",
                 )
             })
@@ -255,15 +255,15 @@ pub fn require_active(session: Session) -> Result<Session> {
     let id = &session.state.id;
     match &session.state.ending {
         None => Ok(session),
-        Some(Ending::Abandoned { .. }) => {
-            Err(
-                Failure::refused("session_abandoned", format!("session {id} was abandoned")).help(
-                    format!("git loopx -s {id} undo  (takes the abandoning back)"),
-                ),
-            )
-        }
+        Some(Ending::Abandoned { .. }) => Err(Failure::refused(
+            Code::SessionAbandoned,
+            format!("session {id} was abandoned"),
+        )
+        .help(format!(
+            "git loopx -s {id} undo  (takes the abandoning back)"
+        ))),
         Some(Ending::Archived { target, .. }) => Err(Failure::refused(
-            "session_archived",
+            Code::SessionArchived,
             format!("session {id} is archived on {target}"),
         )
         .help("git loopx start \"A FOLLOW-UP\"")),
@@ -389,7 +389,7 @@ fn build<T>(
     if state.conflicts.len() > session.state.conflicts.len() {
         let why = state.conflicts.last().map_or("", |c| c.why.as_str());
         return Err(Failure::internal(
-            "operation_misfit",
+            Code::OperationMisfit,
             format!("the decision does not fit the session: {why}"),
         ));
     }
@@ -483,5 +483,5 @@ pub fn refresh_graph(
 
 /// Nothing is new: what `save` says.
 pub fn nothing_to_save() -> Failure {
-    Failure::nothing("nothing_to_save", "the working copy has no edits").help("git loopx status")
+    Failure::nothing(Code::NothingToSave, "the working copy has no edits").help("git loopx status")
 }

@@ -1,6 +1,6 @@
 //! What every flow starts from: the repository, and which session is meant.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::SessionId;
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
 use crate::core::session::State;
@@ -74,7 +74,7 @@ impl Context {
         {
             if !snapshot.has(&id)? {
                 return Err(Failure::not_found(
-                    "session_unknown",
+                    Code::SessionUnknown,
                     format!("the branch {branch} is bound to session `{id}`, which is not there"),
                 )
                 .help("git loopx use ID  (`git loopx list` shows the ids)"));
@@ -90,7 +90,7 @@ impl Context {
         match active.as_slice() {
             [only] => Ok(only.clone()),
             [] => Err(
-                Failure::not_found("no_active_session", "no session is active")
+                Failure::not_found(Code::NoActiveSession, "no session is active")
                     .help("git loopx start \"WHAT TO CHANGE\""),
             ),
             many => {
@@ -101,7 +101,7 @@ impl Context {
                     ""
                 };
                 Err(Failure::usage(
-                    "session_ambiguous",
+                    Code::SessionAmbiguous,
                     format!(
                         "{} sessions are active and none is bound to this branch: {}{more}",
                         many.len(),
@@ -127,7 +127,7 @@ impl Context {
     pub fn policy(&self, state: &State) -> Result<Policy> {
         match &state.base {
             Some(base) if !self.repo.contains(base)? => Err(Failure::refused(
-                "base_missing",
+                Code::BaseMissing,
                 format!(
                     "session {} starts from commit {}, which is not in this repository",
                     state.id,
@@ -180,7 +180,7 @@ fn only_unfinished(snapshot: &Snapshot<'_>, ids: &[SessionId]) -> Result<Option<
 pub fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
     let ids = snapshot.active_ids().unwrap_or_default();
     let near = crate::core::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
-    let failure = Failure::not_found("session_unknown", format!("no session is named `{id}`"));
+    let failure = Failure::not_found(Code::SessionUnknown, format!("no session is named `{id}`"));
     match near {
         Some(near) => failure.help(format!("did you mean `{near}`? `git loopx list` shows all")),
         None => failure.help("git loopx list"),

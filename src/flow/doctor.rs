@@ -7,7 +7,7 @@ use super::context::Context;
 use super::fsck;
 use super::hooks;
 use super::leftover;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hooks::RowMode;
 use crate::core::id::Oid;
 use crate::core::settings;
@@ -144,9 +144,9 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
     if let Some(tip) = tip.as_ref().filter(|tip| !store.is_readable(tip)) {
         let failure = store.read().err().unwrap_or_else(|| {
             let found = format!("`{name}` stands at {}, which cannot be read", tip.short());
-            Failure::internal("object_damaged", found)
+            Failure::internal(Code::ObjectDamaged, found)
         });
-        if !KNOWN_FORMATS.contains(&failure.code.as_ref()) {
+        if !KNOWN_FORMATS.contains(&failure.code) {
             return lost(failure);
         }
         return Check::failed("branch", failure);
@@ -194,7 +194,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
 }
 
 /// A branch that these say is no damage of this repository.
-const KNOWN_FORMATS: [&str; 2] = ["format_newer", "branch_foreign"];
+const KNOWN_FORMATS: [Code; 2] = [Code::FormatNewer, Code::BranchForeign];
 
 /// What a recovery would go back to.
 fn remembered(store: &Store<'_>) -> Option<String> {
@@ -339,17 +339,17 @@ fn sessions(ctx: &Context) -> Check {
             check("sessions", Level::Problem, found).help("git loopx fsck --repair")
         }
         // Said of the branch already.
-        Err(failure) if failure.code == "not_initialised" => check("sessions", Level::Fine, "none"),
-        Err(failure) if UNREADABLE.contains(&failure.code.as_ref()) => {
-            Check::failed("sessions", failure)
-                .help("git fsck  (and put back what it names from another clone or a backup)")
+        Err(failure) if failure.code == Code::NotInitialised => {
+            check("sessions", Level::Fine, "none")
         }
+        Err(failure) if UNREADABLE.contains(&failure.code) => Check::failed("sessions", failure)
+            .help("git fsck  (and put back what it names from another clone or a backup)"),
         Err(failure) => Check::failed("sessions", failure),
     }
 }
 
 /// What says that an object cannot be read: to look here again leads nowhere.
-const UNREADABLE: [&str; 3] = ["object_damaged", "object_missing", "git_failed"];
+const UNREADABLE: [Code; 3] = [Code::ObjectDamaged, Code::ObjectMissing, Code::GitFailed];
 
 /// As `hooks status` sees them.
 fn hooks() -> Check {
@@ -387,7 +387,7 @@ pub fn accept(ctx: &Context) -> Result<Accepted> {
     if let Some(first) = damages.first() {
         return Err(Failure::new(
             Kind::Refused,
-            "branch_damaged",
+            Code::BranchDamaged,
             format!("{}: {}", first.session, first.what),
         )
         .help("git loopx fsck --repair  (accepts the branch and mends it)"));

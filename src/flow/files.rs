@@ -1,7 +1,7 @@
 //! Files of the worktree: read and written so that a link cannot lead out of it and a kill leaves the
 //! old file or the new one.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
         path.push(part);
         if fs::symlink_metadata(&path).is_ok_and(|meta| meta.file_type().is_symlink()) {
             return Err(Failure::refused(
-                "symlink_refused",
+                Code::SymlinkRefused,
                 format!(
                     "{} is a symbolic link; expected a file or a folder of git loopx",
                     path.display()
@@ -36,11 +36,11 @@ pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
 pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => Err(Failure::refused(
-            "file_expected",
+            Code::FileExpected,
             format!("{} is not a file", path.display()),
         )),
         Ok(meta) if meta.len() > max => Err(Failure::refused(
-            "artifact_too_large",
+            Code::ArtifactTooLarge,
             format!(
                 "{}: {} bytes, at most {max} are taken",
                 path.display(),

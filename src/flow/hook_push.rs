@@ -8,7 +8,7 @@ use super::hook::Outcome;
 use super::upstream;
 use super::verify::{self, Sessions, Span};
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::range_policy::{self, Finding, Severity};
 use crate::core::session::State;
@@ -46,7 +46,7 @@ pub fn pre_push(
         return Ok(Outcome::Passed(Vec::new()));
     }
     let sessions = match Sessions::read(store) {
-        Err(failure) if failure.code == "branch_foreign" => {
+        Err(failure) if failure.code == Code::BranchForeign => {
             return Ok(Outcome::Passed(Vec::new()));
         }
         sessions => sessions?,

@@ -1,7 +1,7 @@
 //! A point of a session's history, as people name one: an operation's number or id, or the commit that
 //! made it.
 
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::OpId;
 use crate::core::op::Operation;
 use crate::store::{Session, Snapshot};
@@ -41,7 +41,7 @@ pub fn find<'o>(
         [] => Err(unknown(session, operations, point)),
         many => Err(Failure::new(
             Kind::Usage,
-            "point_ambiguous",
+            Code::PointAmbiguous,
             format!(
                 "`{point}` is {} operations of session {}: give the id of one",
                 many.len(),
@@ -56,7 +56,7 @@ fn unknown(session: &Session, operations: &[Operation], point: &str) -> Failure 
     let id = &session.state.id;
     let last = operations.last().map_or(0, |op| op.seq);
     Failure::not_found(
-        "point_unknown",
+        Code::PointUnknown,
         format!("session {id} has no operation `{point}`; it has 1 to {last}"),
     )
     .help(format!("git loopx -s {id} log"))

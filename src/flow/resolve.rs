@@ -7,7 +7,7 @@ use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
 use crate::core::artifact::Artifact;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::{Event, Write};
@@ -217,7 +217,7 @@ fn operations(state: &State, choices: &Choices) -> Result<(Vec<OpId>, Vec<OpId>)
         let conflict = named(state, name)?;
         if conflict.with.is_empty() {
             return Err(Failure::refused(
-                "operation_unfit",
+                Code::OperationUnfit,
                 format!("{} cannot count: {}", conflict.op, conflict.why),
             )
             .help(format!(
@@ -233,7 +233,7 @@ fn operations(state: &State, choices: &Choices) -> Result<(Vec<OpId>, Vec<OpId>)
     }
     if let Some(both) = keep.iter().find(|op| drop.contains(op)) {
         return Err(Failure::usage(
-            "choice_contradicts",
+            Code::ChoiceContradicts,
             format!("{both} would be kept and dropped"),
         ));
     }
@@ -254,7 +254,7 @@ fn named<'s>(state: &'s State, name: &str) -> Result<&'s OpConflict> {
     match fits.as_slice() {
         [only] => Ok(*only),
         [] => Err(Failure::not_found(
-            "conflict_unknown",
+            Code::ConflictUnknown,
             format!(
                 "session {} has no conflict about an operation `{name}`",
                 state.id
@@ -262,7 +262,7 @@ fn named<'s>(state: &'s State, name: &str) -> Result<&'s OpConflict> {
         )
         .help(format!("git loopx -s {} resolve", state.id))),
         many => Err(Failure::usage(
-            "conflict_ambiguous",
+            Code::ConflictAmbiguous,
             format!("`{name}` is in {} operations: give more of one", many.len()),
         )
         .help(format!("git loopx -s {} resolve", state.id))),
@@ -281,7 +281,7 @@ fn chosen(
     let again = format!("git loopx -s {} resolve", state.id);
     let Some(join) = state.joins.get(&artifact).filter(|join| !join.clean) else {
         return Err(Failure::nothing(
-            "nothing_to_resolve",
+            Code::NothingToResolve,
             format!("{artifact} of session {} has no conflict", state.id),
         )
         .help(again));
@@ -291,7 +291,7 @@ fn chosen(
             let side = number.checked_sub(1).and_then(|at| join.sides.get(at));
             let side = side.ok_or_else(|| {
                 Failure::usage(
-                    "side_unknown",
+                    Code::SideUnknown,
                     format!(
                         "{artifact} has {} sides, found --side {number}",
                         join.sides.len()
@@ -311,7 +311,7 @@ fn chosen(
             return match fits.as_slice() {
                 [only] => Ok(only.blob.clone()),
                 many => Err(Failure::usage(
-                    "side_ambiguous",
+                    Code::SideAmbiguous,
                     format!(
                         "{} of the {} sides of {artifact} {} by {me}",
                         many.len(),
@@ -331,7 +331,7 @@ fn chosen(
             };
             bytes.ok_or_else(|| {
                 Failure::usage(
-                    "artifact_not_checked_out",
+                    Code::ArtifactNotCheckedOut,
                     format!("{artifact} is not in a working copy here"),
                 )
                 .help(format!("{again} {artifact} --side 1  (or --file FILE)"))
@@ -339,11 +339,11 @@ fn chosen(
         }
     };
     let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::refused("artifact_not_utf8", format!("{artifact}: expected UTF-8"))
+        Failure::refused(Code::ArtifactNotUtf8, format!("{artifact}: expected UTF-8"))
     })?;
     if let Some(line) = marker_line(&text) {
         return Err(Failure::conflict(
-            "artifact_conflict",
+            Code::ArtifactConflict,
             format!("{artifact}:{line}: conflict markers are still there"),
         )
         .help(format!(
@@ -353,9 +353,11 @@ fn chosen(
     }
     let faults = gate::faults(artifact, &text);
     if let Some(first) = faults.first() {
-        return Err(Failure::refused("artifact_invalid", first.message.clone())
-            .help(first.help.clone())
-            .blockers(faults));
+        return Err(
+            Failure::refused(Code::ArtifactInvalid, first.message.clone())
+                .help(first.help.clone())
+                .blockers(faults),
+        );
     }
     ctx.repo.write_blob(text.as_bytes()).map(Some)
 }

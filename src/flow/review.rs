@@ -7,7 +7,7 @@ use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::upstream;
 use crate::core::artifact::{Artifact, TemplateInput};
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::id::Oid;
 use crate::core::op::{
@@ -55,13 +55,13 @@ pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> 
         match (&request.verdict, facts.state.stage) {
         (None, Stage::Build) => enter(ctx, facts, request),
         (None, Stage::Review) => Err(Failure::usage(
-            "verdict_required",
+            Code::VerdictRequired,
             "the review is open and waits for a verdict",
         )
         .help("git loopx review --verdict approve  (or: --verdict request-changes --target build --reason WHY)")),
         (Some(verdict), Stage::Review) => judge(ctx, facts, verdict, request),
         _ => Err(Failure::refused(
-            "approved_transition_required",
+            Code::ApprovedTransitionRequired,
             format!("`review` needs an approved {}; the session is in stage {}", Transition::BuildToReview, facts.state.stage),
         )
         .help(match facts.state.stage {
@@ -144,7 +144,7 @@ pub fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
         n => format!(" and {} more", n - 1),
     };
     Some(Blocker::new(
-        "review_stale",
+        Code::ReviewStale,
         format!("changed since the review: {first}{more}"),
         "git loopx undo  (back to review), then: git loopx review --verdict approve",
     ))
@@ -154,7 +154,7 @@ pub fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
 fn require_clean(facts: &Facts<'_>) -> Result<()> {
     match &facts.code {
         Some(code) if code.is_dirty => Err(Failure::refused(
-            "worktree_dirty",
+            Code::WorktreeDirty,
             "the worktree has uncommitted changes; a review covers what is committed",
         )
         .help("git commit, or: git loopx review --allow-uncommitted ...")),
@@ -177,7 +177,7 @@ fn require_branch(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
     let is_here = ctx.repo.find_ref(&format!("refs/heads/{bound}"))?.is_some();
     let here = head.branch.unwrap_or_else(|| "a detached HEAD".to_owned());
     Err(Failure::refused(
-        "branch_mismatch",
+        Code::BranchMismatch,
         format!("the session is bound to {bound}, and {here} is checked out here"),
     )
     .help(if is_here {
@@ -242,7 +242,7 @@ fn judge(
         .find(|finding| matches!(finding.severity, Severity::Critical | Severity::High));
     if let (CodeVerdict::Approve, Some(finding)) = (request.verdict, heavy) {
         return Err(Failure::refused(
-            "verdict_contradicts_finding",
+            Code::VerdictContradictsFinding,
             format!(
                 "`approve` cannot stand beside a {} finding: {}",
                 finding.severity, finding.text
@@ -258,7 +258,7 @@ fn judge(
                 .is_none_or(|t| t != Target::Build));
     if needs_reason && reason.is_none() {
         return Err(Failure::refused(
-            "rollback_rationale_required",
+            Code::RollbackRationaleRequired,
             "going back behind build needs a reason",
         )
         .help("git loopx review --verdict request-changes --target plan --reason WHY"));
@@ -275,7 +275,7 @@ fn judge(
             .map(|d| format!("{} of the range ({})", d.role, d.person))
             .collect();
         return Err(Failure::refused(
-            "reviewer_not_independent",
+            Code::ReviewerNotIndependent,
             format!(
                 "{} is {}; policy asks for an independent reviewer",
                 facts.actor()?,

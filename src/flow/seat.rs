@@ -2,7 +2,7 @@
 //! the way is refused before, and the files that changed are brought in step after, and no other.
 
 use super::context::Context;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::git::Entry;
 use crate::git::run::{Captured, Run};
@@ -44,7 +44,7 @@ fn patiently(worktree: &Path, args: &[&str]) -> Result<Captured> {
     }
     Err(Failure::new(
         Kind::Waiting,
-        "index_locked",
+        Code::IndexLocked,
         format!(
             "another git has held the index of {} for {}s",
             worktree.display(),
@@ -91,7 +91,7 @@ pub fn require_free(
     let help = names.first().map_or_else(String::new, |first| {
         format!("git commit {first}, or: git stash push {first}, or move it away")
     });
-    Err(Failure::refused("spec_dirty", format!("{} {why}", names.join(", "))).help(help))
+    Err(Failure::refused(Code::SpecDirty, format!("{} {why}", names.join(", "))).help(help))
 }
 
 /// The pathspecs of some paths. Of many it is the folder around them: git compares each pathspec with

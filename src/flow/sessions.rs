@@ -5,7 +5,7 @@ use super::context::Context;
 use super::opening::{Opening, new_op_id, operation};
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Profile};
 use crate::core::replay::begin;
@@ -101,7 +101,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
             && other.state.is_active()
         {
             return Err(Failure::refused(
-                "branch_bound",
+                Code::BranchBound,
                 format!(
                     "the branch {branch} is bound to session {}, which is in stage {}",
                     other.state.id, other.state.stage
@@ -177,7 +177,11 @@ fn taken(state: &State) -> Failure {
             format!("git loopx -s {id} undo"),
         ),
     };
-    Failure::refused("session_exists", format!("session {id} exists: it {how}")).help(help)
+    Failure::refused(
+        Code::SessionExists,
+        format!("session {id} exists: it {how}"),
+    )
+    .help(help)
 }
 
 /// What `use` did.
@@ -195,7 +199,7 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
             name
         }
         None => ctx.repo.head()?.branch.ok_or_else(|| {
-            Failure::usage("head_detached", "HEAD is detached, so there is no current branch to bind")
+            Failure::usage(Code::HeadDetached, "HEAD is detached, so there is no current branch to bind")
                 .help("git loopx use ID --branch NAME, or name the session each time: git loopx -s ID status")
         })?,
     };
@@ -205,7 +209,7 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
         if before.as_ref() == Some(&facts.state.id) && facts.state.branch.as_ref() == Some(&branch)
         {
             return Err(Failure::nothing(
-                "branch_bound_already",
+                Code::BranchBoundAlready,
                 format!("the branch {branch} is bound to session {}", facts.state.id),
             )
             .help("git loopx status"));

@@ -7,7 +7,7 @@ use super::opening::{Opening, operation};
 use super::point;
 use crate::core::artifact::Artifact;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::{Event, Operation};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
@@ -99,12 +99,12 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
         if redone.is_empty() {
             return Err(match since {
                 None => Failure::nothing(
-                    "nothing_to_redo",
+                    Code::NothingToRedo,
                     format!("nothing of session {id} is undone"),
                 )
                 .help(format!("git loopx -s {id} log")),
                 Some(op) => Failure::refused(
-                    "redo_overtaken",
+                    Code::RedoOvertaken,
                     format!(
                         "`{}` of {} ({}) came after the undo: what was undone does not fit on it",
                         op.event.word(),
@@ -129,7 +129,7 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
 
 fn only_started(id: &SessionId) -> Failure {
     Failure::nothing(
-        "nothing_to_undo",
+        Code::NothingToUndo,
         format!("session {id} has only been started"),
     )
     .help(format!("git loopx -s {id} abandon --reason WHY"))
@@ -138,7 +138,7 @@ fn only_started(id: &SessionId) -> Failure {
 fn too_many(command: &str, verb: &str, id: &SessionId, wanted: usize, there: usize) -> Failure {
     let events = counted(there, "event");
     Failure::refused(
-        "events_too_few",
+        Code::EventsTooFew,
         format!("session {id} has {events} to {verb}, expected {wanted}"),
     )
     .help(format!("git loopx -s {id} {command} {there}"))
@@ -156,7 +156,7 @@ fn to<'o>(
     match way_back(operations, &target.op) {
         Some(WayBack::Undo(back)) if !back.is_empty() => Ok(back),
         Some(WayBack::Gone(gone)) => Err(Failure::refused(
-            "point_undone",
+            Code::PointUndone,
             format!(
                 "`{}` of {} (@{}) counted then, and was taken back since",
                 gone.event.word(),
@@ -166,7 +166,7 @@ fn to<'o>(
         )
         .help(format!("git loopx -s {id} redo"))),
         _ => Err(Failure::nothing(
-            "nothing_to_undo",
+            Code::NothingToUndo,
             format!(
                 "nothing that could be taken back came after `{}` (@{}) of session {id}",
                 target.event.word(),
@@ -208,7 +208,7 @@ fn tell(
             let edits = copy.collect(&session.state, policy.artifacts.max_bytes)?;
             if let Some((artifact, _)) = edits.writes.first_key_value() {
                 return Err(Failure::refused(
-                    "unsaved_edits",
+                    Code::UnsavedEdits,
                     format!("{artifact} has edits that are not saved"),
                 )
                 .help(match word {

@@ -10,7 +10,7 @@ use super::upstream;
 use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::{self, AuditItem, Claim, GateView};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Operation, Profile};
@@ -113,7 +113,7 @@ pub(super) fn status_of(
     };
     if let Some(failure) = &missing {
         let help = failure.help.clone().unwrap_or_default();
-        let blocker = Blocker::new(failure.code.clone(), failure.message.clone(), help);
+        let blocker = Blocker::new(failure.code, failure.message.clone(), help);
         blockers.insert(0, blocker);
     }
     let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
@@ -139,7 +139,9 @@ pub(super) fn status_of(
             true => "git loopx archive --continue".to_owned(),
             false => format!("git loopx archive {} --continue", state.id),
         },
-        None if state.stage == Stage::Done && blockers.iter().any(|b| b.code == "review_stale") => {
+        None if state.stage == Stage::Done
+            && blockers.iter().any(|b| b.code == Code::ReviewStale) =>
+        {
             "git loopx undo".to_owned()
         }
         None if unsaved && state.is_active() => match broken_edit(ctx, state, &working_copy)? {
@@ -363,7 +365,7 @@ pub fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
     let id = crate::core::id::OpId::parse(op)?;
     snapshot.log(&session, &id)?.ok_or_else(|| {
         Failure::not_found(
-            "log_unknown",
+            Code::LogUnknown,
             format!("operation {op} of session {} has no log", session.state.id),
         )
         .help("git loopx log --json")
@@ -382,7 +384,7 @@ pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8
     let blob = artifacts.get(&artifact).ok_or_else(|| {
         let there: Vec<&str> = artifacts.keys().map(|a| a.path()).collect();
         Failure::not_found(
-            "artifact_missing",
+            Code::ArtifactMissing,
             format!(
                 "session {} has no {artifact} in stage {}; it has {}",
                 session.state.id,

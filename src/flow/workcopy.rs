@@ -6,7 +6,7 @@
 
 use super::files;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Write;
@@ -243,14 +243,14 @@ impl<'r> WorkCopy<'r> {
             }
             self.bases.conflicts.insert(artifact);
             blockers.push(Blocker::new(
-                "artifact_conflict",
+                Code::ArtifactConflict,
                 format!("{}/{artifact} was changed here and on the branch; both sides stand in the file", self.folder()),
                 format!("git loopx edit {artifact}"),
             ));
         }
         self.write_bases()?;
         Err(Failure::conflict(
-            "artifact_conflict",
+            Code::ArtifactConflict,
             "what you edited was changed by somebody else meanwhile; nothing was saved",
         )
         .blockers(blockers)
@@ -266,7 +266,7 @@ impl<'r> WorkCopy<'r> {
             _ => format!("{artifact} is closed in stage {}", state.stage),
         };
         Err(Failure::refused(
-            "artifact_locked",
+            Code::ArtifactLocked,
             format!("{}/{artifact} was changed, but {why}", self.folder()),
         )
         .help(format!(
@@ -286,7 +286,7 @@ impl<'r> WorkCopy<'r> {
                 .count()
                 + 1;
             Failure::refused(
-                "artifact_not_utf8",
+                Code::ArtifactNotUtf8,
                 format!("{path}:{line}: expected UTF-8, found other bytes"),
             )
             .help(format!("git loopx edit {artifact}"))
@@ -301,7 +301,7 @@ impl<'r> WorkCopy<'r> {
         };
         if let Some(line) = line {
             return Err(Failure::conflict(
-                "artifact_conflict",
+                Code::ArtifactConflict,
                 format!("{path}:{line}: conflict markers are still there"),
             )
             .help(format!(
@@ -311,7 +311,7 @@ impl<'r> WorkCopy<'r> {
         let faults = gate::faults(artifact, &text);
         if let Some(first) = faults.first() {
             return Err(Failure::refused(
-                "artifact_invalid",
+                Code::ArtifactInvalid,
                 format!("{FOLDER}/{}/{}", self.id, first.message),
             )
             .help(first.help.clone())
@@ -332,7 +332,7 @@ impl<'r> WorkCopy<'r> {
         // A base may be gone with a history that was put aside and pruned. Nobody knows then which side
         // changed what, so a person decides.
         let base_bytes = match read(base) {
-            Err(failure) if failure.code == "object_missing" => None,
+            Err(failure) if failure.code == Code::ObjectMissing => None,
             known => Some(known?),
         };
         let labels = Labels {

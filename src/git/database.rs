@@ -9,7 +9,7 @@ use super::backend::Git;
 use super::failed;
 use super::loose::Loose;
 use super::repo::{oid, raw};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use std::cell::RefCell;
 use std::io::Write;
@@ -330,7 +330,7 @@ impl Database {
         let missing = |said: &str| {
             Failure::new(
                 Kind::Refused,
-                "object_not_fetched",
+                Code::ObjectNotFetched,
                 format!("the object {id} was left out of this partial clone{said}"),
             )
         };

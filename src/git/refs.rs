@@ -2,7 +2,7 @@
 
 use super::repo::Repo;
 use super::run::Run;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::failpoint::reach;
 use std::path::PathBuf;
@@ -151,7 +151,7 @@ impl Repo {
             Ok(())
         } else {
             Err(Failure::usage(
-                "branch_name_invalid",
+                Code::BranchNameInvalid,
                 format!("git takes no branch named `{name}`"),
             ))
         }

@@ -6,7 +6,7 @@
 use super::pushed::{Loss, losses};
 use super::unite::{UnitedSession, read_state, session_folders};
 use super::{Store, layout};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +155,7 @@ pub(super) fn lost_operations(label: &str, lost: &[String], why: Option<&Failure
     });
     Failure::new(
         Kind::Refused,
-        "remote_lost_operations",
+        Code::RemoteLostOperations,
         format!(
             "{label} has not all that this clone has: {}{more}{why}; nothing was taken over, and here all of it still is",
             shown.join("; ")

@@ -4,7 +4,7 @@
 //! what its name says.
 
 use super::{Edits, Snapshot, layout, ops, shelves};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::op::Operation;
 use crate::core::signature::SUFFIX;
@@ -28,7 +28,7 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
         let lost: Vec<&String> = had.difference(&has).collect();
         if let Some(first) = lost.first() {
             return Err(Failure::internal(
-                "repair_loses",
+                Code::RepairLoses,
                 format!(
                     "{path}: a repair would take {} of {} operations away, the first is {first}; nothing was changed",
                     lost.len(),

@@ -49,7 +49,7 @@ pub use summaries::Summary;
 pub use unite::{Rebound, Renamed, United, UnitedSession};
 pub use united::version_path;
 
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::failpoint::reach;
 use crate::git::{Entry, EntryKind, Identity, Repo, Swap};
@@ -120,7 +120,7 @@ impl<'r> Store<'r> {
         };
         match Snapshot::at(self.repo, tip.clone(), &self.branch) {
             // Where this clone knew another, it was replaced, and there is a way back.
-            Err(failure) if failure.code == snapshot::FOREIGN => {
+            Err(failure) if failure.code == Code::BranchForeign => {
                 let replaced = self.require_grown(self.shadow().as_ref(), Some(&tip));
                 replaced.map_err(|replaced| replaced.help("git loopx doctor --recover"))?;
                 Err(failure)
@@ -154,7 +154,7 @@ impl<'r> Store<'r> {
                 self.branch
             ),
         };
-        Failure::not_found("not_initialised", message).help("git loopx init")
+        Failure::not_found(Code::NotInitialised, message).help("git loopx init")
     }
 
     /// Takes the lock that all worktrees of the repository share. A writer holds it from reading to
@@ -163,7 +163,7 @@ impl<'r> Store<'r> {
         if let Some(path) = self.repo.checked_out_in(&self.branch_ref())? {
             return Err(Failure::new(
                 Kind::Refused,
-                "branch_checked_out",
+                Code::BranchCheckedOut,
                 format!(
                     "the branch `{}` is checked out in {}; a commit there would revert sessions",
                     self.branch,
@@ -257,7 +257,7 @@ impl<'r> Store<'r> {
         let path = lock::ref_lock(&self.repo.common_dir(), name);
         Failure::new(
             Kind::Waiting,
-            "ref_locked",
+            Code::RefLocked,
             format!(
                 "{} stands in the way: another git process is moving the branch, or was killed while it did",
                 path.display()
@@ -303,7 +303,7 @@ impl<'r> Store<'r> {
         }
         if let Some(other) = self.blocking_ref(&name)? {
             return Err(Failure::refused(
-                "branch_name_blocked",
+                Code::BranchNameBlocked,
                 format!("git cannot keep a branch `{}` beside {other}", self.branch),
             )
             .help("git config loopx.branch loopx-sessions"));
@@ -364,7 +364,7 @@ impl<'r> Store<'r> {
     ) -> Result<Committed<T>> {
         self.update_each(lock, identity, &[()], |snapshot, ()| decide(snapshot))?
             .pop()
-            .ok_or_else(|| Failure::internal("nothing_decided", "one decision made no commit"))
+            .ok_or_else(|| Failure::internal(Code::NothingDecided, "one decision made no commit"))
     }
 
     /// The same for several decisions, each on what those before it made: a commit for each, and one move
@@ -438,7 +438,7 @@ impl Tries {
                 "the branch `{branch}` moved {} times while this was being written",
                 self.lost
             );
-            return Err(Failure::new(Kind::Waiting, "branch_busy", message).help("try again"));
+            return Err(Failure::new(Kind::Waiting, Code::BranchBusy, message).help("try again"));
         }
         std::thread::sleep(lock::pause(self.lost));
         Ok(())

@@ -3,7 +3,7 @@
 
 use super::layout;
 use super::shelf::{self, Change, Fault, Held};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::op::Operation;
 use crate::core::shelf::Shelf;
@@ -39,7 +39,7 @@ fn read_one(repo: &Repo, held: &Held, label: &str) -> Result<Operation> {
         return Ok(op);
     }
     Err(Failure::internal(
-        "record_damaged",
+        Code::RecordDamaged,
         format!("{label}: holds the operation {}", op.file_name()),
     )
     .help("git loopx fsck --repair"))

@@ -3,7 +3,7 @@
 //! Nothing is lost by either: what stood there, and what is given up, is kept under a ref of its own.
 
 use super::{Lock, Snapshot, Store};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::git::{Identity, Swap};
 use crate::store::Standing;
@@ -59,7 +59,7 @@ impl Store<'_> {
         let is_free = |name: &String| !kept.iter().any(|(taken, _)| taken == name);
         let free = displaced_names().skip(1).find(is_free).ok_or_else(|| {
             Failure::refused(
-                "displaced_full",
+                Code::DisplacedFull,
                 format!(
                     "{MOST_DISPLACED} histories that were put aside are kept already, from {DISPLACED}-1 on"
                 ),
@@ -116,7 +116,7 @@ impl Store<'_> {
         match self.by_hand(shadow, tip)? {
             None => Ok(()),
             Some(commit) => Err(Failure::conflict(
-                "branch_edited",
+                Code::BranchEdited,
                 format!(
                     "the commit {} on the branch `{}` was made by hand, not by git loopx",
                     commit.short(),
@@ -133,7 +133,7 @@ impl Store<'_> {
         let name = self.branch_ref();
         let nothing = || {
             Failure::nothing(
-                "nothing_to_recover",
+                Code::NothingToRecover,
                 format!("the branch `{}` is as this clone knew it", self.branch()),
             )
             .help("git loopx doctor")
@@ -141,7 +141,7 @@ impl Store<'_> {
         let shadow = self.shadow().filter(|known| self.is_readable(known));
         let shadow = shadow.or_else(|| self.remembered()).ok_or_else(|| {
             Failure::not_found(
-                "shadow_missing",
+                Code::ShadowMissing,
                 format!(
                     "{} is not there or cannot be read, and git's log of `{}` has no state that can: this clone knows no earlier one",
                     self.shadow_ref(),
@@ -256,7 +256,7 @@ fn done(swap: Swap) -> Result<()> {
         Swap::Moved => Ok(()),
         Swap::Lost | Swap::Locked => Err(Failure::new(
             Kind::Waiting,
-            "branch_busy",
+            Code::BranchBusy,
             "another git moved the branch meanwhile",
         )
         .help("try again")),

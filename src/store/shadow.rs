@@ -6,7 +6,7 @@
 //! there; deleting a branch also deletes its reflog.
 
 use super::{Store, lock};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::git::Swap;
 use serde::Serialize;
@@ -107,12 +107,12 @@ impl Store<'_> {
             Standing::New | Standing::Same | Standing::Ahead => return Ok(()),
             Standing::Gone => (
                 Kind::NotFound,
-                "branch_gone",
+                Code::BranchGone,
                 format!("the branch `{branch}` is gone; this clone had it at {shadow}"),
             ),
             Standing::Rewound => (
                 Kind::Conflict,
-                "branch_rewound",
+                Code::BranchRewound,
                 format!(
                     "the branch `{branch}` was set back to {}; this clone had it at {shadow}",
                     at(tip)
@@ -120,7 +120,7 @@ impl Store<'_> {
             ),
             Standing::Replaced => (
                 Kind::Conflict,
-                "branch_replaced",
+                Code::BranchReplaced,
                 format!(
                     "the branch `{branch}` was replaced: {} does not come from {shadow}, which this clone had",
                     at(tip)

@@ -2,7 +2,7 @@
 //! of lines once a session is archived. Whether a signature holds is not known here.
 
 use super::{Session, Snapshot, layout, ops};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::op::{Operation, parse_json};
 use crate::core::signature::{MAX_BYTES, SUFFIX};
@@ -107,7 +107,7 @@ pub(super) fn seal_files(
             signed: String::from_utf8_lossy(&bytes).into_owned(),
         };
         let line = serde_json::to_vec(&line)
-            .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
+            .map_err(|error| Failure::internal(Code::RecordUnwritable, error.to_string()))?;
         sealed.extend(line);
         sealed.push(b'\n');
     }

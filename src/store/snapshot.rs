@@ -2,7 +2,7 @@
 
 use super::{FORMAT, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
@@ -10,7 +10,6 @@ use crate::core::shelf::Shelf;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 
 /// The code of the refusal of a branch that is none of ours.
-pub(super) const FOREIGN: &str = "branch_foreign";
 
 /// The branch as it was at one commit.
 pub struct Snapshot<'r> {
@@ -48,7 +47,7 @@ impl<'r> Snapshot<'r> {
         match repo.blob_at(&snapshot.tree, layout::FORMAT_FILE)? {
             Some(bytes) if String::from_utf8_lossy(&bytes).trim() == FORMAT => Ok(snapshot),
             Some(bytes) => Err(Failure::internal(
-                "format_newer",
+                Code::FormatNewer,
                 format!(
                     "`{label}` is written in format `{}`, this program knows {FORMAT}",
                     String::from_utf8_lossy(&bytes).trim()
@@ -56,7 +55,7 @@ impl<'r> Snapshot<'r> {
             )
             .help("update git loopx")),
             None => Err(Failure::refused(
-                FOREIGN,
+                Code::BranchForeign,
                 format!(
                     "`{label}` exists and was not made by git loopx: it has no file `{}`",
                     layout::FORMAT_FILE
@@ -133,7 +132,7 @@ impl<'r> Snapshot<'r> {
         let [file, ops] = self.repo.entries(&tree, [layout::STATE, ops_name])?;
         let file = file.ok_or_else(|| {
             Failure::internal(
-                "record_damaged",
+                Code::RecordDamaged,
                 format!("commit {}: {label} is not there", self.commit.short()),
             )
             .help("git loopx fsck --repair")
@@ -147,7 +146,7 @@ impl<'r> Snapshot<'r> {
             .map_err(|failure| failure.context(format!("commit {}", self.commit.short())))?;
         if ops != state.ops {
             return Err(Failure::internal(
-                "record_damaged",
+                Code::RecordDamaged,
                 format!(
                     "commit {}: {label} was computed from other operations than those that stand beside it",
                     self.commit.short()
@@ -169,7 +168,7 @@ impl<'r> Snapshot<'r> {
             return Ok(&entry.id);
         }
         let message = format!("commit {}: {path} is not a folder", self.commit.short());
-        Err(Failure::internal("record_damaged", message).help("git loopx fsck --repair"))
+        Err(Failure::internal(Code::RecordDamaged, message).help("git loopx fsck --repair"))
     }
 
     /// The ids of the active sessions, sorted.
@@ -291,7 +290,7 @@ impl<'r> Snapshot<'r> {
             return Ok(());
         }
         Err(Failure::internal(
-            "record_damaged",
+            Code::RecordDamaged,
             format!(
                 "commit {}: {}/{} differs from what its operations give",
                 self.commit.short(),

@@ -7,7 +7,7 @@
 
 use super::united::{Folder, build, gather};
 use super::{Edits, layout, ops, shelf, shelves};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
@@ -288,7 +288,7 @@ pub(super) fn session_folders(
 pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
     let label = format!("{path}/{}", layout::STATE);
     let bytes = repo.blob_at(tree, layout::STATE)?.ok_or_else(|| {
-        Failure::internal("record_damaged", format!("{label} is not there"))
+        Failure::internal(Code::RecordDamaged, format!("{label} is not there"))
             .help("git loopx fsck --repair")
     })?;
     let state = State::parse(&bytes, &label)?;
@@ -310,7 +310,7 @@ fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> 
         return Ok(());
     }
     Err(Failure::refused(
-        "sequence_jump",
+        Code::SequenceJump,
         format!("{path}: operation number {largest} was reached by a jump"),
     )
     .help(format!(

@@ -4,7 +4,7 @@
 use super::check::Missing;
 use super::{Edits, Session, layout, ops, signatures};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::{Ending, State};
@@ -217,7 +217,7 @@ pub(super) fn seal(operations: &[Operation]) -> Result<Vec<u8>> {
     let mut sealed = Vec::new();
     for op in operations {
         let line = serde_json::to_vec(op)
-            .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
+            .map_err(|error| Failure::internal(Code::RecordUnwritable, error.to_string()))?;
         sealed.extend(line);
         sealed.push(b'\n');
     }

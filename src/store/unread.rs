@@ -4,7 +4,7 @@
 
 use super::check::{Damage, Mend, computed};
 use super::{Snapshot, layout, shelves};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::git::{Entry, EntryKind, Repo};
 use std::fmt;
@@ -143,10 +143,10 @@ pub(super) fn lost(damages: &[&Damage]) -> Failure {
         n => format!("; {} more objects cannot be read", n - 1),
     };
     let Some((session, one)) = all().next() else {
-        return Failure::internal("object_damaged", "an object cannot be read");
+        return Failure::internal(Code::ObjectDamaged, "an object cannot be read");
     };
     Failure::internal(
-        "object_damaged",
+        Code::ObjectDamaged,
         format!(
             "{session}: {one}{more}. Nothing here has the same bytes, and nothing was changed: \
              the operations that can be read stay"

@@ -26,7 +26,7 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
     for blocker in failure.blockers.iter().take(shown) {
         out.push_str(&format!(
             "\n  {} {}",
-            style::paint(color, style::NAME, &clean(&blocker.code)),
+            style::paint(color, style::NAME, &clean(&blocker.word())),
             clean(&blocker.message)
         ));
         if !blocker.help.is_empty() && failure.help.as_ref() != Some(&blocker.help) {
@@ -66,16 +66,21 @@ pub(super) fn json(failure: &Failure) -> String {
 #[cfg(test)]
 mod tests {
     use super::text;
-    use crate::core::failure::{Blocker, Failure};
+    use crate::core::failure::{Blocker, Code, Failure};
 
     #[test]
     fn a_long_list_of_blockers_is_cut_and_counted() {
         let many = |n: usize| -> Vec<Blocker> {
             (0..n)
-                .map(|at| Blocker::new("some_code", format!("reason {at}"), "do it"))
+                .map(|at| Blocker::new(Code::UnsavedEdits, format!("reason {at}"), "do it"))
                 .collect()
         };
-        let said = |n| text(&Failure::refused("x", "no").blockers(many(n)), false);
+        let said = |n| {
+            text(
+                &Failure::refused(Code::UnsavedEdits, "no").blockers(many(n)),
+                false,
+            )
+        };
         assert!(said(20).contains("reason 19") && !said(20).contains("more"));
         assert!(!said(23).contains("reason 20"));
         assert!(said(23).contains("and 3 more (--json lists all)"));

@@ -14,7 +14,7 @@ pub mod text;
 
 pub use record::{Layout, Link, Record, Status};
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::SessionId;
 
 /// What every file name of a draft begins with.
@@ -61,7 +61,7 @@ pub fn title(typed: &str) -> Result<String> {
         .join(" ");
     if title.is_empty() {
         return Err(
-            Failure::usage("title_required", "expected a title, found nothing")
+            Failure::usage(Code::TitleRequired, "expected a title, found nothing")
                 .help("git loopx adr new \"Use PostgreSQL\""),
         );
     }

@@ -6,7 +6,7 @@ use super::edit::Target;
 use super::record::{Record, Status, is_reverse, reverse, verb_key};
 use super::text::headings;
 use super::{edit, text};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -163,7 +163,7 @@ pub fn write_index(text: &str, file: &str, records: &[Record]) -> Result<String>
                 text::line_of(text, range.end) + at
             };
             return Err(Failure::conflict(
-                "conflict_unresolved",
+                Code::ConflictUnresolved,
                 format!("{file}:{line}: conflict markers stand outside the generated block"),
             )
             .help("remove the markers, then run: git loopx adr index --write"));

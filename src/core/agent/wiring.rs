@@ -3,7 +3,7 @@
 
 use super::json_text::{self, Node};
 use super::{Host, Moment, quoted};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use serde_json::{Value, json};
 
 /// By this a command in a host's file is known as ours, in any version.
@@ -97,7 +97,7 @@ fn is_ours(entry: &Value) -> bool {
 
 fn unreadable(host: Host, why: &str) -> Failure {
     Failure::refused(
-        "agent_config_unreadable",
+        Code::AgentConfigUnreadable,
         format!("{}: {why}; nothing was written", file(host)),
     )
     .help(format!(
@@ -292,6 +292,7 @@ pub fn notes(host: Host, others: &[Host]) -> Vec<&'static str> {
 mod tests {
     use super::{MARK, Wired, state, unwire, wire};
     use crate::core::agent::Host;
+    use crate::core::failure::Code;
     use serde_json::{Value, json};
 
     const PROGRAM: &str = "/opt/it's/git-loopx";
@@ -364,7 +365,7 @@ mod tests {
                 "{text}"
             );
             let refused = wire(Host::Claude, Some(text), PROGRAM).expect_err(text);
-            assert_eq!(refused.code, "agent_config_unreadable");
+            assert_eq!(refused.code, Code::AgentConfigUnreadable);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::op::{Lane, LaneStatus};
 use super::super::stage::{ApprovalKey, Transition};
 use super::{View, covered, covered_files};
@@ -27,7 +27,7 @@ pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
         return Vec::new();
     }
     vec![Blocker::new(
-        "plan_approval_stale",
+        Code::PlanApprovalStale,
         format!(
             "changed since the plan was approved: {}",
             changed.join(", ")
@@ -144,7 +144,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         Some(LaneStatus::Complete) => {}
         None if !required(Lane::Execution) => {}
         status => found.push(Blocker::new(
-            "lane_incomplete_execution",
+            Code::LaneIncompleteExecution,
             match status {
                 Some(status) => format!("the execution lane was reported `{status}`"),
                 None => "the execution lane has not been reported".to_owned(),
@@ -162,7 +162,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         .collect();
     if let Some(first) = failing.first() {
         found.push(Blocker::new(
-            "verification_failed",
+            Code::VerificationFailed,
             format!("`{first}` failed on the present code"),
             "git loopx run -- COMMAND",
         ));
@@ -172,7 +172,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             .lanes
             .get(&lane)
             .map(|r| (r.value.status, Some(&r.value.tree) == tree));
-        let word = match (lane, reported) {
+        let code = match (lane, reported) {
             (Lane::Deslop, _) if facts.no_deslop => continue,
             (_, Some((LaneStatus::Skipped, _))) if !required(lane) => continue,
             (Lane::Architect, Some((LaneStatus::Complete, true)))
@@ -180,13 +180,17 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
                 continue;
             }
             (_, None) if !required(lane) => continue,
-            (_, None) | (_, Some((LaneStatus::Complete, false))) => "pending",
-            (Lane::Architect, Some((LaneStatus::Incomplete, _))) => "iterate",
-            (Lane::Architect, Some(_)) => "reject",
-            (_, Some((status, _))) => status.as_str(),
+            (Lane::Architect, None | Some((LaneStatus::Complete, false))) => Code::ArchitectPending,
+            (Lane::Architect, Some((LaneStatus::Incomplete, _))) => Code::ArchitectIterate,
+            (Lane::Architect, Some(_)) => Code::ArchitectReject,
+            (_, None | Some((LaneStatus::Complete, false))) => Code::DeslopPending,
+            (_, Some((LaneStatus::Incomplete, _))) => Code::DeslopIncomplete,
+            (_, Some((LaneStatus::Failed, _))) => Code::DeslopFailed,
+            (_, Some((LaneStatus::Blocked, _))) => Code::DeslopBlocked,
+            (_, Some(_)) => Code::DeslopSkipped,
         };
         found.push(Blocker::new(
-            format!("{lane}_{word}"),
+            code,
             match reported {
                 None => format!("the {lane} lane has not been reported"),
                 Some((LaneStatus::Complete, _)) => {
@@ -205,7 +209,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     match regression {
         _ if facts.no_deslop => {}
         Some(evidence) if !evidence.value.passed() => found.push(Blocker::new(
-            "regression_failed",
+            Code::RegressionFailed,
             format!(
                 "`{}` failed on the present code",
                 evidence.value.argv.join(" ")
@@ -213,7 +217,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             "git loopx run --kind regression -- COMMAND",
         )),
         None if view.policy.build.regression => found.push(Blocker::new(
-            "regression_pending",
+            Code::RegressionPending,
             "no regression run on the present code",
             "git loopx run --kind regression -- COMMAND",
         )),
@@ -222,14 +226,17 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     let base_is_clear = found.is_empty();
     let open: Vec<_> = facts.delegations.iter().filter(|d| d.is_open()).collect();
     for delegation in &open {
-        found.push(Blocker::new(
-            format!("delegation_active_{}", delegation.id),
-            format!(
-                "{} ({}) is {}",
-                delegation.id, delegation.role, delegation.status
-            ),
-            format!("git loopx build --delegate {}=complete", delegation.id),
-        ));
+        found.push(
+            Blocker::new(
+                Code::DelegationActive,
+                format!(
+                    "{} ({}) is {}",
+                    delegation.id, delegation.role, delegation.status
+                ),
+                format!("git loopx build --delegate {}=complete", delegation.id),
+            )
+            .about(delegation.id.as_str()),
+        );
     }
     let items = audit(view);
     let missing: Vec<&AuditItem> = items
@@ -248,7 +255,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
                 format!("git loopx run --task {}", item.id)
             });
         found.push(Blocker::new(
-            "completion_audit_blocked",
+            Code::CompletionAuditBlocked,
             if words.is_empty() {
                 "delegated work is still open".to_owned()
             } else {

@@ -1,6 +1,6 @@
 //! What follows from the facts: gates for a view, the evidence chain, the next command.
 
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::op::{PlanLane, PlanVerdict, Target};
 use super::super::signature::Checked;
 use super::super::stage::{ApprovalKey, Stage, Transition};
@@ -51,7 +51,7 @@ pub fn gates(view: View<'_>) -> Vec<GateView> {
                 blockers(view, transition)
             } else {
                 vec![Blocker::new(
-                    "stage_not_reached",
+                    Code::StageNotReached,
                     format!("the session is in stage {}", state.stage),
                     String::new(),
                 )]
@@ -191,8 +191,7 @@ pub fn next_action(view: View<'_>) -> String {
 
 /// In plan, documents come before reviews: a review of an empty plan helps nobody.
 fn next_in_plan(view: View<'_>, blockers: &[Blocker]) -> String {
-    let is_review =
-        |b: &&Blocker| b.code.starts_with("architect_") || b.code.starts_with("critic_");
+    let is_review = |b: &&Blocker| b.code.is_of_plan_review();
     let state = view.state;
     let iterate = state
         .plan_review(PlanLane::Critic)

@@ -9,7 +9,7 @@ mod protected;
 pub use judge::judge;
 pub use protected::{protected, set_back};
 
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::id::{Oid, SessionId};
 use super::policy::Policy;
 use super::session::State;
@@ -37,7 +37,7 @@ impl Severity {
 /// One thing that a range should not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    pub code: &'static str,
+    pub code: Code,
     pub severity: Severity,
     pub commit: Oid,
     pub subject: String,
@@ -130,7 +130,7 @@ pub struct Range<'a> {
 
 fn finding(
     commit: &Commit,
-    code: &'static str,
+    code: Code,
     severity: Severity,
     paths: Vec<String>,
     message: String,

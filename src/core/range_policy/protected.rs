@@ -2,7 +2,7 @@
 
 use super::judge::stale;
 use super::{Claim, Commit, Finding, Range, Severity, finding};
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
 use crate::core::id::Oid;
 use crate::core::session::State;
 use crate::core::stage::Stage;
@@ -29,12 +29,12 @@ pub fn protected(
         );
         if state.stage != Stage::Done && !findings.iter().any(|known| known.message == message) {
             let help = format!("git loopx -s {} status", state.id);
-            findings.push(refuse("protected_not_done", message, help));
+            findings.push(refuse(Code::ProtectedNotDone, message, help));
         }
     }
     let Some(head) = range.head else {
         findings.push(refuse(
-            "protected_without_session",
+            Code::ProtectedWithoutSession,
             format!("`{branch}` takes only the result of a session, and this is nobody's"),
             "git loopx start \"WHAT TO CHANGE\"".to_owned(),
         ));
@@ -45,7 +45,7 @@ pub fn protected(
     }
     if head.differing.is_none() {
         findings.push(refuse(
-            "protected_not_reviewed",
+            Code::ProtectedNotReviewed,
             format!(
                 "`{branch}` takes what was reviewed; no verdict of session {} covers this tree",
                 head.session.id
@@ -68,7 +68,7 @@ pub fn protected(
 /// `becomes` what would happen to it.
 pub fn set_back(branch: &str, old: &Oid, subject: &str, becomes: &str) -> Finding {
     Finding {
-        code: "protected_set_back",
+        code: Code::ProtectedSetBack,
         severity: Severity::Error,
         commit: old.clone(),
         subject: subject.to_owned(),

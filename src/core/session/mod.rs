@@ -9,7 +9,7 @@ mod apply;
 pub(super) use apply::{Beside, signed};
 
 use super::artifact::Artifact;
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
@@ -231,7 +231,7 @@ impl State {
         let state: State = super::op::parse_json(bytes, path)?;
         if state.format > FORMAT {
             return Err(Failure::internal(
-                "format_newer",
+                Code::FormatNewer,
                 format!(
                     "{path}: written in format {}, this program knows {FORMAT}",
                     state.format

@@ -5,7 +5,7 @@ use crate::core::adr::edit::{self, Target};
 use crate::core::adr::record::{reverse, verb_words};
 use crate::core::adr::renumber::{self, Move};
 use crate::core::adr::{self, DRAFT, Record, Status, overview};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::flow::context::Context;
 use crate::flow::files;
 use crate::flow::opening::new_op_id;
@@ -71,7 +71,7 @@ pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> R
     let place = files::inside(&top, &path)?;
     if place.exists() {
         return Err(
-            Failure::refused("draft_exists", format!("{path} is there already"))
+            Failure::refused(Code::DraftExists, format!("{path} is there already"))
                 .help(format!("edit it, then: git loopx adr promote {path}")),
         );
     }
@@ -89,7 +89,7 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
     match record.status {
         Some(Status::Superseded | Status::Deprecated | Status::Rejected) => {
             return Err(Failure::refused(
-                "record_closed",
+                Code::RecordClosed,
                 format!(
                     "{at}: expected a proposed record, found `{}`",
                     record.status_text
@@ -99,7 +99,7 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
         }
         None => {
             return Err(Failure::refused(
-                "status_unknown",
+                Code::StatusUnknown,
                 format!(
                     "{at}: expected a proposed record, found `{}`",
                     record.status_text
@@ -111,12 +111,12 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
     }
     match (edit::holds(record, hash), record.status) {
         (Some(true), Some(Status::Accepted)) => Err(Failure::nothing(
-            "accepted_already",
+            Code::AcceptedAlready,
             format!("{path} is accepted, and its body is as it was then"),
         )
         .help("git loopx adr list")),
         (Some(false), Some(Status::Accepted)) => Err(Failure::refused(
-            "frozen_changed",
+            Code::FrozenChanged,
             format!("{path}: the body changed after it was accepted"),
         )
         .help(format!(
@@ -136,7 +136,7 @@ fn two<'f>(folder: &'f Folder, one: &str, other: &str) -> Result<(&'f Record, &'
     let b = folder.find_numbered(other)?;
     if a.file == b.file {
         return Err(Failure::usage(
-            "record_same",
+            Code::RecordSame,
             format!("`{one}` and `{other}` are one record; expected two"),
         )
         .help("git loopx adr list"));
@@ -158,7 +158,7 @@ fn linked(folder: &Folder, records: [(&Record, String); 2]) -> Result<Vec<FileCh
         .collect();
     if changes.is_empty() {
         return Err(
-            Failure::nothing("linked_already", "both records say so already")
+            Failure::nothing(Code::LinkedAlready, "both records say so already")
                 .help("git loopx adr graph"),
         );
     }
@@ -168,7 +168,7 @@ fn linked(folder: &Folder, records: [(&Record, String); 2]) -> Result<Vec<FileCh
 fn target(record: &Record) -> Result<Target<'_>> {
     Target::of(record).ok_or_else(|| {
         Failure::internal(
-            "record_unnumbered",
+            Code::RecordUnnumbered,
             format!("{} has no number", record.file),
         )
     })
@@ -217,7 +217,7 @@ pub fn link(
         Some(back) => back,
         None => {
             return Err(Failure::usage(
-                "reverse_unknown",
+                Code::ReverseUnknown,
                 format!("expected the words for the other side of `{words}`, found none"),
             )
             .help(format!(
@@ -231,14 +231,14 @@ pub fn link(
         let fits = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-');
         if word.is_empty() || !word.chars().all(fits) {
             return Err(Failure::usage(
-                "verb_invalid",
+                Code::VerbInvalid,
                 format!("expected letters, spaces and `-` in a link's words, found `{word}`"),
             )
             .help("git loopx adr link 2 amends 1"));
         }
         if word.starts_with("supersede") {
             return Err(Failure::usage(
-                "verb_is_status",
+                Code::VerbIsStatus,
                 "superseding changes the status too, and has a command of its own",
             )
             .help("git loopx adr supersede OLD NEW"));
@@ -302,7 +302,7 @@ pub fn renumber(
     };
     if moves.is_empty() {
         return Err(
-            Failure::nothing("numbers_unique", "every record has a number of its own")
+            Failure::nothing(Code::NumbersUnique, "every record has a number of its own")
                 .help("git loopx adr check"),
         );
     }
@@ -389,7 +389,7 @@ pub fn write_index(ctx: &Context) -> Result<Option<FileChange>> {
     let bytes = files::read(&files::inside(&top, &path)?, super::MAX_BYTES)?.unwrap_or_default();
     let before = String::from_utf8(bytes).map_err(|_| {
         Failure::refused(
-            "index_not_utf8",
+            Code::IndexNotUtf8,
             format!("{path}:1: expected UTF-8, found other bytes"),
         )
     })?;

@@ -192,7 +192,7 @@ fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
     let missing: Vec<(String, String)> = status
         .blockers
         .iter()
-        .map(|blocker| (blocker.code.clone(), blocker.message.clone()))
+        .map(|blocker| (blocker.word(), blocker.message.clone()))
         .collect();
     let code = ctx.repo.code()?;
     let parts = json!({
@@ -303,12 +303,7 @@ fn session_start() -> Result<Decision> {
         ));
     }
     if !status.blockers.is_empty() {
-        let codes: Vec<&str> = status
-            .blockers
-            .iter()
-            .take(5)
-            .map(|b| b.code.as_str())
-            .collect();
+        let codes: Vec<String> = status.blockers.iter().take(5).map(|b| b.word()).collect();
         lines.push(format!("Not met yet: {}.", line(&codes.join(", "), 300)));
     }
     lines.push(format!("Next: {}", line(&for_agent(&status), 200)));

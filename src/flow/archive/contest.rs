@@ -4,7 +4,7 @@
 use super::super::context::Context;
 use super::super::files;
 use super::super::workcopy::{FOLDER, marker_line};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{parse_json, to_json};
 use crate::core::spec::{Finding, Severity, read_spec};
@@ -117,7 +117,7 @@ pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Conte
 }
 
 pub(super) fn no_conflict() -> Failure {
-    Failure::nothing("no_conflict", "no archive waits to be continued here")
+    Failure::nothing(Code::NoConflict, "no archive waits to be continued here")
         .help("git loopx archive")
 }
 
@@ -142,7 +142,7 @@ pub(super) fn contested(
         [name] => return SessionId::fold(name),
         [first, ..] => {
             return Err(Failure::usage(
-                "several_sessions",
+                Code::SeveralSessions,
                 "a conflict is one session's: expected one, found several",
             )
             .help(format!("git loopx archive {first} --continue")));
@@ -158,7 +158,7 @@ pub(super) fn contested(
         (_, many) => {
             let names: Vec<&str> = many.iter().map(SessionId::as_str).collect();
             Err(Failure::usage(
-                "conflict_ambiguous",
+                Code::ConflictAmbiguous,
                 format!(
                     "conflicts of several sessions wait here: {}",
                     names.join(", ")
@@ -186,7 +186,7 @@ pub(super) fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
         return Ok(());
     }
     Err(Failure::conflict(
-        "archive_conflict",
+        Code::ArchiveConflict,
         format!(
             "a conflict with {} is being resolved in {}",
             contest.target,
@@ -268,7 +268,7 @@ impl Contest {
                 self.way.settle(id, "--abort"),
                 self.way.command(id)
             );
-            Err(Failure::refused("target_moved", what).help(again))
+            Err(Failure::refused(Code::TargetMoved, what).help(again))
         };
         if self.target != target {
             return moved(format!(
@@ -314,7 +314,7 @@ impl Contest {
         let top = ctx
             .repo
             .work_dir()
-            .ok_or_else(|| Failure::usage("worktree_required", "this needs a worktree"))?;
+            .ok_or_else(|| Failure::usage(Code::WorktreeRequired, "this needs a worktree"))?;
         let mut texts = BTreeMap::new();
         for (path, sides) in &self.files {
             let text = self.text(top, id, &sides.file)?;
@@ -328,7 +328,7 @@ impl Contest {
                 };
                 if let Some(fault) = new_errors(&faults, known).next() {
                     return Err(Failure::refused(
-                        "resolution_invalid",
+                        Code::ResolutionInvalid,
                         format!("{}:{}: {}", fault.file, fault.line, fault.message),
                     )
                     .help(fault.fix.clone()));
@@ -342,7 +342,7 @@ impl Contest {
     /// One file, without a marker.
     fn text(&self, top: &Path, id: &SessionId, file: &str) -> Result<String> {
         let bytes = files::read(&files::inside(top, file)?, u64::MAX)?.ok_or_else(|| {
-            Failure::conflict("conflict_file_missing", format!("{file} is not there")).help(
+            Failure::conflict(Code::ConflictFileMissing, format!("{file} is not there")).help(
                 format!(
                     "{}, then: {}",
                     self.way.settle(id, "--abort"),
@@ -352,14 +352,14 @@ impl Contest {
         })?;
         let text = String::from_utf8(bytes).map_err(|_| {
             Failure::conflict(
-                "conflict_not_utf8",
+                Code::ConflictNotUtf8,
                 format!("{file}: expected UTF-8, found other bytes"),
             )
         })?;
         match marker_line(&text) {
             None => Ok(text),
             Some(line) => Err(Failure::conflict(
-                "conflict_unresolved",
+                Code::ConflictUnresolved,
                 format!("{file}:{line}: conflict markers are still there"),
             )
             .help(format!(

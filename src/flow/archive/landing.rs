@@ -8,7 +8,7 @@ use super::pending::{FORMAT, Pending, complete, publish};
 use super::plan::{Aim, Plan};
 use super::steps::Step;
 use super::{SpecChange, Waivers};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::git::{Entry, EntryKind, Identity};
@@ -192,7 +192,7 @@ fn require_folders(ctx: &Context, tree: Option<&Oid>, target: &str, path: &str) 
         match ctx.repo.entry_at(tree, &path[..end])? {
             Some(entry) if entry.kind != EntryKind::Tree => {
                 return Err(Failure::refused(
-                    "spec_path_blocked",
+                    Code::SpecPathBlocked,
                     format!(
                         "{} is a file or a link on {target}; {path} needs a folder there",
                         &path[..end]

@@ -25,7 +25,7 @@ pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 use super::act::require_active;
 use super::context::Context;
 use super::opening::Opening;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::store::{Session, Snapshot, Store};
@@ -280,7 +280,7 @@ fn find(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
 fn busy() -> Failure {
     Failure::new(
         Kind::Waiting,
-        "branch_busy",
+        Code::BranchBusy,
         format!("the target branch moved {TRIES} times while this was being written"),
     )
 }
@@ -314,7 +314,7 @@ fn preview(ctx: &Context, store: &Store<'_>, request: &Request<'_>) -> Result<Ve
 fn already(ids: &[SessionId], id: &SessionId, commit: Option<Oid>, target: &str) -> Failure {
     let at = commit.map_or(String::new(), |commit| format!(" as {}", commit.short()));
     let failure = Failure::nothing(
-        "archived_already",
+        Code::ArchivedAlready,
         format!("session {id} is archived on {target}{at}"),
     );
     let others: Vec<&str> = ids

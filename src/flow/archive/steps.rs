@@ -12,7 +12,7 @@ use super::landing::landed_before;
 use super::plan::{Before, Plan, plan, way};
 use super::{Archived, SpecChange, Waivers};
 use crate::core::depends;
-use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::spec::fold;
 use crate::core::stage::Stage;
@@ -175,7 +175,7 @@ fn in_order<'s, 'a>(
             .collect();
         let ids: Vec<&str> = waiting.iter().map(|(id, _)| id.as_str()).collect();
         return Err(Failure::refused(
-            "targets_differ",
+            Code::TargetsDiffer,
             format!(
                 "sessions that are archived together go to one branch; these are bound to several: {}",
                 named.join("; ")
@@ -186,7 +186,7 @@ fn in_order<'s, 'a>(
     let order = depends::order(&waiting).map_err(|cycle| {
         let cycle: Vec<&str> = cycle.iter().map(SessionId::as_str).collect();
         Failure::refused(
-            "dependency_cycle",
+            Code::DependencyCycle,
             format!("the sessions wait for each other: {}", cycle.join(" -> ")),
         )
         .help(format!(
@@ -224,7 +224,7 @@ fn split_waivers(
         }
         if !used {
             return Err(Failure::usage(
-                "waiver_unused",
+                Code::WaiverUnused,
                 format!("no session writes a scenario `{name}`"),
             )
             .help("git loopx -s ID spec coverage"));

@@ -11,7 +11,7 @@ use super::landing::land_undo;
 use super::pending::{Earlier, finish};
 use super::plan::{Aim, aim};
 use super::{SpecChange, TRIES, busy};
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
@@ -192,7 +192,7 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
         .state;
     let Some(Ending::Archived { commit, .. }) = &state.ending else {
         return Err(
-            Failure::refused("not_archived", format!("session {id} is not archived"))
+            Failure::refused(Code::NotArchived, format!("session {id} is not archived"))
                 .help("git loopx list --all"),
         );
     };
@@ -203,7 +203,7 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
         .filter(|commit| is_archive_of(commit, id))
         .ok_or_else(|| {
             Failure::nothing(
-                "archive_changed_nothing",
+                Code::ArchiveChangedNothing,
                 format!("the archive of {id} changed no spec: there is nothing to take back"),
             )
             .help(format!("git loopx -s {id} log"))
@@ -217,8 +217,8 @@ fn aim_at(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
         Some(Ending::Archived { target, .. }) => Some(target.as_str()),
         _ => None,
     };
-    aim(ctx, state, onto.or(target)).map_err(|failure| match failure.code.as_ref() {
-        "branch_unknown" => failure.help(format!(
+    aim(ctx, state, onto.or(target)).map_err(|failure| match failure.code {
+        Code::BranchUnknown => failure.help(format!(
             "git loopx archive --undo {} --onto BRANCH",
             state.id
         )),
@@ -240,7 +240,7 @@ fn require_standing(ctx: &Context, id: &SessionId, archive: &CommitInfo, aim: &A
     };
     if !there {
         return Err(Failure::refused(
-            "archive_not_there",
+            Code::ArchiveNotThere,
             format!(
                 "the archive of {id}, {}, is not on {}",
                 archive.id.short(),
@@ -251,7 +251,7 @@ fn require_standing(ctx: &Context, id: &SessionId, archive: &CommitInfo, aim: &A
     }
     if let Some(commit) = taken_back(ctx, archive, aim)? {
         return Err(Failure::nothing(
-            "unarchived_already",
+            Code::UnarchivedAlready,
             format!(
                 "the archive of {id} was taken back on {} by {}",
                 aim.target,
@@ -310,7 +310,7 @@ fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards
         bytes
             .map(|bytes| {
                 utf8(&bytes, path).map(str::to_owned).map_err(|finding| {
-                    Failure::refused("spec_not_text", format!("{path} is not UTF-8"))
+                    Failure::refused(Code::SpecNotText, format!("{path} is not UTF-8"))
                         .blockers(vec![blocker(&finding)])
                 })
             })
@@ -409,7 +409,7 @@ impl Sides {
         let blockers = merged.conflicts.iter().map(|conflict| {
             let name = conflict.requirement.as_ref().unwrap_or(&conflict.section);
             Blocker::new(
-                "requirement_conflict",
+                Code::RequirementConflict,
                 format!(
                     "{path}:{}: {} on `{name}`: it changed after the archive",
                     conflict.line,
@@ -438,7 +438,7 @@ impl Sides {
         let labels = Labels { base, ours, theirs };
         let merged = merge_file(made, was, now, labels)?;
         let blocker = Blocker::new(
-            "file_edited",
+            Code::FileEdited,
             format!("{path} was edited after the archive"),
             since(path, archive, aim),
         );
@@ -470,7 +470,7 @@ impl Backwards {
     fn conflict(&self, id: &SessionId, archive: &CommitInfo, aim: &Aim) -> Option<Failure> {
         (!self.blockers.is_empty()).then(|| {
             Failure::conflict(
-                "unarchive_conflict",
+                Code::UnarchiveConflict,
                 format!(
                     "what {id} made of the specs was changed again on {}; nothing was taken back of {}",
                     aim.target,
@@ -492,7 +492,7 @@ impl Backwards {
     ) -> Result<Vec<SpecChange>> {
         if !self.faults.is_empty() {
             return Err(Failure::refused(
-                "unarchive_invalid",
+                Code::UnarchiveInvalid,
                 format!("without {id} the specs on {} would be invalid", aim.target),
             )
             .blockers(self.faults)
@@ -515,7 +515,7 @@ impl Backwards {
         }
         if changes.is_empty() {
             return Err(Failure::nothing(
-                "unarchived_already",
+                Code::UnarchivedAlready,
                 format!("nothing of the archive of {id} is left on {}", aim.target),
             )
             .help("git loopx spec list"));

@@ -2,7 +2,7 @@
 //! has now, and what archive would write.
 
 use super::{Word, active, load};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::SessionId;
 use crate::core::spec::{Action, Conflict, PlanOptions, block_of, fold, plan_domain};
 use crate::flow::context::Context;
@@ -40,7 +40,7 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     let judged = one.judged(ctx, &snapshot)?;
     if judged.verdict == Word::Refused {
         return Err(Failure::refused(
-            "delta_invalid",
+            Code::DeltaInvalid,
             format!("the delta of {} cannot be applied", one.state.id),
         )
         .blockers(judged.blockers)

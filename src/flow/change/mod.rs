@@ -19,7 +19,7 @@ use super::delta::{self, Judgement};
 use super::ground::{self, Ground};
 use super::spec::blocker;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Result};
+use crate::core::failure::{Blocker, Code, Result};
 use crate::core::gate::{self, View};
 use crate::core::id::SessionId;
 use crate::core::policy::Policy;
@@ -108,7 +108,7 @@ impl Loaded {
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(
-                "spec_delta_missing",
+                Code::SpecDeltaMissing,
                 format!("session {} has no spec delta yet", state.id),
                 format!("git loopx -s {} status", state.id),
             ));
@@ -137,7 +137,7 @@ impl Loaded {
                 .into_iter()
                 .map(|scenario| {
                     Blocker::new(
-                        "scenario_unserved",
+                        Code::ScenarioUnserved,
                         format!("no slice names scenario `{scenario}` in its `scenarios`"),
                         format!("git loopx edit {}", Artifact::Slices),
                     )

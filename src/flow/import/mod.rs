@@ -10,7 +10,7 @@ use super::act::differences;
 use super::context::Context;
 use super::opening::{Opening, new_op_id, operation};
 use super::{delta, files};
-use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, ImportedEnd, Operation, Profile};
 use crate::core::openspec::{
@@ -205,7 +205,7 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
         (None, Some(top)) => (top.join(FROM), FROM.to_owned()),
         (None, None) => {
             return Err(Failure::usage(
-                "worktree_required",
+                Code::WorktreeRequired,
                 "a bare repository has no openspec/ to import",
             )
             .help("git loopx import openspec --no-specs PATH"));
@@ -216,7 +216,7 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
         return Ok((root, label));
     }
     Err(
-        Failure::not_found("import_missing", format!("there is no folder `{label}`"))
+        Failure::not_found(Code::ImportMissing, format!("there is no folder `{label}`"))
             .help("git loopx import openspec PATH"),
     )
 }
@@ -238,7 +238,7 @@ fn plan_specs(
             SpecStatus::Left
         } else {
             let top = ctx.repo.work_dir().ok_or_else(|| {
-                Failure::usage("worktree_required", "specs are written to a worktree")
+                Failure::usage(Code::WorktreeRequired, "specs are written to a worktree")
                     .help("git loopx import openspec --no-specs PATH")
             })?;
             match files::read(&files::inside(top, &path)?, u64::MAX)? {
@@ -246,7 +246,7 @@ fn plan_specs(
                 Some(bytes) if bytes == text.as_bytes() => SpecStatus::Same,
                 Some(_) => {
                     others.push(Blocker::new(
-                        "spec_differs",
+                        Code::SpecDiffers,
                         format!("{path} is there with other bytes"),
                         "git loopx import openspec --no-specs  (keeps it)",
                     ));
@@ -274,7 +274,7 @@ fn plan_specs(
     let names: Vec<&str> = others.iter().map(|b| b.message.as_str()).take(3).collect();
     Err(Failure::new(
         Kind::Refused,
-        "spec_differs",
+        Code::SpecDiffers,
         format!("nothing was imported: {}", names.join("; ")),
     )
     .blockers(others)
@@ -341,7 +341,7 @@ impl Seat {
             Seat::Already(id) => item.report(id, ChangeStatus::Already),
             Seat::Since(id, open) => {
                 let note = Blocker::new(
-                    "archived_since",
+                    Code::ArchivedSince,
                     format!("session {id} came from {open}, which OpenSpec archived since"),
                     format!("git loopx -s {id} status"),
                 );
@@ -349,7 +349,7 @@ impl Seat {
             }
             Seat::Taken(id) => {
                 let note = Blocker::new(
-                    "session_exists",
+                    Code::SessionExists,
                     format!("another session is named {id}: the change was not imported"),
                     format!(
                         "rename the folder {}, then: git loopx import openspec",
@@ -559,26 +559,26 @@ fn differs(items: &[Item], specs: &[SpecReport]) -> Vec<Blocker> {
         items.iter().partition(|item| item.folder.is_archived());
     if !open.is_empty() {
         found.push(Blocker::new(
-            "base_recorded",
+            Code::BaseRecorded,
             "OpenSpec keeps no base: each requirement is recorded as it stands in the specs of the tree now, so that archive merges three ways",
             "",
         ));
         found.push(Blocker::new(
-            "stage_clarify",
+            Code::StageClarify,
             "open changes begin in stage clarify, whatever their tasks say: only gates move a session",
             "git loopx -s ID status",
         ));
     }
     if !open.is_empty() && specs.iter().any(|spec| spec.status == SpecStatus::New) {
         found.push(Blocker::new(
-            "specs_not_committed",
+            Code::SpecsNotCommitted,
             "the sessions begin at HEAD, which lacks the specs: their reviews will cover the commit that adds them",
             "git loopx import openspec --specs-only, commit, then: git loopx import openspec",
         ));
     }
     if !archived.is_empty() {
         found.push(Blocker::new(
-            "archive_dates",
+            Code::ArchiveDates,
             "archived changes have their days, and no commit: OpenSpec does not say which one carried them",
             "git loopx list --all",
         ));

@@ -2,7 +2,7 @@
 
 use super::{Outcome, require, wrong_stage};
 use crate::core::artifact::{Artifact, TemplateInput};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
 use crate::core::op::{Event, PlanLane, PlanVerdict};
@@ -79,7 +79,7 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
             let max = state.max_plan_iterations();
             if state.plan.iteration >= max {
                 return Err(Failure::refused(
-                    "plan_iterations_exhausted",
+                    Code::PlanIterationsExhausted,
                     format!("{max} drafts were not approved; a person has to decide how to go on"),
                 )
                 .blockers(blockers)
@@ -96,7 +96,7 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
             ))
         }
         _ if blockers.is_empty() => Err(Failure::refused(
-            "approved_transition_required",
+            Code::ApprovedTransitionRequired,
             format!(
                 "{} was consumed, and the plan is ready: it is not drafted again",
                 Transition::ClarifyToPlan
@@ -104,7 +104,7 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
         )
         .help("git loopx approve --to build")),
         _ => Err(Failure::refused(
-            "plan_not_reviewed",
+            Code::PlanNotReviewed,
             format!(
                 "draft {} waits for its architect and its critic",
                 state.plan.iteration
@@ -131,7 +131,7 @@ pub fn plan_review(
         let files = gate::covered_files(state, Transition::PlanToBuild);
         if lane == PlanLane::Architect && verdict == PlanVerdict::Reject {
             return Err(Failure::usage(
-                "verdict_unknown",
+                Code::VerdictUnknown,
                 "the architect answers approve or iterate; the critic may reject",
             )
             .help("git loopx plan --architect iterate --finding WHAT"));
@@ -140,7 +140,7 @@ pub fn plan_review(
             let architect = state.plan_review(PlanLane::Architect);
             if architect.is_none_or(|review| review.value.files != files) {
                 return Err(Failure::refused(
-                    "architect_review_required",
+                    Code::ArchitectReviewRequired,
                     match architect {
                         None => {
                             "the critic comes after the architect, who has not reviewed this draft"

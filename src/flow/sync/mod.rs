@@ -10,7 +10,7 @@ pub(super) use follow::follow;
 
 use super::context::Context;
 use super::opening::Opening;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::refusal::Refusal;
 use crate::env;
@@ -161,7 +161,7 @@ pub fn sync(
     }
     Err(Failure::new(
         Kind::Waiting,
-        "remote_moved",
+        Code::RemoteMoved,
         format!(
             "the branch `{}` of {remote} moved {ROUNDS} times while this was being pushed; everything is merged here and nothing is lost",
             store.branch()
@@ -233,7 +233,7 @@ fn fetch(
         Fetched::NoBranch => Ok(None),
         Fetched::Empty if request.no_push || request.dry_run => Ok(None),
         Fetched::Empty => Err(Failure::refused(
-            "remote_empty",
+            Code::RemoteEmpty,
             format!(
                 "{remote} has no branch yet; a forge may take the first that comes for its default branch, and that must not be `{branch}`"
             ),
@@ -318,7 +318,7 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
             None => format!("git remote add NAME {name}, then: git loopx sync NAME"),
         };
         let message = format!("no remote is named `{name}`");
-        return Err(Failure::not_found("remote_unknown", message).help(help));
+        return Err(Failure::not_found(Code::RemoteUnknown, message).help(help));
     }
     let upstream = ctx
         .repo
@@ -331,13 +331,13 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
         (Some(upstream), _) => Ok(upstream),
         (None, [only]) => Ok(only.clone()),
         (None, []) => Err(Failure::not_found(
-            "remote_missing",
+            Code::RemoteMissing,
             "this repository has no remote to sync with",
         )
         .help("git remote add origin URL")),
         (None, many) => origin().ok_or_else(|| {
             Failure::usage(
-                "remote_ambiguous",
+                Code::RemoteAmbiguous,
                 format!("there are {} remotes: {}", many.len(), many.join(", ")),
             )
             .help(format!(
@@ -363,7 +363,7 @@ fn timed_out(doing: &str, limit: Option<Duration>) -> Failure {
     let seconds = limit.map_or(0, |limit| limit.as_secs());
     Failure::new(
         Kind::Waiting,
-        "remote_timeout",
+        Code::RemoteTimeout,
         format!("{doing}: no answer within {seconds}s; what is here is whole"),
     )
     .help("git config loopx.syncTimeout SECONDS  (0: as long as it takes)")

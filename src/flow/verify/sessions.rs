@@ -1,7 +1,7 @@
 //! The sessions that a judgement may rest on: the loopx branch wherever it is known, the local one and
 //! the one that was fetched from the default remote.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::Operation;
 use crate::core::replay::{self, fold};
@@ -195,7 +195,7 @@ fn replayed(tip: &Snapshot<'_>, session: Session) -> Result<State> {
         return Ok(state);
     }
     Err(Failure::internal(
-        "record_damaged",
+        Code::RecordDamaged,
         format!(
             "commit {}: {} differs from what its operations give",
             tip.commit().short(),
