@@ -4,6 +4,7 @@ use super::report;
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::{Context, sessions, view, working};
 use crate::ui::Ui;
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ pub(super) fn read_text(file: &str) -> Result<String> {
 }
 
 fn saved(ui: &mut Ui, command: &str, done: &crate::flow::Done<()>, extra: Value) {
-    let next = Some("git loopx status");
+    let next = Some(command!("status"));
     report(ui, command, done, "saved", next, extra);
 }
 
@@ -100,7 +101,10 @@ pub fn checkout(artifacts: &[String], force: bool, ctx: &Context, ui: &mut Ui) -
     let done = working::checkout(ctx, &artifacts, force)?;
     ui.status(format!("{}: checked out in {}", done.id, done.folder));
     for artifact in &done.edited {
-        ui.warn(format!("{artifact} has edits and was left alone; `git loopx checkout --force {artifact}` replaces it"));
+        ui.warn(format!(
+            "{artifact} has edits and was left alone; `{}` replaces it",
+            ui.command(&command!("checkout --force {artifact}"))
+        ));
     }
     for (artifact, blob) in &done.replaced {
         ui.status(format!(

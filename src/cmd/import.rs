@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Result};
+use crate::core::hint::{command, hint};
 use crate::core::spec::Severity;
 use crate::flow::Context;
 use crate::flow::import::{self, ChangeReport, ChangeStatus, Report, Request, SpecStatus};
@@ -121,11 +122,13 @@ fn text(report: &Report, ui: &mut Ui) {
         ui.hint("the same without --dry-run");
     } else if new > 0 {
         let path = clean(&report.specs_path);
-        ui.hint(format!(
-            "git add {path} && git commit -m \"Import specs\" -- {path}   (then: git loopx list)"
-        ));
+        ui.hint(hint![
+            format!("git add {path} && git commit -m \"Import specs\" -- {path}   (then: "),
+            command!("list"),
+            ")"
+        ]);
     } else {
-        ui.hint("git loopx list --all");
+        ui.hint(command!("list --all"));
     }
 }
 

@@ -4,6 +4,7 @@ use super::report;
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
 use crate::flow::Context;
 use crate::flow::review::{self, ReviewRequest, VerdictRequest};
@@ -55,7 +56,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Code::TargetWithoutChanges,
             "`approve` asks for no changes, so it has no --target",
         )
-        .help("git loopx review --verdict request-changes --target build"));
+        .help(command!("review --verdict request-changes --target build")));
     }
     let request = ReviewRequest {
         verdict: args.verdict.map(|verdict| VerdictRequest {
@@ -98,7 +99,11 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(commits.len(), "commit"),
             counted(reviewed.files.len(), "file")
         );
-        let next = "read it, then: git loopx review --verdict approve  (or request-changes --target build --reason WHY)";
+        let next = hint![
+            "read it, then: ",
+            command!("review --verdict approve"),
+            "  (or request-changes --target build --reason WHY)"
+        ];
         report(ui, "review", &done, &said, Some(next), extra);
         return Ok(Exit::Done);
     }
@@ -118,14 +123,11 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (said, next) = match target {
         Some(target) => (
             format!("changes are asked for in {target}"),
-            format!("git loopx approve --to {target}"),
+            command!("approve --to {target}"),
         ),
-        None => (
-            "approved".to_owned(),
-            "git loopx approve --to done".to_owned(),
-        ),
+        None => ("approved".to_owned(), command!("approve --to done")),
     };
-    report(ui, "review", &done, &said, Some(&next), extra);
+    report(ui, "review", &done, &said, Some(next), extra);
     Ok(Exit::Done)
 }
 
@@ -135,7 +137,9 @@ fn finding(text: &str) -> Result<ReviewFinding> {
             Code::FindingInvalid,
             format!("expected SEVERITY:TEXT, found `{text}`"),
         )
-        .help("git loopx review --verdict request-changes --finding \"high: no test\"")
+        .help(command!(
+            "review --verdict request-changes --finding \"high: no test\""
+        ))
     })?;
     let severity: Severity = severity.trim().parse()?;
     Ok(ReviewFinding {

@@ -3,6 +3,7 @@
 use super::report;
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::evidence::{self, RunRequest};
 use crate::ui::Ui;
@@ -72,7 +73,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "run",
         &done,
         &said,
-        Some("git loopx status"),
+        Some(command!("status")),
         json!({ "evidence": ran.evidence, "not_started": ran.not_started }),
     );
     Ok(if ran.evidence.passed() {

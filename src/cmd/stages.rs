@@ -4,6 +4,7 @@ use super::{blocker_lines, report};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::Proof;
+use crate::core::hint::{Hint, command, hint};
 use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile};
 use crate::core::stage::{Stage, Transition};
 use crate::flow::lease;
@@ -139,13 +140,12 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         format!("approved {}", approved.transition)
     };
     let next = match approved.transition {
-        Transition::ReviewToDone if approved.completed => "git loopx archive".to_owned(),
-        other if approved.people < approved.required => format!(
-            "ask another person to run: git loopx approve --to {}",
-            other.to()
-        ),
-        Transition::ReviewToBuild => "git loopx build --from-review".to_owned(),
-        other => format!("git loopx {}", other.to()),
+        Transition::ReviewToDone if approved.completed => command!("archive"),
+        other if approved.people < approved.required => hint![
+            "ask another person to run: ",
+            command!("approve --to {}", other.to())
+        ],
+        other => other.command(),
     };
     let extra = json!({
         "transition": approved.transition,
@@ -162,7 +162,7 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ));
         }
     }
-    report(ui, "approve", &done, &said, Some(&next), extra);
+    report(ui, "approve", &done, &said, Some(next), extra);
     Ok(Exit::Done)
 }
 
@@ -193,7 +193,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Code::FindingWithoutVerdict,
             "a finding belongs to a verdict",
         )
-        .help("git loopx plan --critic iterate --finding TEXT"));
+        .help(command!("plan --critic iterate --finding TEXT")));
     }
     if let Some(more) = more {
         let done = stages::extend(ctx, Stage::Plan, more, reason)?;
@@ -246,7 +246,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             None => "the build is this worktree's now".to_owned(),
         };
         let extra = json!({ "claim": done.state.build.claim });
-        report(ui, "build", &done, &said, Some("git loopx status"), extra);
+        report(ui, "build", &done, &said, Some(command!("status")), extra);
         return Ok(Exit::Done);
     }
     if let Some(lane) = lane {
@@ -346,7 +346,7 @@ fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
             Code::PairExpected,
             format!("expected ID=STATUS, found `{text}`"),
         )
-        .help("git loopx build --delegate worker-a=active --role tester")
+        .help(command!("build --delegate worker-a=active --role tester"))
     })?;
     let valid = !id.is_empty()
         && id.len() <= 63
@@ -398,7 +398,7 @@ fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
         ui.status(format!("  {id}: {:?}, {}", item.proof, clean(&item.detail)).to_lowercase());
     }
     blocker_lines(ui, &outcome.blockers);
-    report(ui, command, done, said, next.as_deref(), extra);
+    report(ui, command, done, said, next, extra);
     if outcome.judged && !outcome.blockers.is_empty() {
         Exit::Blocked
     } else {
@@ -406,19 +406,20 @@ fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
     }
 }
 
-fn next(done: &Done<Outcome>) -> Option<String> {
+fn next(done: &Done<Outcome>) -> Option<Hint> {
     let outcome = &done.value;
     match (&outcome.entered, done.state.stage) {
         _ if outcome.judged => Some(match (outcome.blockers.first(), done.state.stage) {
             (Some(blocker), _) => blocker.help.clone(),
-            (None, Stage::Clarify) => "git loopx approve --to plan".into(),
-            (None, _) => "git loopx approve --to review".into(),
+            (None, Stage::Clarify) => command!("approve --to plan"),
+            (None, _) => command!("approve --to review"),
         }),
-        (Some(_), Stage::Plan) => Some("git loopx edit plan.md".into()),
-        (Some(_), Stage::Build) => {
-            Some("write the code and commit it, then: git loopx run --task SLICE".into())
-        }
-        (Some(_), Stage::Clarify) => Some("git loopx edit spec.md".into()),
-        _ => Some("git loopx status".into()),
+        (Some(_), Stage::Plan) => Some(command!("edit plan.md")),
+        (Some(_), Stage::Build) => Some(hint![
+            "write the code and commit it, then: ",
+            command!("run --task SLICE")
+        ]),
+        (Some(_), Stage::Clarify) => Some(command!("edit spec.md")),
+        _ => Some(command!("status")),
     }
 }

@@ -6,6 +6,7 @@
 use super::failure::{Code, Failure, Result};
 use super::id::SessionId;
 use super::stage::Stage;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -132,7 +133,7 @@ impl Artifact {
                     ),
                 );
                 match near {
-                    Some(near) => failure.help(format!("git loopx cat {near}")),
+                    Some(near) => failure.help(command!("cat {near}")),
                     None => failure,
                 }
             })

@@ -6,6 +6,7 @@ use super::globs::Globs;
 use super::policy::{Policy, Strictness};
 use super::session::State;
 use super::stage::{Stage, Transition};
+use crate::core::hint::{Hint, command, hint};
 
 /// How many paths a message names before it counts.
 const NAMED: usize = 3;
@@ -142,19 +143,19 @@ pub fn some(paths: &[String]) -> String {
 }
 
 /// The command that leads on from where a session refuses code.
-pub fn leads_on(state: &State) -> String {
+pub fn leads_on(state: &State) -> Hint {
     let armed = |transition| state.armed(transition).is_some();
     match state.stage {
-        Stage::Clarify if armed(Transition::ClarifyToPlan) => "git loopx plan".to_owned(),
-        Stage::Plan if armed(Transition::PlanToBuild) => "git loopx build".to_owned(),
-        Stage::Clarify | Stage::Plan | Stage::Build => "git loopx status".to_owned(),
+        Stage::Clarify if armed(Transition::ClarifyToPlan) => command!("plan"),
+        Stage::Plan if armed(Transition::PlanToBuild) => command!("build"),
+        Stage::Clarify | Stage::Plan | Stage::Build => command!("status"),
         Stage::Review if armed(Transition::ReviewToBuild) => {
-            "git loopx build --from-review".to_owned()
+            command!("build --from-review")
         }
         Stage::Review => {
-            "git loopx review --verdict request-changes --target build --reason WHY".to_owned()
+            command!("review --verdict request-changes --target build --reason WHY")
         }
-        Stage::Done => "git loopx archive".to_owned(),
+        Stage::Done => command!("archive"),
     }
 }
 
@@ -175,7 +176,11 @@ pub fn refusal(state: &State, offences: &[Offence]) -> Option<Failure> {
             ),
         )
         .blockers(blockers)
-        .help("to commit all the same: git commit --no-verify  (or LOOPX=0); `git loopx verify` will tell"),
+        .help(hint![
+            "to commit all the same: git commit --no-verify  (or LOOPX=0); `",
+            command!("verify"),
+            "` will tell"
+        ]),
     )
 }
 
@@ -300,7 +305,7 @@ pub(crate) mod tests {
         assert!(
             failure
                 .help
-                .is_some_and(|help| help.contains("--no-verify"))
+                .is_some_and(|help| help.to_string().contains("--no-verify"))
         );
         assert_eq!(some(&[]), "");
     }

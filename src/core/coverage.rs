@@ -9,6 +9,7 @@ use super::id::Oid;
 use super::pack::Slice;
 use super::session::State;
 use super::spec::{Delta, OpKind, fold};
+use crate::core::hint::command;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -185,8 +186,8 @@ pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
             Blocker::new(
                 code,
                 format!("scenario `{name}` has no passing evidence: {why}"),
-                format!(
-                    "git loopx archive --waive '{}' --reason WHY",
+                command!(
+                    "archive --waive '{}' --reason WHY",
                     name.replace('\'', "'\\''")
                 ),
             )

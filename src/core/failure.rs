@@ -5,6 +5,7 @@
 
 pub use super::code::Code;
 
+use super::hint::Hint;
 use super::spec::Conflict;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -52,11 +53,11 @@ pub struct Blocker {
     /// What the code is about, where its word has a place for that.
     pub subject: String,
     pub message: String,
-    pub help: String,
+    pub help: Hint,
 }
 
 impl Blocker {
-    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<Hint>) -> Self {
         Blocker {
             code,
             subject: String::new(),
@@ -97,7 +98,7 @@ pub struct Failure {
     pub message: String,
     pub blockers: Vec<Blocker>,
     /// The command that leads on.
-    pub help: Option<String>,
+    pub help: Option<Hint>,
     /// What the sides of a merge disagree about, for machines.
     pub conflicts: Box<[Conflict]>,
 }
@@ -144,7 +145,7 @@ impl Failure {
 
     /// Adds the command that leads on.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Hint>) -> Self {
         self.help = Some(help.into());
         self
     }

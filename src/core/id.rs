@@ -3,6 +3,7 @@
 //! Each has a private field and one parser, so that a value in hand is a valid one.
 
 use super::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
@@ -30,14 +31,14 @@ impl SessionId {
                 Code::SessionIdInvalid,
                 format!("expected a session id like `auth-timeout` (a-z, 0-9, -; at most {MAX_ID}), found `{text}`"),
             )
-            .help("`git loopx list` shows the ids"));
+            .help(hint!["`", command!("list"), "` shows the ids"]));
         }
         if is_reserved(text) {
             return Err(Failure::usage(
                 Code::SessionIdReserved,
                 format!("`{text}` is a device name on Windows and cannot be a session id"),
             )
-            .help(format!("git loopx start {text}-change")));
+            .help(command!("start {text}-change")));
         }
         Ok(SessionId(text.to_owned()))
     }
@@ -65,7 +66,7 @@ impl SessionId {
                 Code::SessionNameRequired,
                 format!("expected a name with at least one letter or digit, found `{name}`"),
             )
-            .help("git loopx start \"Session timeout\""));
+            .help(command!("start \"Session timeout\"")));
         }
         if lost || slug.len() > MAX_ID {
             slug.truncate(MAX_ID - 9);

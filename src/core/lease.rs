@@ -8,6 +8,7 @@
 use super::failure::{Code, Failure, Kind, Result};
 use super::id::Person;
 use super::session::{Recorded, Signed};
+use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
 
 /// How long a claim holds when nothing else is said, in seconds.
@@ -187,7 +188,10 @@ fn held(claim: &Recorded<Claim>) -> Failure {
             clock(until(claim))
         ),
     )
-    .help("wait, or: git loopx build --take-over --reason WHY")
+    .help(hint![
+        "wait, or: ",
+        command!("build --take-over --reason WHY")
+    ])
 }
 
 /// An owner for people.

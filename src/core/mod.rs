@@ -17,6 +17,7 @@ pub mod failure;
 pub mod front;
 pub mod gate;
 pub mod globs;
+pub mod hint;
 pub mod hooks;
 pub mod id;
 pub mod join;

@@ -8,6 +8,7 @@ use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
 use super::stage::{Stage, Transition};
+use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -524,7 +525,7 @@ impl Operation {
                     "no operation can follow number {MAX_SEQ}, which somebody jumped to in this session"
                 ),
             )
-            .help("git loopx log, then: git loopx fsck --repair"));
+            .help(hint![command!("log"), ", then: ", command!("fsck --repair")]));
         }
         to_json(self)
     }
@@ -546,7 +547,7 @@ pub(super) fn check_seq(seq: u64, path: &str) -> Result<()> {
         Code::RecordDamaged,
         format!("{path}: expected an operation number of at most {MAX_SEQ}, found {seq}"),
     )
-    .help("git loopx fsck --repair"))
+    .help(command!("fsck --repair")))
 }
 
 /// Parses one of our own files, naming the line where it is broken. What a newer program wrote is not
@@ -570,7 +571,7 @@ pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> R
                 error.column()
             ),
         )
-        .help("git loopx fsck --repair")
+        .help(command!("fsck --repair"))
     })
 }
 

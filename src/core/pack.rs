@@ -5,6 +5,7 @@
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::id::Oid;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,9 +45,9 @@ pub struct Slice {
 /// Reads `change/slices.json`. The blocker names the first thing that is wrong, and where.
 pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let path = Artifact::Slices.path();
-    let edit = "git loopx edit slices.json";
+    let edit = command!("edit slices.json");
     let example = r#"[{"id":"VS-1","type":"AFK","behaviour":"...","acceptance_criteria":["..."],"verification":["cargo","test"],"scenarios":["domain/Requirement/Scenario"]}]"#;
-    let invalid = |message: String| Blocker::new(Code::VerticalSlicesInvalid, message, edit);
+    let invalid = |message: String| Blocker::new(Code::VerticalSlicesInvalid, message, &edit);
     let text = text.unwrap_or("[]");
     let slices: Vec<Slice> = serde_json::from_str(text).map_err(|error| {
         invalid(format!(
@@ -59,7 +60,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
         return Err(Blocker::new(
             Code::VerticalSlicesMissing,
             format!("{path} holds no slice; expected at least one, like {example}"),
-            edit,
+            &edit,
         ));
     }
     let mut ids = BTreeSet::new();

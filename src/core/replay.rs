@@ -11,6 +11,7 @@ use super::join::{Joiner, NoJoiner, artifacts};
 use super::op::{Event, FORMAT, Operation};
 use super::session::{Beside, BuildFacts, ClarifyFacts, OpConflict, PlanFacts, State, signed};
 use super::stage::Stage;
+use crate::core::hint::command;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state that the first operation of a session makes.
@@ -30,7 +31,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
                 op.event.word()
             ),
         )
-        .help("git loopx fsck --repair"));
+        .help(command!("fsck --repair")));
     };
     let artifacts = op
         .writes
@@ -93,7 +94,7 @@ pub fn walk(
             Code::OperationsMissing,
             format!("session {id} has no operation"),
         )
-        .help("git loopx fsck --repair")
+        .help(command!("fsck --repair"))
     })?;
     let mut state = begin(id, first)?;
     let cause = Causality::of(&ops);

@@ -8,6 +8,7 @@ use super::failure::{Blocker, Code};
 use super::front::{Fault, FrontMatter};
 use super::markdown;
 use super::op::{CodeVerdict, Smell, Target, Verdict};
+use crate::core::hint::command;
 use serde::Serialize;
 
 /// The scope that an execution record declares.
@@ -40,7 +41,7 @@ pub fn scope(text: &str) -> Result<Scope, Fault> {
 
 /// The scope gate: applied at review, at review->done and at archive.
 pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
-    let help = "git loopx edit execution-record.md";
+    let help = command!("edit execution-record.md");
     let path = Artifact::ExecutionRecord.path();
     let scope = match text.map(scope) {
         None => return Vec::new(),
@@ -49,7 +50,7 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
             return vec![Blocker::new(
                 Code::ExecutionRecordInvalid,
                 format!("{path}:{}: {}", fault.line, fault.message),
-                help,
+                &help,
             )];
         }
     };
@@ -61,14 +62,14 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
                 "{path} says that this remains: {}",
                 scope.remaining.join(", ")
             ),
-            help,
+            &help,
         ));
     }
     if let Some(claim) = &scope.claim
         && !matches!(claim.as_str(), "full" | "complete" | "workflow" | "all")
     {
         let message = format!("{path} claims `{claim}`; expected full, complete, workflow or all");
-        blockers.push(Blocker::new(Code::CompletionClaim, message, help).about(claim));
+        blockers.push(Blocker::new(Code::CompletionClaim, message, &help).about(claim));
     }
     let sorted = |items: &[String]| {
         let mut items = items.to_vec();
@@ -87,7 +88,7 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
                 scope.planned.join(", "),
                 scope.implemented.join(", ")
             ),
-            help,
+            &help,
         ));
     }
     blockers
@@ -97,19 +98,19 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
 /// counts: `Vec<u8>` is as good as any word (W21).
 pub fn record_blockers(text: Option<&str>) -> Vec<Blocker> {
     let path = Artifact::ExecutionRecord.path();
-    let help = "git loopx edit execution-record.md";
+    let help = command!("edit execution-record.md");
     let Some(text) = text else {
         return vec![Blocker::new(
             Code::ExecutionRecordMissing,
             format!("{path} is not there"),
-            help,
+            &help,
         )];
     };
     if let Err(fault) = scope(text) {
         return vec![Blocker::new(
             Code::ExecutionRecordPartial,
             format!("{path}:{}: {}", fault.line, fault.message),
-            help,
+            &help,
         )];
     }
     let sections = markdown::sections(text);
@@ -128,7 +129,7 @@ pub fn record_blockers(text: Option<&str>) -> Vec<Blocker> {
                 "{path}: nothing stands under `## {}`",
                 empty.join("`, `## ")
             ),
-            help,
+            &help,
         )]
     }
 }

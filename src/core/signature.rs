@@ -9,6 +9,7 @@ use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, SessionId};
 use super::op::{Event, Operation, parse_json, to_json};
 use super::session::State;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -149,7 +150,7 @@ impl<'a> Signed<'a> {
                 Code::SignatureDamaged,
                 format!("{path}: expected a statement and an SSH signature below it"),
             )
-            .help("git loopx fsck --repair")
+            .help(command!("fsck --repair"))
         };
         let text = std::str::from_utf8(bytes).map_err(|_| damaged())?;
         let at = text.find(ARMOUR).ok_or_else(damaged)?;

@@ -11,6 +11,7 @@
 //! Source: design 4; reference stage-runtime, section 4.
 
 use super::failure::{Code, Failure, Result};
+use crate::core::hint::{Hint, command};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -81,6 +82,18 @@ pub enum Transition {
 }
 
 impl Transition {
+    /// The command that takes it once it is approved.
+    pub fn command(self) -> Hint {
+        match self {
+            Transition::ClarifyToPlan | Transition::ReviewToPlan => command!("plan"),
+            Transition::PlanToBuild => command!("build"),
+            Transition::BuildToReview => command!("review"),
+            Transition::ReviewToDone => command!("archive"),
+            Transition::ReviewToBuild => command!("build --from-review"),
+            Transition::ReviewToClarify => command!("clarify"),
+        }
+    }
+
     pub const ALL: [Transition; 7] = [
         Transition::ClarifyToPlan,
         Transition::PlanToBuild,

@@ -11,6 +11,7 @@ use super::{delta, files, ground, lease};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
+use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
 use crate::core::op::{Event, Operation, RequirementBase, Write};
@@ -259,14 +260,16 @@ pub fn require_active(session: Session) -> Result<Session> {
             Code::SessionAbandoned,
             format!("session {id} was abandoned"),
         )
-        .help(format!(
-            "git loopx -s {id} undo  (takes the abandoning back)"
-        ))),
+        .help(
+            command!("undo")
+                .session(&id)
+                .note("(takes the abandoning back)"),
+        )),
         Some(Ending::Archived { target, .. }) => Err(Failure::refused(
             Code::SessionArchived,
             format!("session {id} is archived on {target}"),
         )
-        .help("git loopx start \"A FOLLOW-UP\"")),
+        .help(command!("start \"A FOLLOW-UP\""))),
     }
 }
 
@@ -483,5 +486,5 @@ pub fn refresh_graph(
 
 /// Nothing is new: what `save` says.
 pub fn nothing_to_save() -> Failure {
-    Failure::nothing(Code::NothingToSave, "the working copy has no edits").help("git loopx status")
+    Failure::nothing(Code::NothingToSave, "the working copy has no edits").help(command!("status"))
 }

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::{coverage, delta};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
 use crate::git::{Entry, Repo};
@@ -51,7 +52,7 @@ fn decide(
             Code::ApprovalFromStageMismatch,
             format!("expected stage {from}, the session is in stage {stage}"),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     }
     let transition = Transition::between(stage, to).ok_or_else(|| {
         let ways: Vec<String> = Transition::ALL
@@ -95,10 +96,7 @@ fn decide(
                 Code::ApprovedAlready,
                 format!("{who} has approved {transition} with this content"),
             )
-            .help(match transition {
-                Transition::ReviewToBuild => "git loopx build --from-review".to_owned(),
-                other => format!("git loopx {}", other.to()),
-            }));
+            .help(transition.command()));
         }
         people += credentials.people(&weighed);
     }

@@ -6,6 +6,7 @@ use super::context::{Context, unknown};
 use super::files;
 use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::failpoint::reach;
@@ -66,14 +67,14 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
             Code::FileExists,
             format!("{} is there already", file.display()),
         )
-        .help(format!("git loopx export {id} --force -o FILE")));
+        .help(command!("export {id} --force -o FILE")));
     }
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::not_found(
             Code::FolderMissing,
             format!("there is no folder {} to write into", folder.display()),
         )
-        .help(format!("git loopx export {id} -o FILE")));
+        .help(command!("export {id} -o FILE")));
     }
     // A ref is written for a moment, and what it names.
     let _lock = store.lock()?;
@@ -156,7 +157,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
                 file.display()
             ),
         )
-        .help("git loopx export SESSION  (in the repository that has it)")
+        .help(command!("export SESSION").note("(in the repository that has it)"))
     };
     let heads = Run::git(["bundle", "list-heads"])
         .args([file.as_os_str()])

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::{files, specs};
 use crate::core::changelog::{self, Entries};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use std::path::Path;
 
 /// The fragments of the worktree, joined.
@@ -40,7 +41,7 @@ pub fn collect(ctx: &Context, into: Option<&str>) -> Result<Collected> {
             Code::NoFragments,
             format!("there is no fragment in {folder}"),
         )
-        .help("git loopx archive  (writes one for each session)"));
+        .help(command!("archive").note("(writes one for each session)")));
     }
     for path in &collected.fragments {
         let text = read(top, path)?.unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What every flow starts from: the repository, and which session is meant.
 
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::SessionId;
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
 use crate::core::session::State;
@@ -77,7 +78,12 @@ impl Context {
                     Code::SessionUnknown,
                     format!("the branch {branch} is bound to session `{id}`, which is not there"),
                 )
-                .help("git loopx use ID  (`git loopx list` shows the ids)"));
+                .help(hint![
+                    command!("use ID"),
+                    "  (`",
+                    command!("list"),
+                    "` shows the ids)"
+                ]));
             }
             return Ok(id);
         }
@@ -91,7 +97,7 @@ impl Context {
             [only] => Ok(only.clone()),
             [] => Err(
                 Failure::not_found(Code::NoActiveSession, "no session is active")
-                    .help("git loopx start \"WHAT TO CHANGE\""),
+                    .help(command!("start \"WHAT TO CHANGE\"")),
             ),
             many => {
                 let names: Vec<&str> = many.iter().map(SessionId::as_str).take(10).collect();
@@ -108,10 +114,11 @@ impl Context {
                         names.join(", ")
                     ),
                 )
-                .help(format!(
-                    "git loopx use {}  or  git loopx -s {} ...",
-                    names[0], names[0]
-                )))
+                .help(hint![
+                    command!("use {}", names[0]),
+                    "  or  ",
+                    command!("status").session(&names[0])
+                ]))
             }
         }
     }
@@ -182,7 +189,11 @@ pub fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
     let near = crate::core::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
     let failure = Failure::not_found(Code::SessionUnknown, format!("no session is named `{id}`"));
     match near {
-        Some(near) => failure.help(format!("did you mean `{near}`? `git loopx list` shows all")),
-        None => failure.help("git loopx list"),
+        Some(near) => failure.help(hint![
+            format!("did you mean `{near}`? `"),
+            command!("list"),
+            "` shows all"
+        ]),
+        None => failure.help(command!("list")),
     }
 }

@@ -7,6 +7,7 @@ use super::delta;
 use crate::core::artifact::Artifact;
 use crate::core::coverage::{self, Covered};
 use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::pack;
 use crate::core::policy::{EvidenceRule, Policy};
@@ -59,7 +60,7 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
                 Code::WaiverUnused,
                 format!("no scenario `{name}` of the delta is without proof"),
             )
-            .help("git loopx spec coverage"));
+            .help(command!("spec coverage")));
         };
         if !waived.contains(&one.scenario) {
             waived.push(one.scenario.clone());

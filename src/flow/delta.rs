@@ -8,6 +8,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate::DeltaFacts;
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::markdown;
 use crate::core::op::RequirementBase;
@@ -46,7 +47,10 @@ pub(super) fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blo
                     "{}:1: the delta does not say which domain it changes",
                     Artifact::SpecDelta
                 ),
-                "begin it with `# Domain: PATH`: git loopx edit change/spec-delta.md",
+                hint![
+                    "begin it with `# Domain: PATH`: ",
+                    command!("edit change/spec-delta.md")
+                ],
             )),
         }
     }

@@ -8,6 +8,7 @@ use super::fsck;
 use super::hooks;
 use super::leftover;
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{Hint, command};
 use crate::core::hooks::RowMode;
 use crate::core::id::Oid;
 use crate::core::settings;
@@ -36,7 +37,7 @@ pub struct Check {
     pub level: Level,
     pub found: String,
     /// The command that leads on.
-    pub help: Option<String>,
+    pub help: Option<Hint>,
 }
 
 fn check(what: &'static str, level: Level, found: impl Into<String>) -> Check {
@@ -49,8 +50,8 @@ fn check(what: &'static str, level: Level, found: impl Into<String>) -> Check {
 }
 
 impl Check {
-    fn help(mut self, command: &str) -> Self {
-        self.help = Some(command.to_owned());
+    fn help(mut self, help: impl Into<Hint>) -> Self {
+        self.help = Some(help.into());
         self
     }
 
@@ -135,7 +136,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
         if let Some(known) = remembered(store) {
             check.found = format!("{}; {known}", check.found);
         }
-        check.help("git loopx doctor --recover")
+        check.help(command!("doctor --recover"))
     };
     let tip = match ctx.repo.find_ref(&store.branch_ref()) {
         Ok(tip) => tip,
@@ -154,15 +155,15 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
     let standing = match store.standing(shadow.as_ref(), tip.as_ref()) {
         Ok(standing) => standing,
         Err(failure) => {
-            return Check::failed("branch", failure).help("git loopx doctor --recover");
+            return Check::failed("branch", failure).help(command!("doctor --recover"));
         }
     };
     let at = |id: Option<&Oid>| id.map_or("nothing", |id| id.short()).to_owned();
-    let recover = "git loopx doctor --recover  (or --accept)";
+    let recover = command!("doctor --recover").note("(or --accept)");
     match (standing, &tip) {
         (Standing::New, None) => {
             let found = format!("there is no branch `{name}`");
-            check("branch", Level::Note, found).help("git loopx init")
+            check("branch", Level::Note, found).help(command!("init"))
         }
         (Standing::Gone | Standing::Rewound | Standing::Replaced, _) => {
             let found = format!(
@@ -171,7 +172,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
                 at(shadow.as_ref())
             );
             let help = if standing == Standing::Gone {
-                "git loopx init"
+                command!("init")
             } else {
                 recover
             };
@@ -242,9 +243,9 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
                 .collect();
             let check = check("copies", Level::Note, names.join(", "));
             match left.iter().any(|one| one.is_stored) {
-                true => {
-                    check.help("git loopx doctor --fix  (takes away what is stored as it stands)")
-                }
+                true => check.help(
+                    command!("doctor --fix").note("(takes away what is stored as it stands)"),
+                ),
                 false => check.help("look at them: nothing else has what is in them"),
             }
         }
@@ -261,7 +262,7 @@ fn shadow(store: &Store<'_>) -> Check {
             Level::Note,
             format!("{name} comes with the next step"),
         ),
-        Err(failure) => Check::failed("shadow", failure).help("git loopx doctor --fix"),
+        Err(failure) => Check::failed("shadow", failure).help(command!("doctor --fix")),
     }
 }
 
@@ -284,13 +285,13 @@ fn ref_locks(store: &Store<'_>) -> Check {
     }
     let is_any = |left: Left| locks.iter().any(|lock| lock.left == left);
     let (level, help) = if is_any(Left::ByNobody) {
-        (Level::Problem, "git loopx doctor --fix")
+        (Level::Problem, command!("doctor --fix"))
     } else if is_any(Left::ByUs) {
-        (Level::Note, "git loopx doctor --fix")
+        (Level::Note, command!("doctor --fix"))
     } else {
         (
             Level::Note,
-            "try again; if no git process is running, remove that file from the git dir",
+            "try again; if no git process is running, remove that file from the git dir".into(),
         )
     };
     let names: Vec<String> = locks
@@ -308,7 +309,7 @@ fn leftovers(ctx: &Context) -> Check {
     let left = left_over(&ctx.repo);
     match left.as_slice() {
         [] => check("leftovers", Level::Fine, "none"),
-        left => check("leftovers", Level::Note, left.join(", ")).help("git loopx doctor --fix"),
+        left => check("leftovers", Level::Note, left.join(", ")).help(command!("doctor --fix")),
     }
 }
 
@@ -336,7 +337,7 @@ fn sessions(ctx: &Context) -> Check {
             let what =
                 first.map_or_else(String::new, |one| format!("{}: {}", one.session, one.what));
             let found = format!("{} damaged, first {what}", checked.damages.len());
-            check("sessions", Level::Problem, found).help("git loopx fsck --repair")
+            check("sessions", Level::Problem, found).help(command!("fsck --repair"))
         }
         // Said of the branch already.
         Err(failure) if failure.code == Code::NotInitialised => {
@@ -362,11 +363,11 @@ fn hooks() -> Check {
     let silent = installed().filter(|row| row.fires == Some(false)).count();
     let firing = installed().filter(|row| row.fires == Some(true)).count();
     match (firing, silent) {
-        (0, 0) => check("hooks", Level::Note, "not installed").help("git loopx hooks install"),
+        (0, 0) => check("hooks", Level::Note, "not installed").help(command!("hooks install")),
         (firing, 0) => check("hooks", Level::Fine, format!("{firing} fire")),
         (_, silent) => {
             let found = format!("{silent} do not fire");
-            check("hooks", Level::Problem, found).help("git loopx hooks status")
+            check("hooks", Level::Problem, found).help(command!("hooks status"))
         }
     }
 }
@@ -390,7 +391,7 @@ pub fn accept(ctx: &Context) -> Result<Accepted> {
             Code::BranchDamaged,
             format!("{}: {}", first.session, first.what),
         )
-        .help("git loopx fsck --repair  (accepts the branch and mends it)"));
+        .help(command!("fsck --repair").note("(accepts the branch and mends it)")));
     }
     store.accept(&lock)
 }

@@ -7,6 +7,7 @@ use super::context::Context;
 use super::files;
 use super::spec;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::spec::{Conflict, MarkerNames, merge_spec};
 use crate::git::merge::{FileMerge, Labels, merge_file};
 use crate::git::run::Run;
@@ -121,7 +122,7 @@ pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
             Code::DriverNotInstalled,
             "the merge driver is not installed here",
         )
-        .help("git loopx spec install-driver"));
+        .help(command!("spec install-driver")));
     }
     if dry_run {
         return Ok(wiring);

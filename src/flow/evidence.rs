@@ -6,6 +6,7 @@ use super::lease;
 use super::stages::code_tree;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::op::{Event, Evidence};
 use crate::core::pack;
 use crate::core::session::State;
@@ -105,7 +106,7 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
                 Code::CommandMissing,
                 "expected a command after `--`, or a task that has one",
             )
-            .help("git loopx run -- cargo test"))
+            .help(command!("run -- cargo test")))
         } else {
             Ok(request.argv.clone())
         };
@@ -128,8 +129,8 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
                 },
             );
             match near {
-                Some(near) => failure.help(format!("git loopx run --task {near}")),
-                None => failure.help("git loopx cat slices.json"),
+                Some(near) => failure.help(command!("run --task {near}")),
+                None => failure.help(command!("cat slices.json")),
             }
         })?;
     if request.argv.is_empty() {

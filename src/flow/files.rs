@@ -2,6 +2,7 @@
 //! old file or the new one.
 
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
                     path.display()
                 ),
             )
-            .help("remove the link, then run: git loopx checkout"));
+            .help(hint!["remove the link, then run: ", command!("checkout")]));
         }
     }
     Ok(path)

@@ -107,7 +107,7 @@ fn on_server() -> Result<Outcome> {
         .help(
             failure
                 .help
-                .unwrap_or_else(|| "ask whoever runs the server".to_owned()),
+                .unwrap_or_else(|| "ask whoever runs the server".into()),
         ),
     })
 }

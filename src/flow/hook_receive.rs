@@ -10,6 +10,7 @@ use super::hook::Outcome;
 use super::hook_push::{outcome, set_back};
 use super::verify::{self, Sessions, Span};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
 use crate::core::range_policy::{Finding, Severity};
@@ -53,7 +54,7 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, stdin: &[u8]) -> Result<Out
     Ok(outcome(
         findings,
         Vec::new(),
-        "git loopx verify  (and push the loopx branch, if the sessions are not there yet)",
+        command!("verify").note("(and push the loopx branch, if the sessions are not there yet)"),
     ))
 }
 
@@ -117,7 +118,7 @@ fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<F
         subject: ctx.repo.commit_info(commit)?.subject().to_owned(),
         paths: Vec::new(),
         message,
-        help: "git loopx sync, or: git loopx fsck".to_owned(),
+        help: hint![command!("sync"), ", or: ", command!("fsck")],
     })
 }
 

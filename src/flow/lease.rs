@@ -7,6 +7,7 @@ use super::act::{Act, Facts, Needs, act};
 use super::agent::ledger;
 use super::context::Context;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::lease::{self, Claim, LEASE, Owner};
 use crate::core::op::Event;
 use crate::core::session::{Recorded, State};
@@ -167,7 +168,7 @@ pub fn take_over(
 ) -> Result<super::Done<Option<Recorded<Claim>>>> {
     let reason = reason.ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "taking a build over needs a reason")
-            .help("git loopx build --take-over --reason WHY")
+            .help(command!("build --take-over --reason WHY"))
     })?;
     act(ctx, Needs::Stage, |facts| {
         super::stages::in_build(facts)?;
@@ -181,7 +182,7 @@ pub fn take_over(
                 Code::BuildIsYours,
                 "this worktree has the build already",
             )
-            .help("git loopx status"));
+            .help(command!("status")));
         }
         let claim = lease::hold(before.as_ref(), &owner, now(facts), true)?;
         Ok(Act::new(Event::Claimed, "claim the build", before)

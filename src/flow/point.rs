@@ -2,6 +2,7 @@
 //! made it.
 
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::OpId;
 use crate::core::op::Operation;
 use crate::store::{Session, Snapshot};
@@ -48,7 +49,7 @@ pub fn find<'o>(
                 session.state.id
             ),
         )
-        .help(format!("git loopx -s {} log --json", session.state.id))),
+        .help(command!("log --json").session(&session.state.id))),
     }
 }
 
@@ -59,7 +60,7 @@ fn unknown(session: &Session, operations: &[Operation], point: &str) -> Failure 
         Code::PointUnknown,
         format!("session {id} has no operation `{point}`; it has 1 to {last}"),
     )
-    .help(format!("git loopx -s {id} log"))
+    .help(command!("log").session(&id))
 }
 
 /// The operations that came with a commit of the branch.

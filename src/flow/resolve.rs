@@ -9,6 +9,7 @@ use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::{Event, Write};
 use crate::core::session::{OpConflict, State};
@@ -220,10 +221,7 @@ fn operations(state: &State, choices: &Choices) -> Result<(Vec<OpId>, Vec<OpId>)
                 Code::OperationUnfit,
                 format!("{} cannot count: {}", conflict.op, conflict.why),
             )
-            .help(format!(
-                "git loopx -s {} resolve --drop {}",
-                state.id, conflict.op
-            )));
+            .help(command!("resolve --drop {}", conflict.op).session(&state.id)));
         }
         keep.push(conflict.op.clone());
         drop.extend(conflict.with.iter().cloned());
@@ -260,12 +258,12 @@ fn named<'s>(state: &'s State, name: &str) -> Result<&'s OpConflict> {
                 state.id
             ),
         )
-        .help(format!("git loopx -s {} resolve", state.id))),
+        .help(command!("resolve").session(&state.id))),
         many => Err(Failure::usage(
             Code::ConflictAmbiguous,
             format!("`{name}` is in {} operations: give more of one", many.len()),
         )
-        .help(format!("git loopx -s {} resolve", state.id))),
+        .help(command!("resolve").session(&state.id))),
     }
 }
 
@@ -278,7 +276,7 @@ fn chosen(
     artifact: Artifact,
     text: &Option<Text>,
 ) -> Result<Option<Oid>> {
-    let again = format!("git loopx -s {} resolve", state.id);
+    let again = command!("resolve").session(&state.id);
     let Some(join) = state.joins.get(&artifact).filter(|join| !join.clean) else {
         return Err(Failure::nothing(
             Code::NothingToResolve,

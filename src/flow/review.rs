@@ -9,6 +9,7 @@ use super::upstream;
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::op::{
     CodeVerdict, Dependence, Event, ReviewFinding, Severity, Smell, Target, Verdict,
@@ -53,22 +54,31 @@ pub struct Reviewed {
 pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     act(ctx, Needs::Code, |facts| {
         match (&request.verdict, facts.state.stage) {
-        (None, Stage::Build) => enter(ctx, facts, request),
-        (None, Stage::Review) => Err(Failure::usage(
-            Code::VerdictRequired,
-            "the review is open and waits for a verdict",
-        )
-        .help("git loopx review --verdict approve  (or: --verdict request-changes --target build --reason WHY)")),
-        (Some(verdict), Stage::Review) => judge(ctx, facts, verdict, request),
-        _ => Err(Failure::refused(
-            Code::ApprovedTransitionRequired,
-            format!("`review` needs an approved {}; the session is in stage {}", Transition::BuildToReview, facts.state.stage),
-        )
-        .help(match facts.state.stage {
-            Stage::Build if facts.state.armed(Transition::BuildToReview).is_some() => "git loopx review".to_owned(),
-            _ => gate::next_action(facts.view()),
-        })),
-    }
+            (None, Stage::Build) => enter(ctx, facts, request),
+            (None, Stage::Review) => Err(Failure::usage(
+                Code::VerdictRequired,
+                "the review is open and waits for a verdict",
+            )
+            .help(
+                command!("review --verdict approve")
+                    .note("(or: --verdict request-changes --target build --reason WHY)"),
+            )),
+            (Some(verdict), Stage::Review) => judge(ctx, facts, verdict, request),
+            _ => Err(Failure::refused(
+                Code::ApprovedTransitionRequired,
+                format!(
+                    "`review` needs an approved {}; the session is in stage {}",
+                    Transition::BuildToReview,
+                    facts.state.stage
+                ),
+            )
+            .help(match facts.state.stage {
+                Stage::Build if facts.state.armed(Transition::BuildToReview).is_some() => {
+                    command!("review")
+                }
+                _ => gate::next_action(facts.view()),
+            })),
+        }
     })
 }
 
@@ -146,7 +156,11 @@ pub fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
     Some(Blocker::new(
         Code::ReviewStale,
         format!("changed since the review: {first}{more}"),
-        "git loopx undo  (back to review), then: git loopx review --verdict approve",
+        hint![
+            command!("undo"),
+            "  (back to review), then: ",
+            command!("review --verdict approve")
+        ],
     ))
 }
 
@@ -157,7 +171,11 @@ fn require_clean(facts: &Facts<'_>) -> Result<()> {
             Code::WorktreeDirty,
             "the worktree has uncommitted changes; a review covers what is committed",
         )
-        .help("git commit, or: git loopx review --allow-uncommitted ...")),
+        .help(hint![
+            "git commit, or: ",
+            command!("review --allow-uncommitted"),
+            " ..."
+        ])),
         _ => Ok(()),
     }
 }
@@ -181,12 +199,13 @@ fn require_branch(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
         format!("the session is bound to {bound}, and {here} is checked out here"),
     )
     .help(if is_here {
-        format!("git switch {bound}")
+        format!("git switch {bound}").into()
     } else {
-        format!(
-            "git switch {bound}, or: git loopx use {}  (where {here} has its commits now)",
-            facts.state.id
-        )
+        hint![
+            format!("git switch {bound}, or: "),
+            command!("use {}", facts.state.id),
+            format!("  (where {here} has its commits now)")
+        ]
     }))
 }
 
@@ -248,7 +267,9 @@ fn judge(
                 finding.severity, finding.text
             ),
         )
-        .help("git loopx review --verdict request-changes --target build --reason WHY"));
+        .help(command!(
+            "review --verdict request-changes --target build --reason WHY"
+        )));
     }
     let goes_back = |target: Option<Target>| matches!(target, Some(Target::Plan | Target::Clarify));
     let needs_reason = goes_back(request.target)
@@ -261,7 +282,9 @@ fn judge(
             Code::RollbackRationaleRequired,
             "going back behind build needs a reason",
         )
-        .help("git loopx review --verdict request-changes --target plan --reason WHY"));
+        .help(command!(
+            "review --verdict request-changes --target plan --reason WHY"
+        )));
     }
     let Range {
         base,
@@ -282,7 +305,10 @@ fn judge(
                 roles.join(", ")
             ),
         )
-        .help("ask somebody else to run: git loopx review --verdict approve"));
+        .help(hint![
+            "ask somebody else to run: ",
+            command!("review --verdict approve")
+        ]));
     }
     let verdict = Verdict {
         verdict: request.verdict,

@@ -61,6 +61,7 @@ pub fn require_free(
     doing: &str,
     changes: &Changes,
     (old, new): (&Oid, &Oid),
+    code: Code,
 ) -> Result<()> {
     let mut dirty: BTreeSet<String> = changes
         .iter()
@@ -91,7 +92,7 @@ pub fn require_free(
     let help = names.first().map_or_else(String::new, |first| {
         format!("git commit {first}, or: git stash push {first}, or move it away")
     });
-    Err(Failure::refused(Code::SpecDirty, format!("{} {why}", names.join(", "))).help(help))
+    Err(Failure::refused(code, format!("{} {why}", names.join(", "))).help(help))
 }
 
 /// The pathspecs of some paths. Of many it is the folder around them: git compares each pathspec with

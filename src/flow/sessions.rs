@@ -6,6 +6,7 @@ use super::opening::{Opening, new_op_id, operation};
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Profile};
 use crate::core::replay::begin;
@@ -107,9 +108,10 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
                     other.state.id, other.state.stage
                 ),
             )
-            .help(format!(
-                "git switch -c {id}  and start there, or: git loopx start --no-branch {id}"
-            )));
+            .help(hint![
+                format!("git switch -c {id}  and start there, or: "),
+                command!("start --no-branch {id}")
+            ]));
         }
         let intent = request.intent.clone().unwrap_or_else(|| title.clone());
         let input = TemplateInput {
@@ -164,18 +166,13 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
 fn taken(state: &State) -> Failure {
     let id = &state.id;
     let (how, help) = match &state.ending {
-        None => (
-            format!("is in stage {}", state.stage),
-            format!("git loopx use {id}"),
-        ),
-        Some(Ending::Archived { target, .. }) => (
-            format!("is archived on {target}"),
-            format!("git loopx start {id}-2"),
-        ),
-        Some(Ending::Abandoned { .. }) => (
-            "was abandoned".to_owned(),
-            format!("git loopx -s {id} undo"),
-        ),
+        None => (format!("is in stage {}", state.stage), command!("use {id}")),
+        Some(Ending::Archived { target, .. }) => {
+            (format!("is archived on {target}"), command!("start {id}-2"))
+        }
+        Some(Ending::Abandoned { .. }) => {
+            ("was abandoned".to_owned(), command!("undo").session(&id))
+        }
     };
     Failure::refused(
         Code::SessionExists,
@@ -199,8 +196,15 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
             name
         }
         None => ctx.repo.head()?.branch.ok_or_else(|| {
-            Failure::usage(Code::HeadDetached, "HEAD is detached, so there is no current branch to bind")
-                .help("git loopx use ID --branch NAME, or name the session each time: git loopx -s ID status")
+            Failure::usage(
+                Code::HeadDetached,
+                "HEAD is detached, so there is no current branch to bind",
+            )
+            .help(hint![
+                command!("use ID --branch NAME"),
+                ", or name the session each time: ",
+                command!("status").session("ID")
+            ])
         })?,
     };
     let store = ctx.store()?;
@@ -212,7 +216,7 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
                 Code::BranchBoundAlready,
                 format!("the branch {branch} is bound to session {}", facts.state.id),
             )
-            .help("git loopx status"));
+            .help(command!("status")));
         }
         let event = Event::Bound {
             branch: branch.clone(),

@@ -5,6 +5,7 @@
 use super::context::Context;
 use super::spec as files;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::policy::Policy;
 use crate::core::spec::{Finding, Severity, Spec, block_of, check_domain, read_spec};
 
@@ -94,8 +95,8 @@ pub fn show(ctx: &Context, domain: &str, requirement: Option<&str>) -> Result<(L
             format!("no spec has the domain `{wanted}`"),
         );
         return Err(match near {
-            Some(near) => failure.help(format!("git loopx spec show {near}")),
-            None => failure.help("git loopx spec list"),
+            Some(near) => failure.help(command!("spec show {near}")),
+            None => failure.help(command!("spec list")),
         });
     };
     let one = all.swap_remove(at);
@@ -115,8 +116,8 @@ pub fn show(ctx: &Context, domain: &str, requirement: Option<&str>) -> Result<(L
                 format!("{}: no requirement is named `{name}`", one.path),
             );
             Err(match crate::core::nearest(name, names.iter().copied()) {
-                Some(near) => failure.help(format!("git loopx spec show {wanted} '{near}'")),
-                None => failure.help(format!("git loopx spec show {wanted}")),
+                Some(near) => failure.help(command!("spec show {wanted} '{near}'")),
+                None => failure.help(command!("spec show {wanted}")),
             })
         }
     }

@@ -8,6 +8,7 @@ use super::point;
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::{Event, Operation};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
@@ -102,7 +103,7 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
                     Code::NothingToRedo,
                     format!("nothing of session {id} is undone"),
                 )
-                .help(format!("git loopx -s {id} log")),
+                .help(command!("log").session(&id)),
                 Some(op) => Failure::refused(
                     Code::RedoOvertaken,
                     format!(
@@ -112,9 +113,12 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
                         op.at
                     ),
                 )
-                .help(format!(
-                    "git loopx -s {id} log  (shows what was undone; git loopx -s {id} cat ARTIFACT --at NUMBER prints its text)"
-                )),
+                .help(hint![
+                    command!("log").session(&id),
+                    "  (shows what was undone; ",
+                    command!("cat ARTIFACT --at NUMBER").session(&id),
+                    " prints its text)"
+                ]),
             });
         }
         if redone.len() < count {
@@ -132,7 +136,7 @@ fn only_started(id: &SessionId) -> Failure {
         Code::NothingToUndo,
         format!("session {id} has only been started"),
     )
-    .help(format!("git loopx -s {id} abandon --reason WHY"))
+    .help(command!("abandon --reason WHY").session(&id))
 }
 
 fn too_many(command: &str, verb: &str, id: &SessionId, wanted: usize, there: usize) -> Failure {
@@ -141,7 +145,10 @@ fn too_many(command: &str, verb: &str, id: &SessionId, wanted: usize, there: usi
         Code::EventsTooFew,
         format!("session {id} has {events} to {verb}, expected {wanted}"),
     )
-    .help(format!("git loopx -s {id} {command} {there}"))
+    .help(match command {
+        "undo" => command!("undo {there}").session(id),
+        _ => command!("redo {there}").session(id),
+    })
 }
 
 /// What leads back to the moment after an operation.
@@ -164,7 +171,7 @@ fn to<'o>(
                 gone.seq
             ),
         )
-        .help(format!("git loopx -s {id} redo"))),
+        .help(command!("redo").session(&id))),
         _ => Err(Failure::nothing(
             Code::NothingToUndo,
             format!(
@@ -173,7 +180,7 @@ fn to<'o>(
                 target.seq
             ),
         )
-        .help(format!("git loopx -s {id} log"))),
+        .help(command!("log").session(&id))),
     }
 }
 
@@ -198,9 +205,9 @@ fn tell(
             return Err(load_active(snapshot, &id)
                 .err()
                 .unwrap_or_else(|| unknown(snapshot, &id))
-                .help(format!(
-                    "git loopx archive --undo {id}  (takes back what it made of the specs)"
-                )));
+                .help(
+                    command!("archive --undo {id}").note("(takes back what it made of the specs)"),
+                ));
         }
         if let Some(copy) = &mut copy {
             // Edits that are not saved would be lost between two states: they go first.
@@ -213,9 +220,14 @@ fn tell(
                 )
                 .help(match word {
                     "undo" => {
-                        "git loopx save  (and then undo twice), or: git loopx checkout --force"
+                        hint![
+                            command!("save"),
+                            "  (and then undo twice), or: ",
+                            command!("checkout --force")
+                        ]
                     }
-                    _ => "git loopx checkout --force  (puts the stored text there; what was there is kept)",
+                    _ => command!("checkout --force")
+                        .note("(puts the stored text there; what was there is kept)"),
                 }));
             }
         }

@@ -12,6 +12,7 @@
 
 use super::context::Context;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
 use crate::core::session::State;
@@ -214,7 +215,7 @@ pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
         return Ok(None);
     }
     let id = &state.id;
-    let bind = format!("git loopx use {id}");
+    let bind = command!("use {id}");
     Ok(Some(
         Failure::refused(
             Code::BoundBranchMissing,

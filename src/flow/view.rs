@@ -12,6 +12,7 @@ use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::{self, AuditItem, Claim, GateView};
+use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Operation, Profile};
 use crate::core::pack::{Graph, NodeStatus};
@@ -52,7 +53,7 @@ pub struct Status {
     pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
-    pub next_action: String,
+    pub next_action: Hint,
 }
 
 /// Counters and their caps.
@@ -132,21 +133,21 @@ pub(super) fn status_of(
     // What is below was judged on what is saved; edits go first.
     let is_settled = state.conflicts.is_empty() && state.contested().next().is_none();
     let next_action = match conflicted {
-        _ if !is_settled => format!("git loopx -s {} resolve", state.id),
-        _ if missing.is_some() => format!("git loopx use {}", state.id),
-        Some((artifact, _)) => format!("git loopx edit {artifact}"),
+        _ if !is_settled => command!("resolve").session(&state.id),
+        _ if missing.is_some() => command!("use {}", state.id),
+        Some((artifact, _)) => command!("edit {artifact}"),
         None if archive::has_conflicts(ctx, &state.id) => match state.is_active() {
-            true => "git loopx archive --continue".to_owned(),
-            false => format!("git loopx archive {} --continue", state.id),
+            true => command!("archive --continue"),
+            false => command!("archive {} --continue", state.id),
         },
         None if state.stage == Stage::Done
             && blockers.iter().any(|b| b.code == Code::ReviewStale) =>
         {
-            "git loopx undo".to_owned()
+            command!("undo")
         }
         None if unsaved && state.is_active() => match broken_edit(ctx, state, &working_copy)? {
-            Some(artifact) => format!("git loopx edit {artifact}"),
-            None => "git loopx save".to_owned(),
+            Some(artifact) => command!("edit {artifact}"),
+            None => command!("save"),
         },
         None => gate::next_action(view),
     };
@@ -368,7 +369,7 @@ pub fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
             Code::LogUnknown,
             format!("operation {op} of session {} has no log", session.state.id),
         )
-        .help("git loopx log --json")
+        .help(command!("log --json"))
     })
 }
 
@@ -392,7 +393,7 @@ pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8
                 there.join(", ")
             ),
         )
-        .help("git loopx status")
+        .help(command!("status"))
     })?;
     ctx.repo.read_blob(blob)
 }

@@ -8,6 +8,7 @@ use super::files;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Write;
 use crate::core::session::State;
@@ -245,7 +246,7 @@ impl<'r> WorkCopy<'r> {
             blockers.push(Blocker::new(
                 Code::ArtifactConflict,
                 format!("{}/{artifact} was changed here and on the branch; both sides stand in the file", self.folder()),
-                format!("git loopx edit {artifact}"),
+                command!("edit {artifact}"),
             ));
         }
         self.write_bases()?;
@@ -254,7 +255,10 @@ impl<'r> WorkCopy<'r> {
             "what you edited was changed by somebody else meanwhile; nothing was saved",
         )
         .blockers(blockers)
-        .help("choose between the marked sides, then run: git loopx save"))
+        .help(hint![
+            "choose between the marked sides, then run: ",
+            command!("save")
+        ]))
     }
 
     fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
@@ -269,9 +273,9 @@ impl<'r> WorkCopy<'r> {
             Code::ArtifactLocked,
             format!("{}/{artifact} was changed, but {why}", self.folder()),
         )
-        .help(format!(
-            "git loopx checkout --force {artifact}  (your text is kept as a blob and named)"
-        )))
+        .help(
+            command!("checkout --force {artifact}").note("(your text is kept as a blob and named)"),
+        ))
     }
 
     /// The text of a changed artifact, if it may be saved.
@@ -289,7 +293,7 @@ impl<'r> WorkCopy<'r> {
                 Code::ArtifactNotUtf8,
                 format!("{path}:{line}: expected UTF-8, found other bytes"),
             )
-            .help(format!("git loopx edit {artifact}"))
+            .help(command!("edit {artifact}"))
         })?;
         let is_contested = self.bases.conflicts.contains(&artifact)
             || state
@@ -304,9 +308,10 @@ impl<'r> WorkCopy<'r> {
                 Code::ArtifactConflict,
                 format!("{path}:{line}: conflict markers are still there"),
             )
-            .help(format!(
-                "choose between the marked sides: git loopx edit {artifact}"
-            )));
+            .help(hint![
+                "choose between the marked sides: ",
+                command!("edit {artifact}")
+            ]));
         }
         let faults = gate::faults(artifact, &text);
         if let Some(first) = faults.first() {

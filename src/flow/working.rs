@@ -8,6 +8,7 @@ use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{Done, act::nothing_to_save};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::git::run::Run;
@@ -76,7 +77,7 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
             Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),
         )
-        .help(format!("git loopx cat {artifact}")));
+        .help(command!("cat {artifact}")));
     }
     let path = {
         let _lock = store.lock()?;
@@ -108,7 +109,7 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
                 ended.code
             ),
         )
-        .help(format!("git loopx put {artifact} FILE")));
+        .help(command!("put {artifact} FILE")));
     }
     Ok(files::read(&path, u64::MAX)? != before)
 }
@@ -150,7 +151,7 @@ pub fn put(ctx: &Context, artifact: Artifact, bytes: &[u8], reason: Option<Strin
             Code::NothingToSave,
             format!("{artifact} has this content already"),
         )
-        .help("git loopx status")),
+        .help(command!("status"))),
         // A conflict stands in the file, for a person to resolve.
         (Err(failure), Some((path, stood))) if failure.kind != Kind::Conflict => {
             if files::read(&path, u64::MAX)?.as_deref() == Some(bytes) {
@@ -172,9 +173,12 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
             Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     }
-    let again = format!("mend the input, then run: git loopx put {artifact} FILE");
+    let again = hint![
+        "mend the input, then run: ",
+        command!("put {artifact} FILE")
+    ];
     let policy = ctx.policy(state)?;
     if bytes.len() as u64 > policy.artifacts.max_bytes {
         return Err(Failure::refused(

@@ -10,6 +10,7 @@ use super::failed;
 use super::loose::Loose;
 use super::repo::{oid, raw};
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use std::cell::RefCell;
 use std::io::Write;
@@ -335,7 +336,7 @@ impl Database {
             )
         };
         if self.git.in_hook {
-            return Err(missing(", and a hook fetches nothing").help("git loopx status"));
+            return Err(missing(", and a hook fetches nothing").help(command!("status")));
         }
         let empty = super::empty_tree_id(self.format())?;
         for tree in self.expected.take() {

@@ -8,6 +8,7 @@
 use super::backend::Git;
 use super::repo::{oid, raw};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use flate2::bufread::ZlibDecoder;
 use std::cell::RefCell;
@@ -148,7 +149,7 @@ fn damaged(id: &Oid, file: &Path) -> Failure {
             file.display()
         ),
     )
-    .help("git loopx doctor")
+    .help(command!("doctor"))
 }
 
 #[cfg(test)]

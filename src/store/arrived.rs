@@ -7,6 +7,7 @@ use super::pushed::{Loss, losses};
 use super::unite::{UnitedSession, read_state, session_folders};
 use super::{Store, layout};
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,5 +162,5 @@ pub(super) fn lost_operations(label: &str, lost: &[String], why: Option<&Failure
             shown.join("; ")
         ),
     )
-    .help("git loopx export SESSION  (one file with all of it), and ask whoever pushed that commit to revert it; then: git loopx sync")
+    .help(hint![command!("export SESSION"), "  (one file with all of it), and ask whoever pushed that commit to revert it; then: ", command!("sync")])
 }

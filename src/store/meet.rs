@@ -5,6 +5,7 @@ use super::arrived::{TakenAway, lost_operations};
 use super::unite::{United, require_no_jumps, unite};
 use super::{Lock, Snapshot, Store, Tries};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::git::{CommitInfo, Identity, Swap};
 
@@ -258,6 +259,6 @@ impl Store<'_> {
                 self.branch
             ),
         )
-        .help("git loopx fsck, and ask whoever rewrote it; sessions travel alone with: git loopx export SESSION")
+        .help(hint![command!("fsck"), ", and ask whoever rewrote it; sessions travel alone with: ", command!("export SESSION")])
     }
 }

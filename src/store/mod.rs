@@ -31,6 +31,7 @@ mod united;
 pub mod unread;
 mod whole;
 
+use crate::core::hint::command;
 pub use arrived::TakenAway;
 pub use attest::left_out;
 pub use edits::Edits;
@@ -122,7 +123,7 @@ impl<'r> Store<'r> {
             // Where this clone knew another, it was replaced, and there is a way back.
             Err(failure) if failure.code == Code::BranchForeign => {
                 let replaced = self.require_grown(self.shadow().as_ref(), Some(&tip));
-                replaced.map_err(|replaced| replaced.help("git loopx doctor --recover"))?;
+                replaced.map_err(|replaced| replaced.help(command!("doctor --recover")))?;
                 Err(failure)
             }
             read => read.map(Some),
@@ -154,7 +155,7 @@ impl<'r> Store<'r> {
                 self.branch
             ),
         };
-        Failure::not_found(Code::NotInitialised, message).help("git loopx init")
+        Failure::not_found(Code::NotInitialised, message).help(command!("init"))
     }
 
     /// Takes the lock that all worktrees of the repository share. A writer holds it from reading to
@@ -263,7 +264,7 @@ impl<'r> Store<'r> {
                 path.display()
             ),
         )
-        .help("git loopx doctor --fix  (removes it where no git is at work; else try again)")
+        .help(command!("doctor --fix").note("(removes it where no git is at work; else try again)"))
     }
 
     /// The lock files of refs that stand here.

@@ -4,6 +4,7 @@
 use super::layout;
 use super::shelf::{self, Change, Fault, Held};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::op::Operation;
 use crate::core::shelf::Shelf;
@@ -42,7 +43,7 @@ fn read_one(repo: &Repo, held: &Held, label: &str) -> Result<Operation> {
         Code::RecordDamaged,
         format!("{label}: holds the operation {}", op.file_name()),
     )
-    .help("git loopx fsck --repair"))
+    .help(command!("fsck --repair")))
 }
 
 /// The tree of `ops/` in a session's folder.

@@ -4,6 +4,7 @@
 
 use super::{Lock, Snapshot, Store};
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::git::{Identity, Swap};
 use crate::store::Standing;
@@ -123,7 +124,9 @@ impl Store<'_> {
                     self.branch()
                 ),
             )
-            .help("git loopx doctor --recover  (takes its changes back; --accept keeps them)")),
+            .help(
+                command!("doctor --recover").note("(takes its changes back; --accept keeps them)"),
+            )),
         }
     }
 
@@ -136,7 +139,7 @@ impl Store<'_> {
                 Code::NothingToRecover,
                 format!("the branch `{}` is as this clone knew it", self.branch()),
             )
-            .help("git loopx doctor")
+            .help(command!("doctor"))
         };
         let shadow = self.shadow().filter(|known| self.is_readable(known));
         let shadow = shadow.or_else(|| self.remembered()).ok_or_else(|| {
@@ -148,7 +151,7 @@ impl Store<'_> {
                     self.branch()
                 ),
             )
-            .help("git loopx fsck")
+            .help(command!("fsck"))
         })?;
         let tip = match self.repo.find_ref(&name) {
             Ok(tip) => tip,

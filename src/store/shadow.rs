@@ -7,6 +7,7 @@
 
 use super::{Store, lock};
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::git::Swap;
 use serde::Serialize;
@@ -128,8 +129,8 @@ impl Store<'_> {
             ),
         };
         let help = match standing {
-            Standing::Gone => "git loopx init  (brings it back)",
-            _ => "git loopx doctor --recover  (or --accept, to go on from what is there)",
+            Standing::Gone => command!("init").note("(brings it back)"),
+            _ => command!("doctor --recover").note("(or --accept, to go on from what is there)"),
         };
         Err(Failure::new(kind, code, message).help(help))
     }

@@ -3,6 +3,7 @@
 use super::{FORMAT, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
@@ -135,13 +136,13 @@ impl<'r> Snapshot<'r> {
                 Code::RecordDamaged,
                 format!("commit {}: {label} is not there", self.commit.short()),
             )
-            .help("git loopx fsck --repair")
+            .help(command!("fsck --repair"))
         })?;
         let ops = ops.map(|entry| entry.id);
         let bytes = self
             .repo
             .read_blob(&file.id)
-            .map_err(|failure| failure.context(&label).help("git loopx fsck --repair"))?;
+            .map_err(|failure| failure.context(&label).help(command!("fsck --repair")))?;
         let state = State::parse(&bytes, &label)
             .map_err(|failure| failure.context(format!("commit {}", self.commit.short())))?;
         if ops != state.ops {
@@ -152,7 +153,7 @@ impl<'r> Snapshot<'r> {
                     self.commit.short()
                 ),
             )
-            .help("git loopx fsck --repair"));
+            .help(command!("fsck --repair")));
         }
         Ok(Session {
             state,
@@ -168,7 +169,7 @@ impl<'r> Snapshot<'r> {
             return Ok(&entry.id);
         }
         let message = format!("commit {}: {path} is not a folder", self.commit.short());
-        Err(Failure::internal(Code::RecordDamaged, message).help("git loopx fsck --repair"))
+        Err(Failure::internal(Code::RecordDamaged, message).help(command!("fsck --repair")))
     }
 
     /// The ids of the active sessions, sorted.
@@ -298,7 +299,7 @@ impl<'r> Snapshot<'r> {
                 layout::STATE
             ),
         )
-        .help("git loopx fsck --repair"))
+        .help(command!("fsck --repair")))
     }
 
     /// Every operation of a session, in file order, which is theirs.

@@ -8,6 +8,7 @@
 use super::united::{Folder, build, gather};
 use super::{Edits, layout, ops, shelf, shelves};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
@@ -289,7 +290,7 @@ pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
     let label = format!("{path}/{}", layout::STATE);
     let bytes = repo.blob_at(tree, layout::STATE)?.ok_or_else(|| {
         Failure::internal(Code::RecordDamaged, format!("{label} is not there"))
-            .help("git loopx fsck --repair")
+            .help(command!("fsck --repair"))
     })?;
     let state = State::parse(&bytes, &label)?;
     require_no_jump(repo, path, tree, state.seq)?;

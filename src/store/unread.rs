@@ -5,6 +5,7 @@
 use super::check::{Damage, Mend, computed};
 use super::{Snapshot, layout, shelves};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::git::{Entry, EntryKind, Repo};
 use std::fmt;
@@ -153,7 +154,6 @@ pub(super) fn lost(damages: &[&Damage]) -> Failure {
         ),
     )
     .help(
-        "move its file away, if one is named, and git fetch --refetch, or copy the file from another clone or \
-         a backup; git fsck names the others; then git loopx fsck --repair",
+        hint!["move its file away, if one is named, and git fetch --refetch, or copy the file from another clone or a backup; git fsck names the others; then ", command!("fsck --repair")],
     )
 }

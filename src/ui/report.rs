@@ -2,13 +2,14 @@
 
 use super::{JSON_SCHEMA, clean, style};
 use crate::core::failure::{Failure, Kind};
+use crate::core::hint::print_hints;
 use serde_json::json;
 
 /// Blockers that a person is shown; `--json` has them all.
 const SHOWN: usize = 20;
 
 /// `error: message`, the blockers one a line with their help, then the command that leads on.
-pub(super) fn text(failure: &Failure, color: bool) -> String {
+pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> String {
     let head = match failure.kind {
         Kind::Refused => "refused:",
         Kind::Conflict => "conflict:",
@@ -30,7 +31,10 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
             clean(&blocker.message)
         ));
         if !blocker.help.is_empty() && failure.help.as_ref() != Some(&blocker.help) {
-            out.push_str(&format!("\n    {}", clean(&blocker.help)));
+            out.push_str(&format!(
+                "\n    {}",
+                clean(&blocker.help.addressed(session))
+            ));
         }
     }
     let rest = failure.blockers.len().saturating_sub(SHOWN);
@@ -38,14 +42,14 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
         out.push_str(&format!("\n  and {rest} more (--json lists all)"));
     }
     if let Some(help) = &failure.help {
-        out.push_str(&format!("\n\nhint: {}", clean(help)));
+        out.push_str(&format!("\n\nhint: {}", clean(&help.addressed(session))));
     }
     out
 }
 
 /// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`; where sides of a merge disagree,
 /// `error.conflicts` has them with their places.
-pub(super) fn json(failure: &Failure) -> String {
+pub(super) fn json(failure: &Failure, session: Option<&str>) -> String {
     let mut document = json!({
         "schema": JSON_SCHEMA,
         "error": {
@@ -60,6 +64,7 @@ pub(super) fn json(failure: &Failure) -> String {
     if !failure.conflicts.is_empty() {
         document["error"]["conflicts"] = json!(failure.conflicts);
     }
+    print_hints(&mut document, session);
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }
 
@@ -78,6 +83,7 @@ mod tests {
         let said = |n| {
             text(
                 &Failure::refused(Code::UnsavedEdits, "no").blockers(many(n)),
+                None,
                 false,
             )
         };

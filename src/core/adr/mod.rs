@@ -12,6 +12,7 @@ pub mod record;
 pub mod renumber;
 pub mod text;
 
+use crate::core::hint::command;
 pub use record::{Layout, Link, Record, Status};
 
 use super::failure::{Code, Failure, Result};
@@ -62,7 +63,7 @@ pub fn title(typed: &str) -> Result<String> {
     if title.is_empty() {
         return Err(
             Failure::usage(Code::TitleRequired, "expected a title, found nothing")
-                .help("git loopx adr new \"Use PostgreSQL\""),
+                .help(command!("adr new \"Use PostgreSQL\"")),
         );
     }
     Ok(title)

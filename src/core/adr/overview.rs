@@ -7,6 +7,7 @@ use super::record::{Record, Status, is_reverse, reverse, verb_key};
 use super::text::headings;
 use super::{edit, text};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -166,7 +167,10 @@ pub fn write_index(text: &str, file: &str, records: &[Record]) -> Result<String>
                 Code::ConflictUnresolved,
                 format!("{file}:{line}: conflict markers stand outside the generated block"),
             )
-            .help("remove the markers, then run: git loopx adr index --write"));
+            .help(hint![
+                "remove the markers, then run: ",
+                command!("adr index --write")
+            ]));
         }
     }
     Ok(format!("{}{fresh}{}", outside[0], outside[1]))

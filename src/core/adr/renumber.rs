@@ -9,6 +9,7 @@ use super::text;
 use super::{file_name, next_number};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::set_field;
+use crate::core::hint::command;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -41,7 +42,7 @@ pub fn single(records: &[Record], from: u32, to: u32, file: Option<&str>) -> Res
                     None => format!("no record has the number {from}"),
                 },
             )
-            .help("git loopx adr list"));
+            .help(command!("adr list")));
         }
         many => {
             let names: Vec<&str> = many.iter().map(|record| record.file.as_str()).collect();
@@ -49,10 +50,7 @@ pub fn single(records: &[Record], from: u32, to: u32, file: Option<&str>) -> Res
                 Code::RecordAmbiguous,
                 format!("{} have the number {from}", names.join(" and ")),
             )
-            .help(format!(
-                "git loopx adr renumber {from} {to} --file {}",
-                names[0]
-            )));
+            .help(command!("adr renumber {from} {to} --file {}", names[0])));
         }
     };
     if from == to {
@@ -67,7 +65,7 @@ pub fn single(records: &[Record], from: u32, to: u32, file: Option<&str>) -> Res
             Code::NumberTaken,
             format!("{} has the number {to}", taken.file),
         )
-        .help(format!("git loopx adr renumber {from} {free}")));
+        .help(command!("adr renumber {from} {free}")));
     }
     Ok(Move {
         from,

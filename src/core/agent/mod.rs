@@ -17,6 +17,7 @@ pub mod stop;
 pub mod wiring;
 
 use super::failure::{Code, Failure};
+use crate::core::hint::command;
 use serde_json::Value;
 use std::fmt;
 
@@ -167,7 +168,7 @@ impl std::str::FromStr for Host {
                     Code::HostUnknown,
                     format!("expected one of {}, found `{text}`", names.join(", ")),
                 )
-                .help("git loopx agent status")
+                .help(command!("agent status"))
             })
     }
 }

@@ -4,6 +4,7 @@
 use super::json_text::{self, Node};
 use super::{Host, Moment, quoted};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use serde_json::{Value, json};
 
 /// By this a command in a host's file is known as ours, in any version.
@@ -100,9 +101,7 @@ fn unreadable(host: Host, why: &str) -> Failure {
         Code::AgentConfigUnreadable,
         format!("{}: {why}; nothing was written", file(host)),
     )
-    .help(format!(
-        "git loopx agent install {host} --dry-run  (prints what to add by hand)"
-    ))
+    .help(command!("agent install {host} --dry-run").note("(prints what to add by hand)"))
 }
 
 /// The `hooks` object of a file, with the whole.

@@ -5,6 +5,7 @@ use super::super::failure::{Blocker, Code};
 use super::super::op::{Lane, LaneStatus};
 use super::super::stage::{ApprovalKey, Transition};
 use super::{View, covered, covered_files};
+use crate::core::hint::command;
 use serde::Serialize;
 
 /// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
@@ -32,7 +33,7 @@ pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
             "changed since the plan was approved: {}",
             changed.join(", ")
         ),
-        "git loopx undo",
+        command!("undo"),
     )]
 }
 
@@ -136,8 +137,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     let tree = view.code.map(|code| &code.tree);
     let mut found = Vec::new();
     let required = |lane: Lane| view.policy.build.lanes.contains(&lane);
-    let report =
-        |lane: Lane, word: &str| format!("git loopx build --report {lane}={word} --reason SUMMARY");
+    let report = |lane: Lane, word: &str| command!("build --report {lane}={word} --reason SUMMARY");
 
     let execution = facts.lanes.get(&Lane::Execution).map(|r| r.value.status);
     match execution {
@@ -164,7 +164,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         found.push(Blocker::new(
             Code::VerificationFailed,
             format!("`{first}` failed on the present code"),
-            "git loopx run -- COMMAND",
+            command!("run -- COMMAND"),
         ));
     }
     for lane in [Lane::Architect, Lane::Deslop] {
@@ -214,12 +214,12 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
                 "`{}` failed on the present code",
                 evidence.value.argv.join(" ")
             ),
-            "git loopx run --kind regression -- COMMAND",
+            command!("run --kind regression -- COMMAND"),
         )),
         None if view.policy.build.regression => found.push(Blocker::new(
             Code::RegressionPending,
             "no regression run on the present code",
-            "git loopx run --kind regression -- COMMAND",
+            command!("run --kind regression -- COMMAND"),
         )),
         _ => {}
     }
@@ -233,7 +233,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
                     "{} ({}) is {}",
                     delegation.id, delegation.role, delegation.status
                 ),
-                format!("git loopx build --delegate {}=complete", delegation.id),
+                command!("build --delegate {}=complete", delegation.id),
             )
             .about(delegation.id.as_str()),
         );
@@ -251,8 +251,8 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         let help = missing
             .iter()
             .find(|item| item.id != "verification" && item.id != "approved-plan")
-            .map_or("git loopx run -- COMMAND".to_owned(), |item| {
-                format!("git loopx run --task {}", item.id)
+            .map_or(command!("run -- COMMAND"), |item| {
+                command!("run --task {}", item.id)
             });
         found.push(Blocker::new(
             Code::CompletionAuditBlocked,

@@ -5,16 +5,17 @@ use super::super::counted;
 use super::super::failure::{Blocker, Code};
 use super::super::front::FrontMatter;
 use super::{View, field_fault};
+use crate::core::hint::command;
 
 /// Reference stage-runtime, section 5: seven blockers in a fixed order, then empty sections.
 pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
-    let edit = "git loopx edit spec.md";
+    let edit = command!("edit spec.md");
     let path = Artifact::Spec.path();
     let Some(text) = view.text(Artifact::Spec) else {
         return vec![Blocker::new(
             Code::UnresolvedAmbiguity,
             "spec.md is not there, so nothing is resolved",
-            "git loopx put spec.md FILE",
+            command!("put spec.md FILE"),
         )];
     };
     let front = match FrontMatter::parse(text) {
@@ -33,7 +34,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         Ok(n) => found.push(Blocker::new(
             Code::UnresolvedAmbiguity,
             format!("{path}: {}", counted(n, "open question")),
-            edit,
+            &edit,
         )),
         Err(fault) => found.push(field_fault(
             Code::UnresolvedAmbiguity,
@@ -46,12 +47,12 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         Ok(0) => found.push(Blocker::new(
             Code::ClarifyCurrentRoundRequired,
             format!("{path}: current_round is 0: no round of questions has been held"),
-            edit,
+            &edit,
         )),
         Ok(round) if round > max => found.push(Blocker::new(
             Code::ClarifyMaxRoundsExceeded,
             format!("{path}: round {round} of at most {max}"),
-            "git loopx clarify --more 5 --reason WHY",
+            command!("clarify --more 5 --reason WHY"),
         )),
         Ok(_) => {}
         Err(fault) => found.push(field_fault(
@@ -66,7 +67,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         Ok(score) if score > threshold => found.push(Blocker::new(
             above,
             format!("{path}: ambiguity {score}, at most {threshold} passes"),
-            edit,
+            &edit,
         )),
         Ok(_) => {}
         Err(fault) => found.push(field_fault(above, Artifact::Spec, &fault)),
@@ -94,7 +95,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
                 code,
                 format!("{path}: {what} are not settled ({field}: false)")
                     .replace("pass are", "pass is"),
-                edit,
+                &edit,
             )),
             Err(fault) => found.push(field_fault(code, Artifact::Spec, &fault)),
         }
@@ -107,7 +108,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
                 "{path}: nothing stands under `## {}`",
                 empty.join("`, `## ")
             ),
-            edit,
+            &edit,
         ));
     }
     found

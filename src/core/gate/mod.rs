@@ -14,6 +14,7 @@ mod plan;
 mod review;
 mod standing;
 
+use crate::core::hint::command;
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_consumable,
     not_ready,
@@ -125,7 +126,7 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
             Blocker::new(
                 Code::SessionConflict,
                 format!("operation {} did not fit: {}", conflict.op, conflict.why),
-                "git loopx resolve",
+                command!("resolve"),
             )
         })
         .chain(view.state.contested().map(|(artifact, join)| {
@@ -137,7 +138,7 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
             Blocker::new(
                 Code::SessionConflict,
                 format!("{artifact} was changed apart by {}", people.join(" and ")),
-                "git loopx resolve",
+                command!("resolve"),
             )
         }))
         .collect()
@@ -147,7 +148,7 @@ pub(super) fn field_fault(code: Code, artifact: Artifact, fault: &Fault) -> Bloc
     Blocker::new(
         code,
         format!("{}:{}: {}", artifact.path(), fault.line, fault.message),
-        format!("git loopx edit {}", artifact.path()),
+        command!("edit {}", artifact.path()),
     )
 }
 

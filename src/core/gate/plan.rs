@@ -8,6 +8,7 @@ use super::super::op::{PlanLane, PlanVerdict};
 use super::super::policy::Language;
 use super::super::stage::Transition;
 use super::{View, covered_files, field_fault};
+use crate::core::hint::command;
 
 /// Words that say an input is not known yet.
 const UNDECIDED: [&str; 5] = ["tbd", "unknown", "later", "to be decided", "待定"];
@@ -34,9 +35,9 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
             },
             match other {
                 Some((PlanVerdict::Iterate | PlanVerdict::Reject, true)) => {
-                    "git loopx edit plan.md"
+                    command!("edit plan.md")
                 }
-                _ => "git loopx plan --architect approve",
+                _ => command!("plan --architect approve"),
             },
         )),
     }
@@ -45,7 +46,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
         Some((PlanVerdict::Approve, false)) => found.push(Blocker::new(
             Code::CriticVerdictPending,
             "the plan changed since the critic's verdict",
-            "git loopx plan --critic approve",
+            command!("plan --critic approve"),
         )),
         Some((verdict, _)) => found.push(Blocker::new(
             match verdict {
@@ -56,12 +57,12 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
                 "the critic answered `{verdict}` to draft {}",
                 state.plan.iteration
             ),
-            "git loopx plan",
+            command!("plan"),
         )),
         None => found.push(Blocker::new(
             Code::CriticVerdictNone,
             "no critic has judged this draft",
-            "git loopx plan --critic approve",
+            command!("plan --critic approve"),
         )),
     }
     let documents = Artifact::PLAN_DOCUMENTS;
@@ -77,8 +78,8 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
                 Code::PlanPackagePartial
             },
             format!("{there} of {} plan documents are there", documents.len()),
-            format!(
-                "git loopx edit {}",
+            command!(
+                "edit {}",
                 documents
                     .iter()
                     .find(|a| view.text(**a).is_none())
@@ -89,13 +90,13 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
     found.extend(plan_fields(view));
     for artifact in documents {
         let key = artifact.key();
-        let edit = format!("git loopx edit {}", artifact.path());
+        let edit = command!("edit {}", artifact.path());
         let Some(text) = view.text(artifact) else {
             found.push(
                 Blocker::new(
                     Code::MissingPlanArtifact,
                     format!("{} is not there", artifact.path()),
-                    format!("git loopx edit {}", artifact.path()),
+                    command!("edit {}", artifact.path()),
                 )
                 .about(key),
             );
@@ -152,7 +153,7 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
                 Ok(false) => found.push(Blocker::new(
                     code,
                     format!("plan.md: {what} ({field}: false)"),
-                    "git loopx edit plan.md",
+                    command!("edit plan.md"),
                 )),
                 Err(fault) => found.push(field_fault(code, Artifact::Plan, &fault)),
             }
@@ -187,7 +188,7 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
                 Some(item) => format!("spec.md: the execution input `{item}` is not decided"),
                 None => "spec.md: no bullet stands under `## Execution inputs`".to_owned(),
             },
-            "git loopx edit spec.md",
+            command!("edit spec.md"),
         ));
     }
     found
@@ -214,7 +215,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
                 Blocker::new(
                     Code::MissingChangeArtifact,
                     format!("{} is not there", artifact.path()),
-                    format!("git loopx edit {}", artifact.path()),
+                    command!("edit {}", artifact.path()),
                 )
                 .about(artifact.key()),
             );
@@ -229,7 +230,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
                             artifact.path(),
                             empty.join("`, `## ")
                         ),
-                        format!("git loopx edit {}", artifact.path()),
+                        command!("edit {}", artifact.path()),
                     )
                     .about(artifact.key()),
                 );
@@ -250,7 +251,7 @@ pub fn delta(view: View<'_>) -> Vec<Blocker> {
     let Some(text) = view.text(Artifact::SpecDelta) else {
         return Vec::new();
     };
-    let edit = "git loopx edit change/spec-delta.md";
+    let edit = command!("edit change/spec-delta.md");
     let path = Artifact::SpecDelta.path();
     if text.trim().is_empty() {
         return vec![Blocker::new(

@@ -13,6 +13,7 @@ use super::approval::missing;
 use super::build::word;
 use super::plan::delta;
 use super::{Credentials, Proof, View, audit, conflicts, next_action};
+use crate::core::hint::{command, hint};
 
 /// What the recorded verdict comes to now.
 pub fn judgement(view: View<'_>) -> Option<Judgement> {
@@ -27,7 +28,7 @@ pub fn judgement(view: View<'_>) -> Option<Judgement> {
                 Blocker::new(
                     Code::CompletionAuditMissingEvidence,
                     format!("{} {}", item.id, word(item.proof)),
-                    format!("git loopx run --task {}", item.id),
+                    command!("run --task {}", item.id),
                 )
             }),
     );
@@ -62,9 +63,9 @@ pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
                 None => "no verdict has been recorded".to_owned(),
             },
             match target {
-                Some(target) => format!("git loopx approve --to {target}"),
+                Some(target) => command!("approve --to {target}"),
                 None => {
-                    format!("git loopx review --verdict request-changes --target {to} --reason WHY")
+                    command!("review --verdict request-changes --target {to} --reason WHY")
                 }
             },
         )];
@@ -74,7 +75,7 @@ pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         return vec![Blocker::new(
             Code::RollbackRationaleRequired,
             format!("going back to {to} needs a reason in the verdict"),
-            format!("git loopx review --verdict request-changes --target {to} --reason WHY"),
+            command!("review --verdict request-changes --target {to} --reason WHY"),
         )];
     }
     Vec::new()
@@ -86,7 +87,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
         return vec![Blocker::new(
             Code::ReviewVerdictNone,
             "no verdict has been recorded",
-            "git loopx review --verdict approve",
+            command!("review --verdict approve"),
         )];
     };
     let mut found = Vec::new();
@@ -102,7 +103,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
         found.push(Blocker::new(
             Code::ReviewVerdictRequestChanges,
             format!("the review asks for changes in {target}{because}"),
-            format!("git loopx approve --to {target}"),
+            command!("approve --to {target}"),
         ));
     }
     if let Some(code) = view.code
@@ -116,7 +117,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
                 verdict.value.tree.short(),
                 code.tree.short()
             ),
-            "git loopx review --verdict approve",
+            command!("review --verdict approve"),
         ));
     }
     found.extend(reviewer(view.policy, verdict, view.credentials));
@@ -139,7 +140,10 @@ pub fn reviewer(
         found.push(Blocker::new(
             Code::ReviewerNotIndependent,
             format!("{who} took part in what was reviewed"),
-            "ask somebody else to run: git loopx review --verdict approve",
+            hint![
+                "ask somebody else to run: ",
+                command!("review --verdict approve")
+            ],
         ));
     }
     let checked = credentials.signatures.get(&verdict.op);
@@ -153,7 +157,7 @@ pub fn verdict_signature(
     who: &Person,
     checked: Option<&Checked>,
 ) -> Option<Blocker> {
-    let again = "git loopx review --verdict approve --sign";
+    let again = command!("review --verdict approve --sign");
     match checked {
         None if policy.review.signed => Some(Blocker::new(
             Code::VerdictUnsigned,

@@ -8,6 +8,7 @@ use super::super::policy::Policy;
 use super::super::session::ApprovedBy;
 use super::super::signature::{Checked, Flaw, Signatures};
 use super::super::stage::Transition;
+use crate::core::hint::{Hint, command, hint};
 use std::collections::BTreeMap;
 
 /// What is known of the people behind approvals, besides what the approvals say themselves.
@@ -113,13 +114,12 @@ impl Credentials {
     fn refusal(&self, policy: &Policy, transition: Transition, by: &ApprovedBy) -> Option<Blocker> {
         let who = &by.signed.by;
         let names = self.approver(by);
-        let no =
-            |code: Code, message: String, help: String| Some(Blocker::new(code, message, help));
-        let again = format!("git loopx approve --to {} --sign", transition.to());
-        let somebody = format!(
-            "ask somebody else to run: git loopx approve --to {}",
-            transition.to()
-        );
+        let no = |code: Code, message: String, help: Hint| Some(Blocker::new(code, message, help));
+        let again = command!("approve --to {} --sign", transition.to());
+        let somebody = hint![
+            "ask somebody else to run: ",
+            command!("approve --to {}", transition.to())
+        ];
         if names.iter().any(|name| policy.denies(name)) {
             return no(
                 Code::ApproverDenied,

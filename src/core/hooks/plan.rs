@@ -4,6 +4,7 @@
 use super::manager::{self, Line, Manager};
 use super::{Event, Facts, Found, GitVersion, Mode, Saved, SetAt, Setting, Slot, Standing};
 use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -100,9 +101,10 @@ pub fn plan_install(facts: &Facts) -> Result<Plan> {
                         .within
                         .map_or_else(String::new, |part| format!("{part} of "));
                     notes.push(format!(
-                        "{} wrote the {event} hook and may write it again, over ours: `git loopx hooks status` tells. \
+                        "{} wrote the {event} hook and may write it again, over ours: `{}` tells. \
                          It can call git loopx itself; add to {within}{}: {}",
                         manager.name(),
+                        command!("hooks status"),
                         line.file,
                         line.line
                     ));
@@ -167,7 +169,7 @@ pub fn plan_global(facts: &GlobalFacts, install: bool) -> Result<Plan> {
                 facts.version
             ),
         )
-        .help("git loopx hooks install  (in each repository)"));
+        .help(command!("hooks install").note("(in each repository)")));
     }
     let steps = match any(|setting| *setting != Setting::Current) {
         true => vec![Step::WriteGlobal],

@@ -201,7 +201,7 @@ fn who_opted_out_gets_nothing_and_is_told_where_it_says_so() {
         let failure = plan_install(&facts).expect_err("refused");
         assert_eq!(failure.code, Code::HooksOptedOut);
         assert!(failure.message.contains("file:x"), "{failure:?}");
-        assert_eq!(failure.help.as_deref(), Some(help));
+        assert_eq!(failure.help, Some(help.into()));
     }
     facts.slots[0].config = Setting::Current;
     assert_eq!(
@@ -243,7 +243,7 @@ fn a_dead_hook_comes_with_the_command_that_repairs_it() {
     let repair = |facts: &WorktreeEvent| {
         let row = row(facts, &probe(facts), Some(false));
         assert_eq!(row.fires, Some(false));
-        row.repair.expect("a command")
+        row.repair.expect("a command").to_string()
     };
     let mut facts = seen(55);
     assert_eq!(repair(&facts), "git loopx hooks install");

@@ -6,6 +6,7 @@
 
 mod judge;
 
+use crate::core::hint::command;
 pub use judge::{Judgement, Overlap, Remark, judge, overlaps};
 
 use super::artifact::{Artifact, TemplateInput};
@@ -271,7 +272,7 @@ fn settings(text: Option<&str>, here: &str, notes: &mut Vec<Blocker>) -> Setting
                     "{file}:{line}: {}; the file is kept in intent.md",
                     fault.message
                 ),
-                "git loopx cat intent.md",
+                command!("cat intent.md"),
             ));
             return Settings::default();
         }
@@ -369,20 +370,20 @@ fn differences(
         notes.push(Blocker::new(
             Code::SkipSpecs,
             "skip_specs: true is kept in intent.md; a session needs a delta before it is built",
-            "git loopx edit change/spec-delta.md",
+            command!("edit change/spec-delta.md"),
         ));
     } else if !artifacts.contains_key(&Artifact::SpecDelta) {
         notes.push(Blocker::new(
             Code::NoDelta,
             "the change has no specs/<domain>/spec.md; OpenSpec's archive takes it as it is",
-            "git loopx edit change/spec-delta.md",
+            command!("edit change/spec-delta.md"),
         ));
     }
     if settings.retire {
         notes.push(Blocker::new(
             Code::Retire,
             "retire_capabilities: true became `retire: true` at the top of change/spec-delta.md",
-            "git loopx cat change/spec-delta.md",
+            command!("cat change/spec-delta.md"),
         ));
     }
     for (artifact, text) in artifacts {
@@ -406,7 +407,7 @@ fn differences(
                     "{artifact} has no section `{}`: wanted in stage plan",
                     lacking.join("`, `")
                 ),
-                format!("git loopx edit {artifact}"),
+                command!("edit {artifact}"),
             ));
         }
     }
@@ -423,7 +424,7 @@ fn differences(
             notes.push(Blocker::new(
                 Code::Ticks,
                 format!("{done} of {all} tasks are ticked: ticks are kept, and prove nothing here"),
-                "git loopx run --task ID -- COMMAND",
+                command!("run --task ID -- COMMAND"),
             ));
         }
     }

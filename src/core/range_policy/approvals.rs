@@ -15,6 +15,7 @@ use super::super::replay;
 use super::super::session::{Approval, Recorded};
 use super::super::stage::Transition;
 use super::{Commit, Finding, Severity, finding};
+use crate::core::hint::command;
 use std::collections::BTreeMap;
 
 /// An approval, as it was when it moved the session.
@@ -70,7 +71,7 @@ pub fn judge(
         approval,
         ..
     } = used;
-    let help = format!("git loopx -s {session} log");
+    let help = command!("log").session(&session);
     let flaw = |code, message: String| {
         let message = format!("session {session}: {message}");
         finding(commit, code, Severity::Error, Vec::new(), message, &help)

@@ -5,6 +5,7 @@ use super::{Claim, Commit, Fault, Finding, Head, Range, Severity, finding, witho
 use crate::core::commit_policy::{Rules, some};
 use crate::core::failure::{Code, Result};
 use crate::core::globs::Globs;
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
 use crate::core::op::CodeVerdict;
 use crate::core::policy::{Policy, Strictness};
@@ -92,7 +93,10 @@ fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Option<Find
         bound.id,
         some(&paths)
     );
-    let help = "git loopx hooks install, then make the commit again where the session allows it";
+    let help = hint![
+        command!("hooks install"),
+        ", then make the commit again where the session allows it"
+    ];
     Some(finding(
         commit,
         Code::CommitWithoutState,
@@ -118,7 +122,7 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
             severity,
             paths,
             message,
-            &help,
+            help.as_str(),
         )
     };
     let mut found = Vec::new();
@@ -178,7 +182,7 @@ fn replayed(allowed: &Globs, commit: &Commit, state: &State, left: u64) -> Optio
         state.id,
         some(&paths)
     );
-    let help = format!("git loopx -s {} log", state.id);
+    let help = command!("log").session(&state.id);
     Some(finding(
         commit,
         Code::StateReplayed,
@@ -223,7 +227,7 @@ fn claimed(commit: &Commit, session: &SessionId, rules: &[Rc<Rules>]) -> Vec<Fin
             Severity::Warning
         };
         let message = format!("session {session}: {}", offence.sentence());
-        let help = format!("git loopx -s {session} log");
+        let help = command!("log").session(&session);
         finding(
             commit,
             offence.rule.code(),
@@ -263,9 +267,10 @@ fn result(policy: &Policy, commit: &Commit, state: &State) -> Result<Option<Find
 }
 
 fn forged(commit: &Commit, fault: &Fault) -> Finding {
-    let again = "git commit --amend  (the commit-msg hook writes the trailers)";
-    let fetch =
-        "git fetch REMOTE loopx:loopx  (in case the branch here is older), then verify again";
+    let again = Hint::from("git commit --amend  (the commit-msg hook writes the trailers)");
+    let fetch = Hint::from(
+        "git fetch REMOTE loopx:loopx  (in case the branch here is older), then verify again",
+    );
     let (code, message, help) = match fault {
         Fault::Sessions(named) if named.is_empty() => (
             Code::SessionMissing,
@@ -295,9 +300,9 @@ fn forged(commit: &Commit, fault: &Fault) -> Finding {
         Fault::EndedAt(session, state) => (
             Code::SessionEnded,
             format!("session {session} had ended at {}", state.short()),
-            "git loopx start \"A FOLLOW-UP\"",
+            command!("start \"A FOLLOW-UP\""),
         ),
-        Fault::Damaged(why) => (Code::StateDamaged, why.clone(), "git loopx fsck"),
+        Fault::Damaged(why) => (Code::StateDamaged, why.clone(), command!("fsck")),
         Fault::OtherSession(session) => (
             Code::OtherSession,
             format!(
@@ -350,9 +355,9 @@ pub(super) fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
         ),
         paths,
         help: if done {
-            "git loopx start \"A FOLLOW-UP\"".to_owned()
+            command!("start \"A FOLLOW-UP\"")
         } else {
-            "git loopx review --verdict approve".to_owned()
+            command!("review --verdict approve")
         },
     }))
 }

@@ -6,6 +6,7 @@ pub mod history;
 mod judge;
 mod protected;
 
+use crate::core::hint::Hint;
 pub use judge::judge;
 pub use protected::{protected, set_back};
 
@@ -43,7 +44,7 @@ pub struct Finding {
     pub subject: String,
     pub paths: Vec<String>,
     pub message: String,
-    pub help: String,
+    pub help: Hint,
 }
 
 impl Finding {
@@ -134,7 +135,7 @@ fn finding(
     severity: Severity,
     paths: Vec<String>,
     message: String,
-    help: &str,
+    help: impl Into<Hint>,
 ) -> Finding {
     Finding {
         code,
@@ -143,7 +144,7 @@ fn finding(
         subject: commit.subject.clone(),
         paths,
         message,
-        help: help.to_owned(),
+        help: help.into(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::core::adr::record::{reverse, verb_words};
 use crate::core::adr::renumber::{self, Move};
 use crate::core::adr::{self, DRAFT, Record, Status, overview};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::flow::context::Context;
 use crate::flow::files;
 use crate::flow::opening::new_op_id;
@@ -72,7 +73,7 @@ pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> R
     if place.exists() {
         return Err(
             Failure::refused(Code::DraftExists, format!("{path} is there already"))
-                .help(format!("edit it, then: git loopx adr promote {path}")),
+                .help(hint!["edit it, then: ", command!("adr promote {path}")]),
         );
     }
     let change = FileChange::at(path, "", text);
@@ -95,7 +96,7 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
                     record.status_text
                 ),
             )
-            .help("git loopx adr new TITLE"));
+            .help(command!("adr new TITLE")));
         }
         None => {
             return Err(Failure::refused(
@@ -105,7 +106,7 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
                     record.status_text
                 ),
             )
-            .help("git loopx adr check"));
+            .help(command!("adr check")));
         }
         Some(Status::Accepted | Status::Proposed | Status::Draft) => {}
     }
@@ -114,14 +115,15 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
             Code::AcceptedAlready,
             format!("{path} is accepted, and its body is as it was then"),
         )
-        .help("git loopx adr list")),
+        .help(command!("adr list"))),
         (Some(false), Some(Status::Accepted)) => Err(Failure::refused(
             Code::FrozenChanged,
             format!("{path}: the body changed after it was accepted"),
         )
-        .help(format!(
-            "git checkout -- '{path}', or: git loopx adr new TITLE --supersedes {word}"
-        ))),
+        .help(hint![
+            format!("git checkout -- '{path}', or: "),
+            command!("adr new TITLE --supersedes {word}")
+        ])),
         _ => {
             let after = edit::accept(&record.text, hash);
             let change = FileChange::at(path, &record.text, after);
@@ -139,7 +141,7 @@ fn two<'f>(folder: &'f Folder, one: &str, other: &str) -> Result<(&'f Record, &'
             Code::RecordSame,
             format!("`{one}` and `{other}` are one record; expected two"),
         )
-        .help("git loopx adr list"));
+        .help(command!("adr list")));
     }
     Ok((a, b))
 }
@@ -159,7 +161,7 @@ fn linked(folder: &Folder, records: [(&Record, String); 2]) -> Result<Vec<FileCh
     if changes.is_empty() {
         return Err(
             Failure::nothing(Code::LinkedAlready, "both records say so already")
-                .help("git loopx adr graph"),
+                .help(command!("adr graph")),
         );
     }
     Ok(changes)
@@ -220,8 +222,8 @@ pub fn link(
                 Code::ReverseUnknown,
                 format!("expected the words for the other side of `{words}`, found none"),
             )
-            .help(format!(
-                "git loopx adr link {} \"{words}\" {} \"... by\"",
+            .help(command!(
+                "adr link {} \"{words}\" {} \"... by\"",
                 from.label(),
                 to.label()
             )));
@@ -234,14 +236,14 @@ pub fn link(
                 Code::VerbInvalid,
                 format!("expected letters, spaces and `-` in a link's words, found `{word}`"),
             )
-            .help("git loopx adr link 2 amends 1"));
+            .help(command!("adr link 2 amends 1")));
         }
         if word.starts_with("supersede") {
             return Err(Failure::usage(
                 Code::VerbIsStatus,
                 "superseding changes the status too, and has a command of its own",
             )
-            .help("git loopx adr supersede OLD NEW"));
+            .help(command!("adr supersede OLD NEW")));
         }
     }
     let changes = linked(
@@ -303,7 +305,7 @@ pub fn renumber(
     if moves.is_empty() {
         return Err(
             Failure::nothing(Code::NumbersUnique, "every record has a number of its own")
-                .help("git loopx adr check"),
+                .help(command!("adr check")),
         );
     }
     let mut changes = Vec::new();

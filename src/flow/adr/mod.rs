@@ -11,6 +11,7 @@ use super::files;
 use crate::core::adr::check::{self, Elsewhere};
 use crate::core::adr::{Record, is_record, number_of};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::spec::Finding;
@@ -182,15 +183,15 @@ impl Folder {
                     format!("no decision record in {} is `{word}`", self.path),
                 );
                 Err(match crate::core::nearest(word, names) {
-                    Some(near) => failure.help(format!("git loopx adr show {near}")),
-                    None => failure.help("git loopx adr list"),
+                    Some(near) => failure.help(command!("adr show {near}")),
+                    None => failure.help(command!("adr list")),
                 })
             }
             many => {
                 let names: Vec<&str> = many.iter().map(|record| record.file.as_str()).collect();
                 let help = match number {
-                    Some(_) => "git loopx adr renumber --fix".to_owned(),
-                    None => format!("name the file: {}", names[0]),
+                    Some(_) => command!("adr renumber --fix"),
+                    None => format!("name the file: {}", names[0]).into(),
                 };
                 Err(Failure::usage(
                     Code::RecordAmbiguous,
@@ -212,10 +213,7 @@ impl Folder {
                     self.path, record.file
                 ),
             )
-            .help(format!(
-                "git loopx adr promote {}/{}",
-                self.path, record.file
-            )));
+            .help(command!("adr promote {}/{}", self.path, record.file)));
         }
         Ok(record)
     }

@@ -10,6 +10,7 @@ use crate::core::adr::record::{reverse, verb_key};
 use crate::core::adr::{self, DRAFT, Record, Status, overview};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
@@ -83,7 +84,7 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
         Some(branch) => branch.to_owned(),
         None => candidate.branch.clone().ok_or_else(|| {
             Failure::usage(Code::TargetUnknown, "HEAD is detached; expected a branch")
-                .help("git loopx adr promote --onto BRANCH")
+                .help(command!("adr promote --onto BRANCH"))
         })?,
     };
     require_target(ctx, &target, store.branch())?;
@@ -104,7 +105,7 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
         Code::BranchBusy,
         format!("the branch {target} moved {TRIES} times while this was being written"),
     )
-    .help("git loopx adr promote"))
+    .help(command!("adr promote")))
 }
 
 /// The branch of the sessions takes no record, and a rebase lets nobody move its branch.
@@ -115,14 +116,17 @@ fn require_target(ctx: &Context, target: &str, sessions: &str) -> Result<()> {
             Code::TargetInvalid,
             format!("`{target}` keeps the sessions; records belong on a code branch"),
         )
-        .help("git loopx adr promote --onto BRANCH"));
+        .help(command!("adr promote --onto BRANCH")));
     }
     if ctx.repo.is_being_rebased(&format!("refs/heads/{target}")) {
         return Err(Failure::refused(
             Code::TargetBusy,
             format!("`{target}` is being rebased; it would be moved under the rebase"),
         )
-        .help("git rebase --continue  (or --abort), then: git loopx adr promote"));
+        .help(hint![
+            "git rebase --continue  (or --abort), then: ",
+            command!("adr promote")
+        ]));
     }
     Ok(())
 }
@@ -137,7 +141,7 @@ fn candidate(ctx: &Context, what: Option<&str>, identity: &Identity) -> Result<C
                 Code::DraftUnknown,
                 format!("there is no file `{word}`"),
             )
-            .help("git loopx adr list"));
+            .help(command!("adr list")));
         }
         return from_session(ctx, Some(&SessionId::fold(word)?), identity);
     }
@@ -157,10 +161,7 @@ fn candidate(ctx: &Context, what: Option<&str>, identity: &Identity) -> Result<C
                 Code::DraftAmbiguous,
                 format!("{} are drafts; expected one by name", names.join(", ")),
             )
-            .help(format!(
-                "git loopx adr promote {}/{}",
-                folder.path, names[0]
-            )))
+            .help(command!("adr promote {}/{}", folder.path, names[0])))
         }
     }
 }
@@ -208,11 +209,11 @@ fn from_file(ctx: &Context, path: &str) -> Result<Candidate> {
             Code::PromotedAlready,
             format!("{path} has the number {number} already"),
         )
-        .help(format!("git loopx adr accept {number}")));
+        .help(command!("adr accept {number}")));
     }
     let bytes = files::read(&files::inside(&top, path)?, MAX_BYTES)?.ok_or_else(|| {
         Failure::not_found(Code::DraftUnknown, format!("there is no file `{path}`"))
-            .help("git loopx adr list")
+            .help(command!("adr list"))
     })?;
     let read = record(dir, file, bytes.clone())?;
     // A draft that was written by hand is known by its content.
@@ -246,7 +247,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
                         Code::CandidateMissing,
                         format!("session {id} was archived without a candidate for a record"),
                     )
-                    .help("git loopx adr new TITLE")
+                    .help(command!("adr new TITLE"))
                 })?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             (text, Some(target.clone()))
@@ -269,7 +270,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
                     }
                 ),
             )
-            .help(format!("git loopx -s {id} status")));
+            .help(command!("status").session(&id)));
         }
     };
     Ok(Candidate {
@@ -299,7 +300,7 @@ fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<St
                     link.line, link.verb
                 ),
             )
-            .help("git loopx adr list"));
+            .help(command!("adr list")));
         };
         let text = texts.get(&other.file).unwrap_or(&other.text);
         let after = match (verb_key(&link.verb).as_str(), reverse(&link.verb)) {
@@ -330,7 +331,7 @@ fn land(
             Code::BranchUnknown,
             format!("there is no branch `{target}`"),
         )
-        .help("git loopx adr promote --onto BRANCH"));
+        .help(command!("adr promote --onto BRANCH")));
     }
     let tree = match &tip {
         Some(tip) => Some(repo.commit_info(tip)?.tree),
@@ -354,7 +355,7 @@ fn land(
             Code::PromotedAlready,
             format!("this decision is {folder}/{} on {target}", known.file),
         )
-        .help(format!("git loopx adr show {}", known.label())));
+        .help(command!("adr show {}", known.label())));
     }
     let number = adr::next_number(files_there.iter().map(|(file, _)| file.as_str()));
     let new = numbered(request, candidate, number, &records)?;
@@ -405,15 +406,8 @@ fn land(
         // git is asked about trees that are in memory so far.
         repo.keep(&before)?;
         repo.keep(&tree)?;
-        seat::require_free(&worktree, "adr promote", &touched, (&before, &tree)).map_err(
-            |failure| match failure.code {
-                Code::SpecDirty => Failure {
-                    code: Code::RecordDirty,
-                    ..failure
-                },
-                _ => failure,
-            },
-        )?;
+        let trees = (&before, &tree);
+        seat::require_free(&worktree, "adr promote", &touched, trees, Code::RecordDirty)?;
     }
     let head_tree = match &head.commit {
         Some(head) => Some(repo.commit_info(head)?.tree),

@@ -13,6 +13,7 @@ use crate::core::agent::guard::{self, Kind as OffenceKind, Offence};
 use crate::core::agent::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
 use crate::core::agent::{Call, Decision, Host, MAX_TEXT, Moment};
 use crate::core::failure::Result;
+use crate::core::hint::{Verb, command};
 use crate::core::id::Oid;
 use crate::core::lease as leases;
 use crate::core::op::{DelegationStatus, Event};
@@ -230,12 +231,20 @@ fn edits(ctx: &Context, state: &State, status: &view::Status) -> Result<Vec<Valu
 
 /// The command that leads on, for somebody who has no editor to open.
 fn for_agent(status: &view::Status) -> String {
-    match status.next_action.strip_prefix("git loopx edit ") {
-        Some(artifact) => format!(
-            "edit .loopx/{}/{artifact}, then: git loopx save",
-            status.session
-        ),
-        None => status.next_action.clone(),
+    let next = &status.next_action;
+    match next
+        .command()
+        .filter(|command| command.verb() == Verb::Edit)
+    {
+        Some(command) => {
+            let artifact = command.args();
+            format!(
+                "edit .loopx/{}/{artifact}, then: {}",
+                status.session,
+                command!("save")
+            )
+        }
+        None => next.to_string(),
     }
 }
 
@@ -298,8 +307,9 @@ fn session_start() -> Result<Decision> {
     }
     if let Some(parked) = &status.parked {
         lines.push(format!(
-            "Parked: {}. `git loopx resume` takes it up.",
-            line(&parked.why, 200)
+            "Parked: {}. `{}` takes it up.",
+            line(&parked.why, 200),
+            command!("resume")
         ));
     }
     if !status.blockers.is_empty() {
@@ -307,10 +317,10 @@ fn session_start() -> Result<Decision> {
         lines.push(format!("Not met yet: {}.", line(&codes.join(", "), 300)));
     }
     lines.push(format!("Next: {}", line(&for_agent(&status), 200)));
-    lines.push(
-        "`git loopx status` shows all of it. Git hooks hold the gates; do not pass over them."
-            .into(),
-    );
+    lines.push(format!(
+        "`{}` shows all of it. Git hooks hold the gates; do not pass over them.",
+        command!("status")
+    ));
     let text: String = lines.join("\n").chars().take(MAX_TEXT).collect();
     Ok(Decision::Inject(text))
 }

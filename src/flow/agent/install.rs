@@ -5,6 +5,7 @@ use super::super::{files, lease};
 use crate::core::agent::Host;
 use crate::core::agent::wiring::{self, Wired};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::env;
 use crate::git::Repo;
 use serde::{Deserialize, Serialize};
@@ -109,7 +110,7 @@ fn unreadable(file: &File) -> Failure {
             file.path.display()
         ),
     )
-    .help(format!("git loopx agent install {} --dry-run", file.host))
+    .help(command!("agent install {} --dry-run", file.host))
 }
 
 /// What to paste by hand.

@@ -8,6 +8,7 @@ use super::{hook, ledger};
 use crate::core::agent::stop::Parked;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::op::{BlockCause, Event};
 use crate::core::stage::Transition;
@@ -21,7 +22,10 @@ fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
                 Code::ReasonRequired,
                 format!("`{command}` needs a reason: what stands in the way"),
             )
-            .help(format!("git loopx {command} --reason WHY"))
+            .help(match command {
+                "block" => command!("block --reason WHY"),
+                _ => command!("park --reason WHY"),
+            })
         })
 }
 
@@ -59,7 +63,7 @@ pub fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)
                 state.id, state.stage
             ),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     };
     lease::check(ctx, &state)?;
     ledger::update(&ctx.repo, |ledger| {
@@ -101,7 +105,7 @@ pub fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
             Code::NothingToResume,
             format!("session {} is neither parked nor blocked here", state.id),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     }
     if blocked.is_some() {
         act(ctx, Needs::Stage, |facts| {

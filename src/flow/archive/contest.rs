@@ -5,6 +5,7 @@ use super::super::context::Context;
 use super::super::files;
 use super::super::workcopy::{FOLDER, marker_line};
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{parse_json, to_json};
 use crate::core::spec::{Finding, Severity, read_spec};
@@ -67,18 +68,18 @@ pub(super) struct Fight {
 
 impl Way {
     /// The command that tries it.
-    pub(super) fn command(&self, id: &SessionId) -> String {
+    pub(super) fn command(&self, id: &SessionId) -> Hint {
         match self {
-            Way::Archive { .. } => "git loopx archive".to_owned(),
-            Way::Undo { .. } => format!("git loopx archive --undo {id}"),
+            Way::Archive { .. } => command!("archive"),
+            Way::Undo { .. } => command!("archive --undo {id}"),
         }
     }
 
     /// The command that settles it, by `--continue` or `--abort`.
-    fn settle(&self, id: &SessionId, how: &str) -> String {
+    fn settle(&self, id: &SessionId, how: &str) -> Hint {
         match self {
-            Way::Archive { .. } => format!("git loopx archive {how}"),
-            Way::Undo { .. } => format!("git loopx archive {id} {how}"),
+            Way::Archive { .. } => command!("archive {how}"),
+            Way::Undo { .. } => command!("archive {id} {how}"),
         }
     }
 }
@@ -108,9 +109,11 @@ pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Conte
         Some(bytes) => parse_json(&bytes, &path.display().to_string())
             .map(Some)
             .map_err(|failure| {
-                failure.help(format!(
-                    "git loopx archive {id} --abort, then: git loopx archive {id}"
-                ))
+                failure.help(hint![
+                    command!("archive {id} --abort"),
+                    ", then: ",
+                    command!("archive {id}")
+                ])
             }),
         None => Ok(None),
     }
@@ -118,7 +121,7 @@ pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Conte
 
 pub(super) fn no_conflict() -> Failure {
     Failure::nothing(Code::NoConflict, "no archive waits to be continued here")
-        .help("git loopx archive")
+        .help(command!("archive"))
 }
 
 /// The session whose conflict is meant: the named one, the one that is meant here, or the only one.
@@ -145,7 +148,7 @@ pub(super) fn contested(
                 Code::SeveralSessions,
                 "a conflict is one session's: expected one, found several",
             )
-            .help(format!("git loopx archive {first} --continue")));
+            .help(command!("archive {first} --continue")));
         }
     }
     let here = ctx.session_id(snapshot);
@@ -164,7 +167,7 @@ pub(super) fn contested(
                     names.join(", ")
                 ),
             )
-            .help(format!("git loopx archive {} --continue", names[0])))
+            .help(command!("archive {} --continue", names[0])))
         }
     }
 }
@@ -232,12 +235,12 @@ pub(super) fn write_conflicts(
     super::super::workcopy::exclude(&ctx.repo)?;
     let names: Vec<&str> = written.values().map(|one| one.file.as_str()).collect();
     let names = names.join(", ");
-    let mut failure = failure.help(format!(
-        "choose between the marked sides in {names}, then run: {}",
+    let mut failure = failure.help(hint![
+        format!("choose between the marked sides in {names}, then run: "),
         way.settle(id, "--continue")
-    ));
+    ]);
     for blocker in &mut failure.blockers {
-        blocker.help.clone_from(&names);
+        blocker.help = names.as_str().into();
     }
     let contest = Contest {
         format: FORMAT,

@@ -180,7 +180,7 @@ fn require_free(ctx: &Context, aim: &Aim, paths: &seat::Changes, tree: &Oid) -> 
     // git is asked about trees that are in memory so far.
     ctx.repo.keep(&old)?;
     ctx.repo.keep(tree)?;
-    seat::require_free(&worktree, "archive", paths, (&old, tree))
+    seat::require_free(&worktree, "archive", paths, (&old, tree), Code::SpecDirty)
 }
 
 /// A spec cannot lie below something that is a file on the branch; it would have to go.

@@ -15,6 +15,7 @@ mod plan;
 mod steps;
 mod unarchive;
 
+use crate::core::hint::command;
 pub use closing::adr_candidate;
 pub use contest::has_conflicts;
 pub use pending::{Earlier, finish};
@@ -220,7 +221,7 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
             return Ok(Done::Archived(done));
         }
     }
-    Err(busy().help("git loopx archive"))
+    Err(busy().help(command!("archive")))
 }
 
 /// Gives a resolution up. What was in conflict stands as it did.
@@ -323,7 +324,7 @@ fn already(ids: &[SessionId], id: &SessionId, commit: Option<Oid>, target: &str)
         .map(SessionId::as_str)
         .collect();
     match others.is_empty() {
-        true => failure.help("git loopx list --all"),
-        false => failure.help(format!("git loopx archive {}", others.join(" "))),
+        true => failure.help(command!("list --all")),
+        false => failure.help(command!("archive {}", others.join(" "))),
     }
 }

@@ -16,6 +16,7 @@ use crate::core::artifact::Artifact;
 use crate::core::changelog;
 use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
 use crate::core::gate::{self, View};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::spec::{Action, Delta, Severity};
@@ -152,7 +153,7 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
                 Code::TargetUnknown,
                 "the session is bound to no branch and HEAD is detached",
             )
-            .help("git loopx archive --onto BRANCH")
+            .help(command!("archive --onto BRANCH"))
         })?,
     };
     if target == ctx.store()?.branch() {
@@ -160,7 +161,7 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
             Code::TargetInvalid,
             format!("`{target}` keeps the sessions; specs belong on a code branch"),
         )
-        .help("git loopx archive --onto BRANCH"));
+        .help(command!("archive --onto BRANCH")));
     }
     let target_ref = format!("refs/heads/{target}");
     if ctx.repo.is_being_rebased(&target_ref) {
@@ -168,7 +169,10 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
             Code::TargetBusy,
             format!("`{target}` is being rebased; it would be moved under the rebase"),
         )
-        .help("git rebase --continue  (or --abort), then: git loopx archive"));
+        .help(hint![
+            "git rebase --continue  (or --abort), then: ",
+            command!("archive")
+        ]));
     }
     let tip = ctx.repo.find_ref(&target_ref)?;
     let unborn_here = ctx.repo.head()?.branch.as_ref() == Some(&target);
@@ -177,7 +181,7 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
             Code::BranchUnknown,
             format!("there is no branch `{target}`"),
         )
-        .help("git loopx archive --onto BRANCH"));
+        .help(command!("archive --onto BRANCH")));
     }
     let tree = match &tip {
         Some(tip) => Some(ctx.repo.commit_info(tip)?.tree),
@@ -202,7 +206,7 @@ impl Plan {
         if failure.kind == Kind::Conflict {
             for blocker in &mut failure.blockers {
                 blocker.code = Code::RequirementConflict;
-                blocker.help = "git loopx archive  (writes the sides out)".into();
+                blocker.help = command!("archive").note("(writes the sides out)");
             }
             failure.code = Code::ArchiveConflict;
             failure.message = format!(

@@ -12,6 +12,7 @@ use super::pending::{Earlier, finish};
 use super::plan::{Aim, aim};
 use super::{SpecChange, TRIES, busy};
 use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
@@ -64,7 +65,7 @@ pub fn unarchive(
         require_standing(ctx, &id, &archive, &aim)?;
         let back = backwards(ctx, &archive, &aim)?;
         if let Some(failure) = back.conflict(&id, &archive, &aim) {
-            let help = format!("git loopx archive --undo {id}  (writes the sides out)");
+            let help = command!("archive --undo {id}").note("(writes the sides out)");
             return Err(failure.help(help));
         }
         let changes = back.changes(&id, &archive, &aim, BTreeMap::new())?;
@@ -137,7 +138,7 @@ fn take_back(
             return Ok(done);
         }
         require_standing(ctx, id, &archive, &aim).map_err(|failure| match contest {
-            Some(_) => failure.help(format!("git loopx archive {id} --abort")),
+            Some(_) => failure.help(command!("archive {id} --abort")),
             None => failure,
         })?;
         let back = backwards(ctx, &archive, &aim)?;
@@ -164,7 +165,7 @@ fn take_back(
             return Ok(done(id, &archive, aim, landed, changes));
         }
     }
-    Err(busy().help(format!("git loopx archive --undo {id}")))
+    Err(busy().help(command!("archive --undo {id}")))
 }
 
 fn done(
@@ -193,7 +194,7 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
     let Some(Ending::Archived { commit, .. }) = &state.ending else {
         return Err(
             Failure::refused(Code::NotArchived, format!("session {id} is not archived"))
-                .help("git loopx list --all"),
+                .help(command!("list --all")),
         );
     };
     let archive = commit
@@ -206,7 +207,7 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
                 Code::ArchiveChangedNothing,
                 format!("the archive of {id} changed no spec: there is nothing to take back"),
             )
-            .help(format!("git loopx -s {id} log"))
+            .help(command!("log").session(&id))
         })?;
     Ok((state, archive))
 }
@@ -218,10 +219,7 @@ fn aim_at(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
         _ => None,
     };
     aim(ctx, state, onto.or(target)).map_err(|failure| match failure.code {
-        Code::BranchUnknown => failure.help(format!(
-            "git loopx archive --undo {} --onto BRANCH",
-            state.id
-        )),
+        Code::BranchUnknown => failure.help(command!("archive --undo {} --onto BRANCH", state.id)),
         _ => failure,
     })
 }
@@ -496,10 +494,10 @@ impl Backwards {
                 format!("without {id} the specs on {} would be invalid", aim.target),
             )
             .blockers(self.faults)
-            .help(format!(
-                "git loopx spec install-driver, then: git revert {}",
-                archive.id.short()
-            )));
+            .help(hint![
+                command!("spec install-driver"),
+                format!(", then: git revert {}", archive.id.short())
+            ]));
         }
         let mut changes = self.changes;
         for fight in self.fights {
@@ -518,7 +516,7 @@ impl Backwards {
                 Code::UnarchivedAlready,
                 format!("nothing of the archive of {id} is left on {}", aim.target),
             )
-            .help("git loopx spec list"));
+            .help(command!("spec list")));
         }
         Ok(changes)
     }

@@ -3,6 +3,7 @@
 
 use super::{Word, active, load};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::spec::{Action, Conflict, PlanOptions, block_of, fold, plan_domain};
 use crate::flow::context::Context;
@@ -44,7 +45,7 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
             format!("the delta of {} cannot be applied", one.state.id),
         )
         .blockers(judged.blockers)
-        .help("git loopx edit change/spec-delta.md"));
+        .help(command!("edit change/spec-delta.md")));
     }
     let stands = &one.ground.target;
     let bases = delta::all_bases(ctx, &one.state, &one.policy, stands, &one.judgement.delta)?;

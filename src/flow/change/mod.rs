@@ -8,6 +8,7 @@ mod diff;
 mod overlap;
 mod refresh;
 
+use crate::core::hint::command;
 pub use diff::{RequirementDiff, diff};
 pub use overlap::{Overlap, Shared, overlap};
 pub use refresh::{Moved, Refreshed, refresh};
@@ -110,7 +111,7 @@ impl Loaded {
             blockers.push(Blocker::new(
                 Code::SpecDeltaMissing,
                 format!("session {} has no spec delta yet", state.id),
-                format!("git loopx -s {} status", state.id),
+                command!("status").session(&state.id),
             ));
         }
         let conflicts: Vec<Conflict> = judgement.verdict.conflicts().cloned().collect();
@@ -139,7 +140,7 @@ impl Loaded {
                     Blocker::new(
                         Code::ScenarioUnserved,
                         format!("no slice names scenario `{scenario}` in its `scenarios`"),
-                        format!("git loopx edit {}", Artifact::Slices),
+                        command!("edit {}", Artifact::Slices),
                     )
                 })
                 .collect(),

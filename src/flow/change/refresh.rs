@@ -3,6 +3,7 @@
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::op::{Event, RequirementBase};
 use crate::core::spec::{OpKind, block_of, fold};
@@ -45,12 +46,12 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
                     state.stage
                 ),
             )
-            .help("git loopx archive  (a conflict is resolved there, and `archive --continue` finishes)"));
+            .help(command!("archive").note("(a conflict is resolved there, and `archive --continue` finishes)")));
         }
         let Some((delta, blockers)) = delta::read(&facts.texts) else {
             return Err(
                 Failure::nothing(Code::DeltaMissing, "the session has no spec delta yet")
-                    .help("git loopx status"),
+                    .help(command!("status")),
             );
         };
         if let Some(first) = blockers.first() {
@@ -109,7 +110,7 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
                 Code::NothingMoved,
                 format!("nothing that the delta touches changed on {target} since its base"),
             )
-            .help("git loopx change diff"));
+            .help(command!("change diff")));
         }
         let what = format!("refresh {} from {target}", counted(moved.len(), "base"));
         let refreshed = Refreshed {

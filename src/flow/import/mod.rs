@@ -11,6 +11,7 @@ use super::context::Context;
 use super::opening::{Opening, new_op_id, operation};
 use super::{delta, files};
 use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, ImportedEnd, Operation, Profile};
 use crate::core::openspec::{
@@ -208,7 +209,7 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
                 Code::WorktreeRequired,
                 "a bare repository has no openspec/ to import",
             )
-            .help("git loopx import openspec --no-specs PATH"));
+            .help(command!("import openspec --no-specs PATH")));
         }
     };
     let label = label.trim_end_matches('/').to_owned();
@@ -217,7 +218,7 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
     }
     Err(
         Failure::not_found(Code::ImportMissing, format!("there is no folder `{label}`"))
-            .help("git loopx import openspec PATH"),
+            .help(command!("import openspec PATH")),
     )
 }
 
@@ -239,7 +240,7 @@ fn plan_specs(
         } else {
             let top = ctx.repo.work_dir().ok_or_else(|| {
                 Failure::usage(Code::WorktreeRequired, "specs are written to a worktree")
-                    .help("git loopx import openspec --no-specs PATH")
+                    .help(command!("import openspec --no-specs PATH"))
             })?;
             match files::read(&files::inside(top, &path)?, u64::MAX)? {
                 None => SpecStatus::New,
@@ -248,7 +249,7 @@ fn plan_specs(
                     others.push(Blocker::new(
                         Code::SpecDiffers,
                         format!("{path} is there with other bytes"),
-                        "git loopx import openspec --no-specs  (keeps it)",
+                        command!("import openspec --no-specs").note("(keeps it)"),
                     ));
                     continue;
                 }
@@ -278,7 +279,7 @@ fn plan_specs(
         format!("nothing was imported: {}", names.join("; ")),
     )
     .blockers(others)
-    .help("git loopx import openspec --no-specs"))
+    .help(command!("import openspec --no-specs")))
 }
 
 fn write_specs(
@@ -343,7 +344,7 @@ impl Seat {
                 let note = Blocker::new(
                     Code::ArchivedSince,
                     format!("session {id} came from {open}, which OpenSpec archived since"),
-                    format!("git loopx -s {id} status"),
+                    command!("status").session(&id),
                 );
                 item.report(id, ChangeStatus::Already).note(note)
             }
@@ -351,10 +352,10 @@ impl Seat {
                 let note = Blocker::new(
                     Code::SessionExists,
                     format!("another session is named {id}: the change was not imported"),
-                    format!(
-                        "rename the folder {}, then: git loopx import openspec",
-                        item.folder.path
-                    ),
+                    hint![
+                        format!("rename the folder {}, then: ", item.folder.path),
+                        command!("import openspec")
+                    ],
                 );
                 item.report(id, ChangeStatus::Taken).note(note)
             }
@@ -566,21 +567,21 @@ fn differs(items: &[Item], specs: &[SpecReport]) -> Vec<Blocker> {
         found.push(Blocker::new(
             Code::StageClarify,
             "open changes begin in stage clarify, whatever their tasks say: only gates move a session",
-            "git loopx -s ID status",
+            command!("status").session("ID"),
         ));
     }
     if !open.is_empty() && specs.iter().any(|spec| spec.status == SpecStatus::New) {
         found.push(Blocker::new(
             Code::SpecsNotCommitted,
             "the sessions begin at HEAD, which lacks the specs: their reviews will cover the commit that adds them",
-            "git loopx import openspec --specs-only, commit, then: git loopx import openspec",
+            hint![command!("import openspec --specs-only"), ", commit, then: ", command!("import openspec")],
         ));
     }
     if !archived.is_empty() {
         found.push(Blocker::new(
             Code::ArchiveDates,
             "archived changes have their days, and no commit: OpenSpec does not say which one carried them",
-            "git loopx list --all",
+            command!("list --all"),
         ));
     }
     found

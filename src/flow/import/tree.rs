@@ -1,6 +1,7 @@
 //! Reads an OpenSpec tree from the file system. Links are not followed: they could lead anywhere.
 
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::openspec::{Folder, Tree};
 use crate::core::spec::{check_domain, utf8};
 use crate::flow::spec;
@@ -130,7 +131,7 @@ pub(super) fn read_tree(root: &Path, label: &str) -> Result<Tree> {
                 "`{label}` is no OpenSpec tree: expected specs/<domain>/spec.md or changes/<id>/proposal.md in it"
             ),
         )
-        .help("git loopx import openspec PATH"));
+        .help(command!("import openspec PATH")));
     }
     Ok(tree)
 }

@@ -9,6 +9,7 @@
 mod credentials;
 mod judge;
 
+use crate::core::hint::{command, hint};
 pub use credentials::{Depth, behind, gather, participants};
 pub use judge::Judge;
 
@@ -112,10 +113,7 @@ impl Word {
                         Code::ApprovedAlready,
                         format!("the same person, or the same key, has approved {transition} with this content"),
                     )
-                    .help(format!(
-                        "ask somebody else to run: git loopx approve --to {}",
-                        transition.to()
-                    )));
+                    .help(hint!["ask somebody else to run: ", command!("approve --to {}", transition.to())]));
                 }
             }
             Event::Reviewed { .. } if policy.review.signed => {

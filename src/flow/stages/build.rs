@@ -5,6 +5,7 @@ use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
@@ -83,7 +84,7 @@ fn require_documents(facts: &Facts<'_>) -> Result<()> {
                 code,
                 format!("gone since the plan was approved: {}", gone.join(", ")),
             )
-            .help(format!("git loopx checkout --force {}", gone[0])));
+            .help(command!("checkout --force {}", gone[0])));
         }
     }
     Ok(())
@@ -129,7 +130,7 @@ fn rework(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
                 Code::BuildFromReviewArtifactMissing,
                 format!("there is no file {path}"),
             )
-            .help("git loopx build --from-review"));
+            .help(command!("build --from-review")));
         }
         Some(Report::File { path, bytes }) if bytes.as_deref() != own => {
             return Err(Failure::refused(
@@ -139,7 +140,7 @@ fn rework(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
                     facts.state.id
                 ),
             )
-            .help("git loopx build --from-review"));
+            .help(command!("build --from-review")));
         }
         _ => {}
     }
@@ -166,7 +167,7 @@ fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
             format!("{max} iterations were not enough; a person has to decide how to go on"),
         )
         .blockers(gate::blockers(facts.view(), Transition::BuildToReview))
-        .help("git loopx build --more 5 --reason WHY"));
+        .help(command!("build --more 5 --reason WHY")));
     }
     let mut judged = state.clone();
     judged.build.no_deslop = request.no_deslop || state.build.no_deslop;

@@ -3,6 +3,7 @@
 use super::{Outcome, code_tree, in_build};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
 use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
@@ -93,7 +94,7 @@ pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outco
 pub fn waive(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Outcome>> {
     let reason = reason.ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "waiving evidence needs a reason")
-            .help(format!("git loopx build --waive {task} --reason WHY"))
+            .help(command!("build --waive {task} --reason WHY"))
     })?;
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;

@@ -6,6 +6,7 @@ mod clarify;
 mod lanes;
 mod plan;
 
+use crate::core::hint::command;
 pub use build::{BuildRequest, Report, build};
 pub use clarify::clarify;
 pub use lanes::{DelegationRequest, delegate, report_lane, waive};
@@ -103,8 +104,11 @@ pub fn extend(
     reason: Option<String>,
 ) -> Result<Done<Outcome>> {
     let reason = reason.ok_or_else(|| {
-        Failure::usage(Code::ReasonRequired, "raising a cap needs a reason")
-            .help(format!("git loopx {stage} --more {by} --reason WHY"))
+        Failure::usage(Code::ReasonRequired, "raising a cap needs a reason").help(match stage {
+            Stage::Plan => command!("plan --more {by} --reason WHY"),
+            Stage::Build => command!("build --more {by} --reason WHY"),
+            _ => command!("clarify --more {by} --reason WHY"),
+        })
     })?;
     act(ctx, Needs::Stage, |_| {
         let event = Event::Extended { stage, by };

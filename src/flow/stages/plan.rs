@@ -5,6 +5,7 @@ use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::op::{Event, PlanLane, PlanVerdict};
 use crate::core::stage::{Stage, Transition};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
@@ -83,7 +84,7 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
                     format!("{max} drafts were not approved; a person has to decide how to go on"),
                 )
                 .blockers(blockers)
-                .help("git loopx plan --more 5 --reason WHY"));
+                .help(command!("plan --more 5 --reason WHY")));
             }
             let outcome = Outcome {
                 history: state.plan.reviews.clone(),
@@ -102,7 +103,7 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
                 Transition::ClarifyToPlan
             ),
         )
-        .help("git loopx approve --to build")),
+        .help(command!("approve --to build"))),
         _ => Err(Failure::refused(
             Code::PlanNotReviewed,
             format!(
@@ -134,7 +135,7 @@ pub fn plan_review(
                 Code::VerdictUnknown,
                 "the architect answers approve or iterate; the critic may reject",
             )
-            .help("git loopx plan --architect iterate --finding WHAT"));
+            .help(command!("plan --architect iterate --finding WHAT")));
         }
         if lane == PlanLane::Critic {
             let architect = state.plan_review(PlanLane::Architect);
@@ -152,7 +153,7 @@ pub fn plan_review(
                         }
                     },
                 )
-                .help("git loopx plan --architect approve"));
+                .help(command!("plan --architect approve")));
             }
         }
         let event = Event::PlanReviewed {

@@ -11,6 +11,7 @@ pub(super) use follow::follow;
 use super::context::Context;
 use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::refusal::Refusal;
 use crate::env;
@@ -167,7 +168,7 @@ pub fn sync(
             store.branch()
         ),
     )
-    .help(format!("git loopx sync {remote}")))
+    .help(command!("sync {remote}")))
 }
 
 /// What came, what goes, and what was united.
@@ -238,7 +239,7 @@ fn fetch(
                 "{remote} has no branch yet; a forge may take the first that comes for its default branch, and that must not be `{branch}`"
             ),
         )
-        .help(format!("git push {remote} HEAD  (a branch with code first), then: git loopx sync {remote}"))),
+        .help(hint![format!("git push {remote} HEAD  (a branch with code first), then: "), command!("sync {remote}")])),
         Fetched::Failed(Answer::No(said)) => {
             Err(Refusal::read(&said).failure(&doing, remote, branch, &said))
         }
@@ -314,8 +315,11 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
         }
         let near = crate::core::nearest(name, all.iter().map(String::as_str));
         let help = match near {
-            Some(near) => format!("git loopx sync {near}"),
-            None => format!("git remote add NAME {name}, then: git loopx sync NAME"),
+            Some(near) => command!("sync {near}"),
+            None => hint![
+                format!("git remote add NAME {name}, then: "),
+                command!("sync NAME")
+            ],
         };
         let message = format!("no remote is named `{name}`");
         return Err(Failure::not_found(Code::RemoteUnknown, message).help(help));
@@ -340,10 +344,10 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
                 Code::RemoteAmbiguous,
                 format!("there are {} remotes: {}", many.len(), many.join(", ")),
             )
-            .help(format!(
-                "git loopx sync {}  (or: git config loopx.remote {})",
-                many[0], many[0]
-            ))
+            .help(
+                command!("sync {}", many[0])
+                    .note(format!("(or: git config loopx.remote {})", many[0])),
+            )
         }),
     }
 }
@@ -410,7 +414,8 @@ pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
             let error = stderr.lines().find_map(|line| line.strip_prefix("error: "));
             match (error, captured.ended.code) {
                 (None, code) if code == Kind::Conflict.exit_code() => Some(format!(
-                    "git loopx synced with {remote}, and a session has a conflict: git loopx sync"
+                    "git loopx synced with {remote}, and a session has a conflict: {}",
+                    command!("sync")
                 )),
                 (error, _) => said(error.unwrap_or("it failed")),
             }

@@ -2,6 +2,7 @@
 //! the one that was fetched from the default remote.
 
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::Operation;
 use crate::core::replay::{self, fold};
@@ -30,9 +31,7 @@ impl<'r> Sessions<'r> {
                 match ctx.repo.default_remote(Some(store.branch())) {
                     Ok(Some(remote)) => {
                         let branch = store.branch();
-                        failure.help(format!(
-                            "git fetch {remote} +refs/heads/{branch}:refs/remotes/{remote}/{branch}  (in a repository without sessions: git loopx init)"
-                        ))
+                        failure.help(hint![format!("git fetch {remote} +refs/heads/{branch}:refs/remotes/{remote}/{branch}  (in a repository without sessions: "), command!("init"), ")"])
                     }
                     _ => failure,
                 }
@@ -202,5 +201,5 @@ fn replayed(tip: &Snapshot<'_>, session: Session) -> Result<State> {
             session.place
         ),
     )
-    .help("git loopx fsck --repair"))
+    .help(command!("fsck --repair")))
 }

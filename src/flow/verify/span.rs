@@ -2,6 +2,7 @@
 
 use super::{Request, Sessions};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::flow::context::{self, Context};
@@ -149,12 +150,14 @@ fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) ->
         if upstream::missing(ctx, &state)?.is_some() {
             let id = &state.id;
             let gone = state.branch.as_deref().unwrap_or_default();
-            return Ok(failure.help(format!(
-                "git loopx use {id}  (its branch `{gone}` is gone: if this is its new name), or: git loopx verify main..HEAD"
-            )));
+            return Ok(failure.help(hint![
+                command!("use {id}"),
+                format!("  (its branch `{gone}` is gone: if this is its new name), or: "),
+                command!("verify main..HEAD")
+            ]));
         }
     }
-    Ok(failure.help("git loopx verify main..HEAD"))
+    Ok(failure.help(command!("verify main..HEAD")))
 }
 
 /// The ends of `A..B`, `A..`, `..B` or `B`; an end that is left out is HEAD, as in git.
@@ -164,7 +167,7 @@ fn ends(range: &str) -> Result<(Option<&str>, Option<&str>)> {
             Code::RangeInvalid,
             format!("expected a range like `main..HEAD`, or one commit, found `{range}`"),
         )
-        .help("git loopx verify main..HEAD")
+        .help(command!("verify main..HEAD"))
     };
     if range.trim().is_empty() || range.contains("...") || range.starts_with('-') {
         return Err(invalid());
