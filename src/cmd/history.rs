@@ -4,7 +4,10 @@ use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hint::command;
 use crate::core::id::OpId;
-use crate::core::op::{Event, Operation};
+use crate::core::note::Note;
+use crate::core::op::{Body, Event, Operation};
+use crate::core::topic::Topic;
+use crate::core::words::Word;
 use crate::flow::view::Logged;
 use crate::flow::{Context, view};
 use crate::ui::{Ui, clean, diff as text_diff, line, style};
@@ -163,7 +166,34 @@ fn names(all: &[Logged], ids: &[OpId]) -> String {
 }
 
 fn what(op: &Operation, all: &[Logged]) -> String {
-    let mut text = match &op.event {
+    let mut text = match &op.body {
+        Body::Session(step) => happened(&step.event),
+        Body::Log(word) => said(word, all),
+        Body::Note(Note::Noted { kind, text, to }) => {
+            let to = to
+                .as_ref()
+                .map_or_else(String::new, |role| format!(" to {role}"));
+            format!("note ({kind}{to}): {text}")
+        }
+        Body::Unknown(unknown) => format!(
+            "{} ({}), which needs git loopx {}",
+            unknown.kind, unknown.topic, unknown.needs
+        ),
+    };
+    if let Some(over) = op.claim().and_then(|claim| claim.over.as_ref()) {
+        let whose = crate::core::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
+        text.push_str(&format!("; the build was taken over from {whose}"));
+    }
+    let written: Vec<&str> = op.writes.keys().map(|a| a.path()).collect();
+    if !written.is_empty() {
+        text.push_str(&format!("  [{}]", written.join(", ")));
+    }
+    text
+}
+
+/// An event of the session, for people.
+fn happened(event: &Event) -> String {
+    match event {
         Event::Approved {
             transition,
             content,
@@ -201,26 +231,24 @@ fn what(op: &Operation, all: &[Logged]) -> String {
         Event::Reviewed { verdict } => format!("verdict {}", verdict.verdict),
         Event::Extended { stage, by } => format!("extend {stage} by {by}"),
         Event::Bound { branch } => format!("use on {branch}"),
-        Event::Resolved { keep, drop } => {
-            let each = |word: &str, ids: &[OpId]| -> String {
-                ids.iter().map(|id| format!(" {word} {id}")).collect()
-            };
-            format!("resolve{}{}", each("keep", keep), each("drop", drop))
-        }
-        Event::Undone { undone } => format!("undo {}", names(all, undone)),
-        Event::Redone { redone } => format!("redo {}", names(all, redone)),
         Event::Blocked { cause, missing } => format!("blocked:{cause} ({})", missing.join(", ")),
         other => other.word().to_owned(),
+    }
+}
+
+/// A word about other operations, for people.
+fn said(word: &Word, all: &[Logged]) -> String {
+    let each = |word: &str, ids: &[OpId]| -> String {
+        ids.iter().map(|id| format!(" {word} {id}")).collect()
     };
-    if let Some(over) = op.claim.as_ref().and_then(|claim| claim.over.as_ref()) {
-        let whose = crate::core::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
-        text.push_str(&format!("; the build was taken over from {whose}"));
+    match word {
+        Word::Resolved { keep, drop } => {
+            format!("resolve{}{}", each("keep", keep), each("drop", drop))
+        }
+        Word::Undone { undone } => format!("undo {}", names(all, undone)),
+        Word::Redone { redone } => format!("redo {}", names(all, redone)),
+        Word::Renamed { from, to } => format!("rename {from} to {to}"),
     }
-    let written: Vec<&str> = op.writes.keys().map(|a| a.path()).collect();
-    if !written.is_empty() {
-        text.push_str(&format!("  [{}]", written.join(", ")));
-    }
-    text
 }
 
 pub fn diff(ctx: &Context, from: Option<&str>, to: Option<&str>, ui: &mut Ui) -> Result<Exit> {

@@ -9,15 +9,21 @@ use crate::flow::undo::{self as flow, Back, Told};
 use crate::ui::{Ui, line};
 use serde_json::json;
 
-/// Take back the last events, by a new commit
+/// Take back what you did last, by a new commit
 ///
-/// History stays as it was: `git loopx log` shows what is undone, and `git loopx redo` brings it back. What
+/// What somebody else did is taken back by name, with a reason. Runs, notes and claims stay. History stays as it was: `git loopx log` shows what is undone, and `git loopx redo` brings it back. What
 /// an archive made of the specs is taken back by `git loopx archive --undo ID`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct UndoArgs {
-    /// How many
-    #[arg(value_name = "N", default_value = "1", conflicts_with = "to", value_parser = clap::value_parser!(u32).range(1..))]
+    /// How many commands
+    #[arg(value_name = "N", default_value = "1", conflicts_with_all = ["to", "only"], value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
+    /// What this person did last: a part of the name or of the address
+    #[arg(long, value_name = "PERSON", requires = "reason", conflicts_with_all = ["to", "only"])]
+    of: Option<String>,
+    /// Just this operation, whatever it is: its id, its number, or the commit that made it
+    #[arg(long, value_name = "OPERATION", conflicts_with = "to")]
+    only: Option<String>,
     /// Go back to the moment after this operation: its id, its number, or the commit that made it
     #[arg(long, value_name = "OPERATION")]
     to: Option<String>,
@@ -40,9 +46,13 @@ pub struct RedoArgs {
 }
 
 pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let back = match args.to {
-        Some(point) => Back::To(point),
-        None => Back::Events(number(args.count)),
+    let back = match (args.to, args.only) {
+        (Some(point), _) => Back::To(point),
+        (None, Some(point)) => Back::Only(point),
+        (None, None) => Back::Last {
+            count: number(args.count),
+            of: args.of,
+        },
     };
     let told = flow::undo(ctx, &back, args.reason)?;
     say(&told, "took back", ui);

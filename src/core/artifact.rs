@@ -108,6 +108,13 @@ impl Artifact {
         }
     }
 
+    /// The artifact that lies at a path below the session's folder.
+    pub fn at(path: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|artifact| artifact.path() == path)
+    }
+
     /// Finds an artifact by path, with or without `.md`/`.json` and the `change/` folder.
     pub fn parse(text: &str) -> Result<Self> {
         let wanted = text.trim_start_matches("./");

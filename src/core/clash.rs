@@ -10,6 +10,7 @@ use super::causality::Causality;
 use super::id::OpId;
 use super::op::{Event, Operation};
 use super::stage::Stage;
+use super::words::Word;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What becomes of one operation.
@@ -37,7 +38,7 @@ fn way(op: &Operation) -> Option<Way> {
         stage: transition.to(),
         is_rollback: transition.is_rollback(),
     };
-    match &op.event {
+    match op.event()? {
         Event::Entered { transition, .. } => Some(to(*transition)),
         Event::Approved {
             transition,
@@ -98,8 +99,8 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
     moves.retain(|(at, _)| fates[*at] == Fate::Counts);
     let bindings: Vec<(usize, &str)> = (0..ops.len())
         .filter(|at| fates[*at] == Fate::Counts)
-        .filter_map(|at| match &ops[at].event {
-            Event::Bound { branch } => Some((at, branch.as_str())),
+        .filter_map(|at| match ops[at].event() {
+            Some(Event::Bound { branch }) => Some((at, branch.as_str())),
             _ => None,
         })
         .collect();
@@ -125,14 +126,13 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
             fates[at] = fate;
             continue;
         }
-        if let Some(claim) = &ops[at].claim {
+        if let Some(claim) = ops[at].claim() {
             let with: Vec<usize> = (0..ops.len())
                 .filter(|other| cause.apart(at, *other) && !out.contains(other))
                 .filter(|other| {
                     ops[*other]
-                        .claim
-                        .as_ref()
-                        .is_some_and(|c| c.owner != claim.owner)
+                        .claim()
+                        .is_some_and(|other| other.owner != claim.owner)
                 })
                 .collect();
             if !with.is_empty() {
@@ -140,7 +140,7 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
                 continue;
             }
         }
-        if let Event::Bound { branch } = &ops[at].event {
+        if let Some(Event::Bound { branch }) = ops[at].event() {
             let with: Vec<usize> = bindings
                 .iter()
                 .filter(|(other, name)| cause.apart(at, *other) && name != branch)
@@ -157,7 +157,7 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
 fn held(ops: &[&Operation], with: Vec<usize>, did: &str) -> Fate {
     let names: Vec<String> = with
         .iter()
-        .map(|at| format!("`{}` of {}", ops[*at].event.word(), ops[*at].by.name))
+        .map(|at| format!("`{}` of {}", ops[*at].word(), ops[*at].by.name))
         .collect();
     Fate::Held {
         why: format!("{} {did}", names.join(", ")),
@@ -167,8 +167,11 @@ fn held(ops: &[&Operation], with: Vec<usize>, did: &str) -> Fate {
 
 /// Whether an operation cannot hold beside a move that its writer did not know of.
 fn is_stopped(op: &Operation, way: Way) -> bool {
-    match &op.event {
-        Event::Undone { .. } | Event::Redone { .. } | Event::Resolved { .. } => return false,
+    // What is said of other operations, or in passing, holds everywhere.
+    let Some(event) = op.event() else {
+        return false;
+    };
+    match event {
         // What a run showed of the code stays true in a session that somebody else ended meanwhile, and
         // moves nothing there. A failure that was not known at the end is a person's to look at.
         Event::Ran { evidence } if way == Way::End => {
@@ -180,7 +183,7 @@ fn is_stopped(op: &Operation, way: Way) -> bool {
     let Way::To { stage, is_rollback } = way else {
         return true;
     };
-    let by_event = match &op.event {
+    let by_event = match event {
         Event::Clarified { .. }
         | Event::Approved { .. }
         | Event::Entered { .. }
@@ -203,10 +206,7 @@ fn is_stopped(op: &Operation, way: Way) -> bool {
         | Event::Extended { .. }
         | Event::Waived { .. }
         | Event::Abandoned
-        | Event::Archived { .. }
-        | Event::Resolved { .. }
-        | Event::Undone { .. }
-        | Event::Redone { .. } => false,
+        | Event::Archived { .. } => false,
     };
     by_event
         || op
@@ -221,7 +221,7 @@ pub(super) fn is_derived(artifact: Artifact) -> bool {
 }
 
 fn writes(op: &Operation, artifact: Artifact) -> bool {
-    !is_derived(artifact) && !op.event.is_about_others() && op.writes.contains_key(&artifact)
+    !is_derived(artifact) && !op.is_about_others() && op.writes.contains_key(&artifact)
 }
 
 /// One word of one operation about another: that it is taken back, or that it counts again.
@@ -239,9 +239,9 @@ fn places<'o>(ops: &[&'o Operation]) -> BTreeMap<&'o OpId, usize> {
 
 /// What one operation says. Of what comes after it nobody can have said anything.
 fn words(ops: &[&Operation], places: &BTreeMap<&OpId, usize>, at: usize) -> Vec<Flip> {
-    let (ids, takes_back) = match &ops[at].event {
-        Event::Undone { undone } => (undone, true),
-        Event::Redone { redone } => (redone, false),
+    let (ids, takes_back) = match ops[at].said() {
+        Some(Word::Undone { undone }) => (undone, true),
+        Some(Word::Redone { redone }) => (redone, false),
         _ => return Vec::new(),
     };
     ids.iter()
@@ -336,7 +336,7 @@ pub(super) fn undos_of(ops: &[&Operation], cause: &Causality) -> Vec<(usize, Vec
     let flips = Flips::of(ops, cause, &out);
     let mut found = Vec::new();
     for (target, words) in flips.said {
-        if !is_back(&words, cause) || ops[target].event.is_about_others() {
+        if !is_back(&words, cause) || ops[target].is_about_others() {
             continue;
         }
         let speakers: Vec<usize> = words.iter().map(|flip| flip.at).collect();
@@ -352,7 +352,7 @@ fn out(ops: &[&Operation], cause: &Causality) -> (BTreeSet<usize>, BTreeMap<usiz
     // What was said of each, by whom.
     let mut said: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
     for (at, op) in ops.iter().enumerate() {
-        if let Event::Resolved { keep, drop } = &op.event
+        if let Some(Word::Resolved { keep, drop }) = op.said()
             && !void.contains(&at)
         {
             for (ids, drops) in [(keep, false), (drop, true)] {

@@ -76,6 +76,8 @@ codes! {
         "What an approval covers has changed since it was given.";
     ApprovalUnsigned "approval_unsigned" [Refused]
         "Policy asks for a signed approval, and this one is not signed.";
+    ApprovalVoid "approval_void" [Refused]
+        "An approval counts for nothing, and no other one of its transition was used.";
     ApprovalWithoutTouch "approval_without_touch" [Refused]
         "Policy asks for a key that is touched, and the approval was signed with another.";
     ApprovalsMissing "approvals_missing" [Refused]
@@ -484,6 +486,8 @@ codes! {
         "The text is no id of an operation.";
     OperationMisfit "operation_misfit" [Internal]
         "A decision does not fit the session: a fault of git loopx.";
+    OperationRests "operation_rests" [Refused]
+        "Another operation rests on what would be taken back.";
     OperationUnfit "operation_unfit" [Refused]
         "The operation cannot count as the session stands.";
     OperationUnsignable "operation_unsignable" [Internal]
@@ -532,7 +536,7 @@ codes! {
         "The operation that was named was taken back since.";
     PointUnknown "point_unknown" [NotFound]
         "The session has no such operation.";
-    PolicyInvalid "policy_invalid" [Usage]
+    PolicyInvalid "policy_invalid" [Refused, Usage]
         "The policy file loopx.toml is wrong.";
     ProgramFailed "program_failed" [Internal]
         "A program that git loopx needs ended with an error.";
@@ -572,6 +576,8 @@ codes! {
         "A file of the decision records has edits that are not committed.";
     RecordIsDraft "record_is_draft" [Refused]
         "The decision record is a draft and has no number yet.";
+    RecordMisplaced "record_misplaced" [Internal]
+        "A record lies in a session that it does not belong to.";
     RecordNotUtf8 "record_not_utf8" [Refused]
         "A decision record is not UTF-8.";
     RecordSame "record_same" [Usage]

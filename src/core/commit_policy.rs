@@ -189,16 +189,24 @@ pub(crate) mod tests {
     use super::{Rule, Rules, leads_on, refusal, some};
     use crate::core::failure::Code;
     use crate::core::id::{OpId, Person, SessionId};
-    use crate::core::op::{Event, FORMAT, Operation, Profile};
+    use crate::core::op::{Event, Operation, Profile};
     use crate::core::policy::Policy;
     use crate::core::replay::begin;
     use crate::core::session::State;
     use crate::core::stage::Stage;
+    use crate::core::topic::Weight;
 
     /// A session that was just started, on the branch of its own name.
     pub(crate) fn state(id: &str) -> State {
+        let event = Event::Started {
+            uid: "uid".into(),
+            title: id.into(),
+            profile: Profile::Standard,
+            branch: Some(id.into()),
+            base: None,
+        };
         let op = Operation {
-            format: FORMAT,
+            format: 1,
             seq: 1,
             op: OpId::parse("01hzzzzzzzzzzzzzzzzzzzzzzz").expect("an id"),
             after: Vec::new(),
@@ -207,15 +215,11 @@ pub(crate) mod tests {
             committer: None,
             reason: None,
             writes: Default::default(),
-            bases: Vec::new(),
-            claim: None,
-            event: Event::Started {
-                uid: "uid".into(),
-                title: id.into(),
-                profile: Profile::Standard,
-                branch: Some(id.into()),
-                base: None,
-            },
+            others: Default::default(),
+            entity: None,
+            tx: None,
+            weight: Weight::Opens,
+            body: event.into(),
         };
         begin(&SessionId::parse(id).expect("an id"), &op).expect("a state")
     }

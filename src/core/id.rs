@@ -198,25 +198,37 @@ impl From<Oid> for String {
     }
 }
 
-/// The random, time-sortable name of an operation: a ULID in lower case.
+/// The name of an operation: the git blob id of its record. In format 1 a ULID in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct OpId(String);
 
 impl OpId {
     pub fn parse(text: &str) -> Result<Self> {
-        let valid = text.len() == 26
+        let is_ulid = text.len() == 26
             && text
                 .bytes()
                 .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-        if valid {
+        if is_ulid || Oid::parse(text).is_ok() {
             Ok(OpId(text.to_owned()))
         } else {
             Err(Failure::usage(
                 Code::OperationIdInvalid,
-                format!("expected an operation id of 26 letters and digits, found `{text}`"),
+                format!(
+                    "expected an operation id of 40 or 64 hexadecimal digits, or of 26 letters and digits, found `{text}`"
+                ),
             ))
         }
+    }
+
+    /// The id of the operation whose record is this blob.
+    pub fn of_record(blob: &Oid) -> Self {
+        OpId(blob.0.clone())
+    }
+
+    /// No operation has it: for one whose bytes are not made yet.
+    pub fn unnamed() -> Self {
+        OpId("0".repeat(26))
     }
 
     pub fn as_str(&self) -> &str {

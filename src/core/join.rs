@@ -7,7 +7,7 @@ use super::clash::is_derived;
 use super::failure::Result;
 use super::id::Oid;
 use super::op::Operation;
-use super::session::{Join, Side};
+use super::session::{FileVersions, Join, Side};
 use std::collections::BTreeMap;
 
 /// Merges versions of a text that were made from one base.
@@ -109,4 +109,32 @@ fn join(
     sides.sort_by(|a, b| a.blob.cmp(&b.blob));
     let Joined { blob, clean } = joiner.join(artifact, base.as_ref(), &sides)?;
     Ok((blob, Some(Join { base, sides, clean })))
+}
+
+/// The newest versions of the files that this program does not know, by path. Those that were written apart
+/// stay beside each other: only whoever knows the file can merge it.
+pub(super) fn files(
+    ops: &[&Operation],
+    counted: &[usize],
+    cause: &Causality,
+) -> BTreeMap<String, FileVersions> {
+    let mut writers: BTreeMap<&String, Vec<usize>> = BTreeMap::new();
+    for at in counted {
+        for path in ops[*at].others.keys() {
+            writers.entry(path).or_default().push(*at);
+        }
+    }
+    let mut files = BTreeMap::new();
+    for (path, writers) in writers {
+        let newest = cause.newest(&writers).into_iter();
+        let mut blobs: FileVersions = newest
+            .filter_map(|at| ops[at].others.get(path)?.to.clone())
+            .collect();
+        blobs.sort();
+        blobs.dedup();
+        if !blobs.is_empty() {
+            files.insert(path.clone(), blobs);
+        }
+    }
+    files
 }

@@ -3,12 +3,14 @@
 
 use super::artifact::Artifact;
 use super::failure::Result;
+use super::gate::covered_files;
 use super::id::{Oid, OpId};
 use super::join::{Joined, Joiner};
 use super::laws::{event, id, oid, op_id, operation, started};
-use super::op::{Event, Operation, Write};
-use super::replay::{Redoable, WayBack, redoable, replay, undoable, undone, way_back};
+use super::op::{Body, Event, Operation, Write};
+use super::replay::{Redoable, WayBack, as_seen_by, redoable, replay, undoable, undone, way_back};
 use super::session::{Side, State};
+use super::words::Word;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::Index;
@@ -111,6 +113,24 @@ fn names<'o>(ops: impl Iterator<Item = &'o &'o Operation>) -> Vec<OpId> {
     ops.map(|op| op.op.clone()).collect()
 }
 
+/// An approval names what its writer has.
+fn honest(mut event: Event, before: &State, writes: &BTreeMap<Artifact, Write>) -> Event {
+    if let Event::Approved {
+        transition, files, ..
+    } = &mut event
+    {
+        let mut state = before.clone();
+        for (artifact, write) in writes {
+            match &write.to {
+                Some(blob) => state.artifacts.insert(*artifact, blob.clone()),
+                None => state.artifacts.remove(artifact),
+            };
+        }
+        *files = covered_files(&state, *transition);
+    }
+    event
+}
+
 /// The sets of operations that the clones end with. Each writes only what fits what it has.
 fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
     let first = begun(stages);
@@ -118,14 +138,14 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
     let mut clones = vec![first; CLONES];
     for (clone, turn) in turns {
         let before = state(&clones[clone]);
-        let (event, writes, jump) = match turn {
+        let (body, writes, jump): (Body, BTreeMap<Artifact, Write>, u64) = match turn {
             Turn::Fetch(other) => {
                 clones[clone] = union(&clones[clone], &clones[other]);
                 continue;
             }
             Turn::Undo(count) => {
                 let undone = names(undoable(&clones[clone]).iter().take(count));
-                (Event::Undone { undone }, BTreeMap::new(), 1)
+                (Word::Undone { undone }.into(), BTreeMap::new(), 1)
             }
             Turn::UndoTo(which) => {
                 let to = &clones[clone][which.index(clones[clone].len())].op;
@@ -133,12 +153,12 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
                     continue;
                 };
                 let undone = names(back.iter());
-                (Event::Undone { undone }, BTreeMap::new(), 1)
+                (Word::Undone { undone }.into(), BTreeMap::new(), 1)
             }
             Turn::Redo(count) => {
                 let Redoable { operations, .. } = redoable(&clones[clone]);
                 let redone = names(operations.iter().take(count));
-                (Event::Redone { redone }, BTreeMap::new(), 1)
+                (Word::Redone { redone }.into(), BTreeMap::new(), 1)
             }
             Turn::Settle(which, keeps) => {
                 let Some(conflict) = before
@@ -152,18 +172,18 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
                     (false, true) => conflict.with.clone(),
                     (true, false) => Vec::new(),
                 };
-                let event = Event::Resolved {
+                let word = Word::Resolved {
                     keep: of(true),
                     drop: of(false),
                 };
-                (event, BTreeMap::new(), 1)
+                (word.into(), BTreeMap::new(), 1)
             }
             Turn::Write {
                 event,
                 artifact,
                 jump,
             } => {
-                let writes = artifact.map(|(at, to)| {
+                let writes: Option<(Artifact, Write)> = artifact.map(|(at, to)| {
                     let artifact = Artifact::ALL[usize::from(at) + 1];
                     let from = before.artifacts.get(&artifact).cloned();
                     (
@@ -174,14 +194,15 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
                         },
                     )
                 });
-                (event, writes.into_iter().collect(), jump)
+                let writes: BTreeMap<Artifact, Write> = writes.into_iter().collect();
+                (honest(event, &before, &writes).into(), writes, jump)
             }
         };
-        if matches!(&event, Event::Undone { undone: ids } | Event::Redone { redone: ids } if ids.is_empty())
+        if matches!(&body, Body::Log(Word::Undone { undone: ids } | Word::Redone { redone: ids }) if ids.is_empty())
         {
             continue;
         }
-        let mut op = operation(made, before.seq + jump, event, None);
+        let mut op = operation(made, before.seq + jump, body, None);
         op.after = before.newest();
         op.writes = writes;
         let mut after = before.clone();
@@ -337,6 +358,17 @@ proptest! {
         }
     }
 
+    /// T1: an approval may come to nothing by what others did apart, and its writer is never made a forger by it.
+    #[test]
+    fn t1_an_approval_that_is_void_was_none_for_whoever_gave_it(stages in 0..4_usize, turns in turns()) {
+        let c = played(stages, turns);
+        let all = union(&union(&c[0], &c[1]), &c[2]);
+        for void in state(&all).void {
+            let then = as_seen_by(&id(), &all, &void.op, &Model).expect("a state");
+            prop_assert!(then.void.iter().all(|other| other.op != void.op), "{}", void.why);
+        }
+    }
+
     #[test]
     fn what_was_settled_the_same_way_twice_is_settled(stages in 0..4_usize, turns in turns(), which in any::<Index>()) {
         let c = played(stages, turns);
@@ -347,8 +379,8 @@ proptest! {
         }
         let conflict = before.conflicts[which.index(before.conflicts.len())].op.clone();
         let settled = |n: usize| {
-            let event = Event::Resolved { keep: Vec::new(), drop: vec![conflict.clone()] };
-            let mut op = operation(n, before.seq + 1, event, None);
+            let word = Word::Resolved { keep: Vec::new(), drop: vec![conflict.clone()] };
+            let mut op = operation(n, before.seq + 1, word, None);
             op.after = before.newest();
             op
         };
@@ -359,7 +391,7 @@ proptest! {
         prop_assert_eq!(facts(state(&one)), facts(state(&two)));
         // Settled in two ways, it is a conflict again.
         let mut kept = settled(902);
-        kept.event = Event::Resolved { keep: vec![conflict.clone()], drop: Vec::new() };
+        kept.body = Word::Resolved { keep: vec![conflict.clone()], drop: Vec::new() }.into();
         let disputed = state(&union(&one, &[kept]));
         prop_assert!(disputed.conflicts.iter().any(|c| c.op == conflict));
     }
@@ -370,8 +402,8 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
     use super::stage::{Stage, Transition};
     let first = begun(2);
     let last = first[first.len() - 1].clone();
-    let next = |n: usize, event: Event, after: &OpId| {
-        let mut op = operation(n, last.seq + n as u64 - 99, event, None);
+    let next = |n: usize, body: Body, after: &OpId| {
+        let mut op = operation(n, last.seq + n as u64 - 99, body, None);
         op.after = vec![after.clone()];
         op
     };
@@ -383,7 +415,8 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
             files: BTreeMap::new(),
             code: None,
             completes: false,
-        },
+        }
+        .into(),
         &last.op,
     );
     let enter = |n| {
@@ -392,7 +425,8 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
             Event::Entered {
                 transition: Transition::BuildToReview,
                 scope: Vec::new(),
-            },
+            }
+            .into(),
             &approve.op,
         )
     };
@@ -406,10 +440,11 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
     assert_eq!(named, [&a.op, &b.op]);
     let mut settle = next(
         103,
-        Event::Resolved {
+        Word::Resolved {
             keep: vec![a.op.clone()],
             drop: vec![b.op.clone()],
-        },
+        }
+        .into(),
         &b.op,
     );
     settle.after = both.newest();

@@ -27,11 +27,13 @@ mod laws;
 mod laws_of_clones;
 pub mod lease;
 pub mod markdown;
+pub mod note;
 pub mod op;
 pub mod openspec;
 pub mod pack;
 pub mod policy;
 pub mod range_policy;
+pub mod record;
 pub mod refusal;
 pub mod replay;
 pub mod review;
@@ -42,7 +44,10 @@ pub mod shelf;
 pub mod signature;
 pub mod spec;
 pub mod stage;
+mod tagged;
+pub mod topic;
 pub mod trailers;
+pub mod words;
 
 use std::fmt::Display;
 

@@ -1,50 +1,257 @@
-//! What can happen to a session. One operation is one command is one commit; its file is written once
-//! and never changed (design 2).
+//! What can happen to a session, and the operation that says so. One operation is one command is one commit;
+//! its record is written once and never changed (design 2).
 //!
-//! The serde names are the format: a golden file holds them.
+//! The serde names are the format: a golden file holds them. How a record is stored, [`super::record`] knows.
 
 use super::artifact::Artifact;
 use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
+use super::note::Note;
+use super::record::FORMAT;
 use super::stage::{Stage, Transition};
-use crate::core::hint::{command, hint};
+use super::topic::{Topic, Version, Weight};
+use super::words::Word;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The number in every operation and state file. A larger one was written by a newer program.
-pub const FORMAT: u32 = 1;
-
 /// One thing that happened: who, when, why, what, and on which content.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// All but `body` is the envelope, which every program understands.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     pub format: u32,
     /// Lamport number: one more than the largest that the writer had seen.
     pub seq: u64,
     pub op: OpId,
     /// The newest operations that the writer had seen: one, or several after clones came together.
-    /// Empty in the first, and in what older programs wrote: those had seen whatever comes before them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Empty in the first, and in what the oldest programs wrote: those had seen whatever comes before them.
     pub after: Vec<OpId>,
+    /// The uid of the session that it is about, or the name of another entity; format 1 did not say.
+    pub entity: Option<String>,
+    /// The same for all operations of one commit; format 1 had one of each.
+    pub tx: Option<String>,
     /// RFC 3339, from git's clock. Informative: order comes from `seq` and `op`.
     pub at: String,
     pub by: Person,
     /// git's committer, where that is somebody else: whoever ran the agent that `by` names, or the agent
     /// that acts under a person's name. Both took part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub committer: Option<Person>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Artifacts that this operation changed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub writes: BTreeMap<Artifact, Write>,
+    /// Files that it changed and that this program knows nothing of, by path below the session's folder.
+    pub others: BTreeMap<String, Write>,
+    pub weight: Weight,
+    pub body: Body,
+}
+
+/// What an operation says, by its topic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    Log(Word),
+    Session(Step),
+    Note(Note),
+    Unknown(Unknown),
+}
+
+/// What happened to a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub event: Event,
     /// Requirements that were touched for the first time, with what they were written against.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<RequirementBase>,
     /// The writer's hold on the build, where it is new or renewed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
-    pub event: Event,
+}
+
+/// A body that a newer program wrote. It is kept as it is, and holds what its weight says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    pub topic: String,
+    pub kind: String,
+    pub needs: Version,
+    /// The whole record.
+    pub bytes: Vec<u8>,
+}
+
+impl Body {
+    pub fn topic(&self) -> &str {
+        match self {
+            Body::Log(_) => Word::NAME,
+            Body::Session(_) => Event::NAME,
+            Body::Note(_) => Note::NAME,
+            Body::Unknown(unknown) => &unknown.topic,
+        }
+    }
+
+    pub fn kind(&self) -> &str {
+        match self {
+            Body::Log(word) => word.kind(),
+            Body::Session(step) => step.event.kind(),
+            Body::Note(note) => note.kind(),
+            Body::Unknown(unknown) => &unknown.kind,
+        }
+    }
+
+    pub fn word(&self) -> &str {
+        match self {
+            Body::Log(word) => word.word(),
+            Body::Session(step) => step.event.word(),
+            Body::Note(note) => note.word(),
+            Body::Unknown(unknown) => &unknown.kind,
+        }
+    }
+
+    /// What a program that does not know it has to hold for it. What is unknown says so in its envelope.
+    pub fn weight(&self) -> Weight {
+        match self {
+            Body::Log(word) => word.weight(),
+            Body::Session(step) => step.event.weight(),
+            Body::Note(note) => note.weight(),
+            Body::Unknown(_) => Weight::Opens,
+        }
+    }
+
+    pub fn needs(&self) -> Version {
+        match self {
+            Body::Log(word) => word.needs(),
+            Body::Session(step) => step.event.needs(),
+            Body::Note(note) => note.needs(),
+            Body::Unknown(unknown) => unknown.needs,
+        }
+    }
+
+    pub fn trailers(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Body::Log(word) => word.trailers(),
+            Body::Session(step) => step.event.trailers(),
+            Body::Note(note) => note.trailers(),
+            Body::Unknown(_) => Vec::new(),
+        }
+    }
+
+    fn is_passed_over(&self) -> bool {
+        match self {
+            Body::Log(word) => word.is_passed_over(),
+            Body::Session(step) => step.event.is_passed_over(),
+            Body::Note(note) => note.is_passed_over(),
+            Body::Unknown(_) => false,
+        }
+    }
+
+    /// Whether the kind says everything.
+    pub(super) fn is_bare(&self) -> bool {
+        match self {
+            Body::Session(step) => {
+                step.event.is_bare() && step.bases.is_empty() && step.claim.is_none()
+            }
+            Body::Log(_) | Body::Note(_) | Body::Unknown(_) => false,
+        }
+    }
+}
+
+impl From<Event> for Body {
+    fn from(event: Event) -> Self {
+        Body::Session(Step {
+            event,
+            bases: Vec::new(),
+            claim: None,
+        })
+    }
+}
+
+impl From<Word> for Body {
+    fn from(word: Word) -> Self {
+        Body::Log(word)
+    }
+}
+
+impl From<Note> for Body {
+    fn from(note: Note) -> Self {
+        Body::Note(note)
+    }
+}
+
+impl Operation {
+    /// What happened to the session; nothing where it is of another topic.
+    pub fn event(&self) -> Option<&Event> {
+        match &self.body {
+            Body::Session(step) => Some(&step.event),
+            _ => None,
+        }
+    }
+
+    /// What is said of other operations.
+    pub fn said(&self) -> Option<&Word> {
+        match &self.body {
+            Body::Log(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    pub fn unknown(&self) -> Option<&Unknown> {
+        match &self.body {
+            Body::Unknown(unknown) => Some(unknown),
+            _ => None,
+        }
+    }
+
+    /// The word of the `Loopx-Event` trailer.
+    pub fn word(&self) -> &str {
+        self.body.word()
+    }
+
+    pub fn bases(&self) -> &[RequirementBase] {
+        match &self.body {
+            Body::Session(step) => &step.bases,
+            _ => &[],
+        }
+    }
+
+    pub fn claim(&self) -> Option<&Claim> {
+        match &self.body {
+            Body::Session(step) => step.claim.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether it says of other operations that they do not count, or that they do again, and does nothing
+    /// else.
+    pub fn is_about_others(&self) -> bool {
+        matches!(self.said(), Some(Word::Undone { .. } | Word::Redone { .. }))
+    }
+
+    /// The uid of the session that it started.
+    pub fn started_uid(&self) -> Option<&str> {
+        match self.event()? {
+            Event::Started { uid, .. } => Some(uid),
+            _ => None,
+        }
+    }
+
+    /// Whether it is how the session came to be: without it there is nothing.
+    pub fn is_beginning(&self) -> bool {
+        self.event().is_some_and(Event::is_beginning)
+    }
+
+    /// Whether it is something that `undo` passes over to what a person did: a note, a run, a claim, or
+    /// another undo.
+    pub fn is_passed_over(&self) -> bool {
+        self.body.is_passed_over()
+    }
+
+    /// The blobs that its writer put into the session's folder, by path.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &Write)> {
+        let known = self.writes.iter();
+        let known = known.map(|(artifact, write)| (artifact.path(), write));
+        known.chain(
+            self.others
+                .iter()
+                .map(|(path, write)| (path.as_str(), write)),
+        )
+    }
 }
 
 /// The change of one artifact: from which blob to which. `None` is "not there".
@@ -66,9 +273,9 @@ pub struct RequirementBase {
     pub blob: Option<Oid>,
 }
 
-/// The events. Each variant is named by what happened.
+/// The topic `session`. Each variant is named by what happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Event {
     Started {
         uid: String,
@@ -173,24 +380,6 @@ pub enum Event {
     /// What the delta was written against was recorded anew, from the target branch.
     Refreshed,
     Abandoned,
-    /// A person settled what clones had made apart: operations that count although something stood
-    /// against them, and operations that do not count. Artifacts are settled by `writes`.
-    Resolved {
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        keep: Vec<OpId>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        drop: Vec<OpId>,
-    },
-    /// These were taken back, newest first. One is written as itself, as programs wrote it that knew no
-    /// more than one.
-    Undone {
-        #[serde(with = "one_or_more")]
-        undone: Vec<OpId>,
-    },
-    /// These were undone, and count again; oldest first.
-    Redone {
-        redone: Vec<OpId>,
-    },
     Archived {
         /// The commit on the code branch that carries the result.
         commit: Option<Oid>,
@@ -200,9 +389,37 @@ pub enum Event {
     },
 }
 
-impl Event {
-    /// The word of the `Loopx-Event` trailer.
-    pub fn word(&self) -> &'static str {
+impl Topic for Event {
+    const NAME: &'static str = "session";
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Event::Started { .. } => "started",
+            Event::Saved => "saved",
+            Event::Bound { .. } => "bound",
+            Event::Clarified { .. } => "clarified",
+            Event::Approved { .. } => "approved",
+            Event::Entered { .. } => "entered",
+            Event::Drafted => "drafted",
+            Event::PlanReviewed { .. } => "plan_reviewed",
+            Event::Extended { .. } => "extended",
+            Event::LaneReported { .. } => "lane_reported",
+            Event::Delegated { .. } => "delegated",
+            Event::Ran { .. } => "ran",
+            Event::Waived { .. } => "waived",
+            Event::Audited { .. } => "audited",
+            Event::Claimed => "claimed",
+            Event::Blocked { .. } => "blocked",
+            Event::Resumed => "resumed",
+            Event::Reviewed { .. } => "reviewed",
+            Event::Imported { .. } => "imported",
+            Event::Refreshed => "refreshed",
+            Event::Abandoned => "abandoned",
+            Event::Archived { .. } => "archived",
+        }
+    }
+
+    fn word(&self) -> &str {
         match self {
             Event::Started { .. } => "start",
             Event::Saved => "save",
@@ -225,58 +442,77 @@ impl Event {
             Event::Imported { .. } => "import",
             Event::Refreshed => "refresh",
             Event::Abandoned => "abandon",
-            Event::Resolved { .. } => "resolve",
-            Event::Undone { .. } => "undo",
-            Event::Redone { .. } => "redo",
             Event::Archived { .. } => "archive",
         }
     }
 
-    /// Whether it says of other operations that they do not count, or that they do again, and does nothing
-    /// else.
-    pub fn is_about_others(&self) -> bool {
-        matches!(self, Event::Undone { .. } | Event::Redone { .. })
-    }
-
-    /// Whether it is how the session came to be: without it there is nothing.
-    pub fn is_beginning(&self) -> bool {
-        matches!(self, Event::Started { .. } | Event::Imported { .. })
-    }
-
-    /// Whether it is the tool's own note, which `undo` passes over to what a person did.
-    pub fn is_note(&self) -> bool {
+    fn weight(&self) -> Weight {
         match self {
-            Event::Claimed => true,
+            Event::Claimed => Weight::Note,
+            Event::Drafted | Event::Delegated { .. } | Event::Blocked { .. } | Event::Abandoned => {
+                Weight::Holds
+            }
+            _ => Weight::Opens,
+        }
+    }
+
+    fn trailers(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Event::Approved {
+                transition,
+                content,
+                code,
+                ..
+            } => {
+                let mut trailers = vec![
+                    ("Loopx-Transition", transition.to_string()),
+                    ("Loopx-Content", content.to_string()),
+                ];
+                trailers.extend(code.iter().map(|code| ("Loopx-Tree", code.to_string())));
+                trailers
+            }
+            Event::Entered { transition, .. } => {
+                vec![("Loopx-Transition", transition.to_string())]
+            }
+            Event::Ran { evidence } => vec![("Loopx-Tree", evidence.tree.to_string())],
+            Event::Reviewed { verdict } => vec![
+                ("Loopx-Verdict", verdict.verdict.to_string()),
+                ("Loopx-Tree", verdict.tree.to_string()),
+            ],
+            Event::Archived {
+                commit: Some(commit),
+                ..
+            } => vec![("Loopx-Commit", commit.to_string())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The tool's own notes, and what a run showed: nobody can take back that it ran.
+    fn is_passed_over(&self) -> bool {
+        match self {
+            Event::Claimed | Event::Ran { .. } => true,
             Event::Blocked { cause, .. } => *cause != BlockCause::Reported,
             _ => false,
         }
     }
+
+    fn is_bare(&self) -> bool {
+        matches!(
+            self,
+            Event::Saved
+                | Event::Drafted
+                | Event::Claimed
+                | Event::Resumed
+                | Event::Refreshed
+                | Event::Abandoned
+        )
+    }
 }
 
-/// One id as a string, more of them as a list.
-mod one_or_more {
-    use crate::core::id::OpId;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Ids {
-        One(OpId),
-        More(Vec<OpId>),
-    }
-
-    pub(super) fn serialize<S: Serializer>(ids: &[OpId], to: S) -> Result<S::Ok, S::Error> {
-        match ids {
-            [one] => one.serialize(to),
-            more => more.serialize(to),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OpId>, D::Error> {
-        Ok(match Ids::deserialize(from)? {
-            Ids::One(one) => vec![one],
-            Ids::More(more) => more,
-        })
+impl Event {
+    /// Whether it is how the session came to be: without it there is nothing.
+    pub fn is_beginning(&self) -> bool {
+        matches!(self, Event::Started { .. } | Event::Imported { .. })
     }
 }
 
@@ -305,7 +541,7 @@ macro_rules! vocabulary {
                 match text {
                     $($word => Ok($name::$variant),)+
                     _ => Err(Failure::usage(
-                        Code::WordUnknown,
+                        $crate::core::code::Code::WordUnknown,
                         format!("expected one of {}, found `{text}`", Self::WORDS.join(", ")),
                     )),
                 }
@@ -319,6 +555,8 @@ macro_rules! vocabulary {
         }
     };
 }
+
+pub(super) use vocabulary;
 
 vocabulary!(
     /// How thoroughly a session is clarified.
@@ -507,52 +745,9 @@ impl Verdict {
     }
 }
 
-impl Operation {
-    /// Reads an operation file.
-    pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
-        let op: Operation = parse_json(bytes, path)?;
-        check_seq(op.seq, path)?;
-        Ok(op)
-    }
-
-    /// The file's bytes: indented, one final newline.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        // What cannot be read again is not written.
-        if self.seq > MAX_SEQ {
-            return Err(Failure::refused(
-                Code::SequenceExhausted,
-                format!(
-                    "no operation can follow number {MAX_SEQ}, which somebody jumped to in this session"
-                ),
-            )
-            .help(hint![command!("log"), ", then: ", command!("fsck --repair")]));
-        }
-        to_json(self)
-    }
-
-    /// The file's name: zero-padded so that names sort as operations do.
-    pub fn file_name(&self) -> String {
-        format!("{:08}-{}.json", self.seq, self.op)
-    }
-}
-
-/// The largest Lamport number that is believed: beyond it somebody jumps, and adding would overflow.
-const MAX_SEQ: u64 = 1 << 53;
-
-pub(super) fn check_seq(seq: u64, path: &str) -> Result<()> {
-    if seq <= MAX_SEQ {
-        return Ok(());
-    }
-    Err(Failure::internal(
-        Code::RecordDamaged,
-        format!("{path}: expected an operation number of at most {MAX_SEQ}, found {seq}"),
-    )
-    .help(command!("fsck --repair")))
-}
-
 /// Parses one of our own files, naming the line where it is broken. What a newer program wrote is not
 /// broken.
-pub fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &str) -> Result<T> {
+pub fn parse_json<'a, T: Deserialize<'a>>(bytes: &'a [u8], path: &str) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
         if let Ok(Header { format }) = serde_json::from_slice(bytes)
             && format > FORMAT

@@ -9,6 +9,9 @@ use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The format of the artifact graph.
+const FORMAT: u32 = 1;
+
 /// Whether a slice can be worked on without a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SliceKind {
@@ -263,7 +266,7 @@ pub fn graph(
         .map(|node| node.artifact)
         .collect();
     Graph {
-        format: super::op::FORMAT,
+        format: FORMAT,
         nodes,
         next_ready,
     }

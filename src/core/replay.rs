@@ -7,28 +7,31 @@ use super::causality::Causality;
 use super::clash::{self, Fate, fates, is_move};
 use super::failure::{Code, Failure, Result};
 use super::id::{OpId, SessionId};
-use super::join::{Joiner, NoJoiner, artifacts};
-use super::op::{Event, FORMAT, Operation};
-use super::session::{Beside, BuildFacts, ClarifyFacts, OpConflict, PlanFacts, State, signed};
+use super::join::{self, Joiner, NoJoiner, artifacts};
+use super::op::{Event, Operation};
+use super::record::FORMAT;
+use super::session::{
+    Beside, BuildFacts, ClarifyFacts, FOLD, OpConflict, PlanFacts, State, signed,
+};
 use super::stage::Stage;
 use crate::core::hint::command;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state that the first operation of a session makes.
 pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
-    let Event::Started {
+    let Some(Event::Started {
         uid,
         title,
         profile,
         branch,
         base,
-    } = &op.event
+    }) = op.event()
     else {
         return Err(Failure::internal(
             Code::OperationsIncomplete,
             format!(
                 "session {id}: the first operation is `{}`, expected `start`",
-                op.event.word()
+                op.word()
             ),
         )
         .help(command!("fsck --repair")));
@@ -40,6 +43,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         .collect();
     Ok(State {
         format: FORMAT,
+        fold: FOLD,
         id: id.clone(),
         uid: uid.clone(),
         title: title.clone(),
@@ -55,6 +59,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         branch: branch.clone(),
         base: base.clone(),
         artifacts,
+        files: BTreeMap::new(),
         approvals: BTreeMap::new(),
         last_transition: None,
         scope: Vec::new(),
@@ -65,6 +70,8 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         evidence: Vec::new(),
         bases: Vec::new(),
         conflicts: Vec::new(),
+        void: Vec::new(),
+        unknown: Vec::new(),
         joins: BTreeMap::new(),
     })
 }
@@ -97,6 +104,7 @@ pub fn walk(
         .help(command!("fsck --repair"))
     })?;
     let mut state = begin(id, first)?;
+    require_own(&state, &ops)?;
     let cause = Causality::of(&ops);
     let places: BTreeMap<&OpId, usize> = ops
         .iter()
@@ -106,10 +114,24 @@ pub fn walk(
     let mut counted = vec![0];
     let mut writers = BTreeMap::new();
     for (at, (op, fate)) in ops.iter().zip(fates(&ops, &cause)).enumerate().skip(1) {
+        let is_word = matches!(
+            op.event(),
+            Some(Event::Approved { .. } | Event::Reviewed { .. })
+        );
+        let shows = is_word || is_move(op);
         let conflict = match fate {
             Fate::Out => continue,
             Fate::Held { why, with } => Some((why, with)),
             Fate::Counts => {
+                if shows {
+                    let seen: Vec<usize> = counted
+                        .iter()
+                        .copied()
+                        .filter(|known| cause.saw(at, *known))
+                        .chain([at])
+                        .collect();
+                    (state.artifacts, _) = artifacts(&ops, &seen, &cause, joiner)?;
+                }
                 let unseen = |id: &OpId| places.get(id).is_some_and(|known| !cause.saw(at, *known));
                 let mut beside = Beside {
                     unseen: Some(&unseen),
@@ -127,7 +149,7 @@ pub fn walk(
                 with: with.into_iter().map(|at| ops[at].op.clone()).collect(),
             }),
             // The writes of an undo are for readers.
-            None if op.event.is_about_others() => {}
+            None if op.is_about_others() => {}
             None => counted.push(at),
         }
         if counted.last() != Some(&at) {
@@ -136,18 +158,13 @@ pub fn walk(
         state.seq = op.seq;
         state.last = op.op.clone();
         state.touched = signed(op);
-        let is_word = matches!(op.event, Event::Approved { .. } | Event::Reviewed { .. });
-        if is_word || is_move(op) {
-            let seen: Vec<usize> = counted
-                .iter()
-                .copied()
-                .filter(|known| *known == at || cause.saw(at, *known))
-                .collect();
-            (state.artifacts, _) = artifacts(&ops, &seen, &cause, joiner)?;
+        let is_void = state.void.last().is_some_and(|void| void.op == op.op);
+        if shows && !is_void {
             moved(op, &state);
         }
     }
     (state.artifacts, state.joins) = artifacts(&ops, &counted, &cause, joiner)?;
+    state.files = join::files(&ops, &counted, &cause);
     // What was undone still happened last.
     if let Some(last) = ops.last() {
         state.seq = last.seq;
@@ -160,6 +177,48 @@ pub fn walk(
         several => several.iter().map(|at| ops[*at].op.clone()).collect(),
     };
     Ok(state)
+}
+
+/// The state that the writer of an operation left behind: of that operation, and of all that it came after.
+pub fn as_seen_by(
+    id: &SessionId,
+    ops: &[Operation],
+    op: &OpId,
+    joiner: &dyn Joiner,
+) -> Result<State> {
+    let sorted = in_order(ops);
+    let cause = Causality::of(&sorted);
+    let last = sorted.iter().position(|one| one.op == *op);
+    let seen: Vec<Operation> = (0..sorted.len())
+        .filter(|at| last.is_some_and(|last| *at == last || cause.saw(last, *at)))
+        .map(|at| sorted[at].clone())
+        .collect();
+    replay(id, &seen, joiner)
+}
+
+/// Refuses records that belong to another session, and such whose past is not here: one that was copied
+/// proves nothing. Records of format 1 say neither.
+fn require_own(state: &State, ops: &[&Operation]) -> Result<()> {
+    let names: BTreeSet<&OpId> = ops.iter().map(|op| &op.op).collect();
+    for op in ops {
+        let Some(entity) = &op.entity else {
+            continue;
+        };
+        let why = if *entity != state.uid {
+            format!("belongs to {entity}, not to {}", state.uid)
+        } else if let Some(missing) = op.after.iter().find(|op| !names.contains(op)) {
+            format!("comes after {missing}, which is not there")
+        } else {
+            continue;
+        };
+        let name = op.file_name();
+        return Err(Failure::internal(
+            Code::RecordMisplaced,
+            format!("the operation {name} {why}"),
+        )
+        .help(command!("fsck --repair")));
+    }
+    Ok(())
 }
 
 /// Each operation once, by Lamport number, then by id.
@@ -199,7 +258,7 @@ pub fn undoable(ops: &[Operation]) -> Vec<&Operation> {
         .filter(|at| !void.contains(&sorted[*at].op) && is_undoable(sorted[*at]))
         .collect();
     // A run that did not know of the end may stand behind it; who takes a step back then means the end.
-    let is_end = |at: usize| matches!(sorted[at].event, Event::Abandoned);
+    let is_end = |at: usize| matches!(sorted[at].event(), Some(Event::Abandoned));
     if let Some(end) = found.iter().copied().rfind(|at| is_end(*at)) {
         found.sort_by_key(|at| *at >= end && (*at == end || cause.saw(*at, end)));
     }
@@ -208,7 +267,7 @@ pub fn undoable(ops: &[Operation]) -> Vec<&Operation> {
 }
 
 fn is_undoable(op: &Operation) -> bool {
-    !op.event.is_beginning() && !op.event.is_about_others() && !op.event.is_note()
+    !op.is_beginning() && !op.is_passed_over()
 }
 
 /// What leads back to the moment after an operation.
@@ -264,9 +323,7 @@ pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
     for (at, undos) in clash::undos_of(&sorted, &cause) {
         let since = (0..sorted.len()).rev().find(|other| {
             let op = sorted[*other];
-            !op.event.is_about_others()
-                && !op.event.is_note()
-                && undos.iter().any(|undo| !cause.saw(*undo, *other))
+            !op.is_passed_over() && undos.iter().any(|undo| !cause.saw(*undo, *other))
         });
         match since {
             Some(other) => found.since = Some(sorted[other]),

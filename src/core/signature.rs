@@ -43,6 +43,7 @@ pub struct Statement {
     /// `approver` or `reviewer`.
     pub role: String,
     /// What happened: transition or verdict, content, code, who, when, why; its random id is the nonce.
+    #[serde(serialize_with = "Operation::signed")]
     pub operation: Operation,
 }
 
@@ -68,7 +69,7 @@ impl Statement {
                 .map(|branch| format!("refs/heads/{branch}")),
             base: state.base.clone(),
             policy: place.policy.clone(),
-            role: role(&operation.event)?.to_owned(),
+            role: role(operation)?.to_owned(),
             operation: operation.clone(),
         })
     }
@@ -126,8 +127,8 @@ impl Statement {
 }
 
 /// In what capacity an operation is somebody's word; `None` where it is not.
-pub fn role(event: &Event) -> Option<&'static str> {
-    match event {
+pub fn role(operation: &Operation) -> Option<&'static str> {
+    match operation.event()? {
         Event::Approved { .. } => Some("approver"),
         Event::Reviewed { .. } => Some("reviewer"),
         _ => None,

@@ -4,7 +4,7 @@
 //! writes nothing. One call makes at most one commit.
 
 use super::context::{Context, unknown};
-use super::opening::{Opening, operation};
+use super::opening::{Opening, draft, seal};
 use super::sign::{self, Word};
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
@@ -14,13 +14,14 @@ use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
 use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
-use crate::core::op::{Event, Operation, RequirementBase, Write};
+use crate::core::op::{Body, Event, Operation, RequirementBase, Step, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
+use crate::core::record::Draft;
 use crate::core::session::{Ending, Recorded, State};
 use crate::core::stage::Stage;
 use crate::git::{Identity, Repo};
-use crate::store::{self, Decision, Session, Snapshot};
+use crate::store::{self, Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
 
 /// Everything that a decision may look at.
@@ -378,15 +379,25 @@ fn build<T>(
         }
     }
     refresh_graph(repo, &mut artifacts, &mut texts)?;
-    let mut op = operation(identity, Some(&session.state), event)?;
-    op.reason = reason;
-    op.writes = differences(&session.state.artifacts, &artifacts);
-    op.claim = claim;
-    if let Some(bases) = bases {
-        op.bases = bases;
-    } else if op.writes.contains_key(&Artifact::SpecDelta) {
-        op.bases = ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?;
-    }
+    let writes = differences(&session.state.artifacts, &artifacts);
+    let bases = match bases {
+        Some(bases) => bases,
+        None if writes.contains_key(&Artifact::SpecDelta) => {
+            ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
+        }
+        None => Vec::new(),
+    };
+    let step = Body::Session(Step {
+        event,
+        bases,
+        claim,
+    });
+    let draft = Draft {
+        reason,
+        writes,
+        ..draft(identity, &session.state, step)
+    };
+    let op = seal(repo, &draft)?;
     let mut state = session.state.clone();
     state.apply(&op);
     if state.conflicts.len() > session.state.conflicts.len() {
@@ -404,7 +415,12 @@ fn build<T>(
         None => None,
     };
     let mut edits = store::Edits::default();
-    edits.record_signed(repo, Some(session), &op, signature.as_deref(), &state)?;
+    let record = Record {
+        op: &op,
+        signature: signature.as_deref(),
+        log,
+    };
+    edits.record(repo, Some(session), record, &state)?;
     if let Some(branch) = bind {
         edits.bind(repo, &branch, &state.id)?;
     }
@@ -413,9 +429,6 @@ fn build<T>(
         && snapshot.bound_to(branch)?.as_ref() == Some(&state.id)
     {
         edits.unbind(branch);
-    }
-    if let Some(blob) = log {
-        edits.log(&state.id, &op, blob);
     }
     let message = store::message(&state.id, &what, &op, &state);
     // `publish` compares with what was really in the working copy.

@@ -7,10 +7,11 @@ use super::archive::{self, Earlier};
 use super::context::Context;
 use super::workcopy::WorkCopy;
 use crate::core::failure::Result;
-use crate::core::id::{OpId, SessionId};
-use crate::core::op::{Event, FORMAT, Operation};
+use crate::core::id::SessionId;
+use crate::core::op::{Body, Operation};
+use crate::core::record::Draft;
 use crate::core::session::State;
-use crate::git::Identity;
+use crate::git::{Identity, Repo};
 use crate::store::{Lock, Store};
 use std::collections::BTreeMap;
 
@@ -52,25 +53,37 @@ impl<'c> Opening<'c> {
     }
 }
 
-/// The next operation of a session, or its first: who, when, and after what.
-pub fn operation(identity: &Identity, state: Option<&State>, event: Event) -> Result<Operation> {
-    Ok(Operation {
-        format: FORMAT,
-        seq: state.map_or(0, |state| state.seq) + 1,
-        op: new_op_id()?,
-        after: state.map(State::newest).unwrap_or_default(),
+/// The next operation of a session: who, when, and after what.
+pub fn draft(identity: &Identity, state: &State, body: impl Into<Body>) -> Draft {
+    Draft {
+        seq: state.seq + 1,
+        after: state.newest(),
+        ..first(identity, &state.uid, body)
+    }
+}
+
+/// The first operation of a session or of another entity.
+pub fn first(identity: &Identity, entity: &str, body: impl Into<Body>) -> Draft {
+    Draft {
+        seq: 1,
+        after: Vec::new(),
+        entity: entity.to_owned(),
+        tx: new_uid(),
         at: identity.at.clone(),
         by: identity.author.clone(),
         committer: identity.committer.clone(),
         reason: None,
         writes: BTreeMap::new(),
-        bases: Vec::new(),
-        claim: None,
-        event,
-    })
+        body: body.into(),
+    }
 }
 
-/// A new operation id.
-pub fn new_op_id() -> Result<OpId> {
-    OpId::parse(&ulid::Ulid::generate().to_string().to_lowercase())
+/// Gives a draft its id.
+pub fn seal(repo: &Repo, draft: &Draft) -> Result<Operation> {
+    draft.seal(|bytes| repo.hash_blob(bytes))
+}
+
+/// A random name that sorts by time: of a session, or of what one commit records.
+pub fn new_uid() -> String {
+    ulid::Ulid::generate().to_string().to_lowercase()
 }

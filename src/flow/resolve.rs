@@ -2,17 +2,18 @@
 //! settled by one more operation, which every clone takes in like any other.
 
 use super::context::{Context, unknown};
-use super::opening::{Opening, operation};
+use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Event, Write};
+use crate::core::op::Write;
 use crate::core::session::{OpConflict, State};
+use crate::core::words::Word;
 use crate::store::{self, Decision, Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -93,7 +94,7 @@ fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
         operations.iter().find(|op| op.op == *id).map(|op| Brief {
             op: op.op.clone(),
             seq: op.seq,
-            event: op.event.word().to_owned(),
+            event: op.word().to_owned(),
             by: op.by.clone(),
             at: op.at.clone(),
         })
@@ -185,9 +186,10 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
             (0, Some((artifact, _))) => format!("resolve {artifact}"),
             (n, _) => format!("resolve {}", counted(n, "operation")),
         };
-        let mut op = operation(identity, Some(state), Event::Resolved { keep, drop })?;
-        op.reason.clone_from(&choices.reason);
-        op.writes = writes;
+        let mut draft = draft(identity, state, Word::Resolved { keep, drop });
+        draft.reason.clone_from(&choices.reason);
+        draft.writes = writes;
+        let op = seal(&ctx.repo, &draft)?;
         let mut edits = store::Edits::default();
         let after = edits.rebuild(&ctx.repo, &session, &op)?;
         undo::rebind(ctx, snapshot, &mut edits, state, &after)?;
@@ -317,7 +319,7 @@ fn chosen(
                         if is_mine { "are" } else { "are not" }
                     ),
                 )
-                .help(format!("{again} {artifact} --side 1"))),
+                .help(command!("resolve {artifact} --side 1").session(&state.id))),
             };
         }
         Text::Given(bytes) => bytes.clone(),
@@ -332,7 +334,11 @@ fn chosen(
                     Code::ArtifactNotCheckedOut,
                     format!("{artifact} is not in a working copy here"),
                 )
-                .help(format!("{again} {artifact} --side 1  (or --file FILE)"))
+                .help(
+                    command!("resolve {artifact} --side 1")
+                        .session(&state.id)
+                        .note("(or --file FILE)"),
+                )
             })?
         }
     };
@@ -344,10 +350,13 @@ fn chosen(
             Code::ArtifactConflict,
             format!("{artifact}:{line}: conflict markers are still there"),
         )
-        .help(format!(
-            "choose between the marked sides in .loopx/{}/{artifact}, then: {again} {artifact}",
-            state.id
-        )));
+        .help(hint![
+            format!(
+                "choose between the marked sides in .loopx/{}/{artifact}, then: ",
+                state.id
+            ),
+            command!("resolve {artifact}").session(&state.id)
+        ]));
     }
     let faults = gate::faults(artifact, &text);
     if let Some(first) = faults.first() {

@@ -2,7 +2,7 @@
 
 use super::act::{Act, Done, Needs, act, act_after, differences};
 use super::context::Context;
-use super::opening::{Opening, new_op_id, operation};
+use super::opening::{Opening, first, new_uid, seal};
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Result};
@@ -127,15 +127,17 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
                 ctx.repo.write_blob(artifact.template(input).as_bytes())?,
             );
         }
+        let uid = new_uid();
         let event = Event::Started {
-            uid: new_op_id()?.to_string(),
+            uid: uid.clone(),
             title: title.clone(),
             profile: request.profile,
             branch: branch.clone(),
             base: base.clone(),
         };
-        let mut op = operation(identity, None, event)?;
-        op.writes = differences(&BTreeMap::new(), &artifacts);
+        let mut draft = first(identity, &uid, event);
+        draft.writes = differences(&BTreeMap::new(), &artifacts);
+        let op = seal(&ctx.repo, &draft)?;
         let state = begin(&id, &op)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, None, &op, &state)?;

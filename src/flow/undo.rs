@@ -3,16 +3,17 @@
 
 use super::act::{differences, load_active};
 use super::context::{Context, unknown};
-use super::opening::{Opening, operation};
+use super::opening::{Opening, draft, seal};
 use super::point;
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::op::{Event, Operation};
+use crate::core::id::{Oid, OpId, Person, SessionId};
+use crate::core::op::Operation;
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
+use crate::core::words::Word;
 use crate::store::{self, Decision, Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,7 +24,10 @@ const NAMED: usize = 3;
 /// How far to go back.
 #[derive(Clone, Debug)]
 pub enum Back {
-    Events(usize),
+    /// What one person did last: so many commands. Nobody named is whoever asks.
+    Last { count: usize, of: Option<String> },
+    /// Just this operation.
+    Only(String),
     /// To the moment after this operation: its id, its number, or the commit that made it.
     To(String),
 }
@@ -45,7 +49,7 @@ impl Moved {
     fn of(op: &Operation) -> Self {
         Moved {
             op: op.op.clone(),
-            event: op.event.word().to_owned(),
+            event: op.word().to_owned(),
             by: op.by.to_string(),
             at: op.at.clone(),
             seq: op.seq,
@@ -66,25 +70,34 @@ pub struct Told {
 
 /// Takes events of the session back, the newest first.
 pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> {
+    let has_reason = reason.as_ref().is_some_and(|why| !why.trim().is_empty());
+    let me = ctx.repo.identity()?.author;
     tell(ctx, reason, "undo", |snapshot, session, operations| {
         let id = &session.state.id;
         let undone: Vec<&Operation> = match back {
-            Back::Events(count) => {
-                let mut all = undoable(operations);
-                if all.is_empty() {
-                    return Err(only_started(id));
-                }
-                if all.len() < *count {
-                    return Err(too_many("undo", "take back", id, *count, all.len()));
-                }
-                all.truncate(*count);
-                all
+            Back::Last { count, of } => last(id, operations, *count, of.as_deref(), &me)?,
+            Back::Only(point) => {
+                let one = point::find(snapshot, session, operations, point)?;
+                require_undoable(id, operations, one)?;
+                vec![one]
             }
             Back::To(point) => to(snapshot, session, operations, point)?,
         };
+        if let Some(other) = undone.iter().find(|op| !is_by(op, &me) && !has_reason) {
+            return Err(Failure::usage(
+                Code::ReasonRequired,
+                format!(
+                    "`{}` (@{}) is of {}: whoever takes back what somebody else did says why",
+                    other.word(),
+                    other.seq,
+                    other.by
+                ),
+            )
+            .help(command!("undo --only {} --reason WHY", other.op).session(&id)));
+        }
         let ids = undone.iter().map(|op| op.op.clone()).collect();
         let moved = undone.into_iter().map(Moved::of).collect();
-        Ok((Event::Undone { undone: ids }, moved))
+        Ok((Word::Undone { undone: ids }, moved))
     })
 }
 
@@ -108,7 +121,7 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
                     Code::RedoOvertaken,
                     format!(
                         "`{}` of {} ({}) came after the undo: what was undone does not fit on it",
-                        op.event.word(),
+                        op.word(),
                         op.by,
                         op.at
                     ),
@@ -127,8 +140,77 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
         redone.truncate(count);
         let ids = redone.iter().map(|op| op.op.clone()).collect();
         let moved = redone.into_iter().map(Moved::of).collect();
-        Ok((Event::Redone { redone: ids }, moved))
+        Ok((Word::Redone { redone: ids }, moved))
     })
+}
+
+/// Whether somebody did it, or ran the agent that did.
+fn is_by(op: &Operation, who: &Person) -> bool {
+    op.by.is_same(who) || op.committer.as_ref().is_some_and(|by| by.is_same(who))
+}
+
+/// What one person did last, newest first: the operations of so many commands.
+fn last<'o>(
+    id: &SessionId,
+    operations: &'o [Operation],
+    count: usize,
+    of: Option<&str>,
+    me: &Person,
+) -> Result<Vec<&'o Operation>> {
+    let all = undoable(operations);
+    let wanted = of.map(str::to_lowercase);
+    let is_meant = |op: &&Operation| match &wanted {
+        None => is_by(op, me),
+        Some(name) => op.by.to_string().to_lowercase().contains(name),
+    };
+    let Some(newest) = all.first() else {
+        return Err(only_started(id));
+    };
+    let theirs: Vec<&Operation> = all.iter().copied().filter(is_meant).collect();
+    if theirs.is_empty() {
+        return Err(Failure::nothing(
+            Code::NothingToUndo,
+            format!(
+                "nothing of session {id} that could be taken back is of {}; the newest, `{}` (@{}), is of {}",
+                of.map_or_else(|| me.to_string(), str::to_owned),
+                newest.word(),
+                newest.seq,
+                newest.by
+            ),
+        )
+        .help(command!("undo --only {} --reason WHY", newest.op).session(&id)));
+    }
+    let mut commands: Vec<Vec<&Operation>> = Vec::new();
+    for op in theirs {
+        match commands.last_mut() {
+            Some(one) if op.tx.is_some() && one.iter().all(|other| other.tx == op.tx) => {
+                one.push(op);
+            }
+            _ => commands.push(vec![op]),
+        }
+    }
+    if commands.len() < count {
+        return Err(too_many("undo", "take back", id, count, commands.len()));
+    }
+    commands.truncate(count);
+    Ok(commands.into_iter().flatten().collect())
+}
+
+/// Refuses what nobody can take back: the beginning, what is taken back already, and what was not done but
+/// only seen.
+fn require_undoable(id: &SessionId, operations: &[Operation], one: &Operation) -> Result<()> {
+    if undoable(operations).iter().any(|op| op.op == one.op) {
+        return Ok(());
+    }
+    Err(Failure::nothing(
+        Code::NothingToUndo,
+        format!(
+            "`{}` (@{}) of session {id} cannot be taken back: it is the beginning, a run, a claim or a note, or does not count any more",
+            one.word(),
+            one.seq
+        ),
+    )
+    .help(command!("log").session(&id)))
 }
 
 fn only_started(id: &SessionId) -> Failure {
@@ -166,7 +248,7 @@ fn to<'o>(
             Code::PointUndone,
             format!(
                 "`{}` of {} (@{}) counted then, and was taken back since",
-                gone.event.word(),
+                gone.word(),
                 gone.by,
                 gone.seq
             ),
@@ -176,7 +258,7 @@ fn to<'o>(
             Code::NothingToUndo,
             format!(
                 "nothing that could be taken back came after `{}` (@{}) of session {id}",
-                target.event.word(),
+                target.word(),
                 target.seq
             ),
         )
@@ -189,7 +271,7 @@ fn tell(
     ctx: &Context,
     reason: Option<String>,
     word: &str,
-    mut decide: impl FnMut(&Snapshot<'_>, &Session, &[Operation]) -> Result<(Event, Vec<Moved>)>,
+    mut decide: impl FnMut(&Snapshot<'_>, &Session, &[Operation]) -> Result<(Word, Vec<Moved>)>,
 ) -> Result<Told> {
     let opening = Opening::of(ctx)?;
     let (id, mut copy) = opening.with_copy(ctx)?;
@@ -232,13 +314,18 @@ fn tell(
             }
         }
         let mut operations = snapshot.operations(&session)?;
-        let (event, moved) = decide(snapshot, &session, &operations)?;
-        let mut op = operation(identity, Some(&session.state), event)?;
-        op.reason.clone_from(&reason);
+        let (said, moved) = decide(snapshot, &session, &operations)?;
+        let mut draft = draft(identity, &session.state, said);
+        draft.reason.clone_from(&reason);
+        // The writes tell a reader what moved; the fold gets there without them.
+        operations.push(seal(&ctx.repo, &draft)?);
+        let after = store::replay(&ctx.repo, &id, &operations)?;
+        draft.writes = differences(&session.state.artifacts, &after.artifacts);
+        let op = seal(&ctx.repo, &draft)?;
+        operations.pop();
         operations.push(op.clone());
         let state = store::replay(&ctx.repo, &id, &operations)?;
-        // The writes tell a reader what moved; the fold gets there without them.
-        op.writes = differences(&session.state.artifacts, &state.artifacts);
+        require_no_new_conflict(&session.state, &state, &operations, word)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, Some(&session), &op, &state)?;
         rebind(ctx, snapshot, &mut edits, &session.state, &state)?;
@@ -259,6 +346,37 @@ fn tell(
         state,
         moved,
     })
+}
+
+/// Refuses to take back what something else rests on that stays.
+fn require_no_new_conflict(
+    before: &State,
+    after: &State,
+    operations: &[Operation],
+    word: &str,
+) -> Result<()> {
+    let known = |op: &OpId| before.conflicts.iter().any(|conflict| conflict.op == *op);
+    let new = after.conflicts.iter().find(|conflict| !known(&conflict.op));
+    let Some(new) = new else {
+        return Ok(());
+    };
+    let id = &before.id;
+    let rests = operations.iter().find(|op| op.op == new.op);
+    let what = rests.map_or_else(String::new, |op| {
+        format!("`{}` (@{}) of {}", op.word(), op.seq, op.by)
+    });
+    Err(Failure::refused(
+        Code::OperationRests,
+        format!("{what} would not fit after this {word}: {}", new.why),
+    )
+    .help(hint![
+        command!("undo --only {} --reason WHY", new.op).session(id),
+        ", then again: ",
+        match word {
+            "undo" => command!("undo").session(id),
+            _ => command!("redo").session(id),
+        }
+    ]))
 }
 
 /// `undo save`, `undo 2 events: save, approve`.

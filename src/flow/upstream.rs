@@ -215,7 +215,6 @@ pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
         return Ok(None);
     }
     let id = &state.id;
-    let bind = command!("use {id}");
     Ok(Some(
         Failure::refused(
             Code::BoundBranchMissing,
@@ -224,8 +223,10 @@ pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
             ),
         )
         .help(match head.branch {
-            Some(here) => format!("{bind}  (on the branch that has its commits now; `{here}` is checked out)"),
-            None => format!("{bind} --branch NAME"),
+            Some(here) => command!("use {id}").note(format!(
+                "(on the branch that has its commits now; `{here}` is checked out)"
+            )),
+            None => command!("use {id} --branch NAME"),
         }),
     ))
 }

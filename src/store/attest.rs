@@ -6,13 +6,12 @@ use super::{Lines, layout};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::gate::covered_files;
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Evidence, Operation};
 use crate::core::replay;
 use crate::core::session::State;
-use crate::core::stage::Transition;
 use crate::git::{EntryKind, Repo};
-use std::collections::BTreeMap;
 
 /// What stands in a log where a part of the output was left out.
 pub fn left_out(bytes: u64) -> String {
@@ -26,64 +25,75 @@ pub(super) fn replay(
     ops: &[Operation],
     folder: &Oid,
 ) -> Result<(State, Option<String>)> {
-    struct Given {
-        op: String,
-        transition: Transition,
-        content: Oid,
-        files: BTreeMap<Artifact, Oid>,
-        then: BTreeMap<Artifact, Oid>,
-    }
-    let mut given = Vec::new();
-    let state = replay::walk(id, ops, &Lines(repo), |op, state| {
-        if let Event::Approved {
-            transition,
-            content,
-            files,
-            ..
-        } = &op.event
-        {
-            given.push(Given {
-                op: op.op.to_string(),
-                transition: *transition,
-                content: content.clone(),
-                files: files.clone(),
-                then: covered_files(state, *transition),
-            });
-        }
-    })?;
-    for one in given {
-        let Given { op, transition, .. } = &one;
-        if one.files != one.then {
-            let other = Artifact::ALL
-                .iter()
-                .filter(|artifact| one.files.get(artifact) != one.then.get(artifact))
-                .map(|artifact| artifact.path())
-                .collect::<Vec<_>>();
-            let what = format!(
-                "the approval {op} of {transition} names another {} than the session had",
-                other.join(", ")
-            );
-            return Ok((state, Some(what)));
-        }
-        let files = one.files.iter();
-        let content = repo.tree_id(files.map(|(artifact, blob)| (artifact.path(), blob)))?;
-        if content != one.content {
-            let what = format!(
-                "the approval {op} of {transition} names the content {}, and its files make {}",
-                one.content.short(),
-                content.short()
-            );
-            return Ok((state, Some(what)));
-        }
-    }
+    let state = replay::replay(id, ops, &Lines(repo))?;
+    let out = replay::undone(ops);
     for op in ops {
-        if let Event::Ran { evidence } = &op.event
-            && let Some(what) = log_flaw(repo, op, evidence, folder)?
-        {
-            return Ok((state, Some(what)));
+        let flaw = match op.event() {
+            Some(Event::Approved { .. }) if out.contains(&op.op) => None,
+            Some(Event::Approved { .. }) => approval_flaw(repo, id, ops, op, &state)?,
+            Some(Event::Ran { evidence }) => log_flaw(repo, op, evidence, folder)?,
+            _ => None,
+        };
+        if flaw.is_some() {
+            return Ok((state, flaw));
         }
     }
     Ok((state, None))
+}
+
+/// What an approval names that its writer had not. One whose content another clone took back, or changed at
+/// the same time, named what was there: it is void, and nothing is wrong with it.
+fn approval_flaw(
+    repo: &Repo,
+    id: &SessionId,
+    ops: &[Operation],
+    op: &Operation,
+    state: &State,
+) -> Result<Option<String>> {
+    let Some(Event::Approved {
+        transition,
+        content,
+        files,
+        ..
+    }) = op.event()
+    else {
+        return Ok(None);
+    };
+    if state.void.iter().any(|void| void.op == op.op) {
+        let then = replay::as_seen_by(id, ops, &op.op, &Lines(repo))?;
+        if then.void.iter().any(|void| void.op == op.op) {
+            let then = covered_files(&then, *transition);
+            let other = Artifact::ALL
+                .iter()
+                .filter(|artifact| files.get(artifact) != then.get(artifact))
+                .map(|artifact| artifact.path())
+                .collect::<Vec<_>>();
+            return Ok(Some(format!(
+                "the approval {} of {transition} names another {} than the session had{}",
+                op.op,
+                other.join(", "),
+                way_on(id, op)
+            )));
+        }
+    }
+    let covered = files.iter().map(|(artifact, blob)| (artifact.path(), blob));
+    let made = repo.tree_id(covered)?;
+    if made == *content {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "the approval {} of {transition} names the content {}, and its files make {}{}",
+        op.op,
+        content.short(),
+        made.short(),
+        way_on(id, op)
+    )))
+}
+
+/// A false word stays in the log, as everything does: it is taken back.
+fn way_on(id: &SessionId, op: &Operation) -> String {
+    let back = command!("undo --only {} --reason WHY", op.op).session(id);
+    format!("; `{back}` takes it back")
 }
 
 /// What is wrong with the log of a run: it is the whole output, or says how much of it was left out.

@@ -5,6 +5,7 @@ use super::checked::Memory;
 use super::past::Oddity;
 use super::shelf::Fault;
 use super::snapshot::Folder;
+use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{Edits, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves};
@@ -334,18 +335,15 @@ pub(super) fn check_folder(
         return Ok(Some((failure.message, Mend::Restore)));
     }
     let stored = match repo.blob_at(folder, layout::STATE) {
-        Ok(stored) => stored.map(|bytes| State::parse(&bytes, layout::STATE)),
+        Ok(Some(bytes)) => State::parse(&bytes, layout::STATE),
+        // Another program leaves it to its readers.
+        Ok(None) => Ok(None),
         Err(failure) => return Ok(Some((failure.message, Mend::Recompute))),
     };
     match stored {
-        None => {
-            return Ok(Some((
-                format!("{} is not there", layout::STATE),
-                Mend::Recompute,
-            )));
-        }
-        Some(Err(failure)) => return Ok(Some((failure.message, Mend::Recompute))),
-        Some(Ok(state)) if state.id == *id && lost_operations(repo, &state, &replayed) => {
+        Ok(None) => {}
+        Err(failure) => return Ok(Some((failure.message, Mend::Recompute))),
+        Ok(Some(state)) if state.id == *id && lost_operations(repo, &state, &replayed) => {
             return Ok(Some((
                 format!(
                     "operations that {} was computed from are gone",
@@ -354,20 +352,18 @@ pub(super) fn check_folder(
                 Mend::Restore,
             )));
         }
-        Some(Ok(state)) if state != replayed => {
+        Ok(Some(state)) if state != replayed => {
             return Ok(Some((
                 format!("{} differs from what its operations give", layout::STATE),
                 Mend::Recompute,
             )));
         }
-        Some(Ok(_)) => {}
+        Ok(Some(_)) => {}
     }
-    for (artifact, blob) in &replayed.artifacts {
-        let entry = repo
-            .entry_at(folder, artifact.path())?
-            .map(|entry| entry.id);
-        if entry.as_ref() != Some(blob) {
-            let what = format!("{artifact} is not the blob that the operations name");
+    for (path, blob) in layout::files(&replayed) {
+        let entry = repo.entry_at(folder, &path)?.map(|entry| entry.id);
+        if entry.as_ref() != Some(&blob) {
+            let what = format!("{path} is not the blob that the operations name");
             return Ok(Some((what, Mend::Recompute)));
         }
     }
@@ -484,12 +480,13 @@ fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     let folder = &ops::arranged(repo, folder)?;
     let (state, _) = replay(repo, id, folder)?;
     let mut inner = BTreeMap::new();
-    inner.insert(
-        layout::STATE.to_owned(),
-        Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
-    );
-    for (artifact, blob) in &state.artifacts {
-        inner.insert(artifact.path().to_owned(), Some(Entry::blob(blob.clone())));
+    let head = match state.is_understood() {
+        true => Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
+        false => None,
+    };
+    inner.insert(layout::STATE.to_owned(), head);
+    for (path, blob) in layout::files(&state) {
+        inner.insert(path, Some(Entry::blob(blob)));
     }
     repo.edit_tree(Some(folder), &inner)
 }
@@ -509,12 +506,9 @@ pub(super) fn check_archived(
         if flaw.is_some() {
             return Ok(flaw);
         }
-        // Archive adds what it made, and seals the operations into one file.
-        if let Some(candidate) = stored.artifacts.get(&Artifact::AdrCandidate) {
-            state
-                .artifacts
-                .insert(Artifact::AdrCandidate, candidate.clone());
-        }
+        // An older program's archive added what it made, and sealed the operations into one file.
+        let candidate = stored.artifacts.get(&Artifact::AdrCandidate);
+        settle_candidate(&mut state, candidate.cloned());
         state.ops.clone_from(&stored.ops);
         if state != *stored {
             return Ok(Some(format!(

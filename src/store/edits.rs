@@ -1,13 +1,12 @@
 //! What one commit changes in the tree of the branch: an operation recorded, a session archived, a branch
 //! bound. Objects are written as they are named; whether the commit is made, the store decides.
 
-use super::{Session, layout, ops, signatures, united};
-use crate::core::artifact::Artifact;
+use super::folder::{Parts, Record, assemble};
+use super::{Session, layout};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
-use crate::core::signature::SUFFIX;
 use crate::git::{Entry, Repo};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,119 +48,38 @@ impl Edits {
         self.remove(layout::binding(branch));
     }
 
-    /// Adds an operation to a session: its file, the artifacts that it changed, and the state after it.
-    pub fn record(
+    /// Records an operation: its file, the files that it changed, and the state after it; wherever the session
+    /// belongs then.
+    pub fn record<'a>(
         &mut self,
         repo: &Repo,
         session: Option<&Session>,
-        op: &Operation,
+        record: impl Into<Record<'a>>,
         state: &State,
     ) -> Result<()> {
-        self.record_signed(repo, session, op, None, state)
-    }
-
-    /// The same with what somebody signed about the operation, in a file of its own beside it.
-    pub fn record_signed(
-        &mut self,
-        repo: &Repo,
-        session: Option<&Session>,
-        op: &Operation,
-        signature: Option<&[u8]>,
-        state: &State,
-    ) -> Result<()> {
-        let folder = layout::session(&state.id);
-        let mut files = BTreeMap::new();
-        files.insert(
-            op.file_name(),
-            Some(Entry::blob(repo.write_blob(&op.to_bytes()?)?)),
-        );
-        if let Some(signature) = signature {
-            files.insert(
-                format!("{}{SUFFIX}", op.file_name()),
-                Some(Entry::blob(repo.write_blob(signature)?)),
-            );
+        let mut parts = Parts {
+            before: session,
+            ..Parts::default()
+        };
+        parts.add(repo, &record.into())?;
+        let (path, tree, _) = assemble(repo, parts, state.clone())?;
+        if let Some(before) = session.filter(|session| session.path != path) {
+            self.remove(before.path.clone());
         }
-        let ops = ops::edit(repo, session.and_then(|s| s.state.ops.as_ref()), &files)?;
-        let mut state = state.clone();
-        state.ops = Some(ops.clone());
-        self.set(format!("{folder}/{}", layout::OPS), Entry::tree(ops));
-        self.set(
-            format!("{folder}/{}", layout::STATE),
-            Entry::blob(repo.write_blob(&state.to_bytes()?)?),
-        );
-        let before = session
-            .map(|s| s.state.artifacts.clone())
-            .unwrap_or_default();
-        for artifact in Artifact::ALL {
-            let path = layout::artifact(&folder, artifact);
-            match (before.get(&artifact), state.artifacts.get(&artifact)) {
-                (old, Some(new)) if old != Some(new) => self.set(path, Entry::blob(new.clone())),
-                (Some(_), None) => self.remove(path),
-                _ => {}
-            }
-        }
-        let kept = layout::versions(&state);
-        for path in session
-            .map(|s| layout::versions(&s.state))
-            .unwrap_or_default()
-            .into_keys()
-        {
-            if !kept.contains_key(&path) {
-                self.remove(format!("{folder}/{path}"));
-            }
-        }
-        for (path, blob) in kept {
-            self.set(format!("{folder}/{path}"), Entry::blob(blob));
-        }
-        for base in &op.bases {
-            if let Some(blob) = &base.blob {
-                self.set(
-                    format!("{folder}/{}/{blob}.md", layout::BASES),
-                    Entry::blob(blob.clone()),
-                );
-            }
-        }
+        self.set(path, Entry::tree(tree));
         Ok(())
     }
 
-    /// Adds the log of a recorded command.
-    pub fn log(&mut self, id: &SessionId, op: &Operation, blob: Oid) {
-        let path = format!("{}/{}/{}.log", layout::session(id), layout::LOGS, op.op);
-        self.set(path, Entry::blob(blob));
-    }
-
-    /// Moves a session to the archive: operations sealed into one file, the folder out of `sessions/`.
-    pub fn archive(
-        &mut self,
-        repo: &Repo,
-        session: &Session,
-        ops: &[Operation],
-        state: &State,
-        month: &str,
-        extra: &[(Artifact, Oid)],
-    ) -> Result<()> {
-        let sealed = repo.write_blob(&united::seal(ops)?)?;
-        let mut state = state.clone();
-        state.ops = Some(sealed.clone());
-        let mut inner = BTreeMap::new();
-        inner.insert(layout::OPS.to_owned(), None);
-        inner.insert(layout::SEALED_OPS.to_owned(), Some(Entry::blob(sealed)));
-        if let Some(signatures) = signatures::seal(repo, &session.tree, ops)? {
-            let path = layout::SEALED_SIGNATURES.to_owned();
-            inner.insert(path, Some(Entry::blob(signatures)));
+    /// Places a session that comes with all its operations.
+    pub fn place(repo: &Repo, operations: &[Operation], state: &State) -> Result<Self> {
+        let mut parts = Parts::default();
+        for op in operations {
+            parts.add(repo, &op.into())?;
         }
-        for (artifact, blob) in extra {
-            state.artifacts.insert(*artifact, blob.clone());
-            inner.insert(artifact.path().to_owned(), Some(Entry::blob(blob.clone())));
-        }
-        inner.insert(
-            layout::STATE.to_owned(),
-            Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
-        );
-        let tree = repo.edit_tree(Some(&session.tree), &inner)?;
-        self.remove(layout::session(&state.id));
-        self.set(layout::archived(month, &state.id), Entry::tree(tree));
-        Ok(())
+        let (path, tree, _) = assemble(repo, parts, state.clone())?;
+        let mut edits = Edits::default();
+        edits.set(path, Entry::tree(tree));
+        Ok(edits)
     }
 
     /// Replaces a session's folder whole: a repair.

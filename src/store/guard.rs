@@ -66,7 +66,7 @@ fn operations(repo: &Repo, root: &Oid, path: &str) -> Result<BTreeSet<String>> {
     if let Some(sealed) = repo.entry_at(&entry.id, layout::SEALED_OPS)? {
         let sealed = repo.read_blob(&sealed.id)?;
         let lines = sealed.split(|byte| *byte == b'\n');
-        let ops = lines.filter_map(|line| Operation::parse(line, path).ok());
+        let ops = lines.filter_map(|line| Operation::parse_sealed(line, path).ok());
         return Ok(ops.map(|op| op.file_name()).collect());
     }
     let ops = match repo.entry_at(&entry.id, layout::OPS)? {
@@ -74,15 +74,24 @@ fn operations(repo: &Repo, root: &Oid, path: &str) -> Result<BTreeSet<String>> {
         _ => return Ok(BTreeSet::new()),
     };
     let mut names = BTreeSet::new();
+    let mut read = Vec::new();
     for held in ops::files(repo, &ops)? {
-        let is_one = match repo.read_blob(&held.entry.id) {
-            Ok(bytes) => Operation::parse(&bytes, path).is_ok_and(|op| op.file_name() == held.name),
-            Err(_) => true,
-        };
-        if is_one && !held.name.ends_with(SUFFIX) {
-            names.insert(held.name);
+        if held.name.ends_with(SUFFIX) {
+            continue;
+        }
+        match repo.read_blob(&held.entry.id) {
+            Ok(bytes) => {
+                let op = Operation::parse(&bytes, path, &held.entry.id);
+                read.extend(op.ok().filter(|op| op.file_name() == held.name));
+            }
+            Err(_) => drop(names.insert(held.name)),
         }
     }
+    // A record that was copied from another session is none of this one's.
+    let uid = read.iter().find_map(Operation::started_uid);
+    let is_own =
+        |op: &&Operation| op.entity.is_none() || uid.is_none() || op.entity.as_deref() == uid;
+    names.extend(read.iter().filter(is_own).map(Operation::file_name));
     Ok(names)
 }
 

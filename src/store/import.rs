@@ -1,15 +1,11 @@
 //! Sessions that are whole when they come: their folders are built from nothing, and all of them land
 //! by one move of the branch, a commit for each. A kill leaves none of them or all.
 
-use super::{Edits, Store, Tries, layout, ops, shelves};
-use crate::core::artifact::Artifact;
+use super::{Edits, Store, Tries, shelves};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
-use crate::core::op::{Event, Operation};
-use crate::core::session::State;
-use crate::git::{Entry, Identity, Repo, Swap};
+use crate::git::{Identity, Swap};
 use crate::store::{Lock, Snapshot};
-use std::collections::BTreeMap;
 
 /// One session to land: its folder, and the message of its commit.
 #[derive(Debug)]
@@ -37,9 +33,10 @@ impl Store<'_> {
             let mut tree = snapshot.tree().clone();
             let mut parent = snapshot.commit().clone();
             let mut commits = Vec::new();
-            for one in &placed {
-                self.hold(&one.edits);
-                tree = shelves::edit(self.repo, Some(&tree), &one.edits)?;
+            for one in placed {
+                let edits = snapshot.with_format(one.edits)?;
+                self.hold(&edits);
+                tree = shelves::edit(self.repo, Some(&tree), &edits)?;
                 parent = self
                     .repo
                     .write_commit(&tree, &[parent], &one.message, identity)?;
@@ -54,61 +51,5 @@ impl Store<'_> {
                 Swap::Lost => tries.lost(&self.branch)?,
             }
         }
-    }
-}
-
-impl Edits {
-    /// The folder of a session from its first operations: among the active ones, or sealed in the
-    /// archive where the state has ended.
-    pub fn place(
-        repo: &Repo,
-        operations: &[Operation],
-        state: &State,
-        month: Option<&str>,
-    ) -> Result<Self> {
-        let mut inner: BTreeMap<String, Option<Entry>> = BTreeMap::new();
-        let mut put = |path: String, entry: Entry| drop(inner.insert(path, Some(entry)));
-        let mut state = state.clone();
-        let ops_id = if month.is_some() {
-            let blob = repo.write_blob(&super::united::seal(operations)?)?;
-            put(layout::SEALED_OPS.to_owned(), Entry::blob(blob.clone()));
-            blob
-        } else {
-            let mut files = BTreeMap::new();
-            for op in operations {
-                let blob = repo.write_blob(&op.to_bytes()?)?;
-                files.insert(op.file_name(), Some(Entry::blob(blob)));
-            }
-            let tree = ops::edit(repo, None, &files)?;
-            put(layout::OPS.to_owned(), Entry::tree(tree.clone()));
-            tree
-        };
-        state.ops = Some(ops_id);
-        let blob = repo.write_blob(&state.to_bytes()?)?;
-        put(layout::STATE.to_owned(), Entry::blob(blob));
-        for artifact in Artifact::ALL {
-            if let Some(blob) = state.artifacts.get(&artifact) {
-                put(artifact.path().to_owned(), Entry::blob(blob.clone()));
-            }
-        }
-        for op in operations {
-            for blob in op.bases.iter().filter_map(|base| base.blob.as_ref()) {
-                let path = format!("{}/{blob}.md", layout::BASES);
-                put(path, Entry::blob(blob.clone()));
-            }
-            if let Event::Imported { files, .. } = &op.event {
-                for (path, blob) in files {
-                    let path = format!("{}/{path}", layout::IMPORTED);
-                    put(path, Entry::blob(blob.clone()));
-                }
-            }
-        }
-        let folder = match month {
-            Some(month) => layout::archived(month, &state.id),
-            None => layout::session(&state.id),
-        };
-        let mut edits = Edits::default();
-        edits.set(folder, Entry::tree(repo.edit_tree(None, &inner)?));
-        Ok(edits)
     }
 }

@@ -1,8 +1,8 @@
 //! Where things lie in the tree of the loopx branch (design 2). Paths only.
 
-use crate::core::artifact::Artifact;
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
+use crate::core::shelf::Shelf;
 use std::collections::BTreeMap;
 
 pub(crate) const FORMAT_FILE: &str = "format";
@@ -11,9 +11,9 @@ pub(crate) const SESSIONS: &str = "sessions";
 pub(crate) const ARCHIVE: &str = "archive";
 pub(crate) const BRANCHES: &str = "branches";
 pub(crate) const OPS: &str = "ops";
-/// The sealed operations of an archived session, one a line.
+/// The sealed operations of a session that an older program archived, one a line.
 pub(crate) const SEALED_OPS: &str = "ops.jsonl";
-/// The signatures of an archived session, one a line.
+/// The signatures of a session that an older program archived, one a line.
 pub(crate) const SEALED_SIGNATURES: &str = "signatures.jsonl";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const LOGS: &str = "logs";
@@ -53,23 +53,15 @@ pub(crate) fn archived(month: &str, id: &SessionId) -> String {
 
 /// The session whose folder a path is in, active or archived, however deep its folder lies.
 pub(crate) fn session_of(path: &str) -> Option<SessionId> {
-    let parts: Vec<&str> = path.split('/').collect();
-    if !matches!(parts.first(), Some(&SESSIONS | &ARCHIVE)) {
-        return None;
+    let mut parts = path.split('/');
+    match parts.next()? {
+        SESSIONS => {}
+        ARCHIVE => drop(parts.next()?),
+        _ => return None,
     }
-    let folders = [OPS, LOGS, VERSIONS, IMPORTED, "change"];
-    let files = [STATE, SEALED_OPS, SEALED_SIGNATURES];
-    (1..parts.len() - 1).find_map(|at| {
-        let rest = parts[at + 1..].join("/");
-        let is_inside = folders.iter().any(|name| parts[at + 1] == *name)
-            || files.contains(&rest.as_str())
-            || Artifact::ALL.iter().any(|artifact| artifact.path() == rest);
-        SessionId::parse(parts[at]).ok().filter(|_| is_inside)
-    })
-}
-
-pub(crate) fn artifact(session: &str, artifact: Artifact) -> String {
-    format!("{session}/{artifact}")
+    let name = parts.find(|part| !Shelf::Names.is_folder(part))?;
+    parts.next()?;
+    SessionId::parse(name).ok()
 }
 
 /// The record that binds a code branch to a session. One path part, readable for plain names, the
@@ -106,16 +98,32 @@ pub(crate) fn unescape(name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Where the versions of a session's joined artifacts lie: a folder for each, named like it.
-pub(crate) fn versions(state: &State) -> BTreeMap<String, Oid> {
+/// The files of a session that follow from its state, by path below its folder: the artifacts, what else
+/// operations wrote, and the versions that were written apart, in a folder named like the file.
+pub(crate) fn files(state: &State) -> BTreeMap<String, Oid> {
     let mut found = BTreeMap::new();
+    for (artifact, blob) in &state.artifacts {
+        found.insert(artifact.path().to_owned(), blob.clone());
+    }
+    for (path, versions) in &state.files {
+        found.extend(versions.last().map(|blob| (path.clone(), blob.clone())));
+        if let [_, _, ..] = versions.as_slice() {
+            let kept = versions.iter();
+            found.extend(kept.map(|blob| (version(path, blob), blob.clone())));
+        }
+    }
     for (artifact, join) in &state.joins {
         let blobs = join.sides.iter().filter_map(|side| side.blob.as_ref());
         for blob in blobs.chain(&join.base) {
-            found.insert(format!("{VERSIONS}/{artifact}/{blob}"), blob.clone());
+            found.insert(version(artifact.path(), blob), blob.clone());
         }
     }
     found
+}
+
+/// Where a version of a file lies.
+pub(crate) fn version(path: &str, blob: &Oid) -> String {
+    format!("{VERSIONS}/{path}/{blob}")
 }
 
 #[cfg(test)]

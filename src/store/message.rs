@@ -1,7 +1,7 @@
 //! The messages of the branch's commits.
 
 use crate::core::id::SessionId;
-use crate::core::op::{Event, Operation};
+use crate::core::op::Operation;
 use crate::core::session::State;
 use std::fmt::Write as _;
 
@@ -18,41 +18,9 @@ pub fn message(id: &SessionId, what: &str, op: &Operation, state: &State) -> Str
     }
     let mut trailers = vec![
         ("Loopx-Session", id.to_string()),
-        ("Loopx-Event", op.event.word().to_owned()),
+        ("Loopx-Event", op.word().to_owned()),
     ];
-    match &op.event {
-        Event::Approved {
-            transition,
-            content,
-            code,
-            ..
-        } => {
-            trailers.push(("Loopx-Transition", transition.to_string()));
-            trailers.push(("Loopx-Content", content.to_string()));
-            if let Some(code) = code {
-                trailers.push(("Loopx-Tree", code.to_string()));
-            }
-        }
-        Event::Entered { transition, .. } => {
-            trailers.push(("Loopx-Transition", transition.to_string()))
-        }
-        Event::Ran { evidence } => trailers.push(("Loopx-Tree", evidence.tree.to_string())),
-        Event::Reviewed { verdict } => {
-            trailers.push(("Loopx-Verdict", verdict.verdict.to_string()));
-            trailers.push(("Loopx-Tree", verdict.tree.to_string()));
-        }
-        Event::Archived {
-            commit: Some(commit),
-            ..
-        } => trailers.push(("Loopx-Commit", commit.to_string())),
-        Event::Undone { undone } => {
-            trailers.extend(undone.iter().map(|op| ("Loopx-Undoes", op.to_string())));
-        }
-        Event::Redone { redone } => {
-            trailers.extend(redone.iter().map(|op| ("Loopx-Redoes", op.to_string())));
-        }
-        _ => {}
-    }
+    trailers.extend(op.body.trailers());
     trailers.push(("Loopx-Stage", state.stage.to_string()));
     text.push('\n');
     for (key, value) in trailers {

@@ -9,6 +9,7 @@ mod attest;
 pub mod check;
 pub mod checked;
 mod edits;
+mod folder;
 mod guard;
 mod import;
 mod join;
@@ -35,6 +36,7 @@ use crate::core::hint::command;
 pub use arrived::TakenAway;
 pub use attest::left_out;
 pub use edits::Edits;
+pub use folder::Record;
 pub use import::Placed;
 pub use join::{Lines, replay};
 pub use lock::{Left, Lock, RefLock};
@@ -58,7 +60,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// The format of the branch that this program writes.
-pub const FORMAT: &str = "1";
+pub const FORMAT: &str = "2";
+
+/// Formats that are read. What is written on top of them is of the present one.
+const EARLIER: [&str; 1] = ["1"];
 
 /// How long a branch that others keep moving is tried. Only writers that do not know our lock can cost
 /// a try.
@@ -395,6 +400,7 @@ impl<'r> Store<'r> {
                     message,
                     value,
                 } = decide(&snapshot, one)?;
+                let edits = snapshot.with_format(edits)?;
                 self.hold(&edits);
                 let tree = shelves::edit(self.repo, Some(snapshot.tree()), &edits)?;
                 let parents = [snapshot.commit().clone()];

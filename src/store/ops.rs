@@ -34,8 +34,8 @@ pub(super) fn read(repo: &Repo, ops: &Oid, label: &str) -> Result<Vec<Operation>
 }
 
 /// An operation from its file, whose name says which one it is: no operation stands there twice.
-fn read_one(repo: &Repo, held: &Held, label: &str) -> Result<Operation> {
-    let op = Operation::parse(&repo.read_blob(&held.entry.id)?, label)?;
+pub(super) fn read_one(repo: &Repo, held: &Held, label: &str) -> Result<Operation> {
+    let op = Operation::parse(&repo.read_blob(&held.entry.id)?, label, &held.entry.id)?;
     if op.file_name() == held.name {
         return Ok(op);
     }

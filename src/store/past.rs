@@ -119,7 +119,7 @@ fn takes_away(
     // One that cannot be read is taken for what its name says.
     let read = repo.read_blob(blob);
     Ok(read.map_or(true, |bytes| {
-        Operation::parse(&bytes, name).is_ok_and(|op| op.file_name() == name)
+        Operation::parse(&bytes, name, blob).is_ok_and(|op| op.file_name() == name)
     }))
 }
 
@@ -209,7 +209,7 @@ fn sealed_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Operations> {
     };
     let sealed = repo.read_blob(&entry.id)?;
     let lines = sealed.split(|byte| *byte == b'\n');
-    let ops = lines.filter_map(|line| Operation::parse(line, path).ok());
+    let ops = lines.filter_map(|line| Operation::parse_sealed(line, path).ok());
     Ok(ops.map(|op| (op.file_name(), None)).collect())
 }
 

@@ -1,10 +1,10 @@
 //! What people signed, beside the operations that it is about: `ops/<seq>-<op>.json.sig`, and one file
-//! of lines once a session is archived. Whether a signature holds is not known here.
+//! of lines where an older program archived the session. Whether a signature holds is not known here.
 
 use super::{Session, Snapshot, layout, ops};
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::Result;
 use crate::core::id::Oid;
-use crate::core::op::{Operation, parse_json};
+use crate::core::op::parse_json;
 use crate::core::signature::{MAX_BYTES, SUFFIX};
 use crate::git::{EntryKind, Repo};
 use serde::{Deserialize, Serialize};
@@ -81,38 +81,4 @@ pub(super) fn unseal(repo: &Repo, sealed: &[u8], label: &str) -> Result<BTreeMap
             Ok((format!("{}{SUFFIX}", line.operation), blob))
         })
         .collect()
-}
-
-/// The signatures of some operations in one file; `None` where nobody signed.
-pub(super) fn seal(repo: &Repo, folder: &Oid, ops: &[Operation]) -> Result<Option<Oid>> {
-    seal_files(repo, &files(repo, folder)?.into_iter().collect(), ops)
-}
-
-/// The same of signature files by name.
-pub(super) fn seal_files(
-    repo: &Repo,
-    files: &BTreeMap<String, Oid>,
-    ops: &[Operation],
-) -> Result<Option<Oid>> {
-    let mut sealed = Vec::new();
-    for op in ops {
-        let Some(blob) = files.get(&format!("{}{SUFFIX}", op.file_name())) else {
-            continue;
-        };
-        let Some(bytes) = read(repo, blob)? else {
-            continue;
-        };
-        let line = Line {
-            operation: op.file_name(),
-            signed: String::from_utf8_lossy(&bytes).into_owned(),
-        };
-        let line = serde_json::to_vec(&line)
-            .map_err(|error| Failure::internal(Code::RecordUnwritable, error.to_string()))?;
-        sealed.extend(line);
-        sealed.push(b'\n');
-    }
-    if sealed.is_empty() {
-        return Ok(None);
-    }
-    repo.write_blob(&sealed).map(Some)
 }

@@ -1,6 +1,7 @@
 //! One state of the loopx branch, read by path: a tip, a few trees, one blob.
 
-use super::{FORMAT, layout, ops, shelf, shelves};
+use super::united::settle_candidate;
+use super::{EARLIER, Edits, FORMAT, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
@@ -17,6 +18,8 @@ pub struct Snapshot<'r> {
     repo: &'r Repo,
     commit: Oid,
     tree: Oid,
+    /// An older program wrote it last.
+    is_earlier: bool,
 }
 
 /// A session as it was there.
@@ -44,9 +47,18 @@ impl<'r> Snapshot<'r> {
     pub fn at(repo: &'r Repo, commit: Oid, label: &str) -> Result<Self> {
         let tree = repo.commit_info(&commit)?.tree;
         repo.will_read(&tree)?;
-        let snapshot = Snapshot { repo, commit, tree };
-        match repo.blob_at(&snapshot.tree, layout::FORMAT_FILE)? {
-            Some(bytes) if String::from_utf8_lossy(&bytes).trim() == FORMAT => Ok(snapshot),
+        let mut snapshot = Snapshot {
+            repo,
+            commit,
+            tree,
+            is_earlier: false,
+        };
+        let format = repo.blob_at(&snapshot.tree, layout::FORMAT_FILE)?;
+        let said = format.as_deref().map(String::from_utf8_lossy);
+        let said = said.as_deref().map(str::trim);
+        snapshot.is_earlier = said.is_some_and(|format| EARLIER.contains(&format));
+        match format {
+            Some(_) if snapshot.is_earlier || said == Some(FORMAT) => Ok(snapshot),
             Some(bytes) => Err(Failure::internal(
                 Code::FormatNewer,
                 format!(
@@ -124,43 +136,23 @@ impl<'r> Snapshot<'r> {
     pub(super) fn load_folder(&self, folder: Folder) -> Result<Session> {
         let Folder { path, place, entry } = folder;
         let tree = self.folder(&place, &entry)?.clone();
-        let label = format!("{place}/{}", layout::STATE);
-        let ops_name = if path.starts_with(layout::ARCHIVE) {
-            layout::SEALED_OPS
-        } else {
-            layout::OPS
-        };
-        let [file, ops] = self.repo.entries(&tree, [layout::STATE, ops_name])?;
-        let file = file.ok_or_else(|| {
-            Failure::internal(
-                Code::RecordDamaged,
-                format!("commit {}: {label} is not there", self.commit.short()),
-            )
-            .help(command!("fsck --repair"))
-        })?;
-        let ops = ops.map(|entry| entry.id);
-        let bytes = self
-            .repo
-            .read_blob(&file.id)
-            .map_err(|failure| failure.context(&label).help(command!("fsck --repair")))?;
-        let state = State::parse(&bytes, &label)
+        let state = state_of(self.repo, &path, &place, &tree)
             .map_err(|failure| failure.context(format!("commit {}", self.commit.short())))?;
-        if ops != state.ops {
-            return Err(Failure::internal(
-                Code::RecordDamaged,
-                format!(
-                    "commit {}: {label} was computed from other operations than those that stand beside it",
-                    self.commit.short()
-                ),
-            )
-            .help(command!("fsck --repair")));
-        }
         Ok(Session {
             state,
             tree,
             path,
             place,
         })
+    }
+
+    /// Edits that leave the branch in the present format.
+    pub(super) fn with_format(&self, mut edits: Edits) -> Result<Edits> {
+        if self.is_earlier {
+            let blob = self.repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
+            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
+        }
+        Ok(edits)
     }
 
     /// The tree of an entry that has to be a folder.
@@ -304,19 +296,7 @@ impl<'r> Snapshot<'r> {
 
     /// Every operation of a session, in file order, which is theirs.
     pub fn operations(&self, session: &Session) -> Result<Vec<Operation>> {
-        if let Some(sealed) = self.repo.blob_at(&session.tree, layout::SEALED_OPS)? {
-            let label = format!("{}/{}", session.place, layout::SEALED_OPS);
-            return sealed
-                .split(|byte| *byte == b'\n')
-                .filter(|line| !line.is_empty())
-                .map(|line| Operation::parse(line, &label))
-                .collect();
-        }
-        let Some(entry) = self.repo.entry_at(&session.tree, layout::OPS)? else {
-            return Ok(Vec::new());
-        };
-        let label = format!("{}/{}", session.place, layout::OPS);
-        ops::read(self.repo, &entry.id, &label)
+        operations_in(self.repo, &session.place, &session.tree)
     }
 
     /// The log of a recorded command, as far as it was kept.
@@ -332,4 +312,54 @@ impl<'r> Snapshot<'r> {
             None => Ok(None),
         }
     }
+}
+
+/// The state of a session's folder, which lies at `place`: as it is stored, or where another program made it,
+/// or left it to others, as the operations give it.
+pub(super) fn state_of(repo: &Repo, path: &str, place: &str, tree: &Oid) -> Result<State> {
+    let label = format!("{place}/{}", layout::STATE);
+    let [file, ops, sealed] =
+        repo.entries(tree, [layout::STATE, layout::OPS, layout::SEALED_OPS])?;
+    let known = match file {
+        Some(file) => {
+            let bytes = repo
+                .read_blob(&file.id)
+                .map_err(|failure| failure.context(&label).help(command!("fsck --repair")))?;
+            State::parse(&bytes, &label)?
+        }
+        None => None,
+    };
+    let ops = ops.or(sealed).map(|entry| entry.id);
+    match known {
+        Some(state) if state.ops == ops => Ok(state),
+        Some(_) => Err(Failure::internal(
+            Code::RecordDamaged,
+            format!("{label} was computed from other operations than those that stand beside it"),
+        )
+        .help(command!("fsck --repair"))),
+        None => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let id = SessionId::parse(name)?;
+            let mut state = super::replay(repo, &id, &operations_in(repo, place, tree)?)?;
+            let candidate = repo.entry_at(tree, Artifact::AdrCandidate.path())?;
+            settle_candidate(&mut state, candidate.map(|entry| entry.id));
+            state.ops = ops;
+            Ok(state)
+        }
+    }
+}
+
+fn operations_in(repo: &Repo, place: &str, tree: &Oid) -> Result<Vec<Operation>> {
+    if let Some(sealed) = repo.blob_at(tree, layout::SEALED_OPS)? {
+        let label = format!("{place}/{}", layout::SEALED_OPS);
+        return sealed
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| Operation::parse_sealed(line, &label))
+            .collect();
+    }
+    let Some(entry) = repo.entry_at(tree, layout::OPS)? else {
+        return Ok(Vec::new());
+    };
+    ops::read(repo, &entry.id, &format!("{place}/{}", layout::OPS))
 }

@@ -5,10 +5,10 @@
 //! operations alone: whoever meets whom, in whatever order, ends with the same tree. Nothing is
 //! dropped, no text of a state file is ever merged, and no ref is moved here.
 
+use super::snapshot::state_of;
 use super::united::{Folder, build, gather};
 use super::{Edits, layout, ops, shelf, shelves};
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
@@ -216,7 +216,7 @@ fn settle(
     }
     let folders: Vec<Folder> = items
         .iter()
-        .map(|item| gather(repo, &item.path, &item.tree, &item.state))
+        .map(|item| gather(repo, &item.path, &item.tree))
         .collect::<Result<_>>()?;
     build(repo, name, folders)
 }
@@ -287,12 +287,13 @@ pub(super) fn session_folders(
 }
 
 pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
-    let label = format!("{path}/{}", layout::STATE);
-    let bytes = repo.blob_at(tree, layout::STATE)?.ok_or_else(|| {
-        Failure::internal(Code::RecordDamaged, format!("{label} is not there"))
-            .help(command!("fsck --repair"))
-    })?;
-    let state = State::parse(&bytes, &label)?;
+    require_no_jump(repo, path, tree, 0)?;
+    // Operations that went away are brought back by what follows, whatever the state says of them.
+    let stored = match repo.blob_at(tree, layout::STATE)? {
+        Some(bytes) => State::parse(&bytes, &format!("{path}/{}", layout::STATE))?,
+        None => None,
+    };
+    let state = stored.map_or_else(|| state_of(repo, path, path, tree), Ok)?;
     require_no_jump(repo, path, tree, state.seq)?;
     Ok(state)
 }

@@ -222,7 +222,7 @@ fn a_session_archived_here_and_touched_there_shows_both_and_a_person_decides() {
                 .as_array()
                 .expect("operations")
                 .iter()
-                .filter_map(|op| op["event"]["kind"].as_str())
+                .filter_map(|op| op["kind"].as_str())
                 .collect();
             assert_eq!(kinds.len(), 17 + made, "{touch:?} {kinds:?}");
             assert!(kinds.contains(&"archived"), "{touch:?} {kinds:?}");

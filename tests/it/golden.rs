@@ -9,6 +9,7 @@ use crate::support::changes::{ACCEPTED, signing_in};
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, ID};
 use crate::support::store::{self, READY};
+use git_loopx::core::op::Operation;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -174,7 +175,7 @@ fn operations(d: &Drive) -> BTreeMap<String, String> {
     for path in d.git(&list).ok().lines() {
         let text = d.git(&["show", &format!("loopx:{path}")]).ok();
         let json: Value = serde_json::from_str(&text).expect("JSON");
-        let kind = json["event"]["kind"].as_str().expect("a kind").to_owned();
+        let kind = json["kind"].as_str().expect("a kind").to_owned();
         found.entry(kind).or_insert(text);
     }
     found
@@ -198,10 +199,7 @@ fn operations_and_state_have_the_format_of_the_golden_files() {
 fn of_kind(kind: &str, texts: impl IntoIterator<Item = String>) -> String {
     let mut texts = texts.into_iter();
     texts
-        .find(|text| {
-            text.contains(&format!("\"kind\": \"{kind}\""))
-                || text.contains(&format!("\"kind\":\"{kind}\""))
-        })
+        .find(|text| text.contains(&format!("\"kind\": \"{kind}\"")))
         .unwrap_or_else(|| panic!("nothing was {kind}"))
 }
 
@@ -215,13 +213,45 @@ fn on_the_branch(s: &Sandbox, dir: &Path, id: &str) -> Vec<String> {
     list.lines().map(read).collect()
 }
 
+/// Records of format 1 stay as they are: they are read, and written back byte for byte where an archive that
+/// sealed them is opened.
+#[test]
+fn records_of_format_1_are_read_and_written_as_they_were() {
+    let mut read = 0;
+    for file in fs::read_dir(folder().join("format-1")).expect("a folder") {
+        let path = file.expect("a file").path();
+        let text = fs::read_to_string(&path).expect("a golden file");
+        let text = text
+            .replace("<op>", "01hzzzzzzzzzzzzzzzzzzzzzzz")
+            .replace("<oid>", &"a".repeat(40))
+            .replace("<tree>", &"b".repeat(40))
+            .replace("<time>", "2026-01-01T00:00:00Z");
+        let op = Operation::parse_sealed(text.as_bytes(), "op").expect("an operation");
+        assert!(op.unknown().is_none(), "{}", path.display());
+        let written = String::from_utf8(op.to_bytes().expect("bytes")).expect("UTF-8");
+        // What was sealed had a line for each.
+        if text.starts_with("{\n") {
+            assert_eq!(written, text, "{}", path.display());
+        }
+        read += 1;
+    }
+    assert_eq!(read, 25);
+}
+
 #[test]
 fn archived_sessions_have_the_format_of_the_golden_file() {
     let y = Yard::ready();
     y.archive(archive::ID, &[]).ok();
     let folder = y.archived().remove(0);
-    let sealed = y.at("loopx", &format!("archive/{folder}/ops.jsonl"));
-    let text = of_kind("archived", sealed.split_inclusive('\n').map(str::to_owned));
+    let list = [
+        "ls-tree",
+        "--name-only",
+        "loopx",
+        &format!("archive/{folder}/ops/"),
+    ];
+    let list = y.git(&list).ok();
+    let records = list.lines().map(|path| y.at("loopx", path));
+    let text = of_kind("archived", records);
     golden("op-archived.json", &normal(&text));
 }
 

@@ -44,7 +44,7 @@ fn claims(d: &Drive) -> Vec<Value> {
     let operations = log["operations"].as_array().expect("operations");
     operations
         .iter()
-        .map(|op| op["claim"].clone())
+        .map(|op| op["body"]["claim"].clone())
         .filter(|claim| !claim.is_null())
         .collect()
 }

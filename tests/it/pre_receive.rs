@@ -164,10 +164,9 @@ fn the_loopx_branch_goes_forward_and_loses_nothing() {
     for (path, bytes) in [
         // A state that says more than its operations, one that says nothing, a session that is gone.
         ("sessions/demo/state.json", Some(&b"{}"[..])),
-        ("sessions/demo/state.json", None),
         ("sessions/demo", None),
         ("format", None),
-        ("format", Some(b"2\n")),
+        ("format", Some(b"3\n")),
         ("branches/other", Some(b"nobody\n")),
         (op.as_str(), None),
         (op.as_str(), Some(text.replace("demo", "d3mo").as_bytes())),

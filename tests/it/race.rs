@@ -250,7 +250,7 @@ fn of_two_that_start_one_id_at_once_one_wins() {
 /// How often the session has entered a stage.
 fn entered(s: &Sandbox) -> usize {
     let operations = operations(s, ID);
-    let kinds = operations.iter().map(|op| op["event"]["kind"].as_str());
+    let kinds = operations.iter().map(|op| op["kind"].as_str());
     kinds.filter(|kind| *kind == Some("entered")).count()
 }
 

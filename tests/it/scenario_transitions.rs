@@ -130,7 +130,7 @@ fn s_038_an_approval_names_who_when_why_and_what() {
             .as_str()
             .is_some_and(|at| at.starts_with("2026-01-01T"))
     );
-    let content = operation["event"]["content"].as_str().expect("a tree");
+    let content = operation["body"]["content"].as_str().expect("a tree");
     let files = d.git(&["ls-tree", "-r", "--name-only", content]).ok();
     assert_eq!(files, "intent.md\nspec.md\n");
     // git's own log answers the same questions.

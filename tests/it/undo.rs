@@ -50,8 +50,8 @@ fn several_events_go_back_in_one_commit_and_come_back_the_same() {
     assert_eq!(told["undone"], told["operations"][0]);
     assert_eq!(told["stage"], "clarify");
     let undo = newest(&d);
-    assert_eq!(undo["event"]["kind"], "undone");
-    assert_eq!(undo["event"]["undone"].as_array().map(Vec::len), Some(5));
+    assert_eq!(undo["kind"], "undone");
+    assert_eq!(undo["body"]["undone"].as_array().map(Vec::len), Some(5));
     assert_eq!(undo["reason"], "another way");
     let message = d.git(&["log", "-1", "--format=%B", "loopx"]).ok();
     assert!(message.starts_with("demo: undo 5 events: plan-review, plan-review, save, ...\n"));
@@ -66,7 +66,7 @@ fn several_events_go_back_in_one_commit_and_come_back_the_same() {
     let told = d.does(&["redo", "2"]);
     assert_eq!(told["redone"]["event"], "approve");
     assert_eq!(told["stage"], "plan");
-    assert_eq!(newest(&d)["event"]["kind"], "redone");
+    assert_eq!(newest(&d)["kind"], "redone");
     let message = d.git(&["log", "-1", "--format=%B", "loopx"]).ok();
     assert!(
         message.starts_with("demo: redo 2 events: approve, plan\n"),
@@ -91,7 +91,7 @@ fn the_way_back_is_named_by_a_number_an_operation_or_its_commit() {
     let all = log["operations"].as_array().expect("operations").clone();
     let at = all
         .iter()
-        .position(|op| op["event"]["kind"] == "clarified")
+        .position(|op| op["kind"] == "clarified")
         .expect("a round");
     let op = all[at]["op"].as_str().expect("an id").to_owned();
     let commit = d
@@ -278,7 +278,8 @@ fn blocked_by_conflict(all: &Clones, at: usize) -> bool {
 fn two_who_undo_the_same_at_once_have_undone_it_once() {
     let all = shared();
     for at in [0, 1] {
-        all.loopx(at, &["-s", SHARED, "undo"]).ok();
+        let theirs = ["-s", SHARED, "undo", "--of", "Person 0", "--reason", "both"];
+        all.loopx(at, &theirs).ok();
     }
     // One of them thinks better of it before they meet: it stays back, nobody told the other.
     all.loopx(1, &["-s", SHARED, "redo"]).ok();
@@ -406,8 +407,8 @@ fn an_undo_as_older_programs_wrote_it_is_read_and_comes_back() {
     .expect("a golden file");
     let golden: Value = serde_json::from_str(&golden).expect("JSON");
     // The same form as ever for one: an id, not a list.
-    assert!(golden["event"]["undone"].is_string(), "{golden:#}");
-    assert!(newest(&d)["event"]["undone"].is_string());
+    assert!(golden["body"]["undone"].is_string(), "{golden:#}");
+    assert!(newest(&d)["body"]["undone"].is_string());
     d.does(&["redo"]);
     assert_eq!(facts(d.state()), saved);
 }

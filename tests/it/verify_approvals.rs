@@ -2,11 +2,9 @@
 //! loopx branch as it is and by the policy of the base.
 
 use crate::support::Sandbox;
+use crate::support::forge::forge_records;
 use crate::support::session::{at, commit};
 use crate::support::store::tamper;
-use git_loopx::core::id::{Oid, SessionId};
-use git_loopx::core::op::Operation;
-use git_loopx::core::replay::fold;
 use serde_json::Value;
 
 /// `code: message` of each error of `verify`.
@@ -37,33 +35,12 @@ fn stricter(s: &Sandbox, policy: &str) {
 
 /// Rewrites the operations of the session `demo`, and lets the state follow.
 fn forge(s: &Sandbox, edit: impl Fn(&mut Value)) {
-    let folder = "sessions/demo/ops";
-    let names = s
-        .git(&["ls-tree", "--name-only", &format!("loopx:{folder}")])
-        .ok();
-    let mut ops = Vec::new();
-    for name in names.lines() {
-        let path = format!("{folder}/{name}");
-        let text = s.git(&["show", &format!("loopx:{path}")]).ok();
-        let mut op: Value = serde_json::from_str(&text).expect("an operation");
-        let before = op.clone();
-        edit(&mut op);
-        if op != before {
-            let text = serde_json::to_vec_pretty(&op).expect("JSON");
-            tamper(s, &path, Some(&text));
-        }
-        ops.push(Operation::parse(op.to_string().as_bytes(), &path).expect("an operation"));
-    }
     // `fsck --repair` would take it back.
-    let mut state = fold(&SessionId::parse("demo").expect("an id"), &ops).expect("a state");
-    let tree = s.git(&["rev-parse", &format!("loopx:{folder}")]).line();
-    state.ops = Some(Oid::parse(&tree).expect("an id"));
-    let text = state.to_bytes().expect("JSON");
-    tamper(s, "sessions/demo/state.json", Some(&text));
+    forge_records(s, "demo", edit);
 }
 
 fn approves(op: &Value, transition: &str) -> bool {
-    op["event"]["kind"] == "approved" && op["event"]["transition"] == transition
+    op["kind"] == "approved" && op["body"]["transition"] == transition
 }
 
 #[test]
@@ -101,7 +78,7 @@ fn an_approval_that_was_moved_to_other_content_is_seen() {
     commit(&s, "src/a.rs", "code").ok();
     forge(&s, |op| {
         if approves(op, "plan->build") {
-            op["event"]["content"] = other.into();
+            op["body"]["content"] = other.into();
         }
     });
     assert_eq!(
@@ -114,12 +91,14 @@ fn an_approval_that_was_moved_to_other_content_is_seen() {
     commit(&s, "src/a.rs", "code").ok();
     forge(&s, |op| {
         if approves(op, "plan->build") {
-            op["event"]["files"]["plan.md"] = other.into();
+            op["body"]["files"]["plan.md"] = other.into();
         }
     });
     assert_eq!(
         errors(&s, &[]),
-        ["approval_stale: session demo: the approval of plan->build was used on another plan.md"]
+        [
+            "approval_void: session demo: plan->build was approved with another plan.md than the session has: somebody took that back or changed it at the same time"
+        ]
     );
 }
 
@@ -132,7 +111,7 @@ fn an_approval_of_other_code_than_the_review_is_seen() {
     let tree = s.git(&["rev-parse", "main^{tree}"]).line();
     forge(&s, |op| {
         if approves(op, "review->done") {
-            op["event"]["code"] = tree.as_str().into();
+            op["body"]["code"] = tree.as_str().into();
         }
     });
     assert_eq!(

@@ -281,7 +281,7 @@ fn sha256_ids_are_64_digits_everywhere() {
     assert_whole(&s);
     let ids: Vec<String> = crate::support::store::operations(&s, ID)
         .iter()
-        .filter_map(|op| Some(op["event"]["evidence"]["tree"].as_str()?.to_owned()))
+        .filter_map(|op| Some(op["body"]["evidence"]["tree"].as_str()?.to_owned()))
         .collect();
     assert!(
         !ids.is_empty() && ids.iter().all(|id| id.len() == 64),

@@ -12,7 +12,7 @@ use super::super::join::Joiner;
 use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::Policy;
 use super::super::replay;
-use super::super::session::{Approval, Recorded};
+use super::super::session::{Approval, OpConflict, Recorded, State};
 use super::super::stage::Transition;
 use super::{Commit, Finding, Severity, finding};
 use crate::core::hint::command;
@@ -33,13 +33,15 @@ pub struct Used {
 pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<Vec<Used>> {
     let mut found = Vec::new();
     replay::walk(id, operations, joiner, |op, state| {
-        let transition = match &op.event {
-            Event::Entered { transition, .. }
-            | Event::Approved {
-                transition,
-                completes: true,
-                ..
-            } => *transition,
+        let transition = match op.event() {
+            Some(
+                Event::Entered { transition, .. }
+                | Event::Approved {
+                    transition,
+                    completes: true,
+                    ..
+                },
+            ) => *transition,
             _ => return,
         };
         if let Some(approval) = state.approvals.get(&transition.key()) {
@@ -131,6 +133,34 @@ pub fn judge(
         }
     }
     Ok(found)
+}
+
+/// Approvals that count for nothing, where no other one of their transition was used: what was let in by them
+/// was let in by nobody.
+pub fn void(
+    session: &SessionId,
+    commit: &Commit,
+    operations: &[Operation],
+    state: &State,
+    used: &[Used],
+) -> Vec<Finding> {
+    let transition = |void: &OpConflict| {
+        let op = operations.iter().find(|op| op.op == void.op)?;
+        match op.event()? {
+            Event::Approved { transition, .. } => Some(*transition),
+            _ => None,
+        }
+    };
+    let is_used = |transition| used.iter().any(|used| used.transition == transition);
+    let left = state.void.iter();
+    left.filter(|void| transition(void).is_some_and(|transition| !is_used(transition)))
+        .map(|void| {
+            let message = format!("session {session}: {}", void.why);
+            let help = command!("log").session(&session);
+            let code = Code::ApprovalVoid;
+            finding(commit, code, Severity::Error, Vec::new(), message, &help)
+        })
+        .collect()
 }
 
 /// The code of what a gate says of people, as that of a finding.

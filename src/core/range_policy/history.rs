@@ -66,20 +66,20 @@ pub enum Standing {
 pub fn history(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<History> {
     let mut found = History::default();
     replay::walk(id, operations, joiner, |op, state| {
-        let (at, settles) = match &op.event {
-            Event::Entered { transition, .. } if transition.to() == Stage::Build => {
+        let (at, settles) = match op.event() {
+            Some(Event::Entered { transition, .. }) if transition.to() == Stage::Build => {
                 found.openings.push(Rc::new(state.clone()));
                 return;
             }
-            Event::Entered {
+            Some(Event::Entered {
                 transition: Transition::BuildToReview,
                 ..
-            } => {
+            }) => {
                 let approval = state.approvals.get(&Transition::BuildToReview.key());
                 let tree = approval.and_then(|approval| approval.code.clone());
                 (tree.map(At::Tree), true)
             }
-            Event::Reviewed { verdict } => (
+            Some(Event::Reviewed { verdict }) => (
                 verdict.head.clone().map(At::Commit),
                 verdict.verdict == CodeVerdict::Approve,
             ),

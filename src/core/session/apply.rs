@@ -3,11 +3,14 @@
 
 use super::{
     Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, LaneReport, OpConflict,
-    PlanReview, Recorded, Signed, State, Waiver,
+    PlanReview, Recorded, Signed, State, UnknownOp, Waiver,
 };
 use crate::core::artifact::Artifact;
+use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
-use crate::core::op::{Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase};
+use crate::core::op::{
+    Body, Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Step,
+};
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
 
@@ -15,8 +18,10 @@ impl State {
     /// The state after one more operation, whose writer had seen all others. The caller has judged the
     /// gates; this checks only that the operation fits the state at all.
     pub fn apply(&mut self, op: &Operation) {
-        match self.try_apply(op, &mut Beside::default()) {
-            Ok(()) => self.take_writes(op),
+        let mut after = self.clone();
+        after.take_writes(op);
+        match after.try_apply(op, &mut Beside::default()) {
+            Ok(()) => *self = after,
             Err(why) => self.conflicts.push(OpConflict {
                 op: op.op.clone(),
                 why,
@@ -29,43 +34,91 @@ impl State {
         self.touched = signed(op);
     }
 
-    /// Everything but the artifacts.
+    /// Everything but the artifacts, which are those that the writer of the operation left behind.
     pub(in crate::core) fn try_apply(
         &mut self,
         op: &Operation,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
-        if op.event.is_about_others() || matches!(op.event, Event::Resolved { .. }) {
-            // Saying which operations count is all that they do; so they fit everywhere, in a session that
-            // another writer had ended too.
-            return Ok(());
-        }
-        let is_apart = matches!(op.event, Event::Ran { .. }) && beside.missed(ENDING);
+        let Step {
+            event,
+            bases,
+            claim,
+        } = match &op.body {
+            Body::Session(step) => step,
+            Body::Unknown(unknown) => {
+                self.unknown.push(UnknownOp {
+                    op: op.op.clone(),
+                    seq: op.seq,
+                    topic: unknown.topic.clone(),
+                    kind: unknown.kind.clone(),
+                    weight: op.weight,
+                    needs: unknown.needs,
+                    by: op.by.clone(),
+                });
+                return Ok(());
+            }
+            // They change nothing of the session; so they fit everywhere, in one that another writer had
+            // ended too.
+            Body::Log(_) | Body::Note(_) => return Ok(()),
+        };
+        let is_apart = matches!(event, Event::Ran { .. }) && beside.missed(ENDING);
         if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
         }
-        self.step(op, beside)?;
+        match self.void_reason(event) {
+            Some(why) => self.void.push(OpConflict {
+                op: op.op.clone(),
+                why,
+                with: Vec::new(),
+            }),
+            None => self.step(op, event, beside)?,
+        }
         if !self.is_active() && !is_apart {
             beside.knew(ENDING, op);
         }
-        if let Some(claim) = &op.claim
+        if let Some(claim) = claim
             && self.stage == Stage::Build
         {
             self.build.claim = Some(recorded(op, claim.clone()));
         }
-        if !op.bases.is_empty() {
-            let mut bases: BTreeMap<(String, String), RequirementBase> = BTreeMap::new();
-            for base in self.bases.drain(..).chain(op.bases.iter().cloned()) {
-                bases.insert((base.domain.clone(), base.requirement.clone()), base);
+        if !bases.is_empty() {
+            let mut all: BTreeMap<(String, String), RequirementBase> = BTreeMap::new();
+            for base in self.bases.drain(..).chain(bases.iter().cloned()) {
+                all.insert((base.domain.clone(), base.requirement.clone()), base);
             }
-            self.bases = bases.into_values().collect();
+            self.bases = all.into_values().collect();
         }
         Ok(())
     }
 
+    /// Why an approval counts for nothing: it names another content than the session has without what was
+    /// taken back, or with what was written apart. An honest one never does where nobody was apart.
+    fn void_reason(&self, event: &Event) -> Option<String> {
+        let Event::Approved {
+            transition, files, ..
+        } = event
+        else {
+            return None;
+        };
+        let here = covered_files(self, *transition);
+        let differing: Vec<&str> = Artifact::ALL
+            .iter()
+            .filter(|artifact| files.get(artifact) != here.get(artifact))
+            .map(|artifact| artifact.path())
+            .collect();
+        if differing.is_empty() || self.stage != transition.from() {
+            return None;
+        }
+        Some(format!(
+            "{transition} was approved with another {} than the session has: somebody took that back or changed it at the same time",
+            differing.join(", ")
+        ))
+    }
+
     fn take_writes(&mut self, op: &Operation) {
         // The writes of an undo are for readers: what is left is what the replay gives.
-        if op.event.is_about_others() {
+        if op.is_about_others() {
             return;
         }
         for (artifact, write) in &op.writes {
@@ -75,9 +128,20 @@ impl State {
             };
             self.joins.remove(artifact);
         }
+        for (path, write) in &op.others {
+            match &write.to {
+                Some(blob) => self.files.insert(path.clone(), vec![blob.clone()]),
+                None => self.files.remove(path),
+            };
+        }
     }
 
-    fn step(&mut self, op: &Operation, beside: &mut Beside<'_>) -> Result<(), String> {
+    fn step(
+        &mut self,
+        op: &Operation,
+        event: &Event,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
         let at_stage = |state: &State, stage: Stage| {
             if state.stage == stage {
                 Ok(())
@@ -88,13 +152,9 @@ impl State {
                 ))
             }
         };
-        match &op.event {
+        match event {
             Event::Started { .. } => return Err("the session had been started".into()),
-            Event::Undone { .. }
-            | Event::Redone { .. }
-            | Event::Resolved { .. }
-            | Event::Saved
-            | Event::Refreshed => {}
+            Event::Saved | Event::Refreshed => {}
             // A note about a build that was undone is no conflict: there is nothing left to note.
             Event::Claimed => {}
             Event::Blocked { cause, missing } => {

@@ -9,14 +9,16 @@ mod apply;
 pub(super) use apply::{Beside, signed};
 
 use super::artifact::Artifact;
-use super::failure::{Code, Failure, Result};
+use super::failure::Result;
 use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
-    BlockCause, Delegation, Evidence, FORMAT, Lane, LaneStatus, PlanLane, PlanVerdict, Profile,
+    BlockCause, Delegation, Evidence, Lane, LaneStatus, PlanLane, PlanVerdict, Profile,
     RequirementBase, Verdict,
 };
+use super::record::FORMAT;
 use super::stage::{ApprovalKey, Stage, Transition};
+use super::topic::{Version, Weight};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,10 +27,17 @@ pub const MAX_PLAN_ITERATIONS: u32 = 5;
 /// Iterations of a build before somebody raises the cap.
 pub const MAX_BUILD_ITERATIONS: u32 = 10;
 
+/// The version of the rules by which operations become a state. A state that other rules made is computed
+/// again where it is read.
+pub const FOLD: u32 = 2;
+
 /// Everything that is true of a session. Serialized as `state.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub format: u32,
+    /// The version of the rules that made it; format 1 had none.
+    #[serde(default)]
+    pub fold: u32,
     pub id: SessionId,
     /// Random: two people who chose one name are told apart by it.
     pub uid: String,
@@ -49,6 +58,9 @@ pub struct State {
     pub branch: Option<String>,
     pub base: Option<Oid>,
     pub artifacts: BTreeMap<Artifact, Oid>,
+    /// Files of which this program knows no more than that operations wrote them, by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, FileVersions>,
     pub approvals: BTreeMap<ApprovalKey, Approval>,
     pub last_transition: Option<Transition>,
     /// Declared at plan->build; empty is everything.
@@ -60,6 +72,12 @@ pub struct State {
     pub evidence: Vec<Recorded<Evidence>>,
     pub bases: Vec<RequirementBase>,
     pub conflicts: Vec<OpConflict>,
+    /// Approvals of a content that the session has not: another clone took it back, or wrote apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub void: Vec<OpConflict>,
+    /// What only a newer program understands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<UnknownOp>,
     /// Artifacts that several clones changed apart, until somebody writes them again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub joins: BTreeMap<Artifact, Join>,
@@ -206,6 +224,21 @@ pub struct OpConflict {
     pub with: Vec<OpId>,
 }
 
+/// An operation that only a newer program understands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownOp {
+    pub op: OpId,
+    pub seq: u64,
+    pub topic: String,
+    pub kind: String,
+    pub weight: Weight,
+    pub needs: Version,
+    pub by: Person,
+}
+
+/// The newest versions of a file that this program does not know: one, or several that were written apart.
+pub type FileVersions = Vec<Oid>;
+
 /// One artifact in several versions, none of which knew of another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
@@ -226,21 +259,31 @@ pub struct Side {
 }
 
 impl State {
-    /// Reads `state.json`.
-    pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
-        let state: State = super::op::parse_json(bytes, path)?;
-        if state.format > FORMAT {
-            return Err(Failure::internal(
-                Code::FormatNewer,
-                format!(
-                    "{path}: written in format {}, this program knows {FORMAT}",
-                    state.format
-                ),
-            )
-            .help("update git loopx"));
+    /// Reads `state.json`; nothing where other rules than this program's made it.
+    pub fn parse(bytes: &[u8], path: &str) -> Result<Option<Self>> {
+        #[derive(Deserialize)]
+        struct Header {
+            format: u32,
+            #[serde(default)]
+            fold: u32,
         }
-        super::op::check_seq(state.seq, path)?;
-        Ok(state)
+        let Header { format, fold } = super::op::parse_json(bytes, path)?;
+        if format != FORMAT || fold != FOLD {
+            return Ok(None);
+        }
+        let state: State = super::op::parse_json(bytes, path)?;
+        super::record::check_seq(state.seq, path)?;
+        Ok(Some(state))
+    }
+
+    /// Whether this program understands every operation behind it.
+    pub fn is_understood(&self) -> bool {
+        self.unknown.is_empty()
+    }
+
+    /// The operations that hold every gate until a newer program has seen to them.
+    pub fn holding(&self) -> impl Iterator<Item = &UnknownOp> {
+        self.unknown.iter().filter(|op| op.weight != Weight::Note)
     }
 
     pub fn to_bytes(&self) -> Result<Vec<u8>> {

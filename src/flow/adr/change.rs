@@ -9,7 +9,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::flow::context::Context;
 use crate::flow::files;
-use crate::flow::opening::new_op_id;
+use crate::flow::opening::new_uid;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> R
     let title = adr::title(typed)?;
     let folder = load(ctx)?;
     let date: String = ctx.repo.identity()?.at.chars().take(10).collect();
-    let id = new_op_id()?;
+    let id = new_uid();
     let mut text = overview::template(&title, id.as_str(), &date, nygard);
     for word in supersedes {
         let old = folder.find_numbered(word)?;

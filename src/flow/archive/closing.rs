@@ -1,8 +1,9 @@
 //! The end of sessions: their last event, their folders in the archive, their working copies gone.
 
+use super::super::act::differences;
 use super::super::act::load_active;
 use super::super::context::Context;
-use super::super::opening::operation;
+use super::super::opening::{draft, seal};
 use super::super::workcopy::WorkCopy;
 use super::contest::forget_conflicts;
 use crate::core::artifact::Artifact;
@@ -71,21 +72,16 @@ fn record(
         target: target.to_owned(),
         month: month.clone(),
     };
-    let op = operation(identity, Some(&session.state), event)?;
-    let mut ops = snapshot.operations(&session)?;
-    ops.push(op.clone());
+    let mut draft = draft(identity, &session.state, event);
+    let mut artifacts = session.state.artifacts.clone();
+    let adr = ctx.repo.write_blob(closing.candidate.as_bytes())?;
+    artifacts.insert(Artifact::AdrCandidate, adr);
+    draft.writes = differences(&session.state.artifacts, &artifacts);
+    let op = seal(&ctx.repo, &draft)?;
     let mut state = session.state.clone();
     state.apply(&op);
-    let adr = ctx.repo.write_blob(closing.candidate.as_bytes())?;
     let mut edits = store::Edits::default();
-    edits.archive(
-        &ctx.repo,
-        &session,
-        &ops,
-        &state,
-        &month,
-        &[(Artifact::AdrCandidate, adr)],
-    )?;
+    edits.record(&ctx.repo, Some(&session), &op, &state)?;
     if let Some(branch) = &state.branch
         && snapshot.bound_to(branch)?.as_ref() == Some(id)
     {

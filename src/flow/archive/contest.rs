@@ -196,11 +196,11 @@ pub(super) fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
             begun.join(", ")
         ),
     )
-    .help(format!(
-        "{}, or give the resolution up: {}",
+    .help(hint![
         contest.way.settle(id, "--continue"),
+        ", or give the resolution up: ",
         contest.way.settle(id, "--abort")
-    )))
+    ]))
 }
 
 /// Writes the three sides where a person can edit them; nothing else changes. `specs` is the folder of
@@ -346,11 +346,11 @@ impl Contest {
     fn text(&self, top: &Path, id: &SessionId, file: &str) -> Result<String> {
         let bytes = files::read(&files::inside(top, file)?, u64::MAX)?.ok_or_else(|| {
             Failure::conflict(Code::ConflictFileMissing, format!("{file} is not there")).help(
-                format!(
-                    "{}, then: {}",
+                hint![
                     self.way.settle(id, "--abort"),
+                    ", then: ",
                     self.way.command(id)
-                ),
+                ],
             )
         })?;
         let text = String::from_utf8(bytes).map_err(|_| {
@@ -365,10 +365,10 @@ impl Contest {
                 Code::ConflictUnresolved,
                 format!("{file}:{line}: conflict markers are still there"),
             )
-            .help(format!(
-                "choose between the marked sides, then run: {}",
+            .help(hint![
+                "choose between the marked sides, then run: ",
                 self.way.settle(id, "--continue")
-            ))),
+            ])),
         }
     }
 }

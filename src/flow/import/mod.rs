@@ -8,16 +8,17 @@ mod tree;
 
 use super::act::differences;
 use super::context::Context;
-use super::opening::{Opening, new_op_id, operation};
+use super::opening::{Opening, first, new_uid, seal};
 use super::{delta, files};
 use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, ImportedEnd, Operation, Profile};
+use crate::core::op::{Body, Event, ImportedEnd, Profile, Step};
 use crate::core::openspec::{
     Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
 };
 use crate::core::policy::Policy;
+use crate::core::record::Draft;
 use crate::core::replay::fold;
 use crate::core::spec::{Finding, Severity, read_spec};
 use crate::git::merge::FileMerge;
@@ -434,8 +435,8 @@ fn origin(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Option<Option<Strin
         return Ok(None);
     };
     let ops = snapshot.operations(&session)?;
-    Ok(Some(ops.into_iter().find_map(|op| match op.event {
-        Event::Imported { from, folder, .. } if from == FROM => Some(folder),
+    Ok(Some(ops.into_iter().find_map(|op| match op.event() {
+        Some(Event::Imported { from, folder, .. }) if from == FROM => Some(folder.clone()),
         _ => None,
     })))
 }
@@ -509,46 +510,53 @@ fn begin(
             .unwrap_or_else(|| "HEAD".to_owned()),
         month: now.chars().take(7).collect(),
     });
-    let month = ended.as_ref().map(|end| end.month.clone());
     let recorded = match ended {
         None => delta::bases_of(&[], &change.delta, |domain| bases.of(ctx, domain))?,
         Some(_) => Vec::new(),
     };
-    let op = |seq: u64, at: &str, event: Event| -> Result<Operation> {
-        let mut op = operation(identity, None, event)?;
-        op.seq = seq;
-        at.clone_into(&mut op.at);
-        Ok(op)
-    };
-    let start = op(
-        1,
-        &started,
+    let uid = new_uid();
+    let mut start = first(
+        identity,
+        &uid,
         Event::Started {
-            uid: new_op_id()?.to_string(),
+            uid: uid.clone(),
             title: change.title.clone(),
             profile: Profile::Standard,
             branch: None,
             base: bases.head.commit.clone(),
         },
-    )?;
-    let mut import = op(
-        2,
-        &now,
-        Event::Imported {
-            from: FROM.to_owned(),
-            folder: folder.path.clone(),
-            files: originals,
-            ended,
-        },
-    )?;
-    import.after = vec![start.op.clone()];
-    import.writes = differences(&BTreeMap::new(), &artifacts);
-    import.bases = recorded;
+    );
+    start.at.clone_from(&started);
+    let tx = start.tx.clone();
+    let start = seal(&ctx.repo, &start)?;
+    let event = Event::Imported {
+        from: FROM.to_owned(),
+        folder: folder.path.clone(),
+        files: originals,
+        ended,
+    };
+    let import = Draft {
+        seq: 2,
+        after: vec![start.op.clone()],
+        tx,
+        at: now.clone(),
+        writes: differences(&BTreeMap::new(), &artifacts),
+        ..first(
+            identity,
+            &uid,
+            Body::Session(Step {
+                event,
+                bases: recorded,
+                claim: None,
+            }),
+        )
+    };
+    let import = seal(&ctx.repo, &import)?;
     let ops = [start, import];
     let state = fold(id, &ops)?;
     let what = format!("import {}", folder.path);
     Ok(Placed {
-        edits: Edits::place(&ctx.repo, &ops, &state, month.as_deref())?,
+        edits: Edits::place(&ctx.repo, &ops, &state)?,
         message: store::message(id, &what, &ops[1], &state),
     })
 }

@@ -111,7 +111,7 @@ pub fn behind(
         ..Credentials::default()
     };
     for op in replay::in_order(operations) {
-        if crate::core::signature::role(&op.event).is_some()
+        if crate::core::signature::role(op).is_some()
             && let Some(bytes) = files.get(&op.file_name())
         {
             let checked = judge.check(repo, state, op, bytes.as_deref())?;

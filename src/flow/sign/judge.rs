@@ -90,7 +90,7 @@ impl Judge {
             place.repository.clone_from(&statement.repository);
         }
         let Some(expected) = Statement::of(state, &place, op) else {
-            return broken(format!("`{}` is nobody's word", op.event.word()));
+            return broken(format!("`{}` is nobody's word", op.word()));
         };
         if let Some(why) = statement.differs(&expected) {
             return broken(why);

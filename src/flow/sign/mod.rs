@@ -55,7 +55,7 @@ fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
     let statement = Statement::of(state, &place, op).ok_or_else(|| {
         Failure::internal(
             Code::OperationUnsignable,
-            format!("`{}` is nobody's word", op.event.word()),
+            format!("`{}` is nobody's word", op.word()),
         )
     })?;
     let payload = statement.to_bytes()?;
@@ -97,8 +97,8 @@ impl Word {
             }
             credentials.signatures.insert(op.op.clone(), checked);
         }
-        match &op.event {
-            Event::Approved { transition, .. } => {
+        match op.event() {
+            Some(Event::Approved { transition, .. }) => {
                 let Some(approval) = after.approvals.get(&transition.key()) else {
                     return Ok(signature);
                 };
@@ -116,7 +116,7 @@ impl Word {
                     .help(hint!["ask somebody else to run: ", command!("approve --to {}", transition.to())]));
                 }
             }
-            Event::Reviewed { .. } if policy.review.signed => {
+            Some(Event::Reviewed { .. }) if policy.review.signed => {
                 let checked = credentials.signatures.get(&op.op);
                 if let Some(blocker) = crate::core::gate::verdict_signature(policy, &op.by, checked)
                 {

@@ -34,7 +34,9 @@ pub(super) fn judge(
         .collect();
     let credentials = sign::behind(repo, policy, &state, &operations, &signatures, &own)?;
     let mut found = Vec::new();
-    for used in approvals::used(session, &operations, &Lines(repo))? {
+    let all = approvals::used(session, &operations, &Lines(repo))?;
+    found.extend(approvals::void(session, newest, &operations, &state, &all));
+    for used in all {
         found.extend(approvals::judge(
             policy,
             session,

@@ -3,10 +3,11 @@
 use super::Sessions;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::op::{Event, Operation};
+use crate::core::op::Operation;
 use crate::core::range_policy::{Claim, Fault};
 use crate::core::session::{Ending, State};
 use crate::core::trailers;
+use crate::core::words::Word;
 use crate::git::{CommitInfo, Repo};
 use crate::store::Snapshot;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -249,9 +250,8 @@ fn undo_of(then: &[Operation], back: BTreeSet<OpId>) -> Result<Option<Operation>
         // It has seen all.
         after: Vec::new(),
         writes: BTreeMap::new(),
-        bases: Vec::new(),
-        claim: None,
-        event: Event::Undone { undone },
+        others: BTreeMap::new(),
+        body: Word::Undone { undone }.into(),
         ..last.clone()
     }))
 }

@@ -101,9 +101,16 @@ impl<'r> Sessions<'r> {
         Ok((Vec::new(), BTreeMap::new()))
     }
 
-    /// What is taken back in a session by now: a state that rests on it lets nothing in any more.
+    /// What is taken back in a session by now, or counts for nothing: a state that rests on it lets nothing in
+    /// any more.
     pub(super) fn taken_back(&self, id: &SessionId) -> Result<BTreeSet<OpId>> {
-        Ok(replay::taken_back(&self.operations(id)?))
+        let operations = self.operations(id)?;
+        let mut found = replay::taken_back(&operations);
+        if !operations.is_empty() {
+            let state = crate::store::replay(self.repo, id, &operations)?;
+            found.extend(state.void.into_iter().map(|void| void.op));
+        }
+        Ok(found)
     }
 
     /// The sessions that can still change; a damaged one is nobody's business here.

@@ -580,7 +580,7 @@ impl Drive {
         let log = self.does(&["log"]);
         let operations = log["operations"].as_array().expect("operations").iter();
         operations
-            .map(|op| op["event"]["kind"].as_str().expect("a kind").to_owned())
+            .map(|op| op["kind"].as_str().expect("a kind").to_owned())
             .collect()
     }
 }

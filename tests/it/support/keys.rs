@@ -92,7 +92,7 @@ pub(crate) fn operation(d: &Drive, kind: &str) -> (String, String) {
         })
         .filter(|(_, text)| {
             let op: Value = serde_json::from_str(text).expect("JSON");
-            op["event"]["kind"] == kind
+            op["kind"] == kind
         })
         .collect();
     found.pop().unwrap_or_else(|| panic!("no operation {kind}"))

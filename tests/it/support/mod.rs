@@ -10,6 +10,7 @@ pub(crate) mod archive;
 pub(crate) mod changes;
 pub(crate) mod clones;
 pub(crate) mod drive;
+pub(crate) mod forge;
 pub(crate) mod hooks;
 pub(crate) mod keys;
 pub(crate) mod place;

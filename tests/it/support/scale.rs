@@ -1,6 +1,7 @@
 //! Repositories that are large because git's fast-import makes them: thousands of sessions would take
 //! minutes to start one by one.
 
+use super::forge;
 use super::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -91,10 +92,10 @@ pub(crate) fn prolong(s: &Sandbox, dir: &Path, id: &str, operations: usize, text
     let list = ["ls-tree", "--name-only", &format!("loopx:{folder}/ops")];
     let names = git(&list).ok();
     let there = names.lines().filter(|name| name.ends_with(".json")).count();
-    let mut op = show(&format!(
-        "ops/{}",
-        names.lines().last().expect("an operation")
-    ));
+    let newest = names.lines().last().expect("an operation");
+    let mut op = show(&format!("ops/{newest}"));
+    let (_, newest) = newest.split_once('-').expect("an id");
+    let mut last = newest.trim_end_matches(".json").to_owned();
     let first = "commit refs/heads/prolonged\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata 6\nmore\n\nfrom refs/heads/loopx^0\n";
     let mut stream = first.to_owned();
     let more = operations - there;
@@ -103,15 +104,16 @@ pub(crate) fn prolong(s: &Sandbox, dir: &Path, id: &str, operations: usize, text
         more.is_multiple_of(2),
         "{more} operations end with the other text"
     );
-    for n in 0..more {
-        let write = &mut op["writes"]["spec.md"];
+    for _ in 0..more {
+        let write = &mut op["files"]["spec.md"];
         *write = json!({"from": write["to"], "to": write["from"]});
-        op["after"] = json!([op["op"]]);
+        op["after"] = json!([last]);
         let seq = op["seq"].as_u64().expect("a number") + 1;
         op["seq"] = json!(seq);
-        op["op"] = json!(format!("01arz3ndektsv4rrffq69g{n:04}"));
-        let text = serde_json::to_string_pretty(&op).expect("JSON") + "\n";
-        let name = format!("{seq:08}-{}.json", op["op"].as_str().expect("an id"));
+        let (id, bytes) = forge::record(&op);
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let name = forge::file_name(&op, &id);
+        last = id;
         let size = text.len();
         write!(
             stream,
@@ -128,7 +130,7 @@ pub(crate) fn prolong(s: &Sandbox, dir: &Path, id: &str, operations: usize, text
     git(&["update-ref", "-d", "refs/heads/prolonged"]).ok();
     state["ops"] = json!(ops);
     state["seq"] = op["seq"].clone();
-    state["last"] = op["op"].clone();
+    state["last"] = json!(last);
     let text = serde_json::to_string_pretty(&state).expect("JSON") + "\n";
     let message = format!("{id}: more\n\nLoopx-Session: {id}\nLoopx-Event: saved\n");
     import(format!(

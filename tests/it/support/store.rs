@@ -232,31 +232,38 @@ pub(crate) fn everything(s: &Sandbox) -> Everything {
 /// Commits a tree to the loopx branch in which one path is replaced, or removed: damage that looks like
 /// a commit of git loopx.
 pub(crate) fn tamper(s: &Sandbox, path: &str, text: Option<&[u8]>) {
+    tamper_all(s, &[(path.to_owned(), text.map(<[u8]>::to_vec))]);
+}
+
+/// The same with several paths, in one commit.
+pub(crate) fn tamper_all(s: &Sandbox, edits: &[(String, Option<Vec<u8>>)]) {
     let index = s.root().join("tampering-index");
     let git =
         |args: &[&str]| -> Call<'_> { s.call("git").args(args).env("GIT_INDEX_FILE", &index) };
     drop(std::fs::remove_file(&index));
     git(&["read-tree", "refs/heads/loopx"]).run().ok();
-    git(&[
-        "rm",
-        "-r",
-        "--cached",
-        "--quiet",
-        "--ignore-unmatch",
-        "--",
-        path,
-    ])
-    .run()
-    .ok();
-    if let Some(text) = text {
-        let blob = git(&["hash-object", "-w", "--stdin"])
-            .stdin(text)
-            .run()
-            .line();
-        let entry = format!("100644,{blob},{path}");
-        git(&["update-index", "--add", "--cacheinfo", &entry])
-            .run()
-            .ok();
+    for (path, text) in edits {
+        git(&[
+            "rm",
+            "-r",
+            "--cached",
+            "--quiet",
+            "--ignore-unmatch",
+            "--",
+            path,
+        ])
+        .run()
+        .ok();
+        if let Some(text) = text {
+            let blob = git(&["hash-object", "-w", "--stdin"])
+                .stdin(text.as_slice())
+                .run()
+                .line();
+            let entry = format!("100644,{blob},{path}");
+            git(&["update-index", "--add", "--cacheinfo", &entry])
+                .run()
+                .ok();
+        }
     }
     let tree = git(&["write-tree"]).run().line();
     let commit = s
