@@ -266,11 +266,11 @@ impl Contest {
         fights: &[Fight],
     ) -> Result<()> {
         let moved = |what: String| {
-            let again = format!(
-                "{}  (copy your text first if you want it), then: {}",
+            let again = hint![
                 self.way.settle(id, "--abort"),
+                "  (copy your text first if you want it), then: ",
                 self.way.command(id)
-            );
+            ];
             Err(Failure::refused(Code::TargetMoved, what).help(again))
         };
         if self.target != target {
