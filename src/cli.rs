@@ -1,7 +1,8 @@
 //! The command line: what can be typed, and the one place that turns an outcome into an exit code.
 
 use crate::cmd;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
@@ -35,7 +36,7 @@ pub enum Exit {
     after_help = "A session goes clarify -> plan -> build -> review -> done -> archived. Begin with\n  \
     git loopx init\n  git loopx start \"WHAT TO CHANGE\"\n  git loopx status\n\n\
     Exit codes: 0 done; 1 refused; 2 usage; 3 conflict for a person; 4 no such thing; 5 nothing to do; \
-    6 waiting; 70 internal."
+    6 waiting; 70 internal.\nEvery refusal and error has a code: git loopx help codes"
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -224,6 +225,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let exit = cmd::agent_hook::run(&hook, &mut ui);
         return ended(Ok(exit), &mut ui);
     }
+    if let Some(options) = codes_call(&args) {
+        let mut ui = Ui::new(options);
+        return ended(Ok(cmd::codes::codes(&mut ui)), &mut ui);
+    }
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -277,6 +282,20 @@ fn agent_hook_call(args: &[OsString]) -> Option<cmd::agent_hook::AgentHookArgs> 
     })
 }
 
+/// `help codes`, which the parser's own `help` does not know.
+fn codes_call(args: &[OsString]) -> Option<Options> {
+    let mut options = Options::default();
+    let mut words = Vec::new();
+    for arg in args.iter().skip(1) {
+        match arg.to_str()? {
+            "--json" => options.json = true,
+            "-q" | "--quiet" => options.quiet = true,
+            word => words.push(word),
+        }
+    }
+    (words == ["help", "codes"]).then_some(options)
+}
+
 fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     // With --json an error document has it too, and stands alone.
     if outcome.is_ok() || !ui.is_json() {
@@ -307,10 +326,10 @@ fn usage(error: &clap::Error) -> Failure {
     let said = text.split("\n\n").next().unwrap_or_default();
     let said: Vec<&str> = said.split_whitespace().collect();
     Failure::usage(
-        "command_line_invalid",
+        Code::CommandLineInvalid,
         said.join(" ").trim_start_matches("error: "),
     )
-    .help("git loopx --help")
+    .help(command!("help"))
 }
 
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {

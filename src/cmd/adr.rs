@@ -2,7 +2,8 @@
 
 use crate::cli::Exit;
 use crate::core::adr::{Record, Status, overview};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::spec::Severity;
 use crate::flow::Context;
 use crate::flow::adr::change::{self, FileChange, Renumber};
@@ -139,9 +140,9 @@ pub fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             supersedes,
         } => {
             let draft = change::new(ctx, &title, nygard, &supersedes)?;
-            let next = format!("git loopx adr promote {}", draft.path);
+            let next = command!("adr promote {}", draft.path);
             ui.status(format!("wrote {}", clean(&draft.path)));
-            ui.hint(format!("edit it, then: {}", clean(&next)));
+            ui.hint(hint!["edit it, then: ", &next]);
             let record = Record::read(
                 draft.path.rsplit('/').next().unwrap_or_default(),
                 &draft.after,
@@ -206,10 +207,10 @@ fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             let known = Status::ALL.map(Status::name);
             let near = crate::core::nearest(word, known).unwrap_or("accepted");
             Failure::usage(
-                "status_unknown",
+                Code::StatusUnknown,
                 format!("expected a status of {}, found `{word}`", known.join(", ")),
             )
-            .help(format!("git loopx adr list --status {near}"))
+            .help(command!("adr list --status {near}"))
         })?),
     };
     let folder = adr::load(ctx)?;
@@ -229,7 +230,7 @@ fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     if records.is_empty() {
         ui.status(format!("no records in {}", clean(&folder.path)));
-        ui.hint("git loopx adr new \"USE WHAT, AND WHY\"");
+        ui.hint(command!("adr new \"USE WHAT, AND WHY\""));
     }
     ui.json(
         "adr list",
@@ -271,9 +272,9 @@ fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     let next = if accept {
-        format!("git show --stat {}", done.commit.short())
+        format!("git show --stat {}", done.commit.short()).into()
     } else {
-        format!("git loopx adr accept {}", done.number)
+        command!("adr accept {}", done.number)
     };
     ui.hint(&next);
     ui.json(
@@ -322,7 +323,7 @@ fn check(with: &[String], strict: bool, ctx: &Context, ui: &mut Ui) -> Result<Ex
             ui.paint(role, finding.severity.name()),
             finding.id,
             clean(&finding.message),
-            clean(&finding.fix)
+            clean(&ui.command(&finding.fix))
         ));
     }
     if valid {
@@ -388,10 +389,11 @@ fn renumber(args: RenumberArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn index(write: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if write {
         let Some(change) = change::write_index(ctx)? else {
-            return Err(
-                Failure::nothing("index_current", "the index says what the records say")
-                    .help("git loopx adr index"),
-            );
+            return Err(Failure::nothing(
+                Code::IndexCurrent,
+                "the index says what the records say",
+            )
+            .help(command!("adr index")));
         };
         edited("adr index", "wrote", &[change], ui);
         return Ok(Exit::Done);

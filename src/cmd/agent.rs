@@ -4,7 +4,7 @@ use crate::cli::Exit;
 use crate::core::agent::Host;
 use crate::core::agent::material::Drift;
 use crate::core::agent::wiring::Wired;
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
 use crate::flow::Context;
 use crate::flow::agent::{install, material};
 use crate::ui::diff::unified;
@@ -54,7 +54,7 @@ pub fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         AgentCommand::Install { host, dry_run } => {
             let change = install::install(&ctx.repo, host, dry_run);
             let change = match change {
-                Err(failure) if dry_run && failure.code == "agent_config_unreadable" => {
+                Err(failure) if dry_run && failure.code == Code::AgentConfigUnreadable => {
                     // The way out that the refusal names: what to add by hand.
                     let text = install::snippet(&install::read(&ctx.repo, host)?)?;
                     ui.warn(clean(&failure.message));

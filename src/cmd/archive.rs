@@ -2,7 +2,8 @@
 
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::archive::{self, Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::ui::{Ui, clean, diff};
@@ -60,8 +61,8 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         reason: args.reason.unwrap_or_default().trim().to_owned(),
     };
     if !waivers.scenarios.is_empty() && waivers.reason.is_empty() {
-        return Err(Failure::usage("reason_missing", "the reason is empty")
-            .help("git loopx archive --waive SCENARIO --reason WHY"));
+        return Err(Failure::usage(Code::ReasonMissing, "the reason is empty")
+            .help(command!("archive --waive SCENARIO --reason WHY")));
     }
     let request = Request {
         names: &args.ids,
@@ -131,13 +132,17 @@ fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
 }
 
 fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {
-    let mut again = "git loopx archive".to_owned();
+    let mut words: Vec<String> = Vec::new();
     if !asked.names.is_empty() {
-        again.extend(done.iter().map(|one| format!(" {}", one.id)));
+        words.extend(done.iter().map(|one| one.id.to_string()));
     }
     if let Some(branch) = asked.onto {
-        again.push_str(&format!(" --onto {branch}"));
+        words.push(format!("--onto {branch}"));
     }
+    let again = match words.as_slice() {
+        [] => command!("archive"),
+        words => command!("archive {}", words.join(" ")),
+    };
     let commits: Vec<_> = done.iter().filter_map(|one| one.commit.as_ref()).collect();
     match (mode, commits.as_slice()) {
         (Mode::DryRun | Mode::Abort, _) => ui.hint(again),
@@ -181,11 +186,11 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
             ui.status(format!(
                 "{id}: the conflicts are forgotten; {undone} stands on {target}"
             ));
-            ui.hint(format!("git loopx archive --undo {id}"));
+            ui.hint(command!("archive --undo {id}"));
         }
         (None, _) => {
             ui.status(format!("{id}: would take {undone} back on {target}"));
-            ui.hint(format!("git loopx archive --undo {id}"));
+            ui.hint(command!("archive --undo {id}"));
         }
     }
     ui.json(

@@ -3,7 +3,8 @@
 use super::report;
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::{Context, sessions, view, working};
 use crate::ui::Ui;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ const MAX_INPUT: u64 = 64 * 1024 * 1024;
 pub(super) fn read_bytes(file: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let failed = |error: std::io::Error| {
-        Failure::not_found("file_unreadable", format!("{file}: {error}"))
+        Failure::not_found(Code::FileUnreadable, format!("{file}: {error}"))
             .help("name a file that can be read, or `-` for stdin")
     };
     if file == "-" {
@@ -34,11 +35,11 @@ pub(super) fn read_bytes(file: &str) -> Result<Vec<u8>> {
 
 pub(super) fn read_text(file: &str) -> Result<String> {
     String::from_utf8(read_bytes(file)?)
-        .map_err(|_| Failure::usage("input_not_utf8", format!("{file}: expected UTF-8")))
+        .map_err(|_| Failure::usage(Code::InputNotUtf8, format!("{file}: expected UTF-8")))
 }
 
 fn saved(ui: &mut Ui, command: &str, done: &crate::flow::Done<()>, extra: Value) {
-    let next = Some("git loopx status");
+    let next = Some(command!("status"));
     report(ui, command, done, "saved", next, extra);
 }
 
@@ -100,7 +101,10 @@ pub fn checkout(artifacts: &[String], force: bool, ctx: &Context, ui: &mut Ui) -
     let done = working::checkout(ctx, &artifacts, force)?;
     ui.status(format!("{}: checked out in {}", done.id, done.folder));
     for artifact in &done.edited {
-        ui.warn(format!("{artifact} has edits and was left alone; `git loopx checkout --force {artifact}` replaces it"));
+        ui.warn(format!(
+            "{artifact} has edits and was left alone; `{}` replaces it",
+            ui.command(&command!("checkout --force {artifact}"))
+        ));
     }
     for (artifact, blob) in &done.replaced {
         ui.status(format!(

@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
+use crate::core::hint::{command, hint};
 use crate::flow::{Context, bundle};
 use crate::ui::{Ui, clean, style};
 use std::path::PathBuf;
@@ -36,7 +37,10 @@ pub fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         counted(done.commits, "commit"),
         clean(&done.file)
     ));
-    ui.hint("git loopx import bundle FILE   (in the other repository)");
+    ui.hint(hint![
+        command!("import bundle FILE"),
+        "   (in the other repository)"
+    ]);
     ui.json("export", &done);
     Ok(Exit::Done)
 }
@@ -67,9 +71,9 @@ pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     super::sync::lost("the bundle", &done.taken_away, false, ui);
     if let Some(one) = done.conflicts.first() {
         super::sync::open_conflicts(&done.conflicts, ui);
-        ui.hint(format!("git loopx -s {} resolve", one.session));
+        ui.hint(command!("resolve").session(&one.session));
     } else if renamed.is_none() {
-        ui.hint(format!("git loopx -s {} status", done.session));
+        ui.hint(command!("status").session(&done.session));
     }
     ui.json("import bundle", &done);
     Ok(match done.conflicts.is_empty() {

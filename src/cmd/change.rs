@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Blocker, Result};
+use crate::core::hint::command;
 use crate::core::spec::Conflict;
 use crate::flow::Context;
 use crate::flow::change::{self, Judged, Overlap, RequirementDiff, Word};
@@ -79,7 +80,7 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 clean(&finding.file),
                 finding.line,
                 clean(&finding.message),
-                clean(&finding.fix)
+                clean(&ui.command(&finding.fix))
             ));
         }
         blocker_lines(ui, &one.waits_for);
@@ -243,7 +244,7 @@ fn refresh(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "change refresh",
         &done,
         &said,
-        Some("git loopx change validate"),
+        Some(command!("change validate")),
         extra,
     );
     Ok(Exit::Done)

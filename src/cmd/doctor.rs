@@ -79,7 +79,7 @@ pub fn doctor(args: &DoctorArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             clean(&check.found)
         ));
         if let Some(help) = &check.help {
-            ui.out(format!("{:<19}-> {}", "", clean(help)));
+            ui.out(format!("{:<19}-> {}", "", clean(&ui.command(help))));
         }
     }
     ui.json(

@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::fsck::{self as flow, Depth};
 use crate::ui::{Ui, line};
@@ -61,7 +62,7 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(checked.commits, "commit")
         )),
         (None, _) if !checked.put_back.is_empty() => {}
-        (None, _) => ui.hint("git loopx fsck --repair"),
+        (None, _) => ui.hint(command!("fsck --repair")),
     }
     ui.json(
         "fsck",

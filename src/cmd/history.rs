@@ -2,6 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
+use crate::core::hint::command;
 use crate::core::id::OpId;
 use crate::core::note::Note;
 use crate::core::op::{Body, Event, Operation};
@@ -91,7 +92,10 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
                 line(&value.argv.join(" "))
             ));
         }
-        ui.out("  (git loopx show --run OPERATION prints what one of them said)");
+        ui.out(format!(
+            "  ({} prints what one of them said)",
+            ui.command(&command!("show --run OPERATION"))
+        ));
     }
     let contested: Vec<String> = state
         .contested()
@@ -105,8 +109,8 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
         };
         let all = [operations, contested].concat().join(", ");
         ui.out(format!(
-            "\nconflict {all}  (git loopx -s {} resolve)",
-            state.id
+            "\nconflict {all}  ({})",
+            command!("resolve").session(&state.id)
         ));
     }
     for base in &state.bases {

@@ -2,7 +2,7 @@
 //! side is one line on stderr, and the commit passes (design 7).
 
 use crate::cli::Exit;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::flow::hook::{self, Outcome, Request};
 use crate::ui::{Ui, clean};
 use std::ffi::OsString;
@@ -50,7 +50,7 @@ pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
         }
         // A gate that opens when it breaks is none.
         Err(_) if on_server => Err(Failure::refused(
-            "push_not_judged",
+            Code::PushNotJudged,
             "git loopx could not judge this push: it panicked",
         )),
         Err(_) => {

@@ -2,6 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
+use crate::core::hint::command;
 use crate::core::hooks::{self, Plan, Row, RowMode, Step};
 use crate::flow::hooks as flow;
 use crate::ui::{Ui, clean, style};
@@ -82,7 +83,7 @@ pub fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
         ui.status("installed already: nothing to do");
     } else if install && !dry_run {
         ui.status("installed");
-        ui.hint("git loopx hooks status");
+        ui.hint(command!("hooks status"));
     } else if !dry_run {
         ui.status("uninstalled");
     }
@@ -145,7 +146,7 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
     }
     if !installed {
         ui.out("no hook of git loopx is installed in this repository");
-        ui.hint("git loopx hooks install");
+        ui.hint(command!("hooks install"));
     }
     Ok(if dead { Exit::Blocked } else { Exit::Done })
 }
@@ -172,7 +173,7 @@ fn line(row: &Row, ui: &Ui) -> String {
         line.push_str(&format!("\n      {}", clean(reason)));
     }
     if let Some(repair) = &row.repair {
-        line.push_str(&format!("\n      repair: {}", clean(repair)));
+        line.push_str(&format!("\n      repair: {}", clean(&ui.command(repair))));
     }
     line
 }

@@ -2,7 +2,8 @@
 
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
+use crate::core::hint::{command, hint};
 use crate::core::spec::Severity;
 use crate::flow::Context;
 use crate::flow::import::{self, ChangeReport, ChangeStatus, Report, Request, SpecStatus};
@@ -10,7 +11,7 @@ use crate::ui::{Ui, clean, style};
 use std::path::PathBuf;
 
 /// Notes that hold for nearly every change.
-const COMMON: [&str; 2] = ["sections_missing", "ticks"];
+const COMMON: [Code; 2] = [Code::SectionsMissing, Code::Ticks];
 
 #[derive(Debug, clap::Subcommand)]
 pub enum ImportCommand {
@@ -112,7 +113,7 @@ fn text(report: &Report, ui: &mut Ui) {
     }
     for one in &report.differs {
         ui.out(format!("  {}", one.message));
-        if one.code == "specs_not_committed" {
+        if one.code == Code::SpecsNotCommitted {
             ui.out(format!("      {}", one.help));
         }
     }
@@ -121,11 +122,13 @@ fn text(report: &Report, ui: &mut Ui) {
         ui.hint("the same without --dry-run");
     } else if new > 0 {
         let path = clean(&report.specs_path);
-        ui.hint(format!(
-            "git add {path} && git commit -m \"Import specs\" -- {path}   (then: git loopx list)"
-        ));
+        ui.hint(hint![
+            format!("git add {path} && git commit -m \"Import specs\" -- {path}   (then: "),
+            command!("list"),
+            ")"
+        ]);
     } else {
-        ui.hint("git loopx list --all");
+        ui.hint(command!("list --all"));
     }
 }
 
@@ -183,7 +186,7 @@ fn change_lines(change: &ChangeReport, would: &str, ui: &mut Ui) {
     }
     for note in &change.notes {
         // What nearly every change lacks is said once, below.
-        if !COMMON.contains(&note.code.as_str()) {
+        if !COMMON.contains(&note.code) {
             ui.out(format!("  {}: {}", note.code, clean(&note.message)));
         }
     }

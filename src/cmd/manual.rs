@@ -1,14 +1,14 @@
 //! `man`, `completions`: made from the command line's own description, so that they cannot differ from it.
 
 use crate::cli::{Cli, Exit};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::ui::Ui;
 use clap::CommandFactory;
 use serde_json::json;
 use std::path::Path;
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::refused("file_failed", format!("{}: {error}", path.display()))
+    Failure::refused(Code::FileFailed, format!("{}: {error}", path.display()))
 }
 
 /// Every page with its file name: `git-loopx.1`, and `git-loopx-NAME.1` for each command.
@@ -20,7 +20,7 @@ fn pages() -> Result<Vec<(String, Vec<u8>)>> {
         clap_mangen::Man::new(command)
             .title(name.to_uppercase())
             .render(&mut page)
-            .map_err(|error| Failure::internal("man_failed", error.to_string()))?;
+            .map_err(|error| Failure::internal(Code::ManFailed, error.to_string()))?;
         Ok(page)
     };
     pages.push(("git-loopx.1".to_owned(), render(cli.clone(), "git-loopx")?));

@@ -7,6 +7,7 @@ pub mod archive;
 pub mod artifacts;
 pub mod bundle;
 pub mod change;
+pub mod codes;
 pub mod config;
 pub mod demo;
 pub mod doctor;
@@ -29,6 +30,7 @@ pub mod sync;
 pub mod undo;
 pub mod verify;
 
+use crate::core::hint::Hint;
 use crate::flow::Done;
 use crate::ui::Ui;
 use serde_json::{Value, json};
@@ -39,7 +41,7 @@ fn report<T>(
     command: &str,
     done: &Done<T>,
     said: &str,
-    next: Option<&str>,
+    next: Option<Hint>,
     extra: Value,
 ) {
     let saved: Vec<String> = done.saved.iter().map(ToString::to_string).collect();
@@ -50,7 +52,7 @@ fn report<T>(
         "{}: {said}",
         ui.paint(crate::ui::style::NAME, done.id.as_str())
     ));
-    if let Some(next) = next {
+    if let Some(next) = &next {
         ui.hint(next);
     }
     let mut body = json!({
@@ -69,7 +71,7 @@ fn report<T>(
 /// Blockers as indented lines.
 fn blocker_lines(ui: &mut Ui, blockers: &[crate::core::failure::Blocker]) {
     for blocker in blockers {
-        let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.code));
+        let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.word()));
         ui.out(format!("  {code}  {}", crate::ui::clean(&blocker.message)));
         if !blocker.help.is_empty() {
             let help = crate::ui::clean(&ui.command(&blocker.help));

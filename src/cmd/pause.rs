@@ -3,6 +3,7 @@
 use super::report;
 use crate::cli::Exit;
 use crate::core::failure::Result;
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::agent::pause;
 use crate::ui::{Ui, clean};
@@ -16,7 +17,7 @@ pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         "block",
         &done,
         "recorded as blocked; the next build step ends that",
-        Some("git loopx resume"),
+        Some(command!("resume")),
         extra,
     );
     Ok(Exit::Done)
@@ -25,10 +26,10 @@ pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit>
 pub fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (id, why) = pause::park(ctx, reason)?;
     ui.status(format!("{id}: the build is parked in this worktree"));
-    ui.hint("git loopx resume");
+    ui.hint(command!("resume"));
     ui.json(
         "park",
-        &json!({ "session": id, "reason": clean(&why), "next_action": "git loopx resume" }),
+        &json!({ "session": id, "reason": clean(&why), "next_action": command!("resume") }),
     );
     Ok(Exit::Done)
 }
@@ -36,14 +37,14 @@ pub fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
 pub fn resume(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let resumed = pause::resume(ctx, reason)?;
     ui.status(format!("{}: the build goes on", resumed.id));
-    ui.hint("git loopx status");
+    ui.hint(command!("status"));
     ui.json(
         "resume",
         &json!({
             "session": resumed.id,
             "parked": resumed.parked,
             "blocked": resumed.blocked,
-            "next_action": "git loopx status",
+            "next_action": command!("status"),
         }),
     );
     Ok(Exit::Done)

@@ -2,7 +2,8 @@
 
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::resolve::{self, Brief, Choices, Conflicts, Text};
 use crate::ui::{Ui, clean, style};
@@ -76,8 +77,8 @@ pub fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }
     ));
     let next = match left {
-        0 => format!("git loopx -s {} status", done.id),
-        _ => format!("git loopx -s {} resolve", done.id),
+        0 => command!("status").session(&done.id),
+        _ => command!("resolve").session(&done.id),
     };
     ui.hint(&next);
     ui.json(
@@ -94,8 +95,9 @@ pub fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn read(file: &str) -> Result<Vec<u8>> {
-    let unreadable =
-        |error: std::io::Error| Failure::usage("file_unreadable", format!("read {file}: {error}"));
+    let unreadable = |error: std::io::Error| {
+        Failure::usage(Code::FileUnreadable, format!("read {file}: {error}"))
+    };
     if file == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
@@ -135,15 +137,12 @@ fn text(found: &Conflicts, ui: &mut Ui) {
             ui.out(format!("    against  {}", brief(other)));
         }
         if one.with.is_empty() {
-            ui.out(format!(
-                "    git loopx -s {id} resolve --drop {}",
-                one.operation.op
-            ));
+            let drop = command!("resolve --drop {}", one.operation.op).session(id);
+            ui.out(format!("    {drop}"));
         } else {
-            ui.out(format!(
-                "    git loopx -s {id} resolve --keep {0}   or   --drop {0}",
-                one.operation.op
-            ));
+            let op = &one.operation.op;
+            let keep = command!("resolve --keep {op}").session(id);
+            ui.out(format!("    {keep}   or   --drop {op}"));
         }
     }
     for one in &found.artifacts {
@@ -165,8 +164,9 @@ fn text(found: &Conflicts, ui: &mut Ui) {
             ui.out(format!("            {}", clean(&place)));
         }
         ui.out(format!(
-            "    edit .loopx/{id}/{0}, then: git loopx -s {id} resolve {0}   (or --side N, --file FILE)",
-            one.artifact
+            "    edit .loopx/{id}/{}, then: {}   (or --side N, --file FILE)",
+            one.artifact,
+            command!("resolve {}", one.artifact).session(id)
         ));
     }
 }

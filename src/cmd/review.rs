@@ -3,7 +3,8 @@
 use super::report;
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
 use crate::flow::Context;
 use crate::flow::review::{self, ReviewRequest, VerdictRequest};
@@ -52,10 +53,10 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .collect::<Result<Vec<_>>>()?;
     if args.target.is_some() && args.verdict == Some(CodeVerdict::Approve) {
         return Err(Failure::usage(
-            "target_without_changes",
+            Code::TargetWithoutChanges,
             "`approve` asks for no changes, so it has no --target",
         )
-        .help("git loopx review --verdict request-changes --target build"));
+        .help(command!("review --verdict request-changes --target build")));
     }
     let request = ReviewRequest {
         verdict: args.verdict.map(|verdict| VerdictRequest {
@@ -98,7 +99,11 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(commits.len(), "commit"),
             counted(reviewed.files.len(), "file")
         );
-        let next = "read it, then: git loopx review --verdict approve  (or request-changes --target build --reason WHY)";
+        let next = hint![
+            "read it, then: ",
+            command!("review --verdict approve"),
+            "  (or request-changes --target build --reason WHY)"
+        ];
         report(ui, "review", &done, &said, Some(next), extra);
         return Ok(Exit::Done);
     }
@@ -118,24 +123,23 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (said, next) = match target {
         Some(target) => (
             format!("changes are asked for in {target}"),
-            format!("git loopx approve --to {target}"),
+            command!("approve --to {target}"),
         ),
-        None => (
-            "approved".to_owned(),
-            "git loopx approve --to done".to_owned(),
-        ),
+        None => ("approved".to_owned(), command!("approve --to done")),
     };
-    report(ui, "review", &done, &said, Some(&next), extra);
+    report(ui, "review", &done, &said, Some(next), extra);
     Ok(Exit::Done)
 }
 
 fn finding(text: &str) -> Result<ReviewFinding> {
     let (severity, words) = text.split_once(':').ok_or_else(|| {
         Failure::usage(
-            "finding_invalid",
+            Code::FindingInvalid,
             format!("expected SEVERITY:TEXT, found `{text}`"),
         )
-        .help("git loopx review --verdict request-changes --finding \"high: no test\"")
+        .help(command!(
+            "review --verdict request-changes --finding \"high: no test\""
+        ))
     })?;
     let severity: Severity = severity.trim().parse()?;
     Ok(ReviewFinding {

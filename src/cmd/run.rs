@@ -2,7 +2,8 @@
 
 use super::report;
 use crate::cli::Exit;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::evidence::{self, RunRequest};
 use crate::ui::Ui;
@@ -30,7 +31,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             .all(|c| c.is_ascii_alphanumeric() || c == '-');
     if !one_word {
         return Err(Failure::usage(
-            "kind_invalid",
+            Code::KindInvalid,
             format!("expected one word for --kind, found `{}`", args.kind),
         ));
     }
@@ -72,7 +73,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "run",
         &done,
         &said,
-        Some("git loopx status"),
+        Some(command!("status")),
         json!({ "evidence": ran.evidence, "not_started": ran.not_started }),
     );
     Ok(if ran.evidence.passed() {

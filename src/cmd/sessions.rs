@@ -3,6 +3,7 @@
 use super::report;
 use crate::cli::Exit;
 use crate::core::failure::Result;
+use crate::core::hint::{command, hint};
 use crate::core::op::Profile;
 use crate::core::session::Ending;
 use crate::flow::sessions::{self, Binding, StartRequest};
@@ -19,14 +20,20 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 done.branch,
                 tip.short()
             ));
-            ui.hint("git loopx start \"WHAT TO CHANGE\"   (and, to let git hold the gates: git loopx hooks install)");
+            ui.hint(hint![
+                command!("start \"WHAT TO CHANGE\""),
+                "   (and, to let git hold the gates: ",
+                command!("hooks install"),
+                ")"
+            ]);
         }
         None => ui.status(format!("already initialised: branch `{}`", done.branch)),
     }
     if let Some(remote) = &done.unasked {
         ui.warn(format!(
-            "{} could not be asked whether it has sessions; what it has comes with: git loopx sync",
-            line(remote)
+            "{} could not be asked whether it has sessions; what it has comes with: {}",
+            line(remote),
+            command!("sync")
         ));
     }
     ui.json("init", &json!({ "branch": done.branch, "commit": done.created, "created": done.created.is_some() }));
@@ -93,16 +100,18 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Some(branch) => format!("started on branch {branch}, stage clarify"),
         None => "started without a branch, stage clarify".to_owned(),
     };
-    let next = format!(
-        "git loopx edit spec.md   (or edit .loopx/{}/spec.md and run: git loopx clarify)",
-        done.id
-    );
+    let next = hint![
+        command!("edit spec.md"),
+        format!("   (or edit .loopx/{}/spec.md and run: ", done.id),
+        command!("clarify"),
+        ")"
+    ];
     report(
         ui,
         "start",
         &done,
         &place,
-        Some(&next),
+        Some(next),
         json!({ "branch": done.state.branch, "base": done.state.base }),
     );
     Ok(Exit::Done)
@@ -131,7 +140,7 @@ pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
         _ => format!("bound to branch {}", done.value.branch),
     };
     let extra = json!({ "branch": done.value.branch, "before": done.value.before });
-    report(ui, "use", &done, &said, Some("git loopx status"), extra);
+    report(ui, "use", &done, &said, Some(command!("status")), extra);
     Ok(Exit::Done)
 }
 
@@ -139,7 +148,7 @@ pub fn list(archived: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let sessions = view::list(ctx, archived)?;
     if sessions.is_empty() && !ui.is_json() {
         ui.status("no session yet");
-        ui.hint("git loopx start \"WHAT TO CHANGE\"");
+        ui.hint(command!("start \"WHAT TO CHANGE\""));
     }
     let width = sessions
         .iter()
@@ -180,17 +189,18 @@ pub fn list(archived: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let damaged = sessions.iter().any(|s| s.damage.is_some());
     ui.json("list", &json!({ "sessions": sessions }));
     if damaged {
-        ui.warn("some sessions are damaged; `git loopx fsck --repair` mends them");
+        let repair = command!("fsck --repair");
+        ui.warn(format!("some sessions are damaged; `{repair}` mends them"));
     }
     Ok(Exit::Done)
 }
 
 pub fn abandon(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::abandon(ctx, reason)?;
-    let next = format!(
-        "git loopx -s {} undo   (takes it back; everything is kept)",
-        done.id
-    );
-    report(ui, "abandon", &done, "abandoned", Some(&next), json!({}));
+    let next = hint![
+        command!("undo").session(&done.id),
+        "   (takes it back; everything is kept)"
+    ];
+    report(ui, "abandon", &done, "abandoned", Some(next), json!({}));
     Ok(Exit::Done)
 }

@@ -3,7 +3,7 @@
 use super::specs;
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::spec::{
     Action, Conflict, FINDINGS, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta,
     read_spec, utf8,
@@ -161,7 +161,7 @@ fn apply(args: ApplyArgs, ui: &mut Ui) -> Result<Exit> {
     if strict && !warnings.is_empty() {
         let blockers = warnings.into_iter().map(flow::blocker).collect();
         return Err(Failure::refused(
-            "delta_warnings",
+            Code::DeltaWarnings,
             "the delta has warnings, and --strict is given",
         )
         .blockers(blockers));
@@ -239,14 +239,14 @@ fn merge_file(args: MergeFileArgs, ui: &mut Ui) -> Result<Exit> {
     for path in [&base, &ours, &theirs] {
         let bytes = flow::read(path)?;
         let text = utf8(&bytes, &path.to_string_lossy()).map_err(|finding| {
-            Failure::refused("not_utf8", "a spec is not UTF-8")
+            Failure::refused(Code::NotUtf8, "a spec is not UTF-8")
                 .blockers(vec![flow::blocker(&finding)])
         })?;
         texts.push(text.to_owned());
     }
     let [base, ours, theirs] = texts.as_slice() else {
         return Err(Failure::internal(
-            "merge_inputs",
+            Code::MergeInputs,
             "three texts were expected",
         ));
     };
@@ -313,7 +313,7 @@ fn parse(args: ParseArgs, ui: &mut Ui) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let spec = read_spec(&bytes, &label).map_err(|finding| {
-        Failure::refused("not_utf8", "the spec is not UTF-8")
+        Failure::refused(Code::NotUtf8, "the spec is not UTF-8")
             .blockers(vec![flow::blocker(&finding)])
     })?;
     ui.json("spec parse", &spec);

@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
+use crate::core::hint::{command, hint};
 use crate::flow::drift::{self, Kind};
 use crate::flow::{Context, changelog, driver, specs};
 use crate::ui::{Ui, clean, style};
@@ -66,7 +67,7 @@ pub fn changelog(args: ChangelogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
     match &found.written {
         None => {
             ui.out(clean(found.entries.text().trim_end()));
-            ui.hint("git loopx spec changelog --write");
+            ui.hint(command!("spec changelog --write"));
         }
         Some(file) => {
             let fragments = counted(found.fragments.len(), "fragment");
@@ -98,7 +99,10 @@ pub fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let all = specs::list(ctx)?;
     if all.is_empty() {
         ui.status("no spec yet");
-        ui.hint("git loopx start \"WHAT TO CHANGE\"   (archive writes the first one)");
+        ui.hint(hint![
+            command!("start \"WHAT TO CHANGE\""),
+            "   (archive writes the first one)"
+        ]);
     }
     let width = all.iter().map(|one| one.domain.len()).max().unwrap_or(0);
     let mut documents = Vec::new();

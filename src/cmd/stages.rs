@@ -2,8 +2,9 @@
 
 use super::{blocker_lines, report};
 use crate::cli::Exit;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::Proof;
+use crate::core::hint::{Hint, command, hint};
 use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile};
 use crate::core::stage::{Stage, Transition};
 use crate::flow::lease;
@@ -139,13 +140,12 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         format!("approved {}", approved.transition)
     };
     let next = match approved.transition {
-        Transition::ReviewToDone if approved.completed => "git loopx archive".to_owned(),
-        other if approved.people < approved.required => format!(
-            "ask another person to run: git loopx approve --to {}",
-            other.to()
-        ),
-        Transition::ReviewToBuild => "git loopx build --from-review".to_owned(),
-        other => format!("git loopx {}", other.to()),
+        Transition::ReviewToDone if approved.completed => command!("archive"),
+        other if approved.people < approved.required => hint![
+            "ask another person to run: ",
+            command!("approve --to {}", other.to())
+        ],
+        other => other.command(),
     };
     let extra = json!({
         "transition": approved.transition,
@@ -162,7 +162,7 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ));
         }
     }
-    report(ui, "approve", &done, &said, Some(&next), extra);
+    report(ui, "approve", &done, &said, Some(next), extra);
     Ok(Exit::Done)
 }
 
@@ -189,10 +189,11 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     if !finding.is_empty() {
-        return Err(
-            Failure::usage("finding_without_verdict", "a finding belongs to a verdict")
-                .help("git loopx plan --critic iterate --finding TEXT"),
-        );
+        return Err(Failure::usage(
+            Code::FindingWithoutVerdict,
+            "a finding belongs to a verdict",
+        )
+        .help(command!("plan --critic iterate --finding TEXT")));
     }
     if let Some(more) = more {
         let done = stages::extend(ctx, Stage::Plan, more, reason)?;
@@ -245,7 +246,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             None => "the build is this worktree's now".to_owned(),
         };
         let extra = json!({ "claim": done.state.build.claim });
-        report(ui, "build", &done, &said, Some("git loopx status"), extra);
+        report(ui, "build", &done, &said, Some(command!("status")), extra);
         return Ok(Exit::Done);
     }
     if let Some(lane) = lane {
@@ -298,7 +299,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Some(path) => Some(Report::File {
             bytes: match super::artifacts::read_bytes(path) {
                 Ok(bytes) => Some(bytes),
-                Err(failure) if failure.code == "file_unreadable" => None,
+                Err(failure) if failure.code == Code::FileUnreadable => None,
                 Err(failure) => return Err(failure),
             },
             path: path.to_owned(),
@@ -331,7 +332,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn pair<T: std::str::FromStr<Err = Failure>>(text: &str) -> Result<(String, T)> {
     let (name, word) = text.split_once('=').ok_or_else(|| {
         Failure::usage(
-            "pair_expected",
+            Code::PairExpected,
             format!("expected NAME=STATUS, found `{text}`"),
         )
     })?;
@@ -342,10 +343,10 @@ fn pair<T: std::str::FromStr<Err = Failure>>(text: &str) -> Result<(String, T)> 
 fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
     let (id, word) = text.split_once('=').ok_or_else(|| {
         Failure::usage(
-            "pair_expected",
+            Code::PairExpected,
             format!("expected ID=STATUS, found `{text}`"),
         )
-        .help("git loopx build --delegate worker-a=active --role tester")
+        .help(command!("build --delegate worker-a=active --role tester"))
     })?;
     let valid = !id.is_empty()
         && id.len() <= 63
@@ -354,7 +355,7 @@ fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
             .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !valid {
         return Err(Failure::usage(
-            "delegation_id_invalid",
+            Code::DelegationIdInvalid,
             format!("expected an id of letters, digits, `-`, `_`, `.`, found `{id}`"),
         ));
     }
@@ -397,7 +398,7 @@ fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
         ui.status(format!("  {id}: {:?}, {}", item.proof, clean(&item.detail)).to_lowercase());
     }
     blocker_lines(ui, &outcome.blockers);
-    report(ui, command, done, said, next.as_deref(), extra);
+    report(ui, command, done, said, next, extra);
     if outcome.judged && !outcome.blockers.is_empty() {
         Exit::Blocked
     } else {
@@ -405,19 +406,20 @@ fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
     }
 }
 
-fn next(done: &Done<Outcome>) -> Option<String> {
+fn next(done: &Done<Outcome>) -> Option<Hint> {
     let outcome = &done.value;
     match (&outcome.entered, done.state.stage) {
         _ if outcome.judged => Some(match (outcome.blockers.first(), done.state.stage) {
             (Some(blocker), _) => blocker.help.clone(),
-            (None, Stage::Clarify) => "git loopx approve --to plan".into(),
-            (None, _) => "git loopx approve --to review".into(),
+            (None, Stage::Clarify) => command!("approve --to plan"),
+            (None, _) => command!("approve --to review"),
         }),
-        (Some(_), Stage::Plan) => Some("git loopx edit plan.md".into()),
-        (Some(_), Stage::Build) => {
-            Some("write the code and commit it, then: git loopx run --task SLICE".into())
-        }
-        (Some(_), Stage::Clarify) => Some("git loopx edit spec.md".into()),
-        _ => Some("git loopx status".into()),
+        (Some(_), Stage::Plan) => Some(command!("edit plan.md")),
+        (Some(_), Stage::Build) => Some(hint![
+            "write the code and commit it, then: ",
+            command!("run --task SLICE")
+        ]),
+        (Some(_), Stage::Clarify) => Some(command!("edit spec.md")),
+        _ => Some(command!("status")),
     }
 }

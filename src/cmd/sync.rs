@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::sync::{self, Report, Request, SetBack, TakenAway, UnitedSession};
 use crate::ui::{Ui, clean, style};
@@ -111,12 +112,12 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
     }
     for one in &report.bindings {
         ui.warn(format!(
-            "the branch {} was bound to {} and to {}: it is bound to {} now (else: git loopx use {})",
+            "the branch {} was bound to {} and to {}: it is bound to {} now (else: {})",
             clean(&one.branch),
             clean(&one.session),
             clean(&one.instead_of),
             clean(&one.session),
-            clean(&one.instead_of)
+            command!("use {}", clean(&one.instead_of))
         ));
     }
     for one in &report.united {
@@ -160,6 +161,6 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
     let (branch, remote) = (clean(&report.branch), clean(&report.remote));
     ui.status(format!("{branch} and {remote}: {}", said.join(", ")));
     if let Some(one) = report.conflicts.first() {
-        ui.hint(format!("git loopx -s {} resolve", one.session));
+        ui.hint(command!("resolve").session(&one.session));
     }
 }

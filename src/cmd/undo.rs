@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
+use crate::core::hint::{command, hint};
 use crate::flow::Context;
 use crate::flow::undo::{self as flow, Back, Told};
 use crate::ui::{Ui, line};
@@ -66,11 +67,17 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         names.sort_unstable();
         names.dedup();
         ui.status(format!(
-            "their text went back too: {}; as it was: git loopx cat {first} --at {seq}",
-            names.join(", ")
+            "their text went back too: {}; as it was: {}",
+            names.join(", "),
+            ui.command(&command!("cat {first} --at {seq}"))
         ));
     }
-    ui.hint("git loopx status   (git loopx redo brings it back)");
+    ui.hint(hint![
+        command!("status"),
+        "   (",
+        command!("redo"),
+        " brings it back)"
+    ]);
     // The newest by itself too: as it was when there was one.
     document(ui, "undo", "undone", &told);
     Ok(Exit::Done)
@@ -79,7 +86,7 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 pub fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let told = flow::redo(ctx, number(args.count), args.reason)?;
     say(&told, "brought back", ui);
-    ui.hint("git loopx status");
+    ui.hint(command!("status"));
     document(ui, "redo", "redone", &told);
     Ok(Exit::Done)
 }

@@ -55,7 +55,7 @@ pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (_, n) => ui.status(format!("{commits}, {}", counted(n, "error"))),
     }
     if let Some(finding) = report.errors().next() {
-        ui.hint(clean(&finding.help));
+        ui.hint(&finding.help);
     }
     ui.json("verify", &report);
     Ok(if errors == 0 {

@@ -3,9 +3,10 @@
 //!
 //! Knows names and rules only; reading and writing them is the business of `flow` and `store`.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::SessionId;
 use super::stage::Stage;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -132,14 +133,14 @@ impl Artifact {
                 let known: Vec<&str> = Self::ALL.iter().map(|a| a.path()).collect();
                 let near = super::nearest(wanted, known.iter().copied());
                 let failure = Failure::not_found(
-                    "artifact_unknown",
+                    Code::ArtifactUnknown,
                     format!(
                         "no artifact is named `{text}`; expected one of {}",
                         known.join(", ")
                     ),
                 );
                 match near {
-                    Some(near) => failure.help(format!("git loopx cat {near}")),
+                    Some(near) => failure.help(command!("cat {near}")),
                     None => failure,
                 }
             })
@@ -207,7 +208,7 @@ impl TryFrom<String> for Artifact {
             .find(|a| a.path() == path)
             .ok_or_else(|| {
                 Failure::usage(
-                    "artifact_unknown",
+                    Code::ArtifactUnknown,
                     format!("no artifact has the path `{path}`"),
                 )
             })

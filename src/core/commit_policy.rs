@@ -1,11 +1,12 @@
 //! What a session lets a commit change: the stage, the declared scope and the policy in, a verdict
 //! out (design 7). The hooks ask before a commit, `verify` asks again afterwards: the same function.
 
-use super::failure::{Blocker, Failure, Result};
+use super::failure::{Blocker, Code, Failure, Result};
 use super::globs::Globs;
 use super::policy::{Policy, Strictness};
 use super::session::State;
 use super::stage::{Stage, Transition};
+use crate::core::hint::{Hint, command, hint};
 
 /// How many paths a message names before it counts.
 const NAMED: usize = 3;
@@ -24,11 +25,11 @@ pub enum Rule {
 }
 
 impl Rule {
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> Code {
         match self {
-            Rule::StageClosed => "stage_refuses_code",
-            Rule::OutOfScope => "out_of_scope",
-            Rule::WorkingCopy => "working_copy_committed",
+            Rule::StageClosed => Code::StageRefusesCode,
+            Rule::OutOfScope => Code::OutOfScope,
+            Rule::WorkingCopy => Code::WorkingCopyCommitted,
         }
     }
 }
@@ -142,19 +143,19 @@ pub fn some(paths: &[String]) -> String {
 }
 
 /// The command that leads on from where a session refuses code.
-pub fn leads_on(state: &State) -> String {
+pub fn leads_on(state: &State) -> Hint {
     let armed = |transition| state.armed(transition).is_some();
     match state.stage {
-        Stage::Clarify if armed(Transition::ClarifyToPlan) => "git loopx plan".to_owned(),
-        Stage::Plan if armed(Transition::PlanToBuild) => "git loopx build".to_owned(),
-        Stage::Clarify | Stage::Plan | Stage::Build => "git loopx status".to_owned(),
+        Stage::Clarify if armed(Transition::ClarifyToPlan) => command!("plan"),
+        Stage::Plan if armed(Transition::PlanToBuild) => command!("build"),
+        Stage::Clarify | Stage::Plan | Stage::Build => command!("status"),
         Stage::Review if armed(Transition::ReviewToBuild) => {
-            "git loopx build --from-review".to_owned()
+            command!("build --from-review")
         }
         Stage::Review => {
-            "git loopx review --verdict request-changes --target build --reason WHY".to_owned()
+            command!("review --verdict request-changes --target build --reason WHY")
         }
-        Stage::Done => "git loopx archive".to_owned(),
+        Stage::Done => command!("archive"),
     }
 }
 
@@ -175,13 +176,18 @@ pub fn refusal(state: &State, offences: &[Offence]) -> Option<Failure> {
             ),
         )
         .blockers(blockers)
-        .help("to commit all the same: git commit --no-verify  (or LOOPX=0); `git loopx verify` will tell"),
+        .help(hint![
+            "to commit all the same: git commit --no-verify  (or LOOPX=0); `",
+            command!("verify"),
+            "` will tell"
+        ]),
     )
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{Rule, Rules, leads_on, refusal, some};
+    use crate::core::failure::Code;
     use crate::core::id::{OpId, Person, SessionId};
     use crate::core::op::{Event, Operation, Profile};
     use crate::core::policy::Policy;
@@ -294,7 +300,7 @@ pub(crate) mod tests {
         let paths: Vec<String> = (0..5).map(|n| format!("src/{n}.rs")).collect();
         let offences = rules(Stage::Done, &[], "").judge(&paths);
         let failure = refusal(&state, &offences).expect("a refusal");
-        assert_eq!(failure.code, "stage_refuses_code");
+        assert_eq!(failure.code, Code::StageRefusesCode);
         assert_eq!(
             failure.blockers[0].message,
             "`src/0.rs`, `src/1.rs`, `src/2.rs` and 2 more: stage done takes no code"
@@ -303,7 +309,7 @@ pub(crate) mod tests {
         assert!(
             failure
                 .help
-                .is_some_and(|help| help.contains("--no-verify"))
+                .is_some_and(|help| help.to_string().contains("--no-verify"))
         );
         assert_eq!(some(&[]), "");
     }

@@ -4,11 +4,12 @@
 //! on one code tree. Where policy asks for proof, a scenario without it is waived by name, with a reason, or it
 //! holds the archive.
 
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::id::Oid;
 use super::pack::Slice;
 use super::session::State;
 use super::spec::{Delta, OpKind, fold};
+use crate::core::hint::command;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -174,19 +175,19 @@ pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
         .map(|one| {
             let name = &one.scenario;
             let (code, why) = match one.proof {
-                Proof::Failed => ("scenario_failed", "a slice that serves it failed"),
-                Proof::Stale => ("scenario_stale", "its slices ran on other code"),
+                Proof::Failed => (Code::ScenarioFailed, "a slice that serves it failed"),
+                Proof::Stale => (Code::ScenarioStale, "its slices ran on other code"),
                 Proof::Unserved => (
-                    "scenario_unserved",
+                    Code::ScenarioUnserved,
                     "no slice names it in its `scenarios` (change/slices.json)",
                 ),
-                _ => ("scenario_unproven", "its slices never ran"),
+                _ => (Code::ScenarioUnproven, "its slices never ran"),
             };
             Blocker::new(
                 code,
                 format!("scenario `{name}` has no passing evidence: {why}"),
-                format!(
-                    "git loopx archive --waive '{}' --reason WHY",
+                command!(
+                    "archive --waive '{}' --reason WHY",
                     name.replace('\'', "'\\''")
                 ),
             )

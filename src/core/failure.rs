@@ -3,8 +3,12 @@
 //! A *refusal* is the rules saying no and carries blockers; every other kind is an error. Rendering
 //! is the business of `ui`; nothing here is ever matched as a string.
 
+pub use super::code::Code;
+
+use super::hint::Hint;
 use super::spec::Conflict;
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// Decides the exit code (design 9).
@@ -42,25 +46,46 @@ impl Kind {
     }
 }
 
-/// One unmet rule: a stable snake_case code, a sentence for people, the command that helps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One unmet rule: a code, a sentence for people, the command that helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocker {
-    pub code: String,
+    pub code: Code,
+    /// What the code is about, where its word has a place for that.
+    pub subject: String,
     pub message: String,
-    pub help: String,
+    pub help: Hint,
 }
 
 impl Blocker {
-    pub fn new(
-        code: impl Into<String>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Self {
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<Hint>) -> Self {
         Blocker {
-            code: code.into(),
+            code,
+            subject: String::new(),
             message: message.into(),
             help: help.into(),
         }
+    }
+
+    /// Names what the code is about.
+    #[must_use]
+    pub fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = subject.into();
+        self
+    }
+
+    /// The stable snake_case name, for machines.
+    pub fn word(&self) -> String {
+        self.code.word_about(&self.subject)
+    }
+}
+
+impl Serialize for Blocker {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Blocker", 3)?;
+        out.serialize_field("code", &self.word())?;
+        out.serialize_field("message", &self.message)?;
+        out.serialize_field("help", &self.help)?;
+        out.end()
     }
 }
 
@@ -68,13 +93,12 @@ impl Blocker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub kind: Kind,
-    /// Stable snake_case name, for machines.
-    pub code: String,
+    pub code: Code,
     /// Lower-case phrase: what was expected, what was found, where.
     pub message: String,
     pub blockers: Vec<Blocker>,
     /// The command that leads on.
-    pub help: Option<String>,
+    pub help: Option<Hint>,
     /// What the sides of a merge disagree about, for machines.
     pub conflicts: Box<[Conflict]>,
 }
@@ -83,10 +107,11 @@ pub struct Failure {
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    pub fn new(kind: Kind, code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn new(kind: Kind, code: Code, message: impl Into<String>) -> Self {
+        debug_assert!(code.kinds().contains(&kind), "`{code}` is not {kind:?}");
         Failure {
             kind,
-            code: code.into(),
+            code,
             message: message.into(),
             blockers: Vec::new(),
             help: None,
@@ -94,33 +119,33 @@ impl Failure {
         }
     }
 
-    pub fn refused(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn refused(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, code, message)
     }
 
-    pub fn usage(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn usage(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, code, message)
     }
 
-    pub fn conflict(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn conflict(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::Conflict, code, message)
     }
 
-    pub fn not_found(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn not_found(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::NotFound, code, message)
     }
 
-    pub fn nothing(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn nothing(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::Nothing, code, message)
     }
 
-    pub fn internal(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn internal(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::Internal, code, message)
     }
 
     /// Adds the command that leads on.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Hint>) -> Self {
         self.help = Some(help.into());
         self
     }

@@ -1,6 +1,6 @@
 //! Path patterns as policy, scopes and gates write them. What a pattern is for is their matter.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 /// Path patterns: `*` stays within a folder, `**` does not, and a pattern without a slash matches at
@@ -14,7 +14,7 @@ impl Globs {
         for pattern in patterns {
             let invalid = |error: globset::Error| {
                 Failure::usage(
-                    "pattern_invalid",
+                    Code::PatternInvalid,
                     format!("`{pattern}` is not a path pattern: {}", error.kind()),
                 )
             };
@@ -36,7 +36,7 @@ impl Globs {
         builder
             .build()
             .map(Globs)
-            .map_err(|error| Failure::usage("pattern_invalid", error.to_string()))
+            .map_err(|error| Failure::usage(Code::PatternInvalid, error.to_string()))
     }
 
     pub fn matches(&self, path: &str) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! Each has a private field and one parser, so that a value in hand is a valid one.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
@@ -27,17 +28,17 @@ impl SessionId {
             && !text.starts_with('-');
         if !valid {
             return Err(Failure::usage(
-                "session_id_invalid",
+                Code::SessionIdInvalid,
                 format!("expected a session id like `auth-timeout` (a-z, 0-9, -; at most {MAX_ID}), found `{text}`"),
             )
-            .help("`git loopx list` shows the ids"));
+            .help(hint!["`", command!("list"), "` shows the ids"]));
         }
         if is_reserved(text) {
             return Err(Failure::usage(
-                "session_id_reserved",
+                Code::SessionIdReserved,
                 format!("`{text}` is a device name on Windows and cannot be a session id"),
             )
-            .help(format!("git loopx start {text}-change")));
+            .help(command!("start {text}-change")));
         }
         Ok(SessionId(text.to_owned()))
     }
@@ -62,10 +63,10 @@ impl SessionId {
         let mut slug = slug.trim_end_matches('-').to_owned();
         if slug.is_empty() && !lost {
             return Err(Failure::usage(
-                "session_name_required",
+                Code::SessionNameRequired,
                 format!("expected a name with at least one letter or digit, found `{name}`"),
             )
-            .help("git loopx start \"Session timeout\""));
+            .help(command!("start \"Session timeout\"")));
         }
         if lost || slug.len() > MAX_ID {
             slug.truncate(MAX_ID - 9);
@@ -146,7 +147,7 @@ impl Oid {
             Ok(Oid(text.to_owned()))
         } else {
             Err(Failure::usage(
-                "object_id_invalid",
+                Code::ObjectIdInvalid,
                 format!("expected an object id of 40 or 64 hexadecimal digits, found `{text}`"),
             ))
         }
@@ -212,7 +213,7 @@ impl OpId {
             Ok(OpId(text.to_owned()))
         } else {
             Err(Failure::usage(
-                "operation_id_invalid",
+                Code::OperationIdInvalid,
                 format!(
                     "expected an operation id of 40 or 64 hexadecimal digits, or of 26 letters and digits, found `{text}`"
                 ),

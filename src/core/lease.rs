@@ -5,9 +5,10 @@
 //! owner is a random token of the worktree: no path and no name of a machine is recorded. The clock
 //! is the caller's.
 
-use super::failure::{Failure, Kind, Result};
+use super::failure::{Code, Failure, Kind, Result};
 use super::id::Person;
 use super::session::{Recorded, Signed};
+use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
 
 /// How long a claim holds when nothing else is said, in seconds.
@@ -176,7 +177,7 @@ fn over(claim: &Recorded<Claim>, alive: bool) -> Over {
 fn held(claim: &Recorded<Claim>) -> Failure {
     Failure::new(
         Kind::Waiting,
-        "build_held",
+        Code::BuildHeld,
         format!(
             "the build belongs to another worktree ({}) until {}",
             whose(
@@ -187,7 +188,10 @@ fn held(claim: &Recorded<Claim>) -> Failure {
             clock(until(claim))
         ),
     )
-    .help("wait, or: git loopx build --take-over --reason WHY")
+    .help(hint![
+        "wait, or: ",
+        command!("build --take-over --reason WHY")
+    ])
 }
 
 /// An owner for people.

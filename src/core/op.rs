@@ -4,7 +4,7 @@
 //! The serde names are the format: a golden file holds them. How a record is stored, [`super::record`] knows.
 
 use super::artifact::Artifact;
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
 use super::note::Note;
@@ -12,6 +12,7 @@ use super::record::FORMAT;
 use super::stage::{Stage, Transition};
 use super::topic::{Topic, Version, Weight};
 use super::words::Word;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -540,7 +541,7 @@ macro_rules! vocabulary {
                 match text {
                     $($word => Ok($name::$variant),)+
                     _ => Err(Failure::usage(
-                        "word_unknown",
+                        $crate::core::code::Code::WordUnknown,
                         format!("expected one of {}, found `{text}`", Self::WORDS.join(", ")),
                     )),
                 }
@@ -752,25 +753,22 @@ pub fn parse_json<'a, T: Deserialize<'a>>(bytes: &'a [u8], path: &str) -> Result
             && format > FORMAT
         {
             return Failure::internal(
-                NEWER,
+                Code::FormatNewer,
                 format!("{path}: written in format {format}, this program knows {FORMAT}"),
             )
             .help("update git loopx");
         }
         Failure::internal(
-            "record_damaged",
+            Code::RecordDamaged,
             format!(
                 "{path}:{}:{}: not a record of git loopx: {error}",
                 error.line(),
                 error.column()
             ),
         )
-        .help("git loopx fsck --repair")
+        .help(command!("fsck --repair"))
     })
 }
-
-/// The code of a record that a newer program wrote.
-pub const NEWER: &str = "format_newer";
 
 #[derive(Deserialize)]
 struct Header {
@@ -779,7 +777,7 @@ struct Header {
 
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| Failure::internal("record_unwritable", error.to_string()))?;
+        .map_err(|error| Failure::internal(Code::RecordUnwritable, error.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)
 }

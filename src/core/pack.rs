@@ -3,8 +3,9 @@
 //! The spec delta is read by `spec`; this module knows which artifact builds on which.
 
 use super::artifact::Artifact;
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::id::Oid;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,9 +48,9 @@ pub struct Slice {
 /// Reads `change/slices.json`. The blocker names the first thing that is wrong, and where.
 pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let path = Artifact::Slices.path();
-    let edit = "git loopx edit slices.json";
+    let edit = command!("edit slices.json");
     let example = r#"[{"id":"VS-1","type":"AFK","behaviour":"...","acceptance_criteria":["..."],"verification":["cargo","test"],"scenarios":["domain/Requirement/Scenario"]}]"#;
-    let invalid = |message: String| Blocker::new("vertical_slices_invalid", message, edit);
+    let invalid = |message: String| Blocker::new(Code::VerticalSlicesInvalid, message, &edit);
     let text = text.unwrap_or("[]");
     let slices: Vec<Slice> = serde_json::from_str(text).map_err(|error| {
         invalid(format!(
@@ -60,9 +61,9 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     })?;
     if slices.is_empty() {
         return Err(Blocker::new(
-            "vertical_slices_missing",
+            Code::VerticalSlicesMissing,
             format!("{path} holds no slice; expected at least one, like {example}"),
-            edit,
+            &edit,
         ));
     }
     let mut ids = BTreeSet::new();
@@ -322,7 +323,7 @@ mod tests {
         ];
         for (text, code, part) in cases {
             let blocker = slices(Some(&text)).expect_err(&text);
-            assert_eq!(blocker.code, code);
+            assert_eq!(blocker.word(), code);
             assert!(
                 blocker.message.contains(part),
                 "{} lacks {part}",

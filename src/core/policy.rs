@@ -4,7 +4,7 @@
 
 pub mod schema;
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::globs::Globs;
 use super::id::Person;
 use super::op::Lane;
@@ -273,7 +273,7 @@ impl Policy {
                 text[..span.start.min(text.len())].matches('\n').count() + 1
             });
             Failure::usage(
-                "policy_invalid",
+                Code::PolicyInvalid,
                 format!("{label}:{line}: {}", error.message().trim()),
             )
             .help("mend the file on the branch that the session starts from, or remove the line")
@@ -290,7 +290,7 @@ impl Policy {
             let off = name == "changelog.fragments" && path.is_empty();
             if !off && (!is_inside(path) || is_working_copy(path)) {
                 return Err(Failure::usage(
-                    "policy_invalid",
+                    Code::PolicyInvalid,
                     format!(
                         "{label}: {name}: expected a path inside the repository and outside `.loopx`, found `{path}`"
                     ),
@@ -348,7 +348,7 @@ impl Policy {
                 if !self.approve.roles.contains_key(role) {
                     let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
                     return Err(Failure::usage(
-                        "policy_invalid",
+                        Code::PolicyInvalid,
                         format!(
                             "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
                             if known.is_empty() {

@@ -7,7 +7,7 @@
 //! its content, and for its own past. What a topic means by a body is not known here.
 
 use super::artifact::Artifact;
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
 use super::op::{
@@ -16,6 +16,7 @@ use super::op::{
 use super::tagged::{Fault, Tagged, read};
 use super::topic::{Topic, Version, Weight};
 use super::{note::Note, words::Word};
+use crate::core::hint::{command, hint};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -327,12 +328,12 @@ impl Operation {
         // What cannot be read again is not written.
         if self.seq > MAX_SEQ {
             return Err(Failure::refused(
-                "sequence_exhausted",
+                Code::SequenceExhausted,
                 format!(
                     "no operation can follow number {MAX_SEQ}, which somebody jumped to in this session"
                 ),
             )
-            .help("git loopx log, then: git loopx fsck --repair"));
+            .help(hint![command!("log"), ", then: ", command!("fsck --repair")]));
         }
         match &self.body {
             Body::Unknown(unknown) => Ok(unknown.bytes.clone()),
@@ -427,10 +428,10 @@ fn body(envelope: &Envelope<'_>) -> std::result::Result<Body, Fault> {
 
 fn damaged(path: &str, why: &str) -> Failure {
     Failure::internal(
-        "record_damaged",
+        Code::RecordDamaged,
         format!("{path}: not a record of git loopx: {why}"),
     )
-    .help("git loopx fsck --repair")
+    .help(command!("fsck --repair"))
 }
 
 /// Whether a path can name a file of an entity's folder: below it, in none of the folders that the log
@@ -450,10 +451,10 @@ pub(super) fn check_seq(seq: u64, path: &str) -> Result<()> {
         return Ok(());
     }
     Err(Failure::internal(
-        "record_damaged",
+        Code::RecordDamaged,
         format!("{path}: expected an operation number of at most {MAX_SEQ}, found {seq}"),
     )
-    .help("git loopx fsck --repair"))
+    .help(command!("fsck --repair")))
 }
 
 /// As people and machines are shown an operation, whatever its format: the envelope with its id.

@@ -1,7 +1,8 @@
 //! Why the other side did not take a push, read from what git and the forge said. Words and the way
 //! on; nothing here runs anything.
 
-use super::failure::{Failure, Kind};
+use super::failure::{Code, Failure, Kind};
+use crate::core::hint::{Hint, command, hint};
 
 /// What kind of no it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,60 +185,70 @@ impl Refusal {
             .map_or(Refusal::Other, |(refusal, _)| *refusal)
     }
 
-    fn code(self) -> &'static str {
+    fn code(self) -> Code {
         match self {
-            Refusal::Moved => "remote_moved",
-            Refusal::Held => "tracking_ref_locked",
-            Refusal::Signatures => "remote_wants_signatures",
-            Refusal::Linear => "remote_wants_linear",
-            Refusal::Protected => "remote_protects_branch",
-            Refusal::Secrets => "remote_found_secrets",
-            Refusal::TooLarge => "remote_limits_size",
-            Refusal::Policy => "remote_policy",
-            Refusal::ReadOnly => "remote_read_only",
-            Refusal::Auth => "remote_authentication",
-            Refusal::NoAccess => "remote_no_access",
-            Refusal::Shallow => "remote_shallow",
-            Refusal::Network => "remote_unreachable",
-            Refusal::Hook => "remote_hook_declined",
-            Refusal::Other => "remote_refused",
+            Refusal::Moved => Code::RemoteMoved,
+            Refusal::Held => Code::TrackingRefLocked,
+            Refusal::Signatures => Code::RemoteWantsSignatures,
+            Refusal::Linear => Code::RemoteWantsLinear,
+            Refusal::Protected => Code::RemoteProtectsBranch,
+            Refusal::Secrets => Code::RemoteFoundSecrets,
+            Refusal::TooLarge => Code::RemoteLimitsSize,
+            Refusal::Policy => Code::RemotePolicy,
+            Refusal::ReadOnly => Code::RemoteReadOnly,
+            Refusal::Auth => Code::RemoteAuthentication,
+            Refusal::NoAccess => Code::RemoteNoAccess,
+            Refusal::Shallow => Code::RemoteShallow,
+            Refusal::Network => Code::RemoteUnreachable,
+            Refusal::Hook => Code::RemoteHookDeclined,
+            Refusal::Other => Code::RemoteRefused,
         }
     }
 
     /// What it means, and what to do.
-    fn words(self, remote: &str, branch: &str) -> (&'static str, String) {
+    fn words(self, remote: &str, branch: &str) -> (&'static str, Hint) {
         match self {
-            Refusal::Moved => (
-                "the branch there kept moving",
-                format!("git loopx sync {remote}"),
-            ),
+            Refusal::Moved => ("the branch there kept moving", command!("sync {remote}")),
             Refusal::Held => (
                 "another git is writing what is fetched",
-                format!("git loopx sync {remote}  (if no git is running, remove the lock file that is named)"),
+                command!("sync {remote}")
+                    .note("(if no git is running, remove the lock file that is named)"),
             ),
             Refusal::Signatures => (
                 "it takes signed commits only",
-                format!("ask for an exception for the branch `{branch}`: session commits are not signed; or keep sessions on another remote: git config loopx.remote NAME"),
+                format!(
+                    "ask for an exception for the branch `{branch}`: session commits are not signed; or keep sessions on another remote: git config loopx.remote NAME"
+                ).into(),
             ),
             Refusal::Linear => (
                 "it takes no merge commits",
-                format!("git config loopx.sync linear, then: git loopx sync {remote}"),
+                hint![
+                    "git config loopx.sync linear, then: ",
+                    command!("sync {remote}")
+                ],
             ),
             Refusal::Protected => (
                 "a rule or protection covers the branch",
-                format!("ask for an exception for the branch `{branch}`, or use a name that no rule covers: git config loopx.branch NAME"),
+                format!(
+                    "ask for an exception for the branch `{branch}`, or use a name that no rule covers: git config loopx.branch NAME"
+                ).into(),
             ),
             Refusal::Secrets => (
                 "it found a credential in what is pushed",
-                "withdraw the credential, then take it out of the artifact or log that holds it".into(),
+                "withdraw the credential, then take it out of the artifact or log that holds it"
+                    .into(),
             ),
             Refusal::TooLarge => (
                 "something is larger than it takes",
-                "git loopx list; logs are capped, so look for a large artifact: git ls-tree -r -l loopx".into(),
+                hint![
+                    command!("list"),
+                    "; logs are capped, so look for a large artifact: git ls-tree -r -l loopx"
+                ],
             ),
             Refusal::Policy => (
                 "a rule on messages or addresses does not hold",
-                "git config user.email ADDRESS, or ask for an exception for the session branch".into(),
+                "git config user.email ADDRESS, or ask for an exception for the session branch"
+                    .into(),
             ),
             Refusal::ReadOnly => (
                 "the repository there is read-only",
@@ -245,11 +256,11 @@ impl Refusal {
             ),
             Refusal::Auth => (
                 "it did not accept who you are",
-                format!("git ls-remote {remote}  (sign in with git itself, then try again)"),
+                format!("git ls-remote {remote}  (sign in with git itself, then try again)").into(),
             ),
             Refusal::NoAccess => (
                 "the repository is not there, or is not open to you",
-                format!("git remote get-url {remote}"),
+                format!("git remote get-url {remote}").into(),
             ),
             Refusal::Shallow => (
                 "it takes nothing from a shallow clone",
@@ -257,16 +268,16 @@ impl Refusal {
             ),
             Refusal::Network => (
                 "it could not be reached",
-                format!("git ls-remote {remote}, then: git loopx sync {remote}"),
+                hint![
+                    format!("git ls-remote {remote}, then: "),
+                    command!("sync {remote}")
+                ],
             ),
             Refusal::Hook => (
                 "a hook there declined it",
                 "ask whoever keeps that hook; nothing is lost here".into(),
             ),
-            Refusal::Other => (
-                "git says no",
-                format!("git ls-remote {remote}"),
-            ),
+            Refusal::Other => ("git says no", format!("git ls-remote {remote}").into()),
         }
     }
 
@@ -447,7 +458,7 @@ mod tests {
         assert!(
             failure
                 .help
-                .is_some_and(|help| help.contains("loopx.branch"))
+                .is_some_and(|help| help.to_string().contains("loopx.branch"))
         );
     }
 }

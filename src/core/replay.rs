@@ -6,7 +6,7 @@
 use super::artifact::Artifact;
 use super::causality::Causality;
 use super::clash::{self, Fate, fates, is_move};
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, SessionId};
 use super::join::{self, Joiner, NoJoiner, artifacts};
 use super::op::{Event, Operation};
@@ -15,6 +15,7 @@ use super::session::{
     Beside, BuildFacts, ClarifyFacts, FOLD, OpConflict, PlanFacts, State, signed,
 };
 use super::stage::Stage;
+use crate::core::hint::command;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state that the first operation of a session makes.
@@ -28,13 +29,13 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
     }) = op.event()
     else {
         return Err(Failure::internal(
-            "operations_incomplete",
+            Code::OperationsIncomplete,
             format!(
                 "session {id}: the first operation is `{}`, expected `start`",
                 op.word()
             ),
         )
-        .help("git loopx fsck --repair"));
+        .help(command!("fsck --repair")));
     };
     let artifacts = op
         .writes
@@ -98,10 +99,10 @@ pub fn walk(
     let ops = in_order(ops);
     let first = ops.first().ok_or_else(|| {
         Failure::internal(
-            "operations_missing",
+            Code::OperationsMissing,
             format!("session {id} has no operation"),
         )
-        .help("git loopx fsck --repair")
+        .help(command!("fsck --repair"))
     })?;
     let mut state = begin(id, first)?;
     require_own(&state, &ops)?;
@@ -229,10 +230,11 @@ fn require_own(state: &State, ops: &[&Operation]) -> Result<()> {
             continue;
         };
         let name = op.file_name();
-        return Err(
-            Failure::internal("record_misplaced", format!("the operation {name} {why}"))
-                .help("git loopx fsck --repair"),
-        );
+        return Err(Failure::internal(
+            Code::RecordMisplaced,
+            format!("the operation {name} {why}"),
+        )
+        .help(command!("fsck --repair")));
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 //! now, so that an approval cannot outlive its ground. Source: reference stage-runtime, sections 8, 9.
 
 use super::artifact::Artifact;
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::front::{Fault, FrontMatter};
 use super::markdown;
 use super::op::{CodeVerdict, Smell, Target, Verdict};
+use crate::core::hint::command;
 use serde::Serialize;
 
 /// The scope that an execution record declares.
@@ -40,38 +41,35 @@ pub fn scope(text: &str) -> Result<Scope, Fault> {
 
 /// The scope gate: applied at review, at review->done and at archive.
 pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
-    let help = "git loopx edit execution-record.md";
+    let help = command!("edit execution-record.md");
     let path = Artifact::ExecutionRecord.path();
     let scope = match text.map(scope) {
         None => return Vec::new(),
         Some(Ok(scope)) => scope,
         Some(Err(fault)) => {
             return vec![Blocker::new(
-                "execution_record_invalid",
+                Code::ExecutionRecordInvalid,
                 format!("{path}:{}: {}", fault.line, fault.message),
-                help,
+                &help,
             )];
         }
     };
     let mut blockers = Vec::new();
     if !scope.remaining.is_empty() {
         blockers.push(Blocker::new(
-            "partial_scope_remaining",
+            Code::PartialScopeRemaining,
             format!(
                 "{path} says that this remains: {}",
                 scope.remaining.join(", ")
             ),
-            help,
+            &help,
         ));
     }
     if let Some(claim) = &scope.claim
         && !matches!(claim.as_str(), "full" | "complete" | "workflow" | "all")
     {
-        blockers.push(Blocker::new(
-            format!("completion_claim_{claim}"),
-            format!("{path} claims `{claim}`; expected full, complete, workflow or all"),
-            help,
-        ));
+        let message = format!("{path} claims `{claim}`; expected full, complete, workflow or all");
+        blockers.push(Blocker::new(Code::CompletionClaim, message, &help).about(claim));
     }
     let sorted = |items: &[String]| {
         let mut items = items.to_vec();
@@ -84,13 +82,13 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
         && scope.claim.as_deref() != Some("full")
     {
         blockers.push(Blocker::new(
-            "implemented_scope_mismatch",
+            Code::ImplementedScopeMismatch,
             format!(
                 "{path}: planned {}, implemented {}",
                 scope.planned.join(", "),
                 scope.implemented.join(", ")
             ),
-            help,
+            &help,
         ));
     }
     blockers
@@ -100,19 +98,19 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
 /// counts: `Vec<u8>` is as good as any word (W21).
 pub fn record_blockers(text: Option<&str>) -> Vec<Blocker> {
     let path = Artifact::ExecutionRecord.path();
-    let help = "git loopx edit execution-record.md";
+    let help = command!("edit execution-record.md");
     let Some(text) = text else {
         return vec![Blocker::new(
-            "execution_record_missing",
+            Code::ExecutionRecordMissing,
             format!("{path} is not there"),
-            help,
+            &help,
         )];
     };
     if let Err(fault) = scope(text) {
         return vec![Blocker::new(
-            "execution_record_partial",
+            Code::ExecutionRecordPartial,
             format!("{path}:{}: {}", fault.line, fault.message),
-            help,
+            &help,
         )];
     }
     let sections = markdown::sections(text);
@@ -126,12 +124,12 @@ pub fn record_blockers(text: Option<&str>) -> Vec<Blocker> {
         Vec::new()
     } else {
         vec![Blocker::new(
-            "execution_record_partial",
+            Code::ExecutionRecordPartial,
             format!(
                 "{path}: nothing stands under `## {}`",
                 empty.join("`, `## ")
             ),
-            help,
+            &help,
         )]
     }
 }
@@ -183,6 +181,7 @@ pub fn judge(verdict: &Verdict, evidence: &[Blocker], scope: &[Blocker]) -> Judg
 mod tests {
     use super::{judge, record_blockers, scope_blockers};
     use crate::core::failure::Blocker;
+    use crate::core::failure::Code;
     use crate::core::id::Oid;
     use crate::core::op::{CodeVerdict, Smell, Target, Verdict};
 
@@ -197,7 +196,7 @@ mod tests {
         let codes = |text: &str| -> Vec<String> {
             scope_blockers(Some(text))
                 .into_iter()
-                .map(|b| b.code)
+                .map(|b| b.word())
                 .collect()
         };
         for claim in ["full", "complete", "workflow", "all", "~"] {
@@ -222,10 +221,10 @@ mod tests {
     #[test]
     fn angle_brackets_in_a_record_are_words() {
         assert!(record_blockers(Some(&record("", "", "", "full"))).is_empty());
-        assert_eq!(record_blockers(None)[0].code, "execution_record_missing");
+        assert_eq!(record_blockers(None)[0].code, Code::ExecutionRecordMissing);
         assert_eq!(
             record_blockers(Some("## Changes\n\n<!-- none -->\n"))[0].code,
-            "execution_record_partial"
+            Code::ExecutionRecordPartial
         );
     }
 
@@ -252,7 +251,7 @@ mod tests {
     #[test]
     fn findings_outrank_each_other_as_in_the_reference() {
         use CodeVerdict::{Approve, RequestChanges};
-        let bad = [Blocker::new("x", "y", "")];
+        let bad = [Blocker::new(Code::ScenarioFailed, "y", "")];
         let none: [Blocker; 0] = [];
         let table = [
             (

@@ -5,10 +5,11 @@
 //! session or repository, or over other content. The bytes are kept in front of the armour, as git
 //! keeps them in a signed tag: nothing has to be written the same way twice to be checked.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, SessionId};
 use super::op::{Event, Operation, parse_json, to_json};
 use super::session::State;
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -147,10 +148,10 @@ impl<'a> Signed<'a> {
     pub fn parse(bytes: &'a [u8], path: &str) -> Result<Self> {
         let damaged = || {
             Failure::internal(
-                "signature_damaged",
+                Code::SignatureDamaged,
                 format!("{path}: expected a statement and an SSH signature below it"),
             )
-            .help("git loopx fsck --repair")
+            .help(command!("fsck --repair"))
         };
         let text = std::str::from_utf8(bytes).map_err(|_| damaged())?;
         let at = text.find(ARMOUR).ok_or_else(damaged)?;
@@ -326,6 +327,7 @@ fn base64(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{Signed, base64, file, touched};
+    use crate::core::failure::Code;
 
     fn armour(kind: &str, flags: Option<u8>) -> String {
         fn put(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -404,7 +406,7 @@ mod tests {
             b"{} -----BEGIN SSH SIGNATURE-----",
         ] {
             let failure = Signed::parse(broken, "x").expect_err("no signature");
-            assert_eq!(failure.code, "signature_damaged");
+            assert_eq!(failure.code, Code::SignatureDamaged);
         }
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! Source: design 4; reference stage-runtime, section 4.
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
+use crate::core::hint::{Hint, command};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -60,7 +61,7 @@ impl FromStr for Stage {
             .find(|stage| stage.as_str() == text)
             .ok_or_else(|| {
                 Failure::usage(
-                    "stage_unknown",
+                    Code::StageUnknown,
                     format!("expected clarify, plan, build, review or done, found `{text}`"),
                 )
             })
@@ -81,6 +82,18 @@ pub enum Transition {
 }
 
 impl Transition {
+    /// The command that takes it once it is approved.
+    pub fn command(self) -> Hint {
+        match self {
+            Transition::ClarifyToPlan | Transition::ReviewToPlan => command!("plan"),
+            Transition::PlanToBuild => command!("build"),
+            Transition::BuildToReview => command!("review"),
+            Transition::ReviewToDone => command!("archive"),
+            Transition::ReviewToBuild => command!("build --from-review"),
+            Transition::ReviewToClarify => command!("clarify"),
+        }
+    }
+
     pub const ALL: [Transition; 7] = [
         Transition::ClarifyToPlan,
         Transition::PlanToBuild,
@@ -157,7 +170,7 @@ impl TryFrom<String> for Transition {
             .find(|t| t.to_string() == text)
             .ok_or_else(|| {
                 Failure::usage(
-                    "transition_unknown",
+                    Code::TransitionUnknown,
                     format!(
                         "no transition is named `{text}`, expected one of {}",
                         Self::ALL.map(|known| format!("`{known}`")).join(", ")

@@ -1,6 +1,7 @@
 //! What a command that is done has left for the next one. Whoever writes adds to the list, and the
 //! terminal reads it: once a ref has moved, what fails after it is no failure of the command.
 
+use super::hint::Hint;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ pub struct Unfinished {
     /// Why not.
     pub why: String,
     /// The command that finishes it.
-    pub help: String,
+    pub help: Hint,
 }
 
 /// The list of one process, shared by all who hold a copy.

@@ -10,8 +10,9 @@ use super::sign::{self, Word};
 use super::workcopy::{FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
-use crate::core::gate::{Code, Credentials, DeltaFacts, View};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
+use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
 use crate::core::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
@@ -30,7 +31,7 @@ pub struct Facts<'a> {
     pub state: State,
     pub texts: BTreeMap<Artifact, String>,
     pub policy: Policy,
-    pub code: Option<Code>,
+    pub code: Option<CodeFacts>,
     pub delta: DeltaFacts,
     pub credentials: Credentials,
     /// Who acts; reading needs nobody.
@@ -49,7 +50,7 @@ impl Facts<'_> {
             .map(|identity| &identity.author)
             .ok_or_else(|| {
                 Failure::internal(
-                    "actor_missing",
+                    Code::ActorMissing,
                     "a decision was asked for without anybody who decides",
                 )
             })
@@ -256,18 +257,20 @@ pub fn require_active(session: Session) -> Result<Session> {
     let id = &session.state.id;
     match &session.state.ending {
         None => Ok(session),
-        Some(Ending::Abandoned { .. }) => {
-            Err(
-                Failure::refused("session_abandoned", format!("session {id} was abandoned")).help(
-                    format!("git loopx -s {id} undo  (takes the abandoning back)"),
-                ),
-            )
-        }
+        Some(Ending::Abandoned { .. }) => Err(Failure::refused(
+            Code::SessionAbandoned,
+            format!("session {id} was abandoned"),
+        )
+        .help(
+            command!("undo")
+                .session(&id)
+                .note("(takes the abandoning back)"),
+        )),
         Some(Ending::Archived { target, .. }) => Err(Failure::refused(
-            "session_archived",
+            Code::SessionArchived,
             format!("session {id} is archived on {target}"),
         )
-        .help("git loopx start \"A FOLLOW-UP\"")),
+        .help(command!("start \"A FOLLOW-UP\""))),
     }
 }
 
@@ -403,7 +406,7 @@ fn build<T>(
     if state.conflicts.len() > session.state.conflicts.len() {
         let why = state.conflicts.last().map_or("", |c| c.why.as_str());
         return Err(Failure::internal(
-            "operation_misfit",
+            Code::OperationMisfit,
             format!("the decision does not fit the session: {why}"),
         ));
     }
@@ -494,5 +497,5 @@ pub fn refresh_graph(
 
 /// Nothing is new: what `save` says.
 pub fn nothing_to_save() -> Failure {
-    Failure::nothing("nothing_to_save", "the working copy has no edits").help("git loopx status")
+    Failure::nothing(Code::NothingToSave, "the working copy has no edits").help(command!("status"))
 }

@@ -3,8 +3,9 @@
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::{coverage, delta};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
 use crate::git::{Entry, Repo};
@@ -48,10 +49,10 @@ fn decide(
     let view = facts.view();
     if let Some(from) = from.filter(|from| *from != stage) {
         return Err(Failure::refused(
-            "approval_from_stage_mismatch",
+            Code::ApprovalFromStageMismatch,
             format!("expected stage {from}, the session is in stage {stage}"),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     }
     let transition = Transition::between(stage, to).ok_or_else(|| {
         let ways: Vec<String> = Transition::ALL
@@ -60,7 +61,7 @@ fn decide(
             .map(|t| t.to().to_string())
             .collect();
         Failure::refused(
-            "invalid_transition",
+            Code::InvalidTransition,
             if ways.is_empty() {
                 format!("{stage}->{to} is no transition: nothing leads on from {stage} but archive")
             } else {
@@ -92,13 +93,10 @@ fn decide(
             .any(|weighed| weighed.by.signed.by.is_same(&who))
         {
             return Err(Failure::nothing(
-                "approved_already",
+                Code::ApprovedAlready,
                 format!("{who} has approved {transition} with this content"),
             )
-            .help(match transition {
-                Transition::ReviewToBuild => "git loopx build --from-review".to_owned(),
-                other => format!("git loopx {}", other.to()),
-            }));
+            .help(transition.command()));
         }
         people += credentials.people(&weighed);
     }

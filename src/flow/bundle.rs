@@ -5,7 +5,8 @@
 use super::context::{Context, unknown};
 use super::files;
 use super::opening::Opening;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::failpoint::reach;
 use crate::git::run::Run;
@@ -59,20 +60,20 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
         None => PathBuf::from(format!("{id}.bundle")),
     };
     let file = std::path::absolute(&file)
-        .map_err(|error| Failure::internal("path_unreadable", error.to_string()))?;
+        .map_err(|error| Failure::internal(Code::PathUnreadable, error.to_string()))?;
     if !force && std::fs::symlink_metadata(&file).is_ok() {
         return Err(Failure::refused(
-            "file_exists",
+            Code::FileExists,
             format!("{} is there already", file.display()),
         )
-        .help(format!("git loopx export {id} --force -o FILE")));
+        .help(command!("export {id} --force -o FILE")));
     }
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::not_found(
-            "folder_missing",
+            Code::FolderMissing,
             format!("there is no folder {} to write into", folder.display()),
         )
-        .help(format!("git loopx export {id} -o FILE")));
+        .help(command!("export {id} -o FILE")));
     }
     // A ref is written for a moment, and what it names.
     let _lock = store.lock()?;
@@ -142,20 +143,20 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     let store = ctx.store()?;
     store.snapshot()?;
     let file = std::path::absolute(file)
-        .map_err(|error| Failure::internal("path_unreadable", error.to_string()))?;
+        .map_err(|error| Failure::internal(Code::PathUnreadable, error.to_string()))?;
     if files::read(&file, u64::MAX)?.is_none() {
         let message = format!("{} is not there", file.display());
-        return Err(Failure::not_found("file_missing", message));
+        return Err(Failure::not_found(Code::FileMissing, message));
     }
     let foreign = |why: String| {
         Failure::refused(
-            "bundle_foreign",
+            Code::BundleForeign,
             format!(
                 "{} is no session that git loopx exported: {why}",
                 file.display()
             ),
         )
-        .help("git loopx export SESSION  (in the repository that has it)")
+        .help(command!("export SESSION").note("(in the repository that has it)"))
     };
     let heads = Run::git(["bundle", "list-heads"])
         .args([file.as_os_str()])
@@ -277,7 +278,7 @@ pub(super) fn sweep(repo: &Repo) -> Result<Vec<String>> {
 /// Refuses a tree that holds more than one whole session. Gives how many operations that has.
 fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<usize> {
     let snapshot = Snapshot::at(repo, tip.clone(), "the bundle")?;
-    let wrong = |what: &str| Failure::refused("bundle_foreign", format!("it has {what}"));
+    let wrong = |what: &str| Failure::refused(Code::BundleForeign, format!("it has {what}"));
     for (name, entry) in repo.list_tree(snapshot.tree())? {
         match (name.as_str(), entry.kind) {
             ("README.md" | "format", EntryKind::Blob) => {}

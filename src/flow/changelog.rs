@@ -4,7 +4,8 @@
 use super::context::Context;
 use super::{files, specs};
 use crate::core::changelog::{self, Entries};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use std::path::Path;
 
 /// The fragments of the worktree, joined.
@@ -22,31 +23,31 @@ pub fn collect(ctx: &Context, into: Option<&str>) -> Result<Collected> {
     let folder = specs::policy(ctx)?.changelog.fragments;
     if folder.is_empty() {
         return Err(Failure::refused(
-            "changelog_off",
+            Code::ChangelogOff,
             "policy names no folder of changelog fragments",
         )
         .help("in loopx.toml: [changelog] fragments = \"changelog.d\""));
     }
-    let top = ctx
-        .repo
-        .work_dir()
-        .ok_or_else(|| Failure::usage("worktree_required", "fragments are read from a worktree"))?;
+    let top = ctx.repo.work_dir().ok_or_else(|| {
+        Failure::usage(Code::WorktreeRequired, "fragments are read from a worktree")
+    })?;
     let mut collected = Collected {
         fragments: fragments(top, &folder)?,
         entries: Entries::default(),
         written: None,
     };
     if collected.fragments.is_empty() {
-        return Err(
-            Failure::nothing("no_fragments", format!("there is no fragment in {folder}"))
-                .help("git loopx archive  (writes one for each session)"),
-        );
+        return Err(Failure::nothing(
+            Code::NoFragments,
+            format!("there is no fragment in {folder}"),
+        )
+        .help(command!("archive").note("(writes one for each session)")));
     }
     for path in &collected.fragments {
         let text = read(top, path)?.unwrap_or_default();
         let entries = changelog::read(&text).map_err(|(line, why)| {
             Failure::refused(
-                "changelog_fragment_invalid",
+                Code::ChangelogFragmentInvalid,
                 format!("{path}:{line}: {why}"),
             )
             .help(format!("edit {path}, or move it out of {folder}"))
@@ -89,7 +90,7 @@ fn read(top: &Path, path: &str) -> Result<Option<String>> {
     };
     String::from_utf8(bytes).map(Some).map_err(|_| {
         Failure::refused(
-            "not_utf8",
+            Code::NotUtf8,
             format!("{path}: expected UTF-8, found other bytes"),
         )
         .help("convert the file to UTF-8")

@@ -1,6 +1,7 @@
 //! What every flow starts from: the repository, and which session is meant.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::SessionId;
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
 use crate::core::session::State;
@@ -86,10 +87,15 @@ impl Context {
         {
             if !snapshot.has(&id)? {
                 return Err(Failure::not_found(
-                    "session_unknown",
+                    Code::SessionUnknown,
                     format!("the branch {branch} is bound to session `{id}`, which is not there"),
                 )
-                .help("git loopx use ID  (`git loopx list` shows the ids)"));
+                .help(hint![
+                    command!("use ID"),
+                    "  (`",
+                    command!("list"),
+                    "` shows the ids)"
+                ]));
             }
             return Ok(id);
         }
@@ -102,8 +108,8 @@ impl Context {
         match active.as_slice() {
             [only] => Ok(only.clone()),
             [] => Err(
-                Failure::not_found("no_active_session", "no session is active")
-                    .help("git loopx start \"WHAT TO CHANGE\""),
+                Failure::not_found(Code::NoActiveSession, "no session is active")
+                    .help(command!("start \"WHAT TO CHANGE\"")),
             ),
             many => {
                 let names: Vec<&str> = many.iter().map(SessionId::as_str).take(10).collect();
@@ -113,17 +119,18 @@ impl Context {
                     ""
                 };
                 Err(Failure::usage(
-                    "session_ambiguous",
+                    Code::SessionAmbiguous,
                     format!(
                         "{} sessions are active and none is bound to this branch: {}{more}",
                         many.len(),
                         names.join(", ")
                     ),
                 )
-                .help(format!(
-                    "git loopx use {}  or  git loopx -s {} ...",
-                    names[0], names[0]
-                )))
+                .help(hint![
+                    command!("use {}", names[0]),
+                    "  or  ",
+                    command!("status").session(&names[0])
+                ]))
             }
         }
     }
@@ -139,7 +146,7 @@ impl Context {
     pub fn policy(&self, state: &State) -> Result<Policy> {
         match &state.base {
             Some(base) if !self.repo.contains(base)? => Err(Failure::refused(
-                "base_missing",
+                Code::BaseMissing,
                 format!(
                     "session {} starts from commit {}, which is not in this repository",
                     state.id,
@@ -192,9 +199,13 @@ fn only_unfinished(snapshot: &Snapshot<'_>, ids: &[SessionId]) -> Result<Option<
 pub fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
     let ids = snapshot.active_ids().unwrap_or_default();
     let near = crate::core::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
-    let failure = Failure::not_found("session_unknown", format!("no session is named `{id}`"));
+    let failure = Failure::not_found(Code::SessionUnknown, format!("no session is named `{id}`"));
     match near {
-        Some(near) => failure.help(format!("did you mean `{near}`? `git loopx list` shows all")),
-        None => failure.help("git loopx list"),
+        Some(near) => failure.help(hint![
+            format!("did you mean `{near}`? `"),
+            command!("list"),
+            "` shows all"
+        ]),
+        None => failure.help(command!("list")),
     }
 }

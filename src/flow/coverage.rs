@@ -6,7 +6,8 @@ use super::context::Context;
 use super::delta;
 use crate::core::artifact::Artifact;
 use crate::core::coverage::{self, Covered};
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::pack;
 use crate::core::policy::{EvidenceRule, Policy};
@@ -40,7 +41,7 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
         return match asked.is_empty() {
             true => Ok((Vec::new(), Vec::new())),
             false => Err(Failure::usage(
-                "waiver_unused",
+                Code::WaiverUnused,
                 "nothing has to be waived: the policy asks for no evidence",
             )
             .help("leave --waive out; evidence = \"off\" stands below [archive] in loopx.toml")),
@@ -56,10 +57,10 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
     for (key, name) in asked.iter().zip(&waivers.scenarios) {
         let Some(one) = open(key) else {
             return Err(Failure::usage(
-                "waiver_unused",
+                Code::WaiverUnused,
                 format!("no scenario `{name}` of the delta is without proof"),
             )
-            .help("git loopx spec coverage"));
+            .help(command!("spec coverage")));
         };
         if !waived.contains(&one.scenario) {
             waived.push(one.scenario.clone());
@@ -70,7 +71,7 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
         && facts.policy.denies(&identity.author)
     {
         return Err(Failure::refused(
-            "approver_denied",
+            Code::ApproverDenied,
             format!(
                 "policy does not let {} waive (approve.deny in loopx.toml)",
                 identity.author

@@ -5,9 +5,10 @@
 use super::context::Context;
 use super::spec::{Applied, Verdict, blocker};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Result};
+use crate::core::failure::{Blocker, Code, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate::DeltaFacts;
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::markdown;
 use crate::core::op::RequirementBase;
@@ -41,12 +42,15 @@ pub(super) fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blo
             Some(only) => domain.domain = Some(only[0].clone()),
             None if domain.operations.is_empty() && domain.purpose.is_none() => {}
             None => blockers.push(Blocker::new(
-                "spec_delta_missing_domains",
+                Code::SpecDeltaMissingDomains,
                 format!(
                     "{}:1: the delta does not say which domain it changes",
                     Artifact::SpecDelta
                 ),
-                "begin it with `# Domain: PATH`: git loopx edit change/spec-delta.md",
+                hint![
+                    "begin it with `# Domain: PATH`: ",
+                    command!("edit change/spec-delta.md")
+                ],
             )),
         }
     }
@@ -83,13 +87,12 @@ pub fn judge(
         .filter(|finding| finding.severity == Severity::Error && !empty(finding.id))
         .collect();
     for finding in &errors {
-        blockers.push(match missing_scenario(&delta, finding.id, finding.line) {
-            Some(code) => Blocker {
-                code,
-                ..blocker(finding)
-            },
-            None => blocker(finding),
-        });
+        let mut blocker = blocker(finding);
+        if let Some(subject) = missing_scenario(&delta, finding.id, finding.line) {
+            blocker.code = Code::SpecDeltaMissingScenario;
+            blocker.subject = subject;
+        }
+        blockers.push(blocker);
     }
     let mut verdict = Verdict::default();
     if blockers.is_empty() && operations > 0 {
@@ -175,7 +178,7 @@ pub(super) fn operations(delta: &Delta) -> usize {
         .sum()
 }
 
-/// The reference's code for a requirement without scenario: it names domain, operation and requirement.
+/// What the code for a requirement without scenario names: domain, operation and requirement.
 fn missing_scenario(delta: &Delta, id: &str, line: usize) -> Option<String> {
     if id != "no_scenario" {
         return None;
@@ -186,7 +189,7 @@ fn missing_scenario(delta: &Delta, id: &str, line: usize) -> Option<String> {
             .iter()
             .find(|operation| operation.line == line)?;
         Some(format!(
-            "spec_delta_{}_{}_{}_missing_scenario",
+            "{}_{}_{}",
             domain.domain.as_deref().unwrap_or_default(),
             operation.kind.word().to_lowercase(),
             operation.name.to_lowercase()

@@ -8,7 +8,8 @@ use super::fsck;
 use super::hooks;
 use super::journal::{self, Entry, Scope};
 use super::leftover;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{Hint, command};
 use crate::core::hooks::RowMode;
 use crate::core::id::Oid;
 use crate::core::settings;
@@ -37,7 +38,7 @@ pub struct Check {
     pub level: Level,
     pub found: String,
     /// The command that leads on.
-    pub help: Option<String>,
+    pub help: Option<Hint>,
 }
 
 fn check(what: &'static str, level: Level, found: impl Into<String>) -> Check {
@@ -50,8 +51,8 @@ fn check(what: &'static str, level: Level, found: impl Into<String>) -> Check {
 }
 
 impl Check {
-    fn help(mut self, command: &str) -> Self {
-        self.help = Some(command.to_owned());
+    fn help(mut self, help: impl Into<Hint>) -> Self {
+        self.help = Some(help.into());
         self
     }
 
@@ -137,7 +138,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
         if let Some(known) = remembered(store) {
             check.found = format!("{}; {known}", check.found);
         }
-        check.help("git loopx doctor --recover")
+        check.help(command!("doctor --recover"))
     };
     let tip = match ctx.repo.find_ref(&store.branch_ref()) {
         Ok(tip) => tip,
@@ -146,9 +147,9 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
     if let Some(tip) = tip.as_ref().filter(|tip| !store.is_readable(tip)) {
         let failure = store.read().err().unwrap_or_else(|| {
             let found = format!("`{name}` stands at {}, which cannot be read", tip.short());
-            Failure::internal("object_damaged", found)
+            Failure::internal(Code::ObjectDamaged, found)
         });
-        if !KNOWN_FORMATS.contains(&failure.code.as_ref()) {
+        if !KNOWN_FORMATS.contains(&failure.code) {
             return lost(failure);
         }
         return Check::failed("branch", failure);
@@ -156,15 +157,15 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
     let standing = match store.standing(shadow.as_ref(), tip.as_ref()) {
         Ok(standing) => standing,
         Err(failure) => {
-            return Check::failed("branch", failure).help("git loopx doctor --recover");
+            return Check::failed("branch", failure).help(command!("doctor --recover"));
         }
     };
     let at = |id: Option<&Oid>| id.map_or("nothing", |id| id.short()).to_owned();
-    let recover = "git loopx doctor --recover  (or --accept)";
+    let recover = command!("doctor --recover").note("(or --accept)");
     match (standing, &tip) {
         (Standing::New, None) => {
             let found = format!("there is no branch `{name}`");
-            check("branch", Level::Note, found).help("git loopx init")
+            check("branch", Level::Note, found).help(command!("init"))
         }
         (Standing::Gone | Standing::Rewound | Standing::Replaced, _) => {
             let found = format!(
@@ -173,7 +174,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
                 at(shadow.as_ref())
             );
             let help = if standing == Standing::Gone {
-                "git loopx init"
+                command!("init")
             } else {
                 recover
             };
@@ -196,7 +197,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
 }
 
 /// A branch that these say is no damage of this repository.
-const KNOWN_FORMATS: [&str; 2] = ["format_newer", "branch_foreign"];
+const KNOWN_FORMATS: [Code; 2] = [Code::FormatNewer, Code::BranchForeign];
 
 /// What a recovery would go back to.
 fn remembered(store: &Store<'_>) -> Option<String> {
@@ -244,9 +245,9 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
                 .collect();
             let check = check("copies", Level::Note, names.join(", "));
             match left.iter().any(|one| one.is_stored) {
-                true => {
-                    check.help("git loopx doctor --fix  (takes away what is stored as it stands)")
-                }
+                true => check.help(
+                    command!("doctor --fix").note("(takes away what is stored as it stands)"),
+                ),
                 false => check.help("look at them: nothing else has what is in them"),
             }
         }
@@ -263,7 +264,7 @@ fn shadow(store: &Store<'_>) -> Check {
             Level::Note,
             format!("{name} comes with the next step"),
         ),
-        Err(failure) => Check::failed("shadow", failure).help("git loopx doctor --fix"),
+        Err(failure) => Check::failed("shadow", failure).help(command!("doctor --fix")),
     }
 }
 
@@ -286,13 +287,13 @@ fn ref_locks(store: &Store<'_>) -> Check {
     }
     let is_any = |left: Left| locks.iter().any(|lock| lock.left == left);
     let (level, help) = if is_any(Left::ByNobody) {
-        (Level::Problem, "git loopx doctor --fix")
+        (Level::Problem, command!("doctor --fix"))
     } else if is_any(Left::ByUs) {
-        (Level::Note, "git loopx doctor --fix")
+        (Level::Note, command!("doctor --fix"))
     } else {
         (
             Level::Note,
-            "try again; if no git process is running, remove that file from the git dir",
+            "try again; if no git process is running, remove that file from the git dir".into(),
         )
     };
     let names: Vec<String> = locks
@@ -310,7 +311,7 @@ fn leftovers(ctx: &Context) -> Check {
     let left = left_over(&ctx.repo);
     match left.as_slice() {
         [] => check("leftovers", Level::Fine, "none"),
-        left => check("leftovers", Level::Note, left.join(", ")).help("git loopx doctor --fix"),
+        left => check("leftovers", Level::Note, left.join(", ")).help(command!("doctor --fix")),
     }
 }
 
@@ -319,7 +320,7 @@ fn landings(ctx: &Context) -> Check {
     let left = journal::unfinished(&ctx.repo);
     match left.as_slice() {
         [] => check("landings", Level::Fine, "all finished"),
-        left => check("landings", Level::Problem, left.join("; ")).help("git loopx doctor --fix"),
+        left => check("landings", Level::Problem, left.join("; ")).help(command!("doctor --fix")),
     }
 }
 
@@ -347,20 +348,20 @@ fn sessions(ctx: &Context) -> Check {
             let what =
                 first.map_or_else(String::new, |one| format!("{}: {}", one.session, one.what));
             let found = format!("{} damaged, first {what}", checked.damages.len());
-            check("sessions", Level::Problem, found).help("git loopx fsck --repair")
+            check("sessions", Level::Problem, found).help(command!("fsck --repair"))
         }
         // Said of the branch already.
-        Err(failure) if failure.code == "not_initialised" => check("sessions", Level::Fine, "none"),
-        Err(failure) if UNREADABLE.contains(&failure.code.as_ref()) => {
-            Check::failed("sessions", failure)
-                .help("git fsck  (and put back what it names from another clone or a backup)")
+        Err(failure) if failure.code == Code::NotInitialised => {
+            check("sessions", Level::Fine, "none")
         }
+        Err(failure) if UNREADABLE.contains(&failure.code) => Check::failed("sessions", failure)
+            .help("git fsck  (and put back what it names from another clone or a backup)"),
         Err(failure) => Check::failed("sessions", failure),
     }
 }
 
 /// What says that an object cannot be read: to look here again leads nowhere.
-const UNREADABLE: [&str; 3] = ["object_damaged", "object_missing", "git_failed"];
+const UNREADABLE: [Code; 3] = [Code::ObjectDamaged, Code::ObjectMissing, Code::GitFailed];
 
 /// As `hooks status` sees them.
 fn hooks() -> Check {
@@ -373,11 +374,11 @@ fn hooks() -> Check {
     let silent = installed().filter(|row| row.fires == Some(false)).count();
     let firing = installed().filter(|row| row.fires == Some(true)).count();
     match (firing, silent) {
-        (0, 0) => check("hooks", Level::Note, "not installed").help("git loopx hooks install"),
+        (0, 0) => check("hooks", Level::Note, "not installed").help(command!("hooks install")),
         (firing, 0) => check("hooks", Level::Fine, format!("{firing} fire")),
         (_, silent) => {
             let found = format!("{silent} do not fire");
-            check("hooks", Level::Problem, found).help("git loopx hooks status")
+            check("hooks", Level::Problem, found).help(command!("hooks status"))
         }
     }
 }
@@ -398,10 +399,10 @@ pub fn accept(ctx: &Context) -> Result<Accepted> {
     if let Some(first) = damages.first() {
         return Err(Failure::new(
             Kind::Refused,
-            "branch_damaged",
+            Code::BranchDamaged,
             format!("{}: {}", first.session, first.what),
         )
-        .help("git loopx fsck --repair  (accepts the branch and mends it)"));
+        .help(command!("fsck --repair").note("(accepts the branch and mends it)")));
     }
     store.accept(&lock)
 }

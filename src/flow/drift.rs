@@ -5,7 +5,7 @@
 
 use super::archive::UNARCHIVE;
 use super::context::Context;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::core::spec::{fold, read_spec};
@@ -84,7 +84,7 @@ struct Word {
 /// Compares the specs of HEAD with what the archives in its history made of them.
 pub fn drift(ctx: &Context) -> Result<Report> {
     let head = ctx.repo.head()?.commit.ok_or_else(|| {
-        Failure::not_found("no_commit", "there is no commit yet").help("git commit")
+        Failure::not_found(Code::NoCommit, "there is no commit yet").help("git commit")
     })?;
     let specs = super::specs::policy(ctx)?.paths.specs;
     let mut words: BTreeMap<Place, Word> = BTreeMap::new();

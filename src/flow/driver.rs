@@ -6,7 +6,8 @@
 use super::context::Context;
 use super::files;
 use super::spec;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::spec::{Conflict, MarkerNames, merge_spec};
 use crate::git::merge::{FileMerge, Labels, merge_file};
 use crate::git::run::Run;
@@ -83,7 +84,7 @@ pub struct Wiring {
 pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(
-            "worktree_required",
+            Code::WorktreeRequired,
             "a merge driver needs a worktree: this repository is bare",
         )
         .help("run it in a clone with files")
@@ -118,10 +119,10 @@ pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
     };
     if uninstall && !wiring.attributes_change && !wiring.config_change {
         return Err(Failure::nothing(
-            "driver_not_installed",
+            Code::DriverNotInstalled,
             "the merge driver is not installed here",
         )
-        .help("git loopx spec install-driver"));
+        .help(command!("spec install-driver")));
     }
     if dry_run {
         return Ok(wiring);

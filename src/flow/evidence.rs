@@ -5,7 +5,8 @@ use super::context::Context;
 use super::lease;
 use super::stages::code_tree;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::op::{Event, Evidence};
 use crate::core::pack;
 use crate::core::session::State;
@@ -45,7 +46,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     lease::check(ctx, &session.state)?;
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(
-            "worktree_required",
+            Code::WorktreeRequired,
             "evidence needs a worktree, and the repository is bare",
         )
         .help("git worktree add ../work BRANCH")
@@ -102,10 +103,10 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
     let Some(task) = &request.task else {
         return if request.argv.is_empty() {
             Err(Failure::usage(
-                "command_missing",
+                Code::CommandMissing,
                 "expected a command after `--`, or a task that has one",
             )
-            .help("git loopx run -- cargo test"))
+            .help(command!("run -- cargo test")))
         } else {
             Ok(request.argv.clone())
         };
@@ -120,7 +121,7 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
             let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
             let near = crate::core::nearest(task, ids.iter().copied());
             let failure = Failure::not_found(
-                "slice_unknown",
+                Code::SliceUnknown,
                 if ids.is_empty() {
                     format!("no slice is named `{task}`: the session has none")
                 } else {
@@ -128,8 +129,8 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
                 },
             );
             match near {
-                Some(near) => failure.help(format!("git loopx run --task {near}")),
-                None => failure.help("git loopx cat slices.json"),
+                Some(near) => failure.help(command!("run --task {near}")),
+                None => failure.help(command!("cat slices.json")),
             }
         })?;
     if request.argv.is_empty() {
@@ -142,7 +143,7 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
 /// The kept part of an output: all of it, or its beginning and its end.
 fn kept(mut file: &std::fs::File, bytes: u64) -> Result<(Vec<u8>, bool)> {
     let doing = |error: std::io::Error| {
-        Failure::internal("run_failed", error.to_string()).context("read the output back")
+        Failure::internal(Code::RunFailed, error.to_string()).context("read the output back")
     };
     let mut read = |from: u64, length: u64| -> Result<Vec<u8>> {
         let mut part = Vec::new();

@@ -1,7 +1,8 @@
 //! Files of the worktree: read and written so that a link cannot lead out of it and a kill leaves the
 //! old file or the new one.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::failpoint::fail;
 use std::fs;
 use std::io::Write;
@@ -21,13 +22,13 @@ pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
         path.push(part);
         if fs::symlink_metadata(&path).is_ok_and(|meta| meta.file_type().is_symlink()) {
             return Err(Failure::refused(
-                "symlink_refused",
+                Code::SymlinkRefused,
                 format!(
                     "{} is a symbolic link; expected a file or a folder of git loopx",
                     path.display()
                 ),
             )
-            .help("remove the link, then run: git loopx checkout"));
+            .help(hint!["remove the link, then run: ", command!("checkout")]));
         }
     }
     Ok(path)
@@ -37,11 +38,11 @@ pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
 pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => Err(Failure::refused(
-            "file_expected",
+            Code::FileExpected,
             format!("{} is not a file", path.display()),
         )),
         Ok(meta) if meta.len() > max => Err(Failure::refused(
-            "artifact_too_large",
+            Code::ArtifactTooLarge,
             format!(
                 "{}: {} bytes, at most {max} are taken",
                 path.display(),

@@ -10,6 +10,7 @@ use super::delta::{self, Judgement, Target};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::gate::DeltaFacts;
+use crate::core::hint::{command, hint};
 use crate::core::id::SessionId;
 use crate::core::op::RequirementBase;
 use crate::core::policy::Policy;
@@ -71,10 +72,10 @@ impl Ground {
                 Artifact::SpecDelta.path(),
                 1,
                 format!("the sessions wait for each other: {}", names.join(" -> ")),
-                format!(
-                    "take one of them out of `depends_on`: git loopx edit {}",
-                    Artifact::SpecDelta
-                ),
+                hint![
+                    "take one of them out of `depends_on`: ",
+                    command!("edit {}", Artifact::SpecDelta)
+                ],
             ));
         }
         ground.open = walk.open;
@@ -245,7 +246,7 @@ pub fn waits_for(
                     file.path(),
                     1,
                     format!("the delta depends on session {id}, which is not archived yet"),
-                    format!("git loopx -s {id} status"),
+                    command!("status").session(&id),
                 ),
                 Some(Some(Ending::Abandoned { .. })) => Finding::new(
                     Severity::Error,
@@ -253,7 +254,10 @@ pub fn waits_for(
                     file.path(),
                     1,
                     format!("the delta depends on session {id}, which was abandoned"),
-                    format!("take {id} out of `depends_on`: git loopx edit {file}"),
+                    hint![
+                        format!("take {id} out of `depends_on`: "),
+                        command!("edit {file}")
+                    ],
                 ),
                 None => Finding::new(
                     Severity::Error,
@@ -261,7 +265,7 @@ pub fn waits_for(
                     file.path(),
                     1,
                     format!("the delta depends on `{id}`; there is no such session"),
-                    "git loopx list --all",
+                    command!("list --all"),
                 ),
             },
         );

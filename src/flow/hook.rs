@@ -6,7 +6,7 @@
 use super::context::Context;
 use super::hook_once::Once;
 use super::{hook_commit, hook_push, hook_receive};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hooks::Event;
 use crate::env;
 use crate::git::run::Run;
@@ -54,7 +54,7 @@ pub fn run(request: &Request) -> Result<Outcome> {
         "pre-receive" => return on_server(),
         "update" => {
             return Err(Failure::refused(
-                "event_unsupported",
+                Code::EventUnsupported,
                 "a push is judged as a whole, before any ref of it moves: not in `update`",
             )
             .help("call `git-loopx hook pre-receive` from hooks/pre-receive"));
@@ -101,13 +101,13 @@ fn on_server() -> Result<Outcome> {
     judged().map_err(|failure| match failure.kind {
         Kind::Refused => failure,
         _ => Failure::refused(
-            "push_not_judged",
+            Code::PushNotJudged,
             format!("git loopx could not judge this push: {}", failure.message),
         )
         .help(
             failure
                 .help
-                .unwrap_or_else(|| "ask whoever runs the server".to_owned()),
+                .unwrap_or_else(|| "ask whoever runs the server".into()),
         ),
     })
 }
@@ -199,7 +199,7 @@ fn run_saved(event: Event, shim: &Path, args: &[OsString], stdin: &[u8]) -> Resu
         // git stops as well at a hook that it cannot start (a broken `#!` line): that gate is not ours
         // to open.
         Err(failure) => Err(Failure::refused(
-            "saved_hook_not_started",
+            Code::SavedHookNotStarted,
             format!("the {event} hook that was here before: {}", failure.message),
         )
         .help(format!("repair `{}`", saved.display()))),

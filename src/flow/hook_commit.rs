@@ -7,7 +7,7 @@
 use super::context::Context;
 use super::hook::Outcome;
 use crate::core::commit_policy::{self, Rules};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::session::State;
@@ -83,7 +83,7 @@ fn find(ctx: &Context, store: &Store<'_>) -> Result<Found> {
     let snapshot = match Snapshot::at(repo, tip.clone(), store.branch()) {
         Ok(snapshot) => snapshot,
         // A branch of that name that somebody else made: nothing of it is ours.
-        Err(failure) if failure.code == "branch_foreign" => return Ok(Found::NotOurs),
+        Err(failure) if failure.code == Code::BranchForeign => return Ok(Found::NotOurs),
         Err(failure) => return Err(failure),
     };
     if branch == store.branch() {
@@ -128,7 +128,7 @@ fn judge(making: &Making, policy: &Policy) -> Result<Outcome> {
 
 fn on_loopx_branch(store: &Store<'_>) -> Failure {
     Failure::refused(
-        "branch_checked_out",
+        Code::BranchCheckedOut,
         format!(
             "`{}` is the branch that keeps sessions: a commit by hand would revert them",
             store.branch()
@@ -141,7 +141,7 @@ fn on_loopx_branch(store: &Store<'_>) -> Failure {
 fn link(ctx: &Context, making: &Making, policy: &Policy, file: &Path) -> Result<()> {
     let failed = |doing: &str, error: std::io::Error| {
         Failure::internal(
-            "message_unreadable",
+            Code::MessageUnreadable,
             format!("{doing} the message: {error}"),
         )
     };

@@ -8,7 +8,8 @@ use super::hook::Outcome;
 use super::upstream;
 use super::verify::{self, Sessions, Span};
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{Hint, command};
 use crate::core::id::Oid;
 use crate::core::range_policy::{self, Finding, Severity};
 use crate::core::session::State;
@@ -46,7 +47,7 @@ pub fn pre_push(
         return Ok(Outcome::Passed(Vec::new()));
     }
     let sessions = match Sessions::read(store) {
-        Err(failure) if failure.code == "branch_foreign" => {
+        Err(failure) if failure.code == Code::BranchForeign => {
             return Ok(Outcome::Passed(Vec::new()));
         }
         sessions => sessions?,
@@ -70,12 +71,16 @@ pub fn pre_push(
     Ok(outcome(
         findings,
         warnings,
-        "git loopx verify  (to push all the same: git push --no-verify, or LOOPX=0)",
+        command!("verify").note("(to push all the same: git push --no-verify, or LOOPX=0)"),
     ))
 }
 
 /// What findings come to: a refusal where one is an error.
-pub(super) fn outcome(findings: Vec<Finding>, mut warnings: Vec<String>, help: &str) -> Outcome {
+pub(super) fn outcome(
+    findings: Vec<Finding>,
+    mut warnings: Vec<String>,
+    help: impl Into<Hint>,
+) -> Outcome {
     let (errors, rest): (Vec<Finding>, Vec<Finding>) = findings
         .into_iter()
         .partition(|finding| finding.severity == Severity::Error);

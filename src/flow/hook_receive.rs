@@ -9,7 +9,8 @@ use super::context::Context;
 use super::hook::Outcome;
 use super::hook_push::{outcome, set_back};
 use super::verify::{self, Sessions, Span};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
 use crate::core::range_policy::{Finding, Severity};
@@ -53,7 +54,7 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, stdin: &[u8]) -> Result<Out
     Ok(outcome(
         findings,
         Vec::new(),
-        "git loopx verify  (and push the loopx branch, if the sessions are not there yet)",
+        command!("verify").note("(and push the loopx branch, if the sessions are not there yet)"),
     ))
 }
 
@@ -73,7 +74,7 @@ fn update(line: &str) -> Result<Update> {
             new,
         }),
         None => Err(Failure::usage(
-            "line_invalid",
+            Code::LineInvalid,
             format!("expected `OLD NEW REF`, found `{line}`"),
         )),
     }
@@ -90,7 +91,7 @@ fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Findin
                 finding(
                     ctx,
                     old,
-                    "sessions_deleted",
+                    Code::SessionsDeleted,
                     format!("`{branch}` keeps the sessions and is not deleted"),
                 )
             })
@@ -102,14 +103,14 @@ fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Findin
             finding(
                 ctx,
                 &commit,
-                "sessions_invalid",
+                Code::SessionsInvalid,
                 format!("`{branch}`: {what}"),
             )
         })
         .collect()
 }
 
-fn finding(ctx: &Context, commit: &Oid, code: &'static str, message: String) -> Result<Finding> {
+fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<Finding> {
     Ok(Finding {
         code,
         severity: Severity::Error,
@@ -117,7 +118,7 @@ fn finding(ctx: &Context, commit: &Oid, code: &'static str, message: String) -> 
         subject: ctx.repo.commit_info(commit)?.subject().to_owned(),
         paths: Vec::new(),
         message,
-        help: "git loopx sync, or: git loopx fsck".to_owned(),
+        help: hint![command!("sync"), ", or: ", command!("fsck")],
     })
 }
 
@@ -170,7 +171,12 @@ impl<'a> Server<'a> {
         };
         let label = format!("{POLICY_FILE} at {}", new.short());
         if let Err(failure) = self.ctx.policy_at(&info.tree, &label) {
-            findings.push(finding(self.ctx, new, "policy_invalid", failure.message)?);
+            findings.push(finding(
+                self.ctx,
+                new,
+                Code::PolicyInvalid,
+                failure.message,
+            )?);
             return Ok(findings);
         }
         let bound = sessions.bound_to(branch)?.filter(|state| state.is_active());

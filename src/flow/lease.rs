@@ -6,7 +6,8 @@
 use super::act::{Act, Facts, Needs, act};
 use super::agent::ledger;
 use super::context::Context;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::lease::{self, Claim, LEASE, Owner};
 use crate::core::op::Event;
 use crate::core::session::{Recorded, State};
@@ -52,7 +53,7 @@ pub fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
         None => LEASE,
         Some(text) => text.trim().parse().ok().filter(|n| *n > 0).ok_or_else(|| {
             Failure::usage(
-                "lease_invalid",
+                Code::LeaseInvalid,
                 format!("{SETTING}: expected a number of seconds, found `{text}`"),
             )
             .help(format!("git config {SETTING} {LEASE}"))
@@ -166,8 +167,8 @@ pub fn take_over(
     reason: Option<String>,
 ) -> Result<super::Done<Option<Recorded<Claim>>>> {
     let reason = reason.ok_or_else(|| {
-        Failure::usage("reason_required", "taking a build over needs a reason")
-            .help("git loopx build --take-over --reason WHY")
+        Failure::usage(Code::ReasonRequired, "taking a build over needs a reason")
+            .help(command!("build --take-over --reason WHY"))
     })?;
     act(ctx, Needs::Stage, |facts| {
         super::stages::in_build(facts)?;
@@ -177,10 +178,11 @@ pub fn take_over(
             .as_ref()
             .is_some_and(|claim| claim.value.owner == owner.token)
         {
-            return Err(
-                Failure::nothing("build_is_yours", "this worktree has the build already")
-                    .help("git loopx status"),
-            );
+            return Err(Failure::nothing(
+                Code::BuildIsYours,
+                "this worktree has the build already",
+            )
+            .help(command!("status")));
         }
         let claim = lease::hold(before.as_ref(), &owner, now(facts), true)?;
         Ok(Act::new(Event::Claimed, "claim the build", before)

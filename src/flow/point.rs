@@ -1,7 +1,8 @@
 //! A point of a session's history, as people name one: an operation's number or id, or the commit that
 //! made it.
 
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::OpId;
 use crate::core::op::Operation;
 use crate::store::{Session, Snapshot};
@@ -41,14 +42,14 @@ pub fn find<'o>(
         [] => Err(unknown(session, operations, point)),
         many => Err(Failure::new(
             Kind::Usage,
-            "point_ambiguous",
+            Code::PointAmbiguous,
             format!(
                 "`{point}` is {} operations of session {}: give the id of one",
                 many.len(),
                 session.state.id
             ),
         )
-        .help(format!("git loopx -s {} log --json", session.state.id))),
+        .help(command!("log --json").session(&session.state.id))),
     }
 }
 
@@ -56,10 +57,10 @@ fn unknown(session: &Session, operations: &[Operation], point: &str) -> Failure 
     let id = &session.state.id;
     let last = operations.last().map_or(0, |op| op.seq);
     Failure::not_found(
-        "point_unknown",
+        Code::PointUnknown,
         format!("session {id} has no operation `{point}`; it has 1 to {last}"),
     )
-    .help(format!("git loopx -s {id} log"))
+    .help(command!("log").session(&id))
 }
 
 /// The operations that came with a commit of the branch.

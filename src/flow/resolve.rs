@@ -8,8 +8,9 @@ use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
 use crate::core::artifact::Artifact;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::Write;
 use crate::core::session::{OpConflict, State};
@@ -216,13 +217,10 @@ fn operations(state: &State, choices: &Choices) -> Result<(Vec<OpId>, Vec<OpId>)
         let conflict = named(state, name)?;
         if conflict.with.is_empty() {
             return Err(Failure::refused(
-                "operation_unfit",
+                Code::OperationUnfit,
                 format!("{} cannot count: {}", conflict.op, conflict.why),
             )
-            .help(format!(
-                "git loopx -s {} resolve --drop {}",
-                state.id, conflict.op
-            )));
+            .help(command!("resolve --drop {}", conflict.op).session(&state.id)));
         }
         keep.push(conflict.op.clone());
         drop.extend(conflict.with.iter().cloned());
@@ -232,7 +230,7 @@ fn operations(state: &State, choices: &Choices) -> Result<(Vec<OpId>, Vec<OpId>)
     }
     if let Some(both) = keep.iter().find(|op| drop.contains(op)) {
         return Err(Failure::usage(
-            "choice_contradicts",
+            Code::ChoiceContradicts,
             format!("{both} would be kept and dropped"),
         ));
     }
@@ -253,18 +251,18 @@ fn named<'s>(state: &'s State, name: &str) -> Result<&'s OpConflict> {
     match fits.as_slice() {
         [only] => Ok(*only),
         [] => Err(Failure::not_found(
-            "conflict_unknown",
+            Code::ConflictUnknown,
             format!(
                 "session {} has no conflict about an operation `{name}`",
                 state.id
             ),
         )
-        .help(format!("git loopx -s {} resolve", state.id))),
+        .help(command!("resolve").session(&state.id))),
         many => Err(Failure::usage(
-            "conflict_ambiguous",
+            Code::ConflictAmbiguous,
             format!("`{name}` is in {} operations: give more of one", many.len()),
         )
-        .help(format!("git loopx -s {} resolve", state.id))),
+        .help(command!("resolve").session(&state.id))),
     }
 }
 
@@ -277,10 +275,10 @@ fn chosen(
     artifact: Artifact,
     text: &Option<Text>,
 ) -> Result<Option<Oid>> {
-    let again = format!("git loopx -s {} resolve", state.id);
+    let again = command!("resolve").session(&state.id);
     let Some(join) = state.joins.get(&artifact).filter(|join| !join.clean) else {
         return Err(Failure::nothing(
-            "nothing_to_resolve",
+            Code::NothingToResolve,
             format!("{artifact} of session {} has no conflict", state.id),
         )
         .help(again));
@@ -290,7 +288,7 @@ fn chosen(
             let side = number.checked_sub(1).and_then(|at| join.sides.get(at));
             let side = side.ok_or_else(|| {
                 Failure::usage(
-                    "side_unknown",
+                    Code::SideUnknown,
                     format!(
                         "{artifact} has {} sides, found --side {number}",
                         join.sides.len()
@@ -310,7 +308,7 @@ fn chosen(
             return match fits.as_slice() {
                 [only] => Ok(only.blob.clone()),
                 many => Err(Failure::usage(
-                    "side_ambiguous",
+                    Code::SideAmbiguous,
                     format!(
                         "{} of the {} sides of {artifact} {} by {me}",
                         many.len(),
@@ -318,7 +316,7 @@ fn chosen(
                         if is_mine { "are" } else { "are not" }
                     ),
                 )
-                .help(format!("{again} {artifact} --side 1"))),
+                .help(command!("resolve {artifact} --side 1").session(&state.id))),
             };
         }
         Text::Given(bytes) => bytes.clone(),
@@ -330,31 +328,40 @@ fn chosen(
             };
             bytes.ok_or_else(|| {
                 Failure::usage(
-                    "artifact_not_checked_out",
+                    Code::ArtifactNotCheckedOut,
                     format!("{artifact} is not in a working copy here"),
                 )
-                .help(format!("{again} {artifact} --side 1  (or --file FILE)"))
+                .help(
+                    command!("resolve {artifact} --side 1")
+                        .session(&state.id)
+                        .note("(or --file FILE)"),
+                )
             })?
         }
     };
     let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::refused("artifact_not_utf8", format!("{artifact}: expected UTF-8"))
+        Failure::refused(Code::ArtifactNotUtf8, format!("{artifact}: expected UTF-8"))
     })?;
     if let Some(line) = marker_line(&text) {
         return Err(Failure::conflict(
-            "artifact_conflict",
+            Code::ArtifactConflict,
             format!("{artifact}:{line}: conflict markers are still there"),
         )
-        .help(format!(
-            "choose between the marked sides in .loopx/{}/{artifact}, then: {again} {artifact}",
-            state.id
-        )));
+        .help(hint![
+            format!(
+                "choose between the marked sides in .loopx/{}/{artifact}, then: ",
+                state.id
+            ),
+            command!("resolve {artifact}").session(&state.id)
+        ]));
     }
     let faults = gate::faults(artifact, &text);
     if let Some(first) = faults.first() {
-        return Err(Failure::refused("artifact_invalid", first.message.clone())
-            .help(first.help.clone())
-            .blockers(faults));
+        return Err(
+            Failure::refused(Code::ArtifactInvalid, first.message.clone())
+                .help(first.help.clone())
+                .blockers(faults),
+        );
     }
     ctx.repo.write_blob(text.as_bytes()).map(Some)
 }

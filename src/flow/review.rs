@@ -7,8 +7,9 @@ use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::upstream;
 use crate::core::artifact::{Artifact, TemplateInput};
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::op::{
     CodeVerdict, Dependence, Event, ReviewFinding, Severity, Smell, Target, Verdict,
@@ -53,22 +54,31 @@ pub struct Reviewed {
 pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     act(ctx, Needs::Code, |facts| {
         match (&request.verdict, facts.state.stage) {
-        (None, Stage::Build) => enter(ctx, facts, request),
-        (None, Stage::Review) => Err(Failure::usage(
-            "verdict_required",
-            "the review is open and waits for a verdict",
-        )
-        .help("git loopx review --verdict approve  (or: --verdict request-changes --target build --reason WHY)")),
-        (Some(verdict), Stage::Review) => judge(ctx, facts, verdict, request),
-        _ => Err(Failure::refused(
-            "approved_transition_required",
-            format!("`review` needs an approved {}; the session is in stage {}", Transition::BuildToReview, facts.state.stage),
-        )
-        .help(match facts.state.stage {
-            Stage::Build if facts.state.armed(Transition::BuildToReview).is_some() => "git loopx review".to_owned(),
-            _ => gate::next_action(facts.view()),
-        })),
-    }
+            (None, Stage::Build) => enter(ctx, facts, request),
+            (None, Stage::Review) => Err(Failure::usage(
+                Code::VerdictRequired,
+                "the review is open and waits for a verdict",
+            )
+            .help(
+                command!("review --verdict approve")
+                    .note("(or: --verdict request-changes --target build --reason WHY)"),
+            )),
+            (Some(verdict), Stage::Review) => judge(ctx, facts, verdict, request),
+            _ => Err(Failure::refused(
+                Code::ApprovedTransitionRequired,
+                format!(
+                    "`review` needs an approved {}; the session is in stage {}",
+                    Transition::BuildToReview,
+                    facts.state.stage
+                ),
+            )
+            .help(match facts.state.stage {
+                Stage::Build if facts.state.armed(Transition::BuildToReview).is_some() => {
+                    command!("review")
+                }
+                _ => gate::next_action(facts.view()),
+            })),
+        }
     })
 }
 
@@ -144,9 +154,13 @@ pub fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
         n => format!(" and {} more", n - 1),
     };
     Some(Blocker::new(
-        "review_stale",
+        Code::ReviewStale,
         format!("changed since the review: {first}{more}"),
-        "git loopx undo  (back to review), then: git loopx review --verdict approve",
+        hint![
+            command!("undo"),
+            "  (back to review), then: ",
+            command!("review --verdict approve")
+        ],
     ))
 }
 
@@ -154,10 +168,14 @@ pub fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
 fn require_clean(facts: &Facts<'_>) -> Result<()> {
     match &facts.code {
         Some(code) if code.is_dirty => Err(Failure::refused(
-            "worktree_dirty",
+            Code::WorktreeDirty,
             "the worktree has uncommitted changes; a review covers what is committed",
         )
-        .help("git commit, or: git loopx review --allow-uncommitted ...")),
+        .help(hint![
+            "git commit, or: ",
+            command!("review --allow-uncommitted"),
+            " ..."
+        ])),
         _ => Ok(()),
     }
 }
@@ -177,16 +195,17 @@ fn require_branch(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
     let is_here = ctx.repo.find_ref(&format!("refs/heads/{bound}"))?.is_some();
     let here = head.branch.unwrap_or_else(|| "a detached HEAD".to_owned());
     Err(Failure::refused(
-        "branch_mismatch",
+        Code::BranchMismatch,
         format!("the session is bound to {bound}, and {here} is checked out here"),
     )
     .help(if is_here {
-        format!("git switch {bound}")
+        format!("git switch {bound}").into()
     } else {
-        format!(
-            "git switch {bound}, or: git loopx use {}  (where {here} has its commits now)",
-            facts.state.id
-        )
+        hint![
+            format!("git switch {bound}, or: "),
+            command!("use {}", facts.state.id),
+            format!("  (where {here} has its commits now)")
+        ]
     }))
 }
 
@@ -242,13 +261,15 @@ fn judge(
         .find(|finding| matches!(finding.severity, Severity::Critical | Severity::High));
     if let (CodeVerdict::Approve, Some(finding)) = (request.verdict, heavy) {
         return Err(Failure::refused(
-            "verdict_contradicts_finding",
+            Code::VerdictContradictsFinding,
             format!(
                 "`approve` cannot stand beside a {} finding: {}",
                 finding.severity, finding.text
             ),
         )
-        .help("git loopx review --verdict request-changes --target build --reason WHY"));
+        .help(command!(
+            "review --verdict request-changes --target build --reason WHY"
+        )));
     }
     let goes_back = |target: Option<Target>| matches!(target, Some(Target::Plan | Target::Clarify));
     let needs_reason = goes_back(request.target)
@@ -258,10 +279,12 @@ fn judge(
                 .is_none_or(|t| t != Target::Build));
     if needs_reason && reason.is_none() {
         return Err(Failure::refused(
-            "rollback_rationale_required",
+            Code::RollbackRationaleRequired,
             "going back behind build needs a reason",
         )
-        .help("git loopx review --verdict request-changes --target plan --reason WHY"));
+        .help(command!(
+            "review --verdict request-changes --target plan --reason WHY"
+        )));
     }
     let Range {
         base,
@@ -275,14 +298,17 @@ fn judge(
             .map(|d| format!("{} of the range ({})", d.role, d.person))
             .collect();
         return Err(Failure::refused(
-            "reviewer_not_independent",
+            Code::ReviewerNotIndependent,
             format!(
                 "{} is {}; policy asks for an independent reviewer",
                 facts.actor()?,
                 roles.join(", ")
             ),
         )
-        .help("ask somebody else to run: git loopx review --verdict approve"));
+        .help(hint![
+            "ask somebody else to run: ",
+            command!("review --verdict approve")
+        ]));
     }
     let verdict = Verdict {
         verdict: request.verdict,

@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::files;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::failpoint::fail;
 use crate::git::run::{Captured, Run};
@@ -46,7 +46,7 @@ fn patiently(worktree: &Path, args: &[&str]) -> Result<Captured> {
     }
     Err(Failure::new(
         Kind::Waiting,
-        "index_locked",
+        Code::IndexLocked,
         format!(
             "another git has held the index of {} for {}s",
             worktree.display(),
@@ -63,6 +63,7 @@ pub fn require_free(
     doing: &str,
     changes: &Changes,
     (old, new): (&Oid, &Oid),
+    code: Code,
 ) -> Result<()> {
     let mut dirty: BTreeSet<String> = changes
         .iter()
@@ -93,7 +94,7 @@ pub fn require_free(
     let help = names.first().map_or_else(String::new, |first| {
         format!("git commit {first}, or: git stash push {first}, or move it away")
     });
-    Err(Failure::refused("spec_dirty", format!("{} {why}", names.join(", "))).help(help))
+    Err(Failure::refused(code, format!("{} {why}", names.join(", "))).help(help))
 }
 
 /// The pathspecs of some paths. Of many it is the folder around them: git compares each pathspec with

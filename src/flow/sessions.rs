@@ -6,7 +6,8 @@ use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Profile};
 use crate::core::replay::begin;
@@ -97,15 +98,16 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
             && other.state.is_active()
         {
             return Err(Failure::refused(
-                "branch_bound",
+                Code::BranchBound,
                 format!(
                     "the branch {branch} is bound to session {}, which is in stage {}",
                     other.state.id, other.state.stage
                 ),
             )
-            .help(format!(
-                "git switch -c {id}  and start there, or: git loopx start --no-branch {id}"
-            )));
+            .help(hint![
+                format!("git switch -c {id}  and start there, or: "),
+                command!("start --no-branch {id}")
+            ]));
         }
         let intent = request.intent.clone().unwrap_or_else(|| title.clone());
         let input = TemplateInput {
@@ -162,20 +164,19 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
 fn taken(state: &State) -> Failure {
     let id = &state.id;
     let (how, help) = match &state.ending {
-        None => (
-            format!("is in stage {}", state.stage),
-            format!("git loopx use {id}"),
-        ),
-        Some(Ending::Archived { target, .. }) => (
-            format!("is archived on {target}"),
-            format!("git loopx start {id}-2"),
-        ),
-        Some(Ending::Abandoned { .. }) => (
-            "was abandoned".to_owned(),
-            format!("git loopx -s {id} undo"),
-        ),
+        None => (format!("is in stage {}", state.stage), command!("use {id}")),
+        Some(Ending::Archived { target, .. }) => {
+            (format!("is archived on {target}"), command!("start {id}-2"))
+        }
+        Some(Ending::Abandoned { .. }) => {
+            ("was abandoned".to_owned(), command!("undo").session(&id))
+        }
     };
-    Failure::refused("session_exists", format!("session {id} exists: it {how}")).help(help)
+    Failure::refused(
+        Code::SessionExists,
+        format!("session {id} exists: it {how}"),
+    )
+    .help(help)
 }
 
 /// What `use` did.
@@ -193,8 +194,15 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
             name
         }
         None => ctx.repo.head()?.branch.ok_or_else(|| {
-            Failure::usage("head_detached", "HEAD is detached, so there is no current branch to bind")
-                .help("git loopx use ID --branch NAME, or name the session each time: git loopx -s ID status")
+            Failure::usage(
+                Code::HeadDetached,
+                "HEAD is detached, so there is no current branch to bind",
+            )
+            .help(hint![
+                command!("use ID --branch NAME"),
+                ", or name the session each time: ",
+                command!("status").session("ID")
+            ])
         })?,
     };
     let store = ctx.store()?;
@@ -203,10 +211,10 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
         if before.as_ref() == Some(&facts.state.id) && facts.state.branch.as_ref() == Some(&branch)
         {
             return Err(Failure::nothing(
-                "branch_bound_already",
+                Code::BranchBoundAlready,
                 format!("the branch {branch} is bound to session {}", facts.state.id),
             )
-            .help("git loopx status"));
+            .help(command!("status")));
         }
         let event = Event::Bound {
             branch: branch.clone(),

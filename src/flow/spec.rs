@@ -4,7 +4,7 @@
 //! Knows folders and names of files; what a delta means is the business of `core::spec`.
 
 use crate::core::counted;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::spec::{
     Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
     check_domain, has_errors, plan_domain, purpose_of_proposal, read_delta, utf8,
@@ -63,7 +63,7 @@ impl Verdict {
         if !errors.is_empty() {
             let count = errors.len();
             let message = format!("the delta cannot be applied: {}", counted(count, "error"));
-            return Some(Failure::refused("delta_invalid", message).blockers(errors));
+            return Some(Failure::refused(Code::DeltaInvalid, message).blockers(errors));
         }
         let fights: Vec<Blocker> = self
             .conflicts()
@@ -74,7 +74,7 @@ impl Verdict {
                     _ => format!("section `{}`", c.section),
                 };
                 Blocker::new(
-                    "conflict",
+                    Code::Conflict,
                     format!("{}/{SPEC}:{}: {} on {what}", c.domain, c.line, c.kind.name()),
                     "write the merge with `--conflicts FILE`, choose a text, and delete the markers",
                 )
@@ -84,7 +84,7 @@ impl Verdict {
         (count > 0).then(|| {
             let conflicts = counted(count, "conflict");
             Failure::conflict(
-                "spec_conflict",
+                Code::SpecConflict,
                 format!("the delta and the specs differ: {conflicts}"),
             )
             .blockers(fights)
@@ -115,7 +115,7 @@ impl Verdict {
 /// `file:line: message`, as a blocker.
 pub fn blocker(finding: &Finding) -> Blocker {
     Blocker::new(
-        finding.id,
+        Code::Finding(finding.id),
         format!("{}:{}: {}", finding.file, finding.line, finding.message),
         finding.fix.clone(),
     )
@@ -348,7 +348,7 @@ fn read_spec_text(dir: &Path, domain: &str, findings: &mut Vec<Finding>) -> Resu
         path.push(part);
         if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
             return Err(Failure::refused(
-                "spec_is_a_link",
+                Code::SpecIsALink,
                 format!("`{}` is a symbolic link", path.display()),
             )
             .help("replace it by the file or folder that it names"));
@@ -457,9 +457,9 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 fn missing(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("cannot read `{}`: {error}", path.display());
     if error.kind() == std::io::ErrorKind::NotFound {
-        Failure::not_found("file_not_found", message)
+        Failure::not_found(Code::FileNotFound, message)
     } else {
-        Failure::usage("file_unreadable", message)
+        Failure::usage(Code::FileUnreadable, message)
     }
 }
 

@@ -4,7 +4,8 @@
 
 use super::context::Context;
 use super::spec as files;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::policy::Policy;
 use crate::core::spec::{Finding, Severity, Spec, block_of, check_domain, read_spec};
 
@@ -89,11 +90,13 @@ pub fn show(ctx: &Context, domain: &str, requirement: Option<&str>) -> Result<(L
     let wanted = domain.trim_matches('/');
     let Some(at) = all.iter().position(|one| one.domain == wanted) else {
         let near = crate::core::nearest(wanted, all.iter().map(|one| one.domain.as_str()));
-        let failure =
-            Failure::not_found("spec_unknown", format!("no spec has the domain `{wanted}`"));
+        let failure = Failure::not_found(
+            Code::SpecUnknown,
+            format!("no spec has the domain `{wanted}`"),
+        );
         return Err(match near {
-            Some(near) => failure.help(format!("git loopx spec show {near}")),
-            None => failure.help("git loopx spec list"),
+            Some(near) => failure.help(command!("spec show {near}")),
+            None => failure.help(command!("spec list")),
         });
     };
     let one = all.swap_remove(at);
@@ -109,12 +112,12 @@ pub fn show(ctx: &Context, domain: &str, requirement: Option<&str>) -> Result<(L
                 Err(_) => Vec::new(),
             };
             let failure = Failure::not_found(
-                "requirement_unknown",
+                Code::RequirementUnknown,
                 format!("{}: no requirement is named `{name}`", one.path),
             );
             Err(match crate::core::nearest(name, names.iter().copied()) {
-                Some(near) => failure.help(format!("git loopx spec show {wanted} '{near}'")),
-                None => failure.help(format!("git loopx spec show {wanted}")),
+                Some(near) => failure.help(command!("spec show {wanted} '{near}'")),
+                None => failure.help(command!("spec show {wanted}")),
             })
         }
     }

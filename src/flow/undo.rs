@@ -8,7 +8,8 @@ use super::opening::{Opening, draft, seal};
 use super::point;
 use crate::core::artifact::Artifact;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::Operation;
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
@@ -85,7 +86,7 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> 
         };
         if let Some(other) = undone.iter().find(|op| !is_by(op, &me) && !has_reason) {
             return Err(Failure::usage(
-                "reason_required",
+                Code::ReasonRequired,
                 format!(
                     "`{}` (@{}) is of {}: whoever takes back what somebody else did says why",
                     other.word(),
@@ -93,10 +94,7 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> 
                     other.by
                 ),
             )
-            .help(format!(
-                "git loopx -s {id} undo --only {} --reason WHY",
-                other.op
-            )));
+            .help(command!("undo --only {} --reason WHY", other.op).session(&id)));
         }
         let ids = undone.iter().map(|op| op.op.clone()).collect();
         let moved = undone.into_iter().map(Moved::of).collect();
@@ -116,12 +114,12 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
         if redone.is_empty() {
             return Err(match since {
                 None => Failure::nothing(
-                    "nothing_to_redo",
+                    Code::NothingToRedo,
                     format!("nothing of session {id} is undone"),
                 )
-                .help(format!("git loopx -s {id} log")),
+                .help(command!("log").session(&id)),
                 Some(op) => Failure::refused(
-                    "redo_overtaken",
+                    Code::RedoOvertaken,
                     format!(
                         "`{}` of {} ({}) came after the undo: what was undone does not fit on it",
                         op.word(),
@@ -129,9 +127,12 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
                         op.at
                     ),
                 )
-                .help(format!(
-                    "git loopx -s {id} log  (shows what was undone; git loopx -s {id} cat ARTIFACT --at NUMBER prints its text)"
-                )),
+                .help(hint![
+                    command!("log").session(&id),
+                    "  (shows what was undone; ",
+                    command!("cat ARTIFACT --at NUMBER").session(&id),
+                    " prints its text)"
+                ]),
             });
         }
         if redone.len() < count {
@@ -169,7 +170,7 @@ fn last<'o>(
     let theirs: Vec<&Operation> = all.iter().copied().filter(is_meant).collect();
     if theirs.is_empty() {
         return Err(Failure::nothing(
-            "nothing_to_undo",
+            Code::NothingToUndo,
             format!(
                 "nothing of session {id} that could be taken back is of {}; the newest, `{}` (@{}), is of {}",
                 of.map_or_else(|| me.to_string(), str::to_owned),
@@ -178,10 +179,7 @@ fn last<'o>(
                 newest.by
             ),
         )
-        .help(format!(
-            "git loopx -s {id} undo --only {} --reason WHY",
-            newest.op
-        )));
+        .help(command!("undo --only {} --reason WHY", newest.op).session(&id)));
     }
     let mut commands: Vec<Vec<&Operation>> = Vec::new();
     for op in theirs {
@@ -206,31 +204,34 @@ fn require_undoable(id: &SessionId, operations: &[Operation], one: &Operation) -
         return Ok(());
     }
     Err(Failure::nothing(
-        "nothing_to_undo",
+        Code::NothingToUndo,
         format!(
             "`{}` (@{}) of session {id} cannot be taken back: it is the beginning, a run, a claim or a note, or does not count any more",
             one.word(),
             one.seq
         ),
     )
-    .help(format!("git loopx -s {id} log")))
+    .help(command!("log").session(&id)))
 }
 
 fn only_started(id: &SessionId) -> Failure {
     Failure::nothing(
-        "nothing_to_undo",
+        Code::NothingToUndo,
         format!("session {id} has only been started"),
     )
-    .help(format!("git loopx -s {id} abandon --reason WHY"))
+    .help(command!("abandon --reason WHY").session(&id))
 }
 
 fn too_many(command: &str, verb: &str, id: &SessionId, wanted: usize, there: usize) -> Failure {
     let events = counted(there, "event");
     Failure::refused(
-        "events_too_few",
+        Code::EventsTooFew,
         format!("session {id} has {events} to {verb}, expected {wanted}"),
     )
-    .help(format!("git loopx -s {id} {command} {there}"))
+    .help(match command {
+        "undo" => command!("undo {there}").session(id),
+        _ => command!("redo {there}").session(id),
+    })
 }
 
 /// What leads back to the moment after an operation.
@@ -245,7 +246,7 @@ fn to<'o>(
     match way_back(operations, &target.op) {
         Some(WayBack::Undo(back)) if !back.is_empty() => Ok(back),
         Some(WayBack::Gone(gone)) => Err(Failure::refused(
-            "point_undone",
+            Code::PointUndone,
             format!(
                 "`{}` of {} (@{}) counted then, and was taken back since",
                 gone.word(),
@@ -253,16 +254,16 @@ fn to<'o>(
                 gone.seq
             ),
         )
-        .help(format!("git loopx -s {id} redo"))),
+        .help(command!("redo").session(&id))),
         _ => Err(Failure::nothing(
-            "nothing_to_undo",
+            Code::NothingToUndo,
             format!(
                 "nothing that could be taken back came after `{}` (@{}) of session {id}",
                 target.word(),
                 target.seq
             ),
         )
-        .help(format!("git loopx -s {id} log"))),
+        .help(command!("log").session(&id))),
     }
 }
 
@@ -282,9 +283,9 @@ fn tell(
             return Err(load_active(snapshot, &id)
                 .err()
                 .unwrap_or_else(|| unknown(snapshot, &id))
-                .help(format!(
-                    "git loopx archive --undo {id}  (takes back what it made of the specs)"
-                )));
+                .help(
+                    command!("archive --undo {id}").note("(takes back what it made of the specs)"),
+                ));
         }
         if let Some(copy) = &mut copy {
             // Edits that are not saved would be lost between two states: they go first.
@@ -292,14 +293,19 @@ fn tell(
             let edits = copy.collect(&session.state, policy.artifacts.max_bytes)?;
             if let Some((artifact, _)) = edits.writes.first_key_value() {
                 return Err(Failure::refused(
-                    "unsaved_edits",
+                    Code::UnsavedEdits,
                     format!("{artifact} has edits that are not saved"),
                 )
                 .help(match word {
                     "undo" => {
-                        "git loopx save  (and then undo twice), or: git loopx checkout --force"
+                        hint![
+                            command!("save"),
+                            "  (and then undo twice), or: ",
+                            command!("checkout --force")
+                        ]
                     }
-                    _ => "git loopx checkout --force  (puts the stored text there; what was there is kept)",
+                    _ => command!("checkout --force")
+                        .note("(puts the stored text there; what was there is kept)"),
                 }));
             }
         }
@@ -368,13 +374,17 @@ fn require_no_new_conflict(
         format!("`{}` (@{}) of {}", op.word(), op.seq, op.by)
     });
     Err(Failure::refused(
-        "operation_rests",
+        Code::OperationRests,
         format!("{what} would not fit after this {word}: {}", new.why),
     )
-    .help(format!(
-        "git loopx -s {id} undo --only {} --reason WHY, then again: git loopx -s {id} {word}",
-        new.op
-    )))
+    .help(hint![
+        command!("undo --only {} --reason WHY", new.op).session(id),
+        ", then again: ",
+        match word {
+            "undo" => command!("undo").session(id),
+            _ => command!("redo").session(id),
+        }
+    ]))
 }
 
 /// `undo save`, `undo 2 events: save, approve`.

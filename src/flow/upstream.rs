@@ -11,7 +11,8 @@
 //! target took it. A commit that names the session stays in its range, also when the target has it.
 
 use super::context::Context;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
 use crate::core::session::State;
@@ -46,7 +47,7 @@ pub fn target(ctx: &Context, branch: Option<&str>, policy: &Policy) -> Result<Op
         let tips = match tips(repo, &name)? {
             tips if tips.is_empty() => vec![repo.resolve_commit(&name).map_err(|_| {
                 Failure::usage(
-                    "target_unknown",
+                    Code::TargetUnknown,
                     format!(
                         "git config loopx.target names `{name}`, which is no branch or commit here"
                     ),
@@ -214,17 +215,18 @@ pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
         return Ok(None);
     }
     let id = &state.id;
-    let bind = format!("git loopx use {id}");
     Ok(Some(
         Failure::refused(
-            "bound_branch_missing",
+            Code::BoundBranchMissing,
             format!(
                 "session {id} is bound to the branch `{branch}`, which is not here: it was renamed or deleted"
             ),
         )
         .help(match head.branch {
-            Some(here) => format!("{bind}  (on the branch that has its commits now; `{here}` is checked out)"),
-            None => format!("{bind} --branch NAME"),
+            Some(here) => command!("use {id}").note(format!(
+                "(on the branch that has its commits now; `{here}` is checked out)"
+            )),
+            None => command!("use {id} --branch NAME"),
         }),
     ))
 }

@@ -10,8 +10,9 @@ use super::upstream;
 use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::{self, AuditItem, Claim, GateView};
+use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Operation, Profile};
 use crate::core::pack::{Graph, NodeStatus};
@@ -52,7 +53,7 @@ pub struct Status {
     pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
-    pub next_action: String,
+    pub next_action: Hint,
 }
 
 /// Counters and their caps.
@@ -113,7 +114,7 @@ pub(super) fn status_of(
     };
     if let Some(failure) = &missing {
         let help = failure.help.clone().unwrap_or_default();
-        let blocker = Blocker::new(failure.code.clone(), failure.message.clone(), help);
+        let blocker = Blocker::new(failure.code, failure.message.clone(), help);
         blockers.insert(0, blocker);
     }
     let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
@@ -132,19 +133,21 @@ pub(super) fn status_of(
     // What is below was judged on what is saved; edits go first.
     let is_settled = state.conflicts.is_empty() && state.contested().next().is_none();
     let next_action = match conflicted {
-        _ if !is_settled => format!("git loopx -s {} resolve", state.id),
-        _ if missing.is_some() => format!("git loopx use {}", state.id),
-        Some((artifact, _)) => format!("git loopx edit {artifact}"),
+        _ if !is_settled => command!("resolve").session(&state.id),
+        _ if missing.is_some() => command!("use {}", state.id),
+        Some((artifact, _)) => command!("edit {artifact}"),
         None if archive::has_conflicts(ctx, &state.id) => match state.is_active() {
-            true => "git loopx archive --continue".to_owned(),
-            false => format!("git loopx archive {} --continue", state.id),
+            true => command!("archive --continue"),
+            false => command!("archive {} --continue", state.id),
         },
-        None if state.stage == Stage::Done && blockers.iter().any(|b| b.code == "review_stale") => {
-            "git loopx undo".to_owned()
+        None if state.stage == Stage::Done
+            && blockers.iter().any(|b| b.code == Code::ReviewStale) =>
+        {
+            command!("undo")
         }
         None if unsaved && state.is_active() => match broken_edit(ctx, state, &working_copy)? {
-            Some(artifact) => format!("git loopx edit {artifact}"),
-            None => "git loopx save".to_owned(),
+            Some(artifact) => command!("edit {artifact}"),
+            None => command!("save"),
         },
         None => gate::next_action(view),
     };
@@ -363,10 +366,10 @@ pub fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
     let id = crate::core::id::OpId::parse(op)?;
     snapshot.log(&session, &id)?.ok_or_else(|| {
         Failure::not_found(
-            "log_unknown",
+            Code::LogUnknown,
             format!("operation {op} of session {} has no log", session.state.id),
         )
-        .help("git loopx log --json")
+        .help(command!("log --json"))
     })
 }
 
@@ -382,7 +385,7 @@ pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8
     let blob = artifacts.get(&artifact).ok_or_else(|| {
         let there: Vec<&str> = artifacts.keys().map(|a| a.path()).collect();
         Failure::not_found(
-            "artifact_missing",
+            Code::ArtifactMissing,
             format!(
                 "session {} has no {artifact} in stage {}; it has {}",
                 session.state.id,
@@ -390,7 +393,7 @@ pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8
                 there.join(", ")
             ),
         )
-        .help("git loopx status")
+        .help(command!("status"))
     })?;
     ctx.repo.read_blob(blob)
 }

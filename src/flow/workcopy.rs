@@ -6,8 +6,9 @@
 
 use super::files;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Write;
 use crate::core::session::State;
@@ -242,18 +243,21 @@ impl<'r> WorkCopy<'r> {
             }
             self.bases.conflicts.insert(artifact);
             blockers.push(Blocker::new(
-                "artifact_conflict",
+                Code::ArtifactConflict,
                 format!("{}/{artifact} was changed here and on the branch; both sides stand in the file", self.folder()),
-                format!("git loopx edit {artifact}"),
+                command!("edit {artifact}"),
             ));
         }
         self.write_bases()?;
         Err(Failure::conflict(
-            "artifact_conflict",
+            Code::ArtifactConflict,
             "what you edited was changed by somebody else meanwhile; nothing was saved",
         )
         .blockers(blockers)
-        .help("choose between the marked sides, then run: git loopx save"))
+        .help(hint![
+            "choose between the marked sides, then run: ",
+            command!("save")
+        ]))
     }
 
     fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
@@ -265,12 +269,12 @@ impl<'r> WorkCopy<'r> {
             _ => format!("{artifact} is closed in stage {}", state.stage),
         };
         Err(Failure::refused(
-            "artifact_locked",
+            Code::ArtifactLocked,
             format!("{}/{artifact} was changed, but {why}", self.folder()),
         )
-        .help(format!(
-            "git loopx checkout --force {artifact}  (your text is kept as a blob and named)"
-        )))
+        .help(
+            command!("checkout --force {artifact}").note("(your text is kept as a blob and named)"),
+        ))
     }
 
     /// The text of a changed artifact, if it may be saved.
@@ -285,10 +289,10 @@ impl<'r> WorkCopy<'r> {
                 .count()
                 + 1;
             Failure::refused(
-                "artifact_not_utf8",
+                Code::ArtifactNotUtf8,
                 format!("{path}:{line}: expected UTF-8, found other bytes"),
             )
-            .help(format!("git loopx edit {artifact}"))
+            .help(command!("edit {artifact}"))
         })?;
         let is_contested = self.bases.conflicts.contains(&artifact)
             || state
@@ -300,17 +304,18 @@ impl<'r> WorkCopy<'r> {
         };
         if let Some(line) = line {
             return Err(Failure::conflict(
-                "artifact_conflict",
+                Code::ArtifactConflict,
                 format!("{path}:{line}: conflict markers are still there"),
             )
-            .help(format!(
-                "choose between the marked sides: git loopx edit {artifact}"
-            )));
+            .help(hint![
+                "choose between the marked sides: ",
+                command!("edit {artifact}")
+            ]));
         }
         let faults = gate::faults(artifact, &text);
         if let Some(first) = faults.first() {
             return Err(Failure::refused(
-                "artifact_invalid",
+                Code::ArtifactInvalid,
                 format!("{FOLDER}/{}/{}", self.id, first.message),
             )
             .help(first.help.clone())
@@ -331,7 +336,7 @@ impl<'r> WorkCopy<'r> {
         // A base may be gone with a history that was put aside and pruned. Nobody knows then which side
         // changed what, so a person decides.
         let base_bytes = match read(base) {
-            Err(failure) if failure.code == "object_missing" => None,
+            Err(failure) if failure.code == Code::ObjectMissing => None,
             known => Some(known?),
         };
         let labels = Labels {

@@ -7,7 +7,8 @@ use super::sessions;
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{Done, act::nothing_to_save};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::git::run::Run;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 
 fn no_worktree() -> Failure {
     Failure::usage(
-        "worktree_required",
+        Code::WorktreeRequired,
         "a working copy needs a worktree, and the repository is bare",
     )
     .help("git worktree add ../work BRANCH")
@@ -73,10 +74,10 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
     let state = session.state;
     if !artifact.is_open_at(state.stage) {
         return Err(Failure::refused(
-            "artifact_locked",
+            Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),
         )
-        .help(format!("git loopx cat {artifact}")));
+        .help(command!("cat {artifact}")));
     }
     let path = {
         let _lock = store.lock()?;
@@ -102,13 +103,13 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         .stream()?;
     if !ended.success() {
         return Err(Failure::refused(
-            "editor_failed",
+            Code::EditorFailed,
             format!(
                 "the editor `{editor}` ended with {}; nothing was saved",
                 ended.code
             ),
         )
-        .help(format!("git loopx put {artifact} FILE")));
+        .help(command!("put {artifact} FILE")));
     }
     Ok(files::read(&path, u64::MAX)? != before)
 }
@@ -147,10 +148,10 @@ pub fn put(ctx: &Context, artifact: Artifact, bytes: &[u8], reason: Option<Strin
         (Ok(done), _) => Ok(Put { done, kept }),
         // What was put is what is there.
         (Err(failure), _) if failure.code == nothing_to_save().code => Err(Failure::nothing(
-            "nothing_to_save",
+            Code::NothingToSave,
             format!("{artifact} has this content already"),
         )
-        .help("git loopx status")),
+        .help(command!("status"))),
         // A conflict stands in the file, for a person to resolve.
         (Err(failure), Some((path, stood))) if failure.kind != Kind::Conflict => {
             if files::read(&path, u64::MAX)?.as_deref() == Some(bytes) {
@@ -169,16 +170,19 @@ pub fn put(ctx: &Context, artifact: Artifact, bytes: &[u8], reason: Option<Strin
 fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -> Result<()> {
     if !artifact.is_open_at(state.stage) {
         return Err(Failure::refused(
-            "artifact_locked",
+            Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     }
-    let again = format!("mend the input, then run: git loopx put {artifact} FILE");
+    let again = hint![
+        "mend the input, then run: ",
+        command!("put {artifact} FILE")
+    ];
     let policy = ctx.policy(state)?;
     if bytes.len() as u64 > policy.artifacts.max_bytes {
         return Err(Failure::refused(
-            "artifact_too_large",
+            Code::ArtifactTooLarge,
             format!(
                 "{artifact}: {} bytes, at most {} are taken",
                 bytes.len(),
@@ -194,23 +198,25 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
             .count()
             + 1;
         Failure::refused(
-            "artifact_not_utf8",
+            Code::ArtifactNotUtf8,
             format!("{artifact}:{line}: expected UTF-8, found other bytes"),
         )
         .help(again.clone())
     })?;
     if let Some(line) = workcopy::our_marker_line(text) {
         return Err(Failure::conflict(
-            "artifact_conflict",
+            Code::ArtifactConflict,
             format!("{artifact}:{line}: conflict markers are still there"),
         )
         .help(again));
     }
     let faults = crate::core::gate::faults(artifact, text);
     match faults.first() {
-        Some(first) => Err(Failure::refused("artifact_invalid", first.message.clone())
-            .help(again)
-            .blockers(faults)),
+        Some(first) => Err(
+            Failure::refused(Code::ArtifactInvalid, first.message.clone())
+                .help(again)
+                .blockers(faults),
+        ),
         None => Ok(()),
     }
 }

@@ -8,7 +8,7 @@
 use super::refs::Swap;
 use super::repo::{Head, Identity};
 use super::run::{Captured, Run};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -150,7 +150,7 @@ fn signature(line: &[u8]) -> Option<git2::Signature<'static>> {
 pub(super) fn identity_unknown(said: &str) -> Failure {
     Failure::new(
         Kind::Refused,
-        "identity_unknown",
+        Code::IdentityUnknown,
         format!("git does not know who you are: {said}"),
     )
     .help(

@@ -1,7 +1,7 @@
 //! Runs a command that a person named, streams what it prints, and keeps it: the ground of evidence.
 
 use super::run::LOCAL_ENV;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -28,13 +28,13 @@ pub fn record(argv: &[String], cwd: &Path, live: impl Write + Send) -> Result<Re
     let doing = |error: std::io::Error| {
         let said = error.to_string();
         super::not_written(&said)
-            .unwrap_or_else(|| Failure::internal("run_failed", said))
+            .unwrap_or_else(|| Failure::internal(Code::RunFailed, said))
             .context("record a command")
     };
     let output = tempfile::NamedTempFile::new().map_err(doing)?;
     let (program, args) = argv
         .split_first()
-        .ok_or_else(|| Failure::usage("command_missing", "expected a command after `--`"))?;
+        .ok_or_else(|| Failure::usage(Code::CommandMissing, "expected a command after `--`"))?;
     let (mut reader, writer) = std::io::pipe().map_err(doing)?;
     let mut command = Command::new(program);
     command

@@ -5,7 +5,7 @@ use super::failed;
 use super::repo::{Repo, person};
 use super::run::Run;
 use crate::core::failure::Result;
-use crate::core::gate::Code;
+use crate::core::gate::CodeFacts;
 use crate::core::id::{Oid, Person};
 use crate::core::op::Role;
 use std::fs::File;
@@ -14,7 +14,7 @@ use std::path::Path;
 impl Repo {
     /// The code as it is in the worktree; `None` in a bare repository. Asks git, which knows filters,
     /// sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
-    pub fn code(&self) -> Result<Option<Code>> {
+    pub fn code(&self) -> Result<Option<CodeFacts>> {
         let Some(top) = self.work_dir() else {
             return Ok(None);
         };
@@ -43,7 +43,7 @@ impl Repo {
             None if !is_dirty => self.empty_tree()?,
             _ => self.worktree_tree(top)?,
         };
-        Ok(Some(Code {
+        Ok(Some(CodeFacts {
             head,
             tree,
             is_dirty,

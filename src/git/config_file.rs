@@ -2,7 +2,7 @@
 //! written, synced and renamed over the file. A reader sees the old text or the new one, and a
 //! `git config` that runs at the same moment waits its turn or loses with a message.
 
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Lock {
         }
         Err(Failure::new(
             Kind::Waiting,
-            "config_locked",
+            Code::ConfigLocked,
             format!("`{}` is held by another process", lock.display()),
         )
         .help(format!(
@@ -88,7 +88,7 @@ impl Drop for Lock {
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     let said = format!("{what} `{}`: {error}", path.display());
-    super::not_written(&said).unwrap_or_else(|| Failure::internal("config_not_written", said))
+    super::not_written(&said).unwrap_or_else(|| Failure::internal(Code::ConfigNotWritten, said))
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use super::backend::Git;
 use super::failed;
 use super::loose::Loose;
 use super::repo::{oid, raw};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use std::cell::RefCell;
 use std::io::Write;
@@ -330,12 +331,12 @@ impl Database {
         let missing = |said: &str| {
             Failure::new(
                 Kind::Refused,
-                "object_not_fetched",
+                Code::ObjectNotFetched,
                 format!("the object {id} was left out of this partial clone{said}"),
             )
         };
         if self.git.in_hook {
-            return Err(missing(", and a hook fetches nothing").help("git loopx status"));
+            return Err(missing(", and a hook fetches nothing").help(command!("status")));
         }
         let empty = super::empty_tree_id(self.format())?;
         for tree in self.expected.take() {

@@ -3,10 +3,10 @@
 use super::backend::{Backend, Git, identity_unknown, is_on};
 use super::config_env::{EnvConfig, canonical};
 use super::failed;
-use super::loose::{DAMAGED, Loose};
+use super::loose::Loose;
 use super::refs::Swap;
 use super::repo::{Head, Identity, oid, raw};
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
 use crate::core::id::Oid;
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -78,7 +78,7 @@ impl Files {
         };
         let old = tree.map(|id| self.raw(id)).transpose()?;
         match super::tree_diff::differing(|id| self.tree(id), old, Some(root)) {
-            Err(failure) if failure.code == DAMAGED => Err(failure),
+            Err(failure) if failure.code == Code::ObjectDamaged => Err(failure),
             // Somebody may have written the name of a tree and not the tree.
             found => Ok(found.ok()),
         }

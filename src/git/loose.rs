@@ -7,7 +7,8 @@
 
 use super::backend::Git;
 use super::repo::{oid, raw};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use flate2::bufread::ZlibDecoder;
 use std::cell::RefCell;
@@ -17,7 +18,6 @@ use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// The code of the refusal.
-pub(super) const DAMAGED: &str = "object_damaged";
 
 /// So many commits are looked at before a walk: a torn file is among those that were written last, and a
 /// long history should not be read twice.
@@ -142,19 +142,20 @@ fn damaged(id: &Oid, file: &Path) -> Failure {
         .rev()
         .collect();
     Failure::internal(
-        DAMAGED,
+        Code::ObjectDamaged,
         format!(
             "the object {id} is damaged: its file {} ends too early or is not an object; \
              put it back from another clone or a backup",
             file.display()
         ),
     )
-    .help("git loopx doctor")
+    .help(command!("doctor"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Found, Git, Loose};
+    use crate::core::failure::Code;
     use crate::core::id::Oid;
     use std::io::Write;
 
@@ -214,7 +215,7 @@ mod tests {
         let (_dir, loose) = object(b"");
         let id = Oid::parse(ID).expect("an id");
         let said = loose.check(&id).expect_err("a refusal");
-        assert_eq!(said.code, "object_damaged");
+        assert_eq!(said.code, Code::ObjectDamaged);
         assert!(said.message.contains(&format!("12/{}", &ID[2..])), "{said}");
     }
 }

@@ -1,6 +1,6 @@
 //! libgit2's three-way file merge.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 
 /// What a three-way merge of three texts gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,8 @@ pub fn merge_file(base: &[u8], ours: &[u8], theirs: &[u8], labels: Labels<'_>) -
         Some(&mut options),
     )
     .map_err(|error| {
-        Failure::internal("merge_failed", error.message().to_owned()).context("merge three texts")
+        Failure::internal(Code::MergeFailed, error.message().to_owned())
+            .context("merge three texts")
     })?;
     Ok(Merged {
         text: result.content().to_vec(),

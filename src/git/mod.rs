@@ -36,7 +36,7 @@ pub use refs::Swap;
 pub use remerge::Remerge;
 pub use repo::{Head, Identity, Repo};
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 
 /// A libgit2 error, with what was being done.
@@ -45,9 +45,9 @@ pub(crate) fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Fail
         return failure.context(doing);
     }
     let code = match error.code() {
-        git2::ErrorCode::NotFound => "object_missing",
-        git2::ErrorCode::Locked => "ref_locked",
-        _ => "git_failed",
+        git2::ErrorCode::NotFound => Code::ObjectMissing,
+        git2::ErrorCode::Locked => Code::RefLocked,
+        _ => Code::GitFailed,
     };
     Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
 }
@@ -72,13 +72,13 @@ pub(crate) fn not_written(said: &str) -> Option<Failure> {
     let refuses = |line: &&str| NOT_OURS.iter().any(|words| line.contains(words));
     let line = said.lines().find(refuses)?;
     let line = line.trim().trim_end_matches('.');
-    Some(Failure::refused("repository_unwritable", line).help(TRY_AGAIN))
+    Some(Failure::refused(Code::RepositoryUnwritable, line).help(TRY_AGAIN))
 }
 
 /// A failure to write a file: the system's refusal, never damage of ours.
 pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::refused(
-        "repository_unwritable",
+        Code::RepositoryUnwritable,
         format!("{}: {error}", path.display()),
     )
     .help(TRY_AGAIN)

@@ -3,7 +3,7 @@
 
 use super::failed;
 use super::repo::{Identity, Repo, oid, person, rfc3339};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, Person};
 use std::collections::BTreeMap;
 
@@ -426,7 +426,7 @@ fn set_entry(
                 EntryKind::Tree => EDITS_TREE,
                 EntryKind::Other => {
                     return Err(Failure::internal(
-                        "tree_entry_invalid",
+                        Code::TreeEntryInvalid,
                         format!("`{name}` is neither file nor folder"),
                     ));
                 }

@@ -7,7 +7,7 @@
 
 use super::repo::{Repo, oid};
 use super::unwritable;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::env;
 use crate::failpoint::{fail, reach};
@@ -145,7 +145,7 @@ impl Repo {
         if env::var_os(env::GIT_QUARANTINE_PATH).is_some() {
             return Err(Failure::new(
                 Kind::Refused,
-                "repository_quarantined",
+                Code::RepositoryQuarantined,
                 "git is receiving a push here, and nothing can be written before it is accepted",
             )
             .help("write in the clone that pushes"));

@@ -7,7 +7,7 @@ use super::config_env::canonical;
 use super::failed;
 use super::refs::Swap;
 use super::repo::{Head, Identity};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::env;
 use std::collections::HashMap;
@@ -74,7 +74,7 @@ impl Found {
     pub(super) fn open_objects(&self) -> Result<(git2::Repository, tempfile::TempDir)> {
         let failed_io = |error: std::io::Error| {
             Failure::refused(
-                "temporary_folder_missing",
+                Code::TemporaryFolderMissing,
                 format!("git loopx needs a temporary folder to read this repository: {error}"),
             )
             .help("set TMPDIR to a folder that can be written")
@@ -121,14 +121,14 @@ fn refusal(said: &str) -> Failure {
     if said.contains("dubious ownership") {
         return Failure::new(
             Kind::Refused,
-            "repository_not_owned",
+            Code::RepositoryNotOwned,
             "the repository belongs to another user, and git does not trust it for you",
         )
         .help("git config --global --add safe.directory PATH");
     }
     if said.contains("not a git repository") || said.contains("Not a git repository") {
         return Failure::not_found(
-            "repository_missing",
+            Code::RepositoryMissing,
             "not a git repository, nor is any parent folder",
         )
         .help("git init");
@@ -139,7 +139,7 @@ fn refusal(said: &str) -> Failure {
 fn unsupported(why: &str) -> Failure {
     Failure::new(
         Kind::Refused,
-        "repository_unsupported",
+        Code::RepositoryUnsupported,
         format!("this repository cannot be used: {why}; nothing was written"),
     )
     .help("git status  (it says more)")
@@ -214,7 +214,7 @@ impl Backend for Program {
             return Ok(Swap::Locked);
         }
         Err(super::not_written(&said.complaint()).unwrap_or_else(|| {
-            Failure::internal("git_failed", said.complaint()).context(format!("move {name}"))
+            Failure::internal(Code::GitFailed, said.complaint()).context(format!("move {name}"))
         }))
     }
 

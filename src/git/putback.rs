@@ -4,7 +4,7 @@
 //! a pack instead, which both read first; then the torn file is of no more use.
 
 use super::repo::Repo;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 
 impl Repo {
@@ -34,7 +34,7 @@ impl Repo {
             self.require_readable(id)?;
             if self.hash_blob(&self.read_blob(id)?)? != *id {
                 let message = format!("{id} was put back, and reads as something else");
-                return Err(Failure::internal("object_damaged", message).help("git fsck"));
+                return Err(Failure::internal(Code::ObjectDamaged, message).help("git fsck"));
             }
             self.inner.drop_torn(id);
         }

@@ -2,7 +2,7 @@
 
 use super::repo::Repo;
 use super::run::Run;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::failpoint::{fail, reach};
 use std::path::{Path, PathBuf};
@@ -155,7 +155,7 @@ impl Repo {
             Ok(())
         } else {
             Err(Failure::usage(
-                "branch_name_invalid",
+                Code::BranchNameInvalid,
                 format!("git takes no branch named `{name}`"),
             ))
         }

@@ -5,7 +5,7 @@ use super::failed;
 use super::objects::CommitInfo;
 use super::repo::{Repo, oid, raw};
 use super::run::Run;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ impl Remerge {
     pub fn new(repo: &Repo) -> Result<Self> {
         let made = |error: std::io::Error| {
             Failure::refused(
-                "temporary_folder_missing",
+                Code::TemporaryFolderMissing,
                 format!("git loopx needs a temporary folder to merge in: {error}"),
             )
             .help("set TMPDIR to a folder that can be written")

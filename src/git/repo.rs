@@ -9,7 +9,7 @@ use super::files::Files;
 use super::pack::Step;
 use super::program::{Found, Program};
 use super::trees::LargeTrees;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, Person};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -227,7 +227,10 @@ impl Repo {
     /// The commit that a revision names.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
         self.backend.resolve_commit(revision)?.ok_or_else(|| {
-            Failure::not_found("revision_unknown", format!("`{revision}` names no commit"))
+            Failure::not_found(
+                Code::RevisionUnknown,
+                format!("`{revision}` names no commit"),
+            )
         })
     }
 
@@ -298,7 +301,7 @@ pub(super) fn raw(id: &Oid, format: git2::ObjectFormat) -> Result<git2::Oid> {
     };
     if id.as_str().len() != digits {
         return Err(Failure::internal(
-            "object_missing",
+            Code::ObjectMissing,
             format!("this repository has ids of {digits} digits, and {id} is none"),
         ));
     }

@@ -3,7 +3,7 @@
 
 use super::pack::{OURS, SETTLED};
 use super::repo::Repo;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::failpoint::reach;
 use std::collections::HashSet;
@@ -124,7 +124,7 @@ impl Repo {
 
 fn damaged(path: &Path) -> Failure {
     Failure::internal(
-        "pack_damaged",
+        Code::PackDamaged,
         format!("{}: not what a pack index says", path.display()),
     )
 }

@@ -5,7 +5,7 @@
 //! A hook's environment names the repository, the index and the objects of the commit in progress.
 //! A child that looks at another repository must not inherit that: [`Run::scrubbed`].
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -266,9 +266,9 @@ impl Run {
 
     fn not_started(&self, error: &std::io::Error) -> Failure {
         let code = if error.kind() == ErrorKind::NotFound {
-            "program_not_found"
+            Code::ProgramNotFound
         } else {
-            "program_not_started"
+            Code::ProgramNotStarted
         };
         Failure::internal(code, format!("run `{}`: {error}", self.name()))
     }
@@ -355,7 +355,7 @@ impl Captured {
             return Err(failure.context(format!("`{}`", self.name)));
         }
         Err(Failure::internal(
-            "program_failed",
+            Code::ProgramFailed,
             format!("`{}` exited with {}: {said}", self.name, self.ended.code),
         ))
     }

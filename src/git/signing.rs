@@ -7,7 +7,7 @@
 
 use super::repo::Repo;
 use super::run::{Captured, Run};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -166,7 +166,7 @@ impl Repo {
                 format.as_str()
             };
             return Err(Failure::refused(
-                "signing_not_configured",
+                Code::SigningNotConfigured,
                 format!(
                     "signing goes by git's SSH settings: expected gpg.format ssh, found {found}"
                 ),
@@ -202,7 +202,7 @@ impl Repo {
                     .rfind(|line| !line.is_empty())
                     .unwrap_or("no signature came back")
                     .to_owned();
-                Err(Failure::refused("signing_failed", format!("{program} did not sign: {why}"))
+                Err(Failure::refused(Code::SigningFailed, format!("{program} did not sign: {why}"))
                     .help("check user.signingKey: git config --get user.signingKey  (and, for a key in the agent: ssh-add -l)"))
             }
         }
@@ -236,7 +236,7 @@ impl Repo {
     /// The first key that gpg.ssh.defaultKeyCommand prints.
     fn default_key(&self) -> Result<String> {
         let missing = |why: String| {
-            Failure::refused("signing_not_configured", why)
+            Failure::refused(Code::SigningNotConfigured, why)
                 .help("git config user.signingKey ~/.ssh/id_ed25519.pub")
         };
         let command = self
@@ -310,7 +310,7 @@ fn private_dir() -> Result<tempfile::TempDir> {
         .map_err(|error| {
             Failure::new(
                 Kind::Internal,
-                "file_failed",
+                Code::FileFailed,
                 format!("make a temporary folder: {error}"),
             )
         })
@@ -318,7 +318,10 @@ fn private_dir() -> Result<tempfile::TempDir> {
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).map_err(|error| {
-        Failure::internal("file_failed", format!("write {}: {error}", path.display()))
+        Failure::internal(
+            Code::FileFailed,
+            format!("write {}: {error}", path.display()),
+        )
     })
 }
 

@@ -6,7 +6,7 @@
 
 use super::objects::{Entry, EntryKind};
 use super::repo::Repo;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -153,7 +153,7 @@ impl<'t> Tree<'t> {
             })
         };
         read().ok_or_else(|| {
-            Failure::internal("git_failed", "a tree object is damaged").help("git fsck")
+            Failure::internal(Code::GitFailed, "a tree object is damaged").help("git fsck")
         })
     }
 

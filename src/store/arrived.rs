@@ -7,7 +7,8 @@
 use super::loss::{Holding, Loss, between};
 use super::unite::{UnitedSession, read_state, session_folders};
 use super::{Snapshot, Store, layout};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::git::Repo;
 use serde::Serialize;
@@ -173,11 +174,11 @@ pub(super) fn lost_operations(label: &str, lost: &[String], why: Option<&Failure
     });
     Failure::new(
         Kind::Refused,
-        "remote_lost_operations",
+        Code::RemoteLostOperations,
         format!(
             "{label} has not all that this clone has: {}{more}{why}; nothing was taken over, and here all of it still is",
             shown.join("; ")
         ),
     )
-    .help("git loopx export SESSION  (one file with all of it), and ask whoever pushed that commit to revert it; then: git loopx sync")
+    .help(hint![command!("export SESSION"), "  (one file with all of it), and ask whoever pushed that commit to revert it; then: ", command!("sync")])
 }

@@ -6,6 +6,7 @@ use super::{Lines, layout};
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::gate::covered_files;
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Evidence, Operation};
 use crate::core::replay;
@@ -112,10 +113,8 @@ fn approval_flaw(
 
 /// A false word stays in the log, as everything does: it is taken back.
 fn way_on(id: &SessionId, op: &Operation) -> String {
-    format!(
-        "; `git loopx -s {id} undo --only {} --reason WHY` takes it back",
-        op.op
-    )
+    let back = command!("undo --only {} --reason WHY", op.op).session(id);
+    format!("; `{back}` takes it back")
 }
 
 /// What is wrong with the log of a run: it is the whole output, or says how much of it was left out.

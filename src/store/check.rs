@@ -13,9 +13,9 @@ use super::{
     Edits, Lines, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves,
 };
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{NEWER, Operation};
+use crate::core::op::Operation;
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
 use crate::core::signature::SUFFIX;
@@ -293,7 +293,7 @@ pub(super) fn check_entry(
 
 fn read_operations(lines: &Lines<'_>, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
     let repo = lines.repo();
-    let missing = || Failure::internal("operations_missing", "ops/ is not there");
+    let missing = || Failure::internal(Code::OperationsMissing, "ops/ is not there");
     let entry = repo.entry_at(folder, layout::OPS)?.ok_or_else(missing)?;
     let read = |blob: &Oid, label: &str| lines.operation(blob, label);
     let ops = ops::read_by(repo, &entry.id, layout::OPS, read)?;
@@ -323,7 +323,7 @@ pub(super) fn check_folder(
         Ok((state, None)) => state,
         Ok((_, Some(flaw))) => return Ok(Some((flaw, Mend::Restore))),
         // Not damage, and nothing that this program may mend.
-        Err(failure) if failure.code == NEWER => return Err(failure),
+        Err(failure) if failure.code == Code::FormatNewer => return Err(failure),
         Err(failure) => return Ok(Some((failure.message, Mend::Restore))),
     };
     if let Some(failure) = replayed
@@ -456,7 +456,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
         let first = damages.first();
         let what = first.map(|one| format!("{}: {}", one.session, one.what));
         return Err(Failure::internal(
-            "record_damaged",
+            Code::RecordDamaged,
             format!(
                 "{}; history has no whole copy to take it from",
                 what.unwrap_or_default()
@@ -534,7 +534,7 @@ pub(super) fn check_archived(
         Ok(None)
     };
     match looked() {
-        Err(failure) if failure.code == NEWER => Err(failure),
+        Err(failure) if failure.code == Code::FormatNewer => Err(failure),
         Err(failure) => Ok(Some(failure.message)),
         Ok(flaw) => Ok(flaw),
     }

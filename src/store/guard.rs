@@ -5,7 +5,7 @@
 
 use super::loss::{Content, How, Lost, Records, Unreadable};
 use super::{Edits, Snapshot, layout, shelves};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::op::Operation;
 use crate::git::Repo;
@@ -43,7 +43,7 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
         if let Some(first) = lost.first() {
             let first = &first.name;
             return Err(Failure::internal(
-                "repair_loses",
+                Code::RepairLoses,
                 format!(
                     "{path}: a repair would take {} of {} operations away, the first is {first}; nothing was changed",
                     lost.len(),

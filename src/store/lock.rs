@@ -4,7 +4,7 @@
 //! While it is held the file says by whom, and which refs are about to move where. A holder that ends
 //! in order leaves it empty; so what stands in it when the lock is taken is what a killed one left.
 
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::env;
 use crate::git::processes::git_is_at_work;
@@ -245,7 +245,7 @@ pub(super) fn acquire(repo: &Repo) -> Result<Lock> {
                 let who = held_by(&path).unwrap_or_else(|| "another git loopx".to_owned());
                 return Err(Failure::new(
                     Kind::Waiting,
-                    "lock_held",
+                    Code::LockHeld,
                     format!(
                         "{who} has held {} for more than {}s",
                         path.display(),

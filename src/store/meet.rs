@@ -5,7 +5,8 @@ use super::arrived::{TakenAway, lost_operations};
 use super::transaction::Move;
 use super::unite::{United, require_no_jumps, unite};
 use super::{Lock, Snapshot, Store};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::git::{CommitInfo, Identity};
 
@@ -235,7 +236,7 @@ impl Store<'_> {
     fn no_base(&self, label: &str) -> Failure {
         if self.repo.is_shallow() {
             return Failure::refused(
-                "history_cut_off",
+                Code::HistoryCutOff,
                 format!(
                     "this clone is shallow, and what `{}` and {label} share is beyond its edge: without it what was removed would come back",
                     self.branch
@@ -244,13 +245,13 @@ impl Store<'_> {
             .help("git fetch --unshallow, then try again");
         }
         Failure::refused(
-            "histories_unrelated",
+            Code::HistoriesUnrelated,
             format!(
                 "`{}` and {label} share no commit: one of them was not made by git loopx, or was rewritten",
                 self.branch
             ),
         )
-        .help("git loopx fsck, and ask whoever rewrote it; sessions travel alone with: git loopx export SESSION")
+        .help(hint![command!("fsck"), ", and ask whoever rewrote it; sessions travel alone with: ", command!("export SESSION")])
     }
 }
 

@@ -36,6 +36,7 @@ mod united;
 pub mod unread;
 mod whole;
 
+use crate::core::hint::command;
 pub use arrived::TakenAway;
 pub use attest::left_out;
 pub use edits::Edits;
@@ -56,7 +57,7 @@ pub use summaries::Summary;
 pub use unite::{Rebound, Renamed, United, UnitedSession};
 pub use united::version_path;
 
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::core::unfinished::UnfinishedList;
 use crate::failpoint::reach;
@@ -130,9 +131,9 @@ impl<'r> Store<'r> {
         };
         match Snapshot::at(self.repo, tip.clone(), &self.branch) {
             // Where this clone knew another, it was replaced, and there is a way back.
-            Err(failure) if failure.code == snapshot::FOREIGN => {
+            Err(failure) if failure.code == Code::BranchForeign => {
                 let replaced = self.require_grown(self.shadow().as_ref(), Some(&tip));
-                replaced.map_err(|replaced| replaced.help("git loopx doctor --recover"))?;
+                replaced.map_err(|replaced| replaced.help(command!("doctor --recover")))?;
                 Err(failure)
             }
             read => read.map(Some),
@@ -164,7 +165,7 @@ impl<'r> Store<'r> {
                 self.branch
             ),
         };
-        Failure::not_found("not_initialised", message).help("git loopx init")
+        Failure::not_found(Code::NotInitialised, message).help(command!("init"))
     }
 
     /// Takes the lock that all worktrees of the repository share. A writer holds it from reading to
@@ -173,7 +174,7 @@ impl<'r> Store<'r> {
         if let Some(path) = self.repo.checked_out_in(&self.branch_ref())? {
             return Err(Failure::new(
                 Kind::Refused,
-                "branch_checked_out",
+                Code::BranchCheckedOut,
                 format!(
                     "the branch `{}` is checked out in {}; a commit there would revert sessions",
                     self.branch,
@@ -235,7 +236,7 @@ impl<'r> Store<'r> {
             }
             if let Some(other) = self.blocking_ref(&name)? {
                 return Err(Failure::refused(
-                    "branch_name_blocked",
+                    Code::BranchNameBlocked,
                     format!("git cannot keep a branch `{}` beside {other}", self.branch),
                 )
                 .help("git config loopx.branch loopx-sessions"));
@@ -306,7 +307,7 @@ impl<'r> Store<'r> {
             |made| made.last().map_or(Ok(()), &mut note),
         )?
         .pop()
-        .ok_or_else(|| Failure::internal("nothing_decided", "one decision made no commit"))
+        .ok_or_else(|| Failure::internal(Code::NothingDecided, "one decision made no commit"))
     }
 
     /// The same for several decisions, each on what those before it made: a commit for each, and one move

@@ -3,7 +3,8 @@
 
 use super::layout;
 use super::shelf::{self, Change, Fault, Held};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::op::Operation;
 use crate::core::shelf::Shelf;
@@ -69,10 +70,10 @@ fn named(op: Operation, held: &Held, label: &str) -> Result<Operation> {
         return Ok(op);
     }
     Err(Failure::internal(
-        "record_damaged",
+        Code::RecordDamaged,
         format!("{label}: holds the operation {}", op.file_name()),
     )
-    .help("git loopx fsck --repair"))
+    .help(command!("fsck --repair")))
 }
 
 /// The tree of `ops/` in a session's folder.

@@ -4,7 +4,8 @@
 
 use super::transaction::Move;
 use super::{Lock, Snapshot, Store};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::git::{Identity, Swap};
 use crate::store::Standing;
@@ -60,7 +61,7 @@ impl Store<'_> {
         let is_free = |name: &String| !kept.iter().any(|(taken, _)| taken == name);
         let free = displaced_names().skip(1).find(is_free).ok_or_else(|| {
             Failure::refused(
-                "displaced_full",
+                Code::DisplacedFull,
                 format!(
                     "{MOST_DISPLACED} histories that were put aside are kept already, from {DISPLACED}-1 on"
                 ),
@@ -117,14 +118,16 @@ impl Store<'_> {
         match self.by_hand(shadow, tip)? {
             None => Ok(()),
             Some(commit) => Err(Failure::conflict(
-                "branch_edited",
+                Code::BranchEdited,
                 format!(
                     "the commit {} on the branch `{}` was made by hand, not by git loopx",
                     commit.short(),
                     self.branch()
                 ),
             )
-            .help("git loopx doctor --recover  (takes its changes back; --accept keeps them)")),
+            .help(
+                command!("doctor --recover").note("(takes its changes back; --accept keeps them)"),
+            )),
         }
     }
 
@@ -138,22 +141,22 @@ impl Store<'_> {
     fn way_back(&self, known: Option<&Oid>, identity: &Identity) -> Result<Move<Recovered>> {
         let nothing = || {
             Failure::nothing(
-                "nothing_to_recover",
+                Code::NothingToRecover,
                 format!("the branch `{}` is as this clone knew it", self.branch()),
             )
-            .help("git loopx doctor")
+            .help(command!("doctor"))
         };
         let shadow = known.filter(|known| self.is_readable(known)).cloned();
         let shadow = shadow.or_else(|| self.remembered()).ok_or_else(|| {
             Failure::not_found(
-                "shadow_missing",
+                Code::ShadowMissing,
                 format!(
                     "{} is not there or cannot be read, and git's log of `{}` has no state that can: this clone knows no earlier one",
                     self.shadow_ref(),
                     self.branch()
                 ),
             )
-            .help("git loopx fsck")
+            .help(command!("fsck"))
         })?;
         let tip = self.tip_or_none()?;
         let readable = tip.clone().filter(|tip| self.is_readable(tip));
@@ -267,7 +270,7 @@ fn done(swap: Swap) -> Result<()> {
         Swap::Moved => Ok(()),
         Swap::Lost | Swap::Locked => Err(Failure::new(
             Kind::Waiting,
-            "branch_busy",
+            Code::BranchBusy,
             "another git moved the branch meanwhile",
         )
         .help("try again")),

@@ -4,7 +4,8 @@
 use super::loss::{Records, Unreadable};
 use super::shelf::{self, Layout};
 use super::{Session, layout};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::op::{Event, Operation};
 use crate::core::shelf::Shelf;
@@ -18,7 +19,7 @@ pub(super) const MOST: usize = 20_000;
 const KEPT: usize = 100;
 
 /// The code of the refusal.
-const CODE: &str = "records_exhausted";
+const CODE: Code = Code::RecordsExhausted;
 
 /// Counts records; a folder of `ops/` that it met before is not looked at again.
 #[derive(Default)]
@@ -84,9 +85,7 @@ fn sentence(entity: &str, count: usize) -> String {
 /// Refuses what a clone would take over. Nothing is taken then, because a branch is taken as a whole: a tip
 /// without what its parents have would have lost it.
 pub(super) fn too_many(path: &str, count: usize) -> Failure {
-    Failure::refused(CODE, format!("{}; nothing was taken over", sentence(path, count))).help(format!(
-        "git log --all -- {path}  (shows who wrote them; the work here goes on, and travels with: git loopx export SESSION)"
-    ))
+    Failure::refused(CODE, format!("{}; nothing was taken over", sentence(path, count))).help(hint![format!("git log --all -- {path}  (shows who wrote them; the work here goes on, and travels with: "), command!("export SESSION"), ")"])
 }
 
 /// Refuses a record that a session has no room for. What ends it, or settles what holds it, always finds
@@ -114,7 +113,9 @@ pub(super) fn require(repo: &Repo, session: Option<&Session>, op: &Operation) ->
             sentence(&format!("session {id}"), count)
         ),
     )
-    .help(format!(
-        "git loopx -s {id} abandon  (or archive it), then: git loopx start \"FOLLOW-UP\""
-    )))
+    .help(hint![
+        command!("abandon").session(&id),
+        "  (or archive it), then: ",
+        command!("start \"FOLLOW-UP\"")
+    ]))
 }

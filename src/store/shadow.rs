@@ -6,7 +6,8 @@
 //! there; deleting a branch also deletes its reflog.
 
 use super::{Store, lock};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::git::Swap;
 use serde::Serialize;
@@ -107,12 +108,12 @@ impl Store<'_> {
             Standing::New | Standing::Same | Standing::Ahead => return Ok(()),
             Standing::Gone => (
                 Kind::NotFound,
-                "branch_gone",
+                Code::BranchGone,
                 format!("the branch `{branch}` is gone; this clone had it at {shadow}"),
             ),
             Standing::Rewound => (
                 Kind::Conflict,
-                "branch_rewound",
+                Code::BranchRewound,
                 format!(
                     "the branch `{branch}` was set back to {}; this clone had it at {shadow}",
                     at(tip)
@@ -120,7 +121,7 @@ impl Store<'_> {
             ),
             Standing::Replaced => (
                 Kind::Conflict,
-                "branch_replaced",
+                Code::BranchReplaced,
                 format!(
                     "the branch `{branch}` was replaced: {} does not come from {shadow}, which this clone had",
                     at(tip)
@@ -128,8 +129,8 @@ impl Store<'_> {
             ),
         };
         let help = match standing {
-            Standing::Gone => "git loopx init  (brings it back)",
-            _ => "git loopx doctor --recover  (or --accept, to go on from what is there)",
+            Standing::Gone => command!("init").note("(brings it back)"),
+            _ => command!("doctor --recover").note("(or --accept, to go on from what is there)"),
         };
         Err(Failure::new(kind, code, message).help(help))
     }

@@ -3,7 +3,8 @@
 use super::united::settle_candidate;
 use super::{EARLIER, FORMAT, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
@@ -11,7 +12,6 @@ use crate::core::shelf::Shelf;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 
 /// The code of the refusal of a branch that is none of ours.
-pub(super) const FOREIGN: &str = "branch_foreign";
 
 /// The branch as it was at one commit.
 pub struct Snapshot<'r> {
@@ -50,7 +50,7 @@ impl<'r> Snapshot<'r> {
         match format {
             Some(bytes) if is_read(String::from_utf8_lossy(&bytes).trim()) => Ok(snapshot),
             Some(bytes) => Err(Failure::internal(
-                "format_newer",
+                Code::FormatNewer,
                 format!(
                     "`{label}` is written in format `{}`, this program knows {FORMAT}",
                     String::from_utf8_lossy(&bytes).trim()
@@ -58,7 +58,7 @@ impl<'r> Snapshot<'r> {
             )
             .help("update git loopx")),
             None => Err(Failure::refused(
-                FOREIGN,
+                Code::BranchForeign,
                 format!(
                     "`{label}` exists and was not made by git loopx: it has no file `{}`",
                     layout::FORMAT_FILE
@@ -142,7 +142,7 @@ impl<'r> Snapshot<'r> {
             return Ok(&entry.id);
         }
         let message = format!("commit {}: {path} is not a folder", self.commit.short());
-        Err(Failure::internal("record_damaged", message).help("git loopx fsck --repair"))
+        Err(Failure::internal(Code::RecordDamaged, message).help(command!("fsck --repair")))
     }
 
     /// The ids of the active sessions, sorted.
@@ -264,7 +264,7 @@ impl<'r> Snapshot<'r> {
             return Ok(());
         }
         Err(Failure::internal(
-            "record_damaged",
+            Code::RecordDamaged,
             format!(
                 "commit {}: {}/{} differs from what its operations give",
                 self.commit.short(),
@@ -272,7 +272,7 @@ impl<'r> Snapshot<'r> {
                 layout::STATE
             ),
         )
-        .help("git loopx fsck --repair"))
+        .help(command!("fsck --repair")))
     }
 
     /// Every operation of a session, in file order, which is theirs.
@@ -310,7 +310,7 @@ pub(super) fn state_of(repo: &Repo, path: &str, place: &str, tree: &Oid) -> Resu
         Some(file) => {
             let bytes = repo
                 .read_blob(&file.id)
-                .map_err(|failure| failure.context(&label).help("git loopx fsck --repair"))?;
+                .map_err(|failure| failure.context(&label).help(command!("fsck --repair")))?;
             State::parse(&bytes, &label)?
         }
         None => None,
@@ -319,10 +319,10 @@ pub(super) fn state_of(repo: &Repo, path: &str, place: &str, tree: &Oid) -> Resu
     match known {
         Some(state) if state.ops == ops => Ok(state),
         Some(_) => Err(Failure::internal(
-            "record_damaged",
+            Code::RecordDamaged,
             format!("{label} was computed from other operations than those that stand beside it"),
         )
-        .help("git loopx fsck --repair")),
+        .help(command!("fsck --repair"))),
         None => {
             let name = path.rsplit('/').next().unwrap_or(path);
             let id = SessionId::parse(name)?;

@@ -7,7 +7,8 @@
 
 use super::lock::{self, Lock};
 use super::{EARLIER, Edits, FORMAT, Snapshot, Store, layout, shelves};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::unfinished::Unfinished;
 use crate::failpoint::reach;
@@ -132,7 +133,7 @@ impl Store<'_> {
             done: format!("{branch} stands at {}", new.short()),
             left: "syncing that to the disk".to_owned(),
             why: failure.message,
-            help: "git loopx doctor --fix".to_owned(),
+            help: command!("doctor --fix"),
         });
     }
 
@@ -182,13 +183,13 @@ impl Store<'_> {
         let path = lock::ref_lock(&self.repo.common_dir(), name);
         Failure::new(
             Kind::Waiting,
-            "ref_locked",
+            Code::RefLocked,
             format!(
                 "{} stands in the way: another git process is moving the branch, or was killed while it did",
                 path.display()
             ),
         )
-        .help("git loopx doctor --fix  (removes it where no git is at work; else try again)")
+        .help(command!("doctor --fix").note("(removes it where no git is at work; else try again)"))
     }
 }
 
@@ -214,7 +215,7 @@ impl Tries {
                 "the branch `{branch}` moved {} times while this was being written",
                 self.lost
             );
-            return Err(Failure::new(Kind::Waiting, "branch_busy", message).help("try again"));
+            return Err(Failure::new(Kind::Waiting, Code::BranchBusy, message).help("try again"));
         }
         std::thread::sleep(lock::pause(self.lost));
         Ok(())

@@ -9,7 +9,7 @@ use super::loss::{Records, Unreadable};
 use super::snapshot::state_of;
 use super::united::{Folder, build, gather_beside};
 use super::{Edits, layout, ops, room, shelf, shelves};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
@@ -322,7 +322,7 @@ fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> 
         return Ok(());
     }
     Err(Failure::refused(
-        "sequence_jump",
+        Code::SequenceJump,
         format!("{path}: operation number {largest} was reached by a jump"),
     )
     .help(format!(

@@ -4,7 +4,8 @@
 
 use super::check::{Damage, Mend, computed};
 use super::{Snapshot, layout, shelves};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::git::{Entry, EntryKind, Repo};
 use std::fmt;
@@ -143,17 +144,16 @@ pub(super) fn lost(damages: &[&Damage]) -> Failure {
         n => format!("; {} more objects cannot be read", n - 1),
     };
     let Some((session, one)) = all().next() else {
-        return Failure::internal("object_damaged", "an object cannot be read");
+        return Failure::internal(Code::ObjectDamaged, "an object cannot be read");
     };
     Failure::internal(
-        "object_damaged",
+        Code::ObjectDamaged,
         format!(
             "{session}: {one}{more}. Nothing here has the same bytes, and nothing was changed: \
              the operations that can be read stay"
         ),
     )
     .help(
-        "move its file away, if one is named, and git fetch --refetch, or copy the file from another clone or \
-         a backup; git fsck names the others; then git loopx fsck --repair",
+        hint!["move its file away, if one is named, and git fetch --refetch, or copy the file from another clone or a backup; git fsck names the others; then ", command!("fsck --repair")],
     )
 }

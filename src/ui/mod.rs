@@ -3,13 +3,12 @@
 //!
 //! Control characters of names and artifacts never reach a terminal: see [`clean`].
 
-mod address;
 pub mod diff;
 pub mod report;
 
+use crate::core::hint::{Hint, print_hints};
 use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 /// The number in every JSON document. It grows when a key changes its meaning or goes away.
@@ -87,12 +86,9 @@ impl Ui {
         self.session = Some(session.into());
     }
 
-    /// A suggested command, as it has to be typed here.
-    pub fn command<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match &self.session {
-            Some(session) => address::addressed(text, session).into(),
-            None => text.into(),
-        }
+    /// A hint, as its commands have to be typed here.
+    pub fn command(&self, hint: &Hint) -> String {
+        hint.addressed(self.session.as_deref())
     }
 
     /// Whether one JSON document is wanted instead of text.
@@ -155,12 +151,12 @@ impl Ui {
     }
 
     /// Says what to do next. Silent with `--quiet` and `--json`.
-    pub fn hint(&mut self, text: impl AsRef<str>) {
+    pub fn hint(&mut self, hint: impl Into<Hint>) {
         if !self.options.quiet && !self.options.json {
             let text = format!(
                 "{} {}",
                 style::paint(self.color, style::DIM, "next:"),
-                self.command(text.as_ref())
+                clean(&self.command(&hint.into()))
             );
             write_line(&mut std::io::stdout().lock(), &text);
         }
@@ -186,28 +182,18 @@ impl Ui {
             document.insert("unfinished".into(), serde_json::json!(unfinished));
         }
         let mut document = Value::Object(document);
-        if let Some(session) = &self.session {
-            address::address(&mut document, session);
-        }
+        print_hints(&mut document, self.session.as_deref());
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
         write_line(&mut std::io::stdout().lock(), &text);
     }
 
     /// Writes why the command failed, as text or JSON, to stderr.
     pub fn failure(&mut self, failure: &crate::core::failure::Failure) {
-        let mut failure = failure.clone();
-        if self.session.is_some() {
-            for help in failure.help.iter_mut() {
-                *help = self.command(help).into_owned();
-            }
-            for blocker in &mut failure.blockers {
-                blocker.help = self.command(&blocker.help).into_owned();
-            }
-        }
+        let session = self.session.as_deref();
         let text = if self.options.json {
-            report::json(&failure, &self.unfinished.all())
+            report::json(failure, session, &self.unfinished.all())
         } else {
-            report::text(&failure, self.color_err)
+            report::text(failure, session, self.color_err)
         };
         write_line(&mut std::io::stderr().lock(), &text);
     }

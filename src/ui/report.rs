@@ -2,6 +2,7 @@
 
 use super::{JSON_SCHEMA, clean, style};
 use crate::core::failure::{Failure, Kind};
+use crate::core::hint::print_hints;
 use crate::core::unfinished::Unfinished;
 use serde_json::json;
 
@@ -9,7 +10,7 @@ use serde_json::json;
 const SHOWN: usize = 20;
 
 /// `error: message`, the blockers one a line with their help, then the command that leads on.
-pub(super) fn text(failure: &Failure, color: bool) -> String {
+pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> String {
     let head = match failure.kind {
         Kind::Refused => "refused:",
         Kind::Conflict => "conflict:",
@@ -27,11 +28,14 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
     for blocker in failure.blockers.iter().take(shown) {
         out.push_str(&format!(
             "\n  {} {}",
-            style::paint(color, style::NAME, &clean(&blocker.code)),
+            style::paint(color, style::NAME, &clean(&blocker.word())),
             clean(&blocker.message)
         ));
         if !blocker.help.is_empty() && failure.help.as_ref() != Some(&blocker.help) {
-            out.push_str(&format!("\n    {}", clean(&blocker.help)));
+            out.push_str(&format!(
+                "\n    {}",
+                clean(&blocker.help.addressed(session))
+            ));
         }
     }
     let rest = failure.blockers.len().saturating_sub(SHOWN);
@@ -39,7 +43,7 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
         out.push_str(&format!("\n  and {rest} more (--json lists all)"));
     }
     if let Some(help) = &failure.help {
-        out.push_str(&format!("\n\nhint: {}", clean(help)));
+        out.push_str(&format!("\n\nhint: {}", clean(&help.addressed(session))));
     }
     out
 }
@@ -47,7 +51,7 @@ pub(super) fn text(failure: &Failure, color: bool) -> String {
 /// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`; where sides of a merge disagree,
 /// `error.conflicts` has them with their places. `unfinished`: what an earlier command left that could not be
 /// finished now.
-pub(super) fn json(failure: &Failure, unfinished: &[Unfinished]) -> String {
+pub(super) fn json(failure: &Failure, session: Option<&str>, unfinished: &[Unfinished]) -> String {
     let mut document = json!({
         "schema": JSON_SCHEMA,
         "error": {
@@ -65,22 +69,29 @@ pub(super) fn json(failure: &Failure, unfinished: &[Unfinished]) -> String {
     if !unfinished.is_empty() {
         document["unfinished"] = json!(unfinished);
     }
+    print_hints(&mut document, session);
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::text;
-    use crate::core::failure::{Blocker, Failure};
+    use crate::core::failure::{Blocker, Code, Failure};
 
     #[test]
     fn a_long_list_of_blockers_is_cut_and_counted() {
         let many = |n: usize| -> Vec<Blocker> {
             (0..n)
-                .map(|at| Blocker::new("some_code", format!("reason {at}"), "do it"))
+                .map(|at| Blocker::new(Code::UnsavedEdits, format!("reason {at}"), "do it"))
                 .collect()
         };
-        let said = |n| text(&Failure::refused("x", "no").blockers(many(n)), false);
+        let said = |n| {
+            text(
+                &Failure::refused(Code::UnsavedEdits, "no").blockers(many(n)),
+                None,
+                false,
+            )
+        };
         assert!(said(20).contains("reason 19") && !said(20).contains("more"));
         assert!(!said(23).contains("reason 20"));
         assert!(said(23).contains("and 3 more (--json lists all)"));

@@ -137,7 +137,8 @@ fn every_command_that_the_readme_names_exists() {
             .chars()
             .take_while(|c| c.is_ascii_lowercase() || *c == '-')
             .collect();
-        if !name.is_empty() && seen.insert(name.clone()) {
+        // `help` is the parser's own, and takes names of commands alone.
+        if !name.is_empty() && name != "help" && seen.insert(name.clone()) {
             s.loopx(&[name.as_str(), "--help"]).ok();
         }
     }

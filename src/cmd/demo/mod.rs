@@ -5,7 +5,7 @@
 mod story;
 
 use crate::cli::Exit;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::git::run::Run;
 use crate::ui::{Ui, clean, style};
 use serde_json::{Value, json};
@@ -15,7 +15,8 @@ use story::{Step, Who};
 /// Runs the story. Ends with a failure as soon as a command does not end as the story says.
 pub fn demo(keep: bool, ui: &mut Ui) -> Result<Exit> {
     let failed = |error: std::io::Error| {
-        Failure::internal("demo_failed", error.to_string()).context("make a temporary repository")
+        Failure::internal(Code::DemoFailed, error.to_string())
+            .context("make a temporary repository")
     };
     let folder = tempfile::Builder::new()
         .prefix("loopx-demo-")
@@ -51,7 +52,7 @@ pub fn demo(keep: bool, ui: &mut Ui) -> Result<Exit> {
 /// PATH with this program's folder in front, so that `git loopx` finds it.
 fn search_path() -> Result<std::ffi::OsString> {
     let failed =
-        |error: &dyn std::fmt::Display| Failure::internal("demo_failed", error.to_string());
+        |error: &dyn std::fmt::Display| Failure::internal(Code::DemoFailed, error.to_string());
     let program = crate::env::program().map_err(|error| failed(&error))?;
     let mut folders: Vec<PathBuf> = program
         .parent()
@@ -153,7 +154,7 @@ impl Stage {
         );
         if done.ended.code != exit {
             return Err(Failure::internal(
-                "demo_failed",
+                Code::DemoFailed,
                 format!(
                     "`git {shown}` ended with {}, expected {exit}",
                     done.ended.code

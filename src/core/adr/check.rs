@@ -6,6 +6,7 @@
 use super::edit::holds;
 use super::record::{Layout, Link, Record, Status, reverse, verb_key};
 use super::{slug, text};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::spec::{Finding, Severity};
 use pulldown_cmark::{Event, Parser, Tag};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +50,7 @@ impl Notes<'_> {
         id: &'static str,
         (file, line): (&str, usize),
         message: impl Into<String>,
-        fix: impl Into<String>,
+        fix: impl Into<Hint>,
     ) {
         let path = format!("{}/{file}", self.folder);
         self.found
@@ -179,12 +180,13 @@ fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
             "frozen_changed",
             (&record.file, line("frozen")),
             "the body of an accepted record changed: only status and links may",
-            format!(
-                "git checkout -- '{0}/{1}', or write a new one: git loopx adr new TITLE --supersedes {2}",
-                folder.path,
-                record.file,
-                record.number.unwrap_or(0)
-            ),
+            hint![
+                format!(
+                    "git checkout -- '{}/{}', or write a new one: ",
+                    folder.path, record.file
+                ),
+                command!("adr new TITLE --supersedes {}", record.number.unwrap_or(0))
+            ],
         ),
         None if folder.thawed.contains_key(&record.file) => notes.add(
             Severity::Error,
@@ -204,7 +206,7 @@ fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
             "not_frozen",
             (&record.file, record.status_line),
             "accepted by another tool: nothing says whether its body changed since",
-            format!("git loopx adr accept {}", record.number.unwrap_or(0)),
+            command!("adr accept {}", record.number.unwrap_or(0)),
         ),
         _ => {}
     }
@@ -226,7 +228,11 @@ fn links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
                 "link_broken",
                 at,
                 format!("{} {}: there is no such record", link.verb, named(link)),
-                "mend the link, or remove it: git loopx adr list shows what is there",
+                hint![
+                    "mend the link, or remove it: ",
+                    command!("adr list"),
+                    " shows what is there"
+                ],
             );
             continue;
         };
@@ -244,9 +250,9 @@ fn links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
                 _ => (target, record),
             };
             let fix = match (is_supersede, old.number, new.number) {
-                (true, Some(old), Some(new)) => format!("git loopx adr supersede {old} {new}"),
-                _ => format!(
-                    "git loopx adr link {} \"{}\" {}",
+                (true, Some(old), Some(new)) => command!("adr supersede {old} {new}"),
+                _ => command!(
+                    "adr link {} \"{}\" {}",
                     record.label(),
                     link.verb,
                     target.label()
@@ -290,7 +296,7 @@ fn links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
             "superseded_by_none",
             (&record.file, record.status_line),
             "superseded, and nothing says by which record",
-            format!("git loopx adr supersede {} NEW", record.label()),
+            command!("adr supersede {} NEW", record.label()),
         );
     }
 }
@@ -347,7 +353,7 @@ fn numbers(folder: &Folder<'_>, notes: &mut Notes<'_>) {
                 "number_taken",
                 (&record.file, record.title_line),
                 format!("{} has the number {number} too", records[0].file),
-                "git loopx adr renumber --fix",
+                command!("adr renumber --fix"),
             );
         }
     }
@@ -388,7 +394,7 @@ fn numbers(folder: &Folder<'_>, notes: &mut Notes<'_>) {
                         "branch {} has {} under the number {}",
                         other.branch, other.file, other.number
                     ),
-                    format!("git loopx adr renumber --fix --with {}", other.branch),
+                    command!("adr renumber --fix --with {}", other.branch),
                 );
             }
         }

@@ -12,9 +12,10 @@ pub mod record;
 pub mod renumber;
 pub mod text;
 
+use crate::core::hint::command;
 pub use record::{Layout, Link, Record, Status};
 
-use super::failure::{Failure, Result};
+use super::failure::{Code, Failure, Result};
 use super::id::SessionId;
 
 /// What every file name of a draft begins with.
@@ -61,8 +62,8 @@ pub fn title(typed: &str) -> Result<String> {
         .join(" ");
     if title.is_empty() {
         return Err(
-            Failure::usage("title_required", "expected a title, found nothing")
-                .help("git loopx adr new \"Use PostgreSQL\""),
+            Failure::usage(Code::TitleRequired, "expected a title, found nothing")
+                .help(command!("adr new \"Use PostgreSQL\"")),
         );
     }
     Ok(title)

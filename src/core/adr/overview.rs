@@ -6,7 +6,8 @@ use super::edit::Target;
 use super::record::{Record, Status, is_reverse, reverse, verb_key};
 use super::text::headings;
 use super::{edit, text};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -163,10 +164,13 @@ pub fn write_index(text: &str, file: &str, records: &[Record]) -> Result<String>
                 text::line_of(text, range.end) + at
             };
             return Err(Failure::conflict(
-                "conflict_unresolved",
+                Code::ConflictUnresolved,
                 format!("{file}:{line}: conflict markers stand outside the generated block"),
             )
-            .help("remove the markers, then run: git loopx adr index --write"));
+            .help(hint![
+                "remove the markers, then run: ",
+                command!("adr index --write")
+            ]));
         }
     }
     Ok(format!("{}{fresh}{}", outside[0], outside[1]))

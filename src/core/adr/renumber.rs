@@ -7,8 +7,9 @@ use super::edit::{holds, pinned, set_meta, set_number};
 use super::record::{Record, Status};
 use super::text;
 use super::{file_name, next_number};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::set_field;
+use crate::core::hint::command;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -35,39 +36,36 @@ pub fn single(records: &[Record], from: u32, to: u32, file: Option<&str>) -> Res
         [only] => *only,
         [] => {
             return Err(Failure::not_found(
-                "record_unknown",
+                Code::RecordUnknown,
                 match file {
                     Some(file) => format!("no record {from} is in the file `{file}`"),
                     None => format!("no record has the number {from}"),
                 },
             )
-            .help("git loopx adr list"));
+            .help(command!("adr list")));
         }
         many => {
             let names: Vec<&str> = many.iter().map(|record| record.file.as_str()).collect();
             return Err(Failure::usage(
-                "record_ambiguous",
+                Code::RecordAmbiguous,
                 format!("{} have the number {from}", names.join(" and ")),
             )
-            .help(format!(
-                "git loopx adr renumber {from} {to} --file {}",
-                names[0]
-            )));
+            .help(command!("adr renumber {from} {to} --file {}", names[0])));
         }
     };
     if from == to {
         return Err(Failure::nothing(
-            "renumbered_already",
+            Code::RenumberedAlready,
             format!("{} has the number {to}", record.file),
         ));
     }
     if let Some(taken) = records.iter().find(|record| record.number == Some(to)) {
         let free = next_number(records.iter().map(|record| record.file.as_str()));
         return Err(Failure::refused(
-            "number_taken",
+            Code::NumberTaken,
             format!("{} has the number {to}", taken.file),
         )
-        .help(format!("git loopx adr renumber {from} {free}")));
+        .help(command!("adr renumber {from} {free}")));
     }
     Ok(Move {
         from,

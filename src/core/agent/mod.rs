@@ -16,7 +16,8 @@ pub mod shell;
 pub mod stop;
 pub mod wiring;
 
-use super::failure::Failure;
+use super::failure::{Code, Failure};
+use crate::core::hint::command;
 use serde_json::Value;
 use std::fmt;
 
@@ -164,10 +165,10 @@ impl std::str::FromStr for Host {
             .ok_or_else(|| {
                 let names: Vec<&str> = Host::ALL.iter().map(|host| host.name()).collect();
                 Failure::usage(
-                    "host_unknown",
+                    Code::HostUnknown,
                     format!("expected one of {}, found `{text}`", names.join(", ")),
                 )
-                .help("git loopx agent status")
+                .help(command!("agent status"))
             })
     }
 }

@@ -3,7 +3,8 @@
 
 use super::json_text::{self, Node};
 use super::{Host, Moment, quoted};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use serde_json::{Value, json};
 
 /// By this a command in a host's file is known as ours, in any version.
@@ -97,12 +98,10 @@ fn is_ours(entry: &Value) -> bool {
 
 fn unreadable(host: Host, why: &str) -> Failure {
     Failure::refused(
-        "agent_config_unreadable",
+        Code::AgentConfigUnreadable,
         format!("{}: {why}; nothing was written", file(host)),
     )
-    .help(format!(
-        "git loopx agent install {host} --dry-run  (prints what to add by hand)"
-    ))
+    .help(command!("agent install {host} --dry-run").note("(prints what to add by hand)"))
 }
 
 /// The `hooks` object of a file, with the whole.
@@ -292,6 +291,7 @@ pub fn notes(host: Host, others: &[Host]) -> Vec<&'static str> {
 mod tests {
     use super::{MARK, Wired, state, unwire, wire};
     use crate::core::agent::Host;
+    use crate::core::failure::Code;
     use serde_json::{Value, json};
 
     const PROGRAM: &str = "/opt/it's/git-loopx";
@@ -364,7 +364,7 @@ mod tests {
                 "{text}"
             );
             let refused = wire(Host::Claude, Some(text), PROGRAM).expect_err(text);
-            assert_eq!(refused.code, "agent_config_unreadable");
+            assert_eq!(refused.code, Code::AgentConfigUnreadable);
         }
     }
 }

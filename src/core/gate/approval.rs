@@ -1,11 +1,12 @@
 //! What an approval covers, whether it still holds, and whether it can be used.
 
 use super::super::artifact::Artifact;
-use super::super::failure::{Blocker, Failure};
+use super::super::failure::{Blocker, Code, Failure};
 use super::super::id::{Oid, Person};
 use super::super::session::{Approval, State};
 use super::super::stage::Transition;
 use super::{View, blockers};
+use crate::core::hint::command;
 use std::collections::BTreeMap;
 
 /// Every artifact that a gate judges, in the order in which the stages add them.
@@ -76,10 +77,10 @@ pub fn consumable<'a>(
     view: View<'a>,
     transition: Transition,
 ) -> Result<&'a Approval, Vec<Blocker>> {
-    let approve = format!("git loopx approve --to {}", transition.to());
+    let approve = command!("approve --to {}", transition.to());
     let Some(approval) = view.state.armed(transition) else {
         return Err(vec![Blocker::new(
-            "approved_transition_required",
+            Code::ApprovedTransitionRequired,
             format!("{transition} has not been approved"),
             approve,
         )]);
@@ -91,7 +92,7 @@ pub fn consumable<'a>(
             .first()
             .map_or("somebody", |by| by.signed.by.name.as_str());
         return Err(vec![Blocker::new(
-            "approval_stale",
+            Code::ApprovalStale,
             format!(
                 "changed since {who} approved {transition}: {}",
                 changed.join(", ")
@@ -129,9 +130,9 @@ pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
         found.insert(
             0,
             Blocker::new(
-                "approvals_missing",
+                Code::ApprovalsMissing,
                 format!("{people} of {required} people approved {transition}"),
-                format!("git loopx approve --to {}", transition.to()),
+                command!("approve --to {}", transition.to()),
             ),
         );
     }
@@ -140,29 +141,23 @@ pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
 
 /// The refusal of a gate that is not ready, under the code that belongs to its transition.
 pub fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
-    let has = |prefix: &str| blockers.iter().any(|b| b.code.starts_with(prefix));
+    let has = |is: fn(Code) -> bool| blockers.iter().any(|b| is(b.code));
     let code = match transition {
-        Transition::ClarifyToPlan => "clarify_readiness_blocked",
-        Transition::PlanToBuild if has("missing_plan_artifact") => "plan_package_incomplete",
-        Transition::PlanToBuild => "plan_review_gate_blocked",
-        Transition::BuildToReview if has("execution_record_") => "review_gate_blocked",
-        Transition::BuildToReview => "build_review_gate_blocked",
-        Transition::ReviewToDone
-            if has("partial_scope") || has("completion_claim") || has("implemented_scope") =>
-        {
-            "review_done_scope_blocked"
+        Transition::ClarifyToPlan => Code::ClarifyReadinessBlocked,
+        Transition::PlanToBuild if has(|code| code == Code::MissingPlanArtifact) => {
+            Code::PlanPackageIncomplete
         }
-        Transition::ReviewToDone => "review_not_approved",
+        Transition::PlanToBuild => Code::PlanReviewGateBlocked,
+        Transition::BuildToReview if has(Code::is_of_execution_record) => Code::ReviewGateBlocked,
+        Transition::BuildToReview => Code::BuildReviewGateBlocked,
+        Transition::ReviewToDone if has(Code::is_of_scope) => Code::ReviewDoneScopeBlocked,
+        Transition::ReviewToDone => Code::ReviewNotApproved,
         Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
             blockers
                 .first()
-                .map_or("rollback_blocked", |b| match b.code.as_str() {
-                    "rollback_rationale_required" => "rollback_rationale_required",
-                    "review_build_fix_not_requested" => "review_build_fix_not_requested",
-                    "review_plan_fix_not_requested" => "review_plan_fix_not_requested",
-                    "review_clarify_fix_not_requested" => "review_clarify_fix_not_requested",
-                    _ => "rollback_blocked",
-                })
+                .map(|b| b.code)
+                .filter(|code| code.is_of_rollback())
+                .unwrap_or(Code::RollbackBlocked)
         }
     };
     let count = blockers.len();
@@ -180,14 +175,12 @@ pub fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
 
 /// The refusal of a command whose approval cannot be consumed; `unmet` is what [`consumable`] said.
 pub fn not_consumable(view: View<'_>, transition: Transition, unmet: Vec<Blocker>) -> Failure {
-    let code = unmet.first().map_or("", |b| b.code.as_str()).to_owned();
-    let message = unmet.first().map_or(String::new(), |b| b.message.clone());
-    match code.as_str() {
-        code if code.starts_with("approv") => {
-            let own = unmet.first().map_or(String::new(), |b| b.help.clone());
+    match unmet.first() {
+        Some(first) if first.code.is_of_approval() => {
+            let (code, message) = (first.code, first.message.clone());
             let help = blockers(view, transition)
                 .first()
-                .map_or(own, |b| b.help.clone());
+                .map_or_else(|| first.help.clone(), |b| b.help.clone());
             Failure::refused(code, message).blockers(unmet).help(help)
         }
         _ => not_ready(transition, unmet),

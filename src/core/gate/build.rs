@@ -1,10 +1,11 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::op::{Lane, LaneStatus};
 use super::super::stage::{ApprovalKey, Transition};
 use super::{View, covered, covered_files};
+use crate::core::hint::command;
 use serde::Serialize;
 
 /// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
@@ -27,12 +28,12 @@ pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
         return Vec::new();
     }
     vec![Blocker::new(
-        "plan_approval_stale",
+        Code::PlanApprovalStale,
         format!(
             "changed since the plan was approved: {}",
             changed.join(", ")
         ),
-        "git loopx undo",
+        command!("undo"),
     )]
 }
 
@@ -136,15 +137,14 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     let tree = view.code.map(|code| &code.tree);
     let mut found = Vec::new();
     let required = |lane: Lane| view.policy.build.lanes.contains(&lane);
-    let report =
-        |lane: Lane, word: &str| format!("git loopx build --report {lane}={word} --reason SUMMARY");
+    let report = |lane: Lane, word: &str| command!("build --report {lane}={word} --reason SUMMARY");
 
     let execution = facts.lanes.get(&Lane::Execution).map(|r| r.value.status);
     match execution {
         Some(LaneStatus::Complete) => {}
         None if !required(Lane::Execution) => {}
         status => found.push(Blocker::new(
-            "lane_incomplete_execution",
+            Code::LaneIncompleteExecution,
             match status {
                 Some(status) => format!("the execution lane was reported `{status}`"),
                 None => "the execution lane has not been reported".to_owned(),
@@ -162,9 +162,9 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         .collect();
     if let Some(first) = failing.first() {
         found.push(Blocker::new(
-            "verification_failed",
+            Code::VerificationFailed,
             format!("`{first}` failed on the present code"),
-            "git loopx run -- COMMAND",
+            command!("run -- COMMAND"),
         ));
     }
     for lane in [Lane::Architect, Lane::Deslop] {
@@ -172,7 +172,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             .lanes
             .get(&lane)
             .map(|r| (r.value.status, Some(&r.value.tree) == tree));
-        let word = match (lane, reported) {
+        let code = match (lane, reported) {
             (Lane::Deslop, _) if facts.no_deslop => continue,
             (_, Some((LaneStatus::Skipped, _))) if !required(lane) => continue,
             (Lane::Architect, Some((LaneStatus::Complete, true)))
@@ -180,13 +180,17 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
                 continue;
             }
             (_, None) if !required(lane) => continue,
-            (_, None) | (_, Some((LaneStatus::Complete, false))) => "pending",
-            (Lane::Architect, Some((LaneStatus::Incomplete, _))) => "iterate",
-            (Lane::Architect, Some(_)) => "reject",
-            (_, Some((status, _))) => status.as_str(),
+            (Lane::Architect, None | Some((LaneStatus::Complete, false))) => Code::ArchitectPending,
+            (Lane::Architect, Some((LaneStatus::Incomplete, _))) => Code::ArchitectIterate,
+            (Lane::Architect, Some(_)) => Code::ArchitectReject,
+            (_, None | Some((LaneStatus::Complete, false))) => Code::DeslopPending,
+            (_, Some((LaneStatus::Incomplete, _))) => Code::DeslopIncomplete,
+            (_, Some((LaneStatus::Failed, _))) => Code::DeslopFailed,
+            (_, Some((LaneStatus::Blocked, _))) => Code::DeslopBlocked,
+            (_, Some(_)) => Code::DeslopSkipped,
         };
         found.push(Blocker::new(
-            format!("{lane}_{word}"),
+            code,
             match reported {
                 None => format!("the {lane} lane has not been reported"),
                 Some((LaneStatus::Complete, _)) => {
@@ -205,31 +209,34 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     match regression {
         _ if facts.no_deslop => {}
         Some(evidence) if !evidence.value.passed() => found.push(Blocker::new(
-            "regression_failed",
+            Code::RegressionFailed,
             format!(
                 "`{}` failed on the present code",
                 evidence.value.argv.join(" ")
             ),
-            "git loopx run --kind regression -- COMMAND",
+            command!("run --kind regression -- COMMAND"),
         )),
         None if view.policy.build.regression => found.push(Blocker::new(
-            "regression_pending",
+            Code::RegressionPending,
             "no regression run on the present code",
-            "git loopx run --kind regression -- COMMAND",
+            command!("run --kind regression -- COMMAND"),
         )),
         _ => {}
     }
     let base_is_clear = found.is_empty();
     let open: Vec<_> = facts.delegations.iter().filter(|d| d.is_open()).collect();
     for delegation in &open {
-        found.push(Blocker::new(
-            format!("delegation_active_{}", delegation.id),
-            format!(
-                "{} ({}) is {}",
-                delegation.id, delegation.role, delegation.status
-            ),
-            format!("git loopx build --delegate {}=complete", delegation.id),
-        ));
+        found.push(
+            Blocker::new(
+                Code::DelegationActive,
+                format!(
+                    "{} ({}) is {}",
+                    delegation.id, delegation.role, delegation.status
+                ),
+                command!("build --delegate {}=complete", delegation.id),
+            )
+            .about(delegation.id.as_str()),
+        );
     }
     let items = audit(view);
     let missing: Vec<&AuditItem> = items
@@ -244,11 +251,11 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         let help = missing
             .iter()
             .find(|item| item.id != "verification" && item.id != "approved-plan")
-            .map_or("git loopx run -- COMMAND".to_owned(), |item| {
-                format!("git loopx run --task {}", item.id)
+            .map_or(command!("run -- COMMAND"), |item| {
+                command!("run --task {}", item.id)
             });
         found.push(Blocker::new(
-            "completion_audit_blocked",
+            Code::CompletionAuditBlocked,
             if words.is_empty() {
                 "delegated work is still open".to_owned()
             } else {

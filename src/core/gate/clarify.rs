@@ -2,61 +2,72 @@
 
 use super::super::artifact::Artifact;
 use super::super::counted;
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::front::FrontMatter;
 use super::{View, field_fault};
+use crate::core::hint::command;
 
 /// Reference stage-runtime, section 5: seven blockers in a fixed order, then empty sections.
 pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
-    let edit = "git loopx edit spec.md";
+    let edit = command!("edit spec.md");
     let path = Artifact::Spec.path();
     let Some(text) = view.text(Artifact::Spec) else {
         return vec![Blocker::new(
-            "unresolved_ambiguity",
+            Code::UnresolvedAmbiguity,
             "spec.md is not there, so nothing is resolved",
-            "git loopx put spec.md FILE",
+            command!("put spec.md FILE"),
         )];
     };
     let front = match FrontMatter::parse(text) {
         Ok(front) => front,
-        Err(fault) => return vec![field_fault("unresolved_ambiguity", Artifact::Spec, &fault)],
+        Err(fault) => {
+            return vec![field_fault(
+                Code::UnresolvedAmbiguity,
+                Artifact::Spec,
+                &fault,
+            )];
+        }
     };
     let mut found = Vec::new();
     match front.count("unresolved_ambiguity_count") {
         Ok(0) => {}
         Ok(n) => found.push(Blocker::new(
-            "unresolved_ambiguity",
+            Code::UnresolvedAmbiguity,
             format!("{path}: {}", counted(n, "open question")),
-            edit,
+            &edit,
         )),
-        Err(fault) => found.push(field_fault("unresolved_ambiguity", Artifact::Spec, &fault)),
+        Err(fault) => found.push(field_fault(
+            Code::UnresolvedAmbiguity,
+            Artifact::Spec,
+            &fault,
+        )),
     }
     let max = view.state.max_rounds();
     match front.count("current_round") {
         Ok(0) => found.push(Blocker::new(
-            "clarify_current_round_required",
+            Code::ClarifyCurrentRoundRequired,
             format!("{path}: current_round is 0: no round of questions has been held"),
-            edit,
+            &edit,
         )),
         Ok(round) if round > max => found.push(Blocker::new(
-            "clarify_max_rounds_exceeded",
+            Code::ClarifyMaxRoundsExceeded,
             format!("{path}: round {round} of at most {max}"),
-            "git loopx clarify --more 5 --reason WHY",
+            command!("clarify --more 5 --reason WHY"),
         )),
         Ok(_) => {}
         Err(fault) => found.push(field_fault(
-            "clarify_current_round_required",
+            Code::ClarifyCurrentRoundRequired,
             Artifact::Spec,
             &fault,
         )),
     }
     let threshold = view.state.profile.threshold();
-    let above = "clarify_ambiguity_score_above_threshold";
+    let above = Code::ClarifyAmbiguityScoreAboveThreshold;
     match front.ratio("ambiguity_score") {
         Ok(score) if score > threshold => found.push(Blocker::new(
             above,
             format!("{path}: ambiguity {score}, at most {threshold} passes"),
-            edit,
+            &edit,
         )),
         Ok(_) => {}
         Err(fault) => found.push(field_fault(above, Artifact::Spec, &fault)),
@@ -64,17 +75,17 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
     for (field, code, what) in [
         (
             "non_goals_resolved",
-            "clarify_non_goals_unresolved",
+            Code::ClarifyNonGoalsUnresolved,
             "the non-goals",
         ),
         (
             "decision_boundaries_resolved",
-            "clarify_decision_boundaries_unresolved",
+            Code::ClarifyDecisionBoundariesUnresolved,
             "the decision boundaries",
         ),
         (
             "pressure_pass_complete",
-            "clarify_pressure_pass_incomplete",
+            Code::ClarifyPressurePassIncomplete,
             "the pressure pass",
         ),
     ] {
@@ -84,7 +95,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
                 code,
                 format!("{path}: {what} are not settled ({field}: false)")
                     .replace("pass are", "pass is"),
-                edit,
+                &edit,
             )),
             Err(fault) => found.push(field_fault(code, Artifact::Spec, &fault)),
         }
@@ -92,12 +103,12 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
     let empty = view.empty_sections(Artifact::Spec);
     if !empty.is_empty() {
         found.push(Blocker::new(
-            "clarify_section_empty",
+            Code::ClarifySectionEmpty,
             format!(
                 "{path}: nothing stands under `## {}`",
                 empty.join("`, `## ")
             ),
-            edit,
+            &edit,
         ));
     }
     found

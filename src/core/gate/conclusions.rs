@@ -1,10 +1,11 @@
 //! What follows from the facts: gates for a view, the evidence chain, the next command.
 
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::op::{PlanLane, PlanVerdict, Target};
 use super::super::signature::Checked;
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::{View, blockers, changed_since, consumable, judgement};
+use crate::core::hint::{Hint, command};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ pub fn gates(view: View<'_>) -> Vec<GateView> {
                 blockers(view, transition)
             } else {
                 vec![Blocker::new(
-                    "stage_not_reached",
+                    Code::StageNotReached,
                     format!("the session is in stage {}", state.stage),
                     String::new(),
                 )]
@@ -158,10 +159,10 @@ pub fn approval_statuses(view: View<'_>) -> BTreeMap<ApprovalKey, &'static str> 
 }
 
 /// The command to type next. It works when typed.
-pub fn next_action(view: View<'_>) -> String {
+pub fn next_action(view: View<'_>) -> Hint {
     let state = view.state;
     if !state.is_active() {
-        return "git loopx list".into();
+        return command!("list");
     }
     let forward = match state.stage {
         Stage::Clarify => Transition::ClarifyToPlan,
@@ -171,17 +172,14 @@ pub fn next_action(view: View<'_>) -> String {
             Some(target) => target.transition(),
             None => Transition::ReviewToDone,
         },
-        Stage::Done => return "git loopx archive".into(),
+        Stage::Done => return command!("archive"),
     };
     if consumable(view, forward).is_ok() {
-        return match forward {
-            Transition::ReviewToBuild => "git loopx build --from-review".into(),
-            other => format!("git loopx {}", other.to()),
-        };
+        return forward.command();
     }
     let blockers = blockers(view, forward);
     let Some(first) = blockers.first() else {
-        return format!("git loopx approve --to {}", forward.to());
+        return command!("approve --to {}", forward.to());
     };
     if forward == Transition::PlanToBuild {
         return next_in_plan(view, &blockers);
@@ -190,23 +188,22 @@ pub fn next_action(view: View<'_>) -> String {
 }
 
 /// In plan, documents come before reviews: a review of an empty plan helps nobody.
-fn next_in_plan(view: View<'_>, blockers: &[Blocker]) -> String {
-    let is_review =
-        |b: &&Blocker| b.code.starts_with("architect_") || b.code.starts_with("critic_");
+fn next_in_plan(view: View<'_>, blockers: &[Blocker]) -> Hint {
+    let is_review = |b: &&Blocker| b.code.is_of_plan_review();
     let state = view.state;
     let iterate = state
         .plan_review(PlanLane::Critic)
         .is_some_and(|r| r.value.verdict != PlanVerdict::Approve);
     if iterate {
         return if state.plan.iteration >= state.max_plan_iterations() {
-            "git loopx plan --more 5 --reason WHY".into()
+            command!("plan --more 5 --reason WHY")
         } else {
-            "git loopx plan".into()
+            command!("plan")
         };
     }
     blockers
         .iter()
         .find(|b| !is_review(b))
         .or(blockers.first())
-        .map_or_else(String::new, |b| b.help.clone())
+        .map_or_else(Hint::default, |b| b.help.clone())
 }

@@ -14,6 +14,7 @@ mod plan;
 mod review;
 mod standing;
 
+use crate::core::hint::command;
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_consumable,
     not_ready,
@@ -25,7 +26,7 @@ pub use review::{archive, judgement, reviewer, verdict_signature};
 pub use standing::{Credentials, Weighed};
 
 use super::artifact::Artifact;
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::front::{Fault, FrontMatter};
 use super::id::Oid;
 use super::markdown;
@@ -38,7 +39,7 @@ use std::collections::BTreeMap;
 
 /// The code that the session is about, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Code {
+pub struct CodeFacts {
     pub head: Option<Oid>,
     /// The content of the worktree as a tree; equal to HEAD's tree when nothing is uncommitted.
     pub tree: Oid,
@@ -63,7 +64,7 @@ pub struct View<'a> {
     pub texts: &'a BTreeMap<Artifact, String>,
     pub policy: &'a Policy,
     /// `None` where there is no worktree to look at.
-    pub code: Option<&'a Code>,
+    pub code: Option<&'a CodeFacts>,
     pub delta: &'a DeltaFacts,
     pub credentials: &'a Credentials,
 }
@@ -123,9 +124,9 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
         .iter()
         .map(|conflict| {
             Blocker::new(
-                "session_conflict",
+                Code::SessionConflict,
                 format!("operation {} did not fit: {}", conflict.op, conflict.why),
-                "git loopx resolve",
+                command!("resolve"),
             )
         })
         .chain(view.state.contested().map(|(artifact, join)| {
@@ -135,19 +136,19 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
                 .map(|side| side.by.name.as_str())
                 .collect();
             Blocker::new(
-                "session_conflict",
+                Code::SessionConflict,
                 format!("{artifact} was changed apart by {}", people.join(" and ")),
-                "git loopx resolve",
+                command!("resolve"),
             )
         }))
         .collect()
 }
 
-pub(super) fn field_fault(code: &str, artifact: Artifact, fault: &Fault) -> Blocker {
+pub(super) fn field_fault(code: Code, artifact: Artifact, fault: &Fault) -> Blocker {
     Blocker::new(
         code,
         format!("{}:{}: {}", artifact.path(), fault.line, fault.message),
-        format!("git loopx edit {}", artifact.path()),
+        command!("edit {}", artifact.path()),
     )
 }
 
@@ -156,7 +157,7 @@ pub(super) fn field_fault(code: &str, artifact: Artifact, fault: &Fault) -> Bloc
 /// the gates ask for them.
 pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
     let mut found = Vec::new();
-    let mut check = |code: &str, read: Result<(), Fault>| {
+    let mut check = |code: Code, read: Result<(), Fault>| {
         if let Err(fault) = read
             && !fault.missing
         {
@@ -165,7 +166,7 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
     };
     if artifact == Artifact::Slices {
         return match pack::slices(Some(text)) {
-            Err(blocker) if blocker.code != "vertical_slices_missing" => vec![blocker],
+            Err(blocker) if blocker.code != Code::VerticalSlicesMissing => vec![blocker],
             _ => Vec::new(),
         };
     }
@@ -175,49 +176,53 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
     let front = match FrontMatter::parse(text) {
         Ok(front) => front,
         Err(fault) => {
-            check("front_matter_invalid", Err(fault));
+            check(Code::FrontMatterInvalid, Err(fault));
             return found;
         }
     };
     match artifact {
         Artifact::Spec => {
             check(
-                "unresolved_ambiguity",
+                Code::UnresolvedAmbiguity,
                 front.count("unresolved_ambiguity_count").map(drop),
             );
             check(
-                "clarify_current_round_required",
+                Code::ClarifyCurrentRoundRequired,
                 front.count("current_round").map(drop),
             );
             check(
-                "clarify_ambiguity_score_above_threshold",
+                Code::ClarifyAmbiguityScoreAboveThreshold,
                 front.ratio("ambiguity_score").map(drop),
             );
             for (field, code) in [
-                ("non_goals_resolved", "clarify_non_goals_unresolved"),
+                ("non_goals_resolved", Code::ClarifyNonGoalsUnresolved),
                 (
                     "decision_boundaries_resolved",
-                    "clarify_decision_boundaries_unresolved",
+                    Code::ClarifyDecisionBoundariesUnresolved,
                 ),
-                ("pressure_pass_complete", "clarify_pressure_pass_incomplete"),
+                (
+                    "pressure_pass_complete",
+                    Code::ClarifyPressurePassIncomplete,
+                ),
             ] {
                 check(code, front.boolean(field).map(drop));
             }
         }
         Artifact::Plan => {
             check(
-                "acceptance_criteria_unresolved",
+                Code::AcceptanceCriteriaUnresolved,
                 front.boolean("acceptance_criteria_testable").map(drop),
             );
             check(
-                "verification_steps_unresolved",
+                Code::VerificationStepsUnresolved,
                 front.boolean("verification_steps_resolved").map(drop),
             );
-            check("plan_scope_invalid", scope_patterns(text).map(drop));
+            check(Code::PlanScopeInvalid, scope_patterns(text).map(drop));
         }
-        Artifact::ExecutionRecord => {
-            check("execution_record_invalid", verdicts::scope(text).map(drop))
-        }
+        Artifact::ExecutionRecord => check(
+            Code::ExecutionRecordInvalid,
+            verdicts::scope(text).map(drop),
+        ),
         _ => {}
     }
     found

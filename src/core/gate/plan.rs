@@ -1,13 +1,14 @@
 //! The gate of plan->build: documents, reviews, change pack.
 
 use super::super::artifact::Artifact;
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::front::{Fault, FrontMatter};
 use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
 use super::super::policy::Language;
 use super::super::stage::Transition;
 use super::{View, covered_files, field_fault};
+use crate::core::hint::command;
 
 /// Words that say an input is not known yet.
 const UNDECIDED: [&str; 5] = ["tbd", "unknown", "later", "to be decided", "待定"];
@@ -24,7 +25,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
     match current(PlanLane::Architect) {
         Some((PlanVerdict::Approve, true)) => {}
         other => found.push(Blocker::new(
-            "architect_review_incomplete",
+            Code::ArchitectReviewIncomplete,
             match other {
                 None => "no architect has reviewed this draft".to_owned(),
                 Some((PlanVerdict::Approve, false)) => {
@@ -34,31 +35,34 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
             },
             match other {
                 Some((PlanVerdict::Iterate | PlanVerdict::Reject, true)) => {
-                    "git loopx edit plan.md"
+                    command!("edit plan.md")
                 }
-                _ => "git loopx plan --architect approve",
+                _ => command!("plan --architect approve"),
             },
         )),
     }
     match current(PlanLane::Critic) {
         Some((PlanVerdict::Approve, true)) => {}
         Some((PlanVerdict::Approve, false)) => found.push(Blocker::new(
-            "critic_verdict_pending",
+            Code::CriticVerdictPending,
             "the plan changed since the critic's verdict",
-            "git loopx plan --critic approve",
+            command!("plan --critic approve"),
         )),
         Some((verdict, _)) => found.push(Blocker::new(
-            format!("critic_verdict_{verdict}"),
+            match verdict {
+                PlanVerdict::Iterate => Code::CriticVerdictIterate,
+                _ => Code::CriticVerdictReject,
+            },
             format!(
                 "the critic answered `{verdict}` to draft {}",
                 state.plan.iteration
             ),
-            "git loopx plan",
+            command!("plan"),
         )),
         None => found.push(Blocker::new(
-            "critic_verdict_none",
+            Code::CriticVerdictNone,
             "no critic has judged this draft",
-            "git loopx plan --critic approve",
+            command!("plan --critic approve"),
         )),
     }
     let documents = Artifact::PLAN_DOCUMENTS;
@@ -69,13 +73,13 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
     if there < documents.len() {
         found.push(Blocker::new(
             if there == 0 {
-                "plan_package_missing"
+                Code::PlanPackageMissing
             } else {
-                "plan_package_partial"
+                Code::PlanPackagePartial
             },
             format!("{there} of {} plan documents are there", documents.len()),
-            format!(
-                "git loopx edit {}",
+            command!(
+                "edit {}",
                 documents
                     .iter()
                     .find(|a| view.text(**a).is_none())
@@ -86,35 +90,41 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
     found.extend(plan_fields(view));
     for artifact in documents {
         let key = artifact.key();
-        let edit = format!("git loopx edit {}", artifact.path());
+        let edit = command!("edit {}", artifact.path());
         let Some(text) = view.text(artifact) else {
-            found.push(Blocker::new(
-                format!("missing_plan_artifact_{key}"),
-                format!("{} is not there", artifact.path()),
-                format!("git loopx edit {}", artifact.path()),
-            ));
+            found.push(
+                Blocker::new(
+                    Code::MissingPlanArtifact,
+                    format!("{} is not there", artifact.path()),
+                    command!("edit {}", artifact.path()),
+                )
+                .about(key),
+            );
             continue;
         };
         let empty = view.empty_sections(artifact);
         if !empty.is_empty() {
-            found.push(Blocker::new(
-                format!("plan_artifact_empty_{key}"),
-                format!(
-                    "{}: nothing stands under `## {}`",
-                    artifact.path(),
-                    empty.join("`, `## ")
-                ),
-                edit.clone(),
-            ));
+            found.push(
+                Blocker::new(
+                    Code::PlanArtifactEmpty,
+                    format!(
+                        "{}: nothing stands under `## {}`",
+                        artifact.path(),
+                        empty.join("`, `## ")
+                    ),
+                    edit.clone(),
+                )
+                .about(key),
+            );
         }
         if view.policy.artifacts.language == Language::Zh {
             let (cjk, latin) = markdown::letters(text);
             if !markdown::is_chinese(cjk, latin) {
                 found.push(Blocker::new(
-                    format!("plan_artifact_not_chinese_{key}"),
+                    Code::PlanArtifactNotChinese,
                     format!("{}: policy asks for Chinese, found {cjk} ideographs and {latin} Latin letters", artifact.path()),
                     edit,
-                ));
+                ).about(key));
             }
         }
     }
@@ -128,12 +138,12 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
         let fields = [
             (
                 "acceptance_criteria_testable",
-                "acceptance_criteria_unresolved",
+                Code::AcceptanceCriteriaUnresolved,
                 "the acceptance criteria are not said to be testable",
             ),
             (
                 "verification_steps_resolved",
-                "verification_steps_unresolved",
+                Code::VerificationStepsUnresolved,
                 "the verification steps are not settled",
             ),
         ];
@@ -143,13 +153,13 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
                 Ok(false) => found.push(Blocker::new(
                     code,
                     format!("plan.md: {what} ({field}: false)"),
-                    "git loopx edit plan.md",
+                    command!("edit plan.md"),
                 )),
                 Err(fault) => found.push(field_fault(code, Artifact::Plan, &fault)),
             }
         }
         if let Err(fault) = scope_patterns(text) {
-            found.push(field_fault("plan_scope_invalid", Artifact::Plan, &fault));
+            found.push(field_fault(Code::PlanScopeInvalid, Artifact::Plan, &fault));
         }
     }
     let sections = markdown::sections(view.text(Artifact::Spec).unwrap_or_default());
@@ -173,12 +183,12 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
     });
     if inputs.is_empty() || undecided.is_some() {
         found.push(Blocker::new(
-            "execution_inputs_unresolved",
+            Code::ExecutionInputsUnresolved,
             match undecided {
                 Some(item) => format!("spec.md: the execution input `{item}` is not decided"),
                 None => "spec.md: no bullet stands under `## Execution inputs`".to_owned(),
             },
-            "git loopx edit spec.md",
+            command!("edit spec.md"),
         ));
     }
     found
@@ -201,23 +211,29 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
     let mut found = Vec::new();
     for artifact in Artifact::CHANGE_PACK {
         if view.text(artifact).is_none() {
-            found.push(Blocker::new(
-                format!("missing_change_artifact_{}", artifact.key()),
-                format!("{} is not there", artifact.path()),
-                format!("git loopx edit {}", artifact.path()),
-            ));
+            found.push(
+                Blocker::new(
+                    Code::MissingChangeArtifact,
+                    format!("{} is not there", artifact.path()),
+                    command!("edit {}", artifact.path()),
+                )
+                .about(artifact.key()),
+            );
         } else {
             let empty = view.empty_sections(artifact);
             if !empty.is_empty() {
-                found.push(Blocker::new(
-                    format!("change_artifact_empty_{}", artifact.key()),
-                    format!(
-                        "{}: nothing stands under `## {}`",
-                        artifact.path(),
-                        empty.join("`, `## ")
-                    ),
-                    format!("git loopx edit {}", artifact.path()),
-                ));
+                found.push(
+                    Blocker::new(
+                        Code::ChangeArtifactEmpty,
+                        format!(
+                            "{}: nothing stands under `## {}`",
+                            artifact.path(),
+                            empty.join("`, `## ")
+                        ),
+                        command!("edit {}", artifact.path()),
+                    )
+                    .about(artifact.key()),
+                );
             }
         }
     }
@@ -235,11 +251,11 @@ pub fn delta(view: View<'_>) -> Vec<Blocker> {
     let Some(text) = view.text(Artifact::SpecDelta) else {
         return Vec::new();
     };
-    let edit = "git loopx edit change/spec-delta.md";
+    let edit = command!("edit change/spec-delta.md");
     let path = Artifact::SpecDelta.path();
     if text.trim().is_empty() {
         return vec![Blocker::new(
-            "spec_delta_empty",
+            Code::SpecDeltaEmpty,
             format!("{path} is empty"),
             edit,
         )];
@@ -249,7 +265,7 @@ pub fn delta(view: View<'_>) -> Vec<Blocker> {
     }
     if view.delta.operations == 0 {
         return vec![Blocker::new(
-            "spec_delta_missing_requirements",
+            Code::SpecDeltaMissingRequirements,
             format!("{path} adds, modifies, removes or renames no requirement"),
             edit,
         )];

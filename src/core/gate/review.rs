@@ -1,7 +1,7 @@
 //! The gates that lead out of review, and the one of archive.
 
 use super::super::artifact::Artifact;
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::id::Person;
 use super::super::op::{CodeVerdict, Target, Verdict};
 use super::super::policy::{Independence, Policy};
@@ -13,6 +13,7 @@ use super::approval::missing;
 use super::build::word;
 use super::plan::delta;
 use super::{Credentials, Proof, View, audit, conflicts, next_action};
+use crate::core::hint::{command, hint};
 
 /// What the recorded verdict comes to now.
 pub fn judgement(view: View<'_>) -> Option<Judgement> {
@@ -25,9 +26,9 @@ pub fn judgement(view: View<'_>) -> Option<Judgement> {
             .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived))
             .map(|item| {
                 Blocker::new(
-                    "completion_audit_missing_evidence",
+                    Code::CompletionAuditMissingEvidence,
                     format!("{} {}", item.id, word(item.proof)),
-                    format!("git loopx run --task {}", item.id),
+                    command!("run --task {}", item.id),
                 )
             }),
     );
@@ -45,9 +46,9 @@ pub fn judgement(view: View<'_>) -> Option<Judgement> {
 pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let to = transition.to();
     let code = match transition {
-        Transition::ReviewToBuild => "review_build_fix_not_requested",
-        Transition::ReviewToPlan => "review_plan_fix_not_requested",
-        _ => "review_clarify_fix_not_requested",
+        Transition::ReviewToBuild => Code::ReviewBuildFixNotRequested,
+        Transition::ReviewToPlan => Code::ReviewPlanFixNotRequested,
+        _ => Code::ReviewClarifyFixNotRequested,
     };
     let judgement = judgement(view);
     let target = judgement.as_ref().and_then(|j| j.target);
@@ -62,9 +63,9 @@ pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
                 None => "no verdict has been recorded".to_owned(),
             },
             match target {
-                Some(target) => format!("git loopx approve --to {target}"),
+                Some(target) => command!("approve --to {target}"),
                 None => {
-                    format!("git loopx review --verdict request-changes --target {to} --reason WHY")
+                    command!("review --verdict request-changes --target {to} --reason WHY")
                 }
             },
         )];
@@ -72,9 +73,9 @@ pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let verdict = view.state.verdict.as_ref();
     if transition != Transition::ReviewToBuild && verdict.is_none_or(|v| v.reason.is_none()) {
         return vec![Blocker::new(
-            "rollback_rationale_required",
+            Code::RollbackRationaleRequired,
             format!("going back to {to} needs a reason in the verdict"),
-            format!("git loopx review --verdict request-changes --target {to} --reason WHY"),
+            command!("review --verdict request-changes --target {to} --reason WHY"),
         )];
     }
     Vec::new()
@@ -84,9 +85,9 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
     let state = view.state;
     let Some(verdict) = &state.verdict else {
         return vec![Blocker::new(
-            "review_verdict_none",
+            Code::ReviewVerdictNone,
             "no verdict has been recorded",
-            "git loopx review --verdict approve",
+            command!("review --verdict approve"),
         )];
     };
     let mut found = Vec::new();
@@ -100,23 +101,23 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
             format!(" ({})", judgement.because.join("; "))
         };
         found.push(Blocker::new(
-            "review_verdict_request-changes",
+            Code::ReviewVerdictRequestChanges,
             format!("the review asks for changes in {target}{because}"),
-            format!("git loopx approve --to {target}"),
+            command!("approve --to {target}"),
         ));
     }
     if let Some(code) = view.code
         && code.tree != verdict.value.tree
     {
         found.push(Blocker::new(
-            "review_stale",
+            Code::ReviewStale,
             format!(
                 "the code changed since {} reviewed it: tree {} then, {} now",
                 verdict.signed.by.name,
                 verdict.value.tree.short(),
                 code.tree.short()
             ),
-            "git loopx review --verdict approve",
+            command!("review --verdict approve"),
         ));
     }
     found.extend(reviewer(view.policy, verdict, view.credentials));
@@ -137,9 +138,12 @@ pub fn reviewer(
         && (!verdict.value.dependence.is_empty() || part.is_some())
     {
         found.push(Blocker::new(
-            "reviewer_not_independent",
+            Code::ReviewerNotIndependent,
             format!("{who} took part in what was reviewed"),
-            "ask somebody else to run: git loopx review --verdict approve",
+            hint![
+                "ask somebody else to run: ",
+                command!("review --verdict approve")
+            ],
         ));
     }
     let checked = credentials.signatures.get(&verdict.op);
@@ -153,10 +157,10 @@ pub fn verdict_signature(
     who: &Person,
     checked: Option<&Checked>,
 ) -> Option<Blocker> {
-    let again = "git loopx review --verdict approve --sign";
+    let again = command!("review --verdict approve --sign");
     match checked {
         None if policy.review.signed => Some(Blocker::new(
-            "verdict_unsigned",
+            Code::VerdictUnsigned,
             format!("{who} gave the verdict without a signature, which policy asks for"),
             again,
         )),
@@ -164,7 +168,7 @@ pub fn verdict_signature(
             if checked.flaw == Some(Flaw::Broken) || (!checked.holds() && policy.review.signed) =>
         {
             Some(Blocker::new(
-                "verdict_signature_invalid",
+                Code::VerdictSignatureInvalid,
                 format!(
                     "the signature under {who}'s verdict does not count: {}",
                     checked.reason()
@@ -181,7 +185,7 @@ pub fn archive(view: View<'_>) -> Vec<Blocker> {
     let mut found = conflicts(view);
     if view.state.stage != Stage::Done {
         found.push(Blocker::new(
-            "archive_requires_done_session",
+            Code::ArchiveRequiresDoneSession,
             format!(
                 "the session is in stage {}, expected done",
                 view.state.stage

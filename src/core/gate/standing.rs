@@ -1,13 +1,14 @@
 //! Who of those that approved counts: signed where policy asks for it, in a role that may, not barred,
 //! and without a part in what was approved. People are counted, not names or keys.
 
-use super::super::failure::Blocker;
+use super::super::failure::{Blocker, Code};
 use super::super::id::Person;
 use super::super::op::Role;
 use super::super::policy::Policy;
 use super::super::session::ApprovedBy;
 use super::super::signature::{Checked, Flaw, Signatures};
 use super::super::stage::Transition;
+use crate::core::hint::{Hint, command, hint};
 use std::collections::BTreeMap;
 
 /// What is known of the people behind approvals, besides what the approvals say themselves.
@@ -113,16 +114,15 @@ impl Credentials {
     fn refusal(&self, policy: &Policy, transition: Transition, by: &ApprovedBy) -> Option<Blocker> {
         let who = &by.signed.by;
         let names = self.approver(by);
-        let no =
-            |code: &str, message: String, help: String| Some(Blocker::new(code, message, help));
-        let again = format!("git loopx approve --to {} --sign", transition.to());
-        let somebody = format!(
-            "ask somebody else to run: git loopx approve --to {}",
-            transition.to()
-        );
+        let no = |code: Code, message: String, help: Hint| Some(Blocker::new(code, message, help));
+        let again = command!("approve --to {} --sign", transition.to());
+        let somebody = hint![
+            "ask somebody else to run: ",
+            command!("approve --to {}", transition.to())
+        ];
         if names.iter().any(|name| policy.denies(name)) {
             return no(
-                "approver_denied",
+                Code::ApproverDenied,
                 format!("policy does not let {who} approve {transition}"),
                 somebody,
             );
@@ -130,7 +130,7 @@ impl Credentials {
         match self.signatures.get(&by.op) {
             None if policy.asks_signature(transition) => {
                 return no(
-                    "approval_unsigned",
+                    Code::ApprovalUnsigned,
                     format!(
                         "{who} approved {transition} without a signature, which policy asks for"
                     ),
@@ -143,7 +143,7 @@ impl Credentials {
                     || (!checked.holds() && policy.asks_signature(transition)) =>
             {
                 return no(
-                    "approval_signature_invalid",
+                    Code::ApprovalSignatureInvalid,
                     format!(
                         "the signature under {who}'s approval of {transition} does not count: {}",
                         checked.reason()
@@ -156,7 +156,7 @@ impl Credentials {
                     && !checked.signer.as_ref().is_some_and(|signer| signer.touched) =>
             {
                 return no(
-                    "approval_without_touch",
+                    Code::ApprovalWithoutTouch,
                     format!(
                         "{who} approved {transition} with a key that nobody has to touch; policy asks for a security key"
                     ),
@@ -167,7 +167,7 @@ impl Credentials {
         }
         if !policy.may_approve(transition, &names) {
             return no(
-                "approver_without_role",
+                Code::ApproverWithoutRole,
                 format!(
                     "{who} has none of the roles that approve {transition}: {}",
                     policy.approve.by[&transition].join(", ")
@@ -179,7 +179,7 @@ impl Credentials {
             && let Some((role, person)) = self.part(&names)
         {
             return no(
-                "approver_not_independent",
+                Code::ApproverNotIndependent,
                 format!("{who} is {role} of what {transition} is about ({person})"),
                 somebody,
             );

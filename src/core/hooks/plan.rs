@@ -3,7 +3,8 @@
 
 use super::manager::{self, Line, Manager};
 use super::{Event, Facts, Found, GitVersion, Mode, Saved, SetAt, Setting, Slot, Standing};
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -100,9 +101,10 @@ pub fn plan_install(facts: &Facts) -> Result<Plan> {
                         .within
                         .map_or_else(String::new, |part| format!("{part} of "));
                     notes.push(format!(
-                        "{} wrote the {event} hook and may write it again, over ours: `git loopx hooks status` tells. \
+                        "{} wrote the {event} hook and may write it again, over ours: `{}` tells. \
                          It can call git loopx itself; add to {within}{}: {}",
                         manager.name(),
+                        command!("hooks status"),
                         line.file,
                         line.line
                     ));
@@ -111,7 +113,7 @@ pub fn plan_install(facts: &Facts) -> Result<Plan> {
             (Found::Foreign(_), _) => {
                 let hook = facts.own_dir.join(event.name());
                 return Err(Failure::refused(
-                    "hook_saved_already",
+                    Code::HookSavedAlready,
                     format!(
                         "both `{}` and `{}` are hooks that are not ours; only one can be kept",
                         hook.display(),
@@ -145,7 +147,7 @@ pub fn plan_global(facts: &GlobalFacts, install: bool) -> Result<Plan> {
     if !install {
         if !any(|setting| *setting != Setting::Absent) {
             return Err(Failure::nothing(
-                "hooks_not_installed",
+                Code::HooksNotInstalled,
                 "no hook of git loopx is installed for every repository",
             ));
         }
@@ -161,13 +163,13 @@ pub fn plan_global(facts: &GlobalFacts, install: bool) -> Result<Plan> {
     if !facts.version.has_config_hooks() {
         // A folder for the hooks of every repository would take away the hooks of each.
         return Err(Failure::refused(
-            "git_too_old",
+            Code::GitTooOld,
             format!(
                 "git {} has no hooks for every repository; 2.54 and later have",
                 facts.version
             ),
         )
-        .help("git loopx hooks install  (in each repository)"));
+        .help(command!("hooks install").note("(in each repository)")));
     }
     let steps = match any(|setting| *setting != Setting::Current) {
         true => vec![Step::WriteGlobal],
@@ -186,7 +188,7 @@ fn opted_out(set: &SetAt) -> Failure {
         _ => "git config loopx.hooks true  (for this repository alone)".into(),
     };
     Failure::refused(
-        "hooks_opted_out",
+        Code::HooksOptedOut,
         format!(
             "loopx.hooks is false ({} {}): nothing was written",
             set.scope, set.origin
@@ -224,7 +226,7 @@ pub fn plan_uninstall(facts: &Facts) -> Result<Plan> {
     }
     if steps.is_empty() {
         return Err(Failure::nothing(
-            "hooks_not_installed",
+            Code::HooksNotInstalled,
             "no hook of git loopx is installed in this repository",
         ));
     }
@@ -267,7 +269,7 @@ fn refusal(facts: &Facts) -> Failure {
         Standing::Foreign { path, tracked } => (path, *tracked),
         Standing::Owned | Standing::Off { .. } => {
             return Failure::refused(
-                "hooks_switched_off",
+                Code::HooksSwitchedOff,
                 format!(
                     "core.hooksPath is {dir}: git {} runs no hook files in this repository",
                     facts.version
@@ -294,14 +296,14 @@ fn refusal(facts: &Facts) -> Failure {
                 .within
                 .map_or_else(String::new, |part| format!("{part} of "));
             Blocker::new(
-                "hook_line",
+                Code::HookLine,
                 format!("add to {within}{}{note}:", line.file),
                 line.line,
             )
         })
         .collect();
     Failure::refused(
-        "hooks_path_foreign",
+        Code::HooksPathForeign,
         format!(
             "git looks for hooks in `{dir}` (core.hooksPath, {} {}), and {owner}: nothing was written",
             path.scope, path.origin

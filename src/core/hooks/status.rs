@@ -4,6 +4,7 @@
 //! is asked only where what it would run is ours alone, or can be made so (see [`Probe`]).
 
 use super::{Event, Found, GitVersion, Saved, SetAt};
+use crate::core::hint::{Hint, command};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -69,7 +70,7 @@ pub struct Row {
     pub fires: Option<bool>,
     pub reason: Option<String>,
     /// The command that makes a dead hook fire.
-    pub repair: Option<String>,
+    pub repair: Option<Hint>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -99,8 +100,6 @@ fn mode(facts: &WorktreeEvent) -> RowMode {
         (false, false) => RowMode::None,
     }
 }
-
-const INSTALL: &str = "git loopx hooks install";
 
 /// Decides how to find out whether the hook fires.
 pub fn probe(facts: &WorktreeEvent) -> Probe {
@@ -192,18 +191,18 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
 }
 
 /// What makes a dead hook fire again.
-fn repair(facts: &WorktreeEvent, mode: RowMode) -> String {
+fn repair(facts: &WorktreeEvent, mode: RowMode) -> Hint {
     match (&facts.disabled, &facts.hooks_path, mode) {
         (Some((key, set)), _, RowMode::Config | RowMode::Global)
             if facts.version.has_config_hooks() =>
         {
             match set.scope.as_str() {
-                "command" => format!("take {key} off the command line"),
-                scope => format!("git config --{scope} --unset-all {key}"),
+                "command" => format!("take {key} off the command line").into(),
+                scope => format!("git config --{scope} --unset-all {key}").into(),
             }
         }
         (_, _, RowMode::Global) if facts.version.has_config_hooks() => {
-            format!("{INSTALL} --global")
+            command!("hooks install --global")
         }
         // A worktree that looks elsewhere by a setting of its own needs that setting gone; an install
         // from the main worktree would find nothing to do.
@@ -212,7 +211,7 @@ fn repair(facts: &WorktreeEvent, mode: RowMode) -> String {
         {
             "git config --worktree --unset-all core.hooksPath  (in that worktree)".into()
         }
-        _ => INSTALL.into(),
+        _ => command!("hooks install"),
     }
 }
 

@@ -1,5 +1,6 @@
 use super::manager::Manager;
 use super::*;
+use crate::core::failure::Code;
 
 fn version(minor: u32) -> GitVersion {
     GitVersion { major: 2, minor }
@@ -148,7 +149,7 @@ fn a_foreign_hook_is_saved_once_and_never_over_another() {
     facts.slots[0].saved = Saved::Kept;
     assert_eq!(
         plan_install(&facts).expect_err("refused").code,
-        "hook_saved_already"
+        Code::HookSavedAlready
     );
 }
 
@@ -171,13 +172,13 @@ fn what_a_manager_wrote_again_takes_the_place_of_what_it_wrote_before() {
         facts.slots[0].saved_by = saved_by;
         assert_eq!(
             plan_install(&facts).expect_err("refused").code,
-            "hook_saved_already"
+            Code::HookSavedAlready
         );
     }
     facts.slots[0].found = Found::Foreign(None);
     assert_eq!(
         plan_install(&facts).expect_err("refused").code,
-        "hook_saved_already"
+        Code::HookSavedAlready
     );
 }
 
@@ -198,9 +199,9 @@ fn who_opted_out_gets_nothing_and_is_told_where_it_says_so() {
     ] {
         facts.opted_out = Some(set(scope));
         let failure = plan_install(&facts).expect_err("refused");
-        assert_eq!(failure.code, "hooks_opted_out");
+        assert_eq!(failure.code, Code::HooksOptedOut);
         assert!(failure.message.contains("file:x"), "{failure:?}");
-        assert_eq!(failure.help.as_deref(), Some(help));
+        assert_eq!(failure.help, Some(help.into()));
     }
     facts.slots[0].config = Setting::Current;
     assert_eq!(
@@ -223,7 +224,7 @@ fn an_install_for_every_repository_is_one_edit_and_needs_a_git_that_has_it() {
     assert_eq!(plan.notes.len(), 1);
     assert_eq!(
         plan_global(&facts, false).expect_err("none").code,
-        "hooks_not_installed"
+        Code::HooksNotInstalled
     );
     facts.settings[1] = Setting::Outdated;
     let plan = plan_global(&facts, false).expect("a plan");
@@ -233,7 +234,7 @@ fn an_install_for_every_repository_is_one_edit_and_needs_a_git_that_has_it() {
     facts.version = version(53);
     assert_eq!(
         plan_global(&facts, true).expect_err("old").code,
-        "git_too_old"
+        Code::GitTooOld
     );
 }
 
@@ -242,7 +243,7 @@ fn a_dead_hook_comes_with_the_command_that_repairs_it() {
     let repair = |facts: &WorktreeEvent| {
         let row = row(facts, &probe(facts), Some(false));
         assert_eq!(row.fires, Some(false));
-        row.repair.expect("a command")
+        row.repair.expect("a command").to_string()
     };
     let mut facts = seen(55);
     assert_eq!(repair(&facts), "git loopx hooks install");

@@ -6,10 +6,11 @@
 
 mod judge;
 
+use crate::core::hint::command;
 pub use judge::{Judgement, Overlap, Remark, judge, overlaps};
 
 use super::artifact::{Artifact, TemplateInput};
-use super::failure::{Blocker, Failure, Result};
+use super::failure::{Blocker, Code, Failure, Result};
 use super::front::{FrontMatter, set_field};
 use super::id::SessionId;
 use super::markdown;
@@ -154,7 +155,7 @@ fn artifact_of(path: &str) -> Option<Artifact> {
 }
 
 /// A finding as the reason why nothing is imported.
-fn refuse(code: &str, finding: &Finding) -> Failure {
+fn refuse(code: Code, finding: &Finding) -> Failure {
     Failure::refused(
         code,
         format!("{}:{}: {}", finding.file, finding.line, finding.message),
@@ -171,7 +172,7 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
         let needed = artifact_of(path).is_some() || domain_of(path).is_some() || path == SETTINGS;
         match utf8(bytes, &format!("{here}/{path}")) {
             Ok(text) => drop(texts.insert(path.as_str(), text)),
-            Err(finding) if needed => return Err(refuse("import_not_utf8", &finding)),
+            Err(finding) if needed => return Err(refuse(Code::ImportNotUtf8, &finding)),
             Err(_) => binary.push(path.clone()),
         }
     }
@@ -185,8 +186,8 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
         .iter()
         .map(|(domain, file, text)| DeltaPart { domain, file, text })
         .collect();
-    let joined =
-        join_deltas(&parts, settings.retire).map_err(|finding| refuse("import_delta", &finding))?;
+    let joined = join_deltas(&parts, settings.retire)
+        .map_err(|finding| refuse(Code::ImportDelta, &finding))?;
     let mut artifacts = BTreeMap::new();
     for (path, text) in &texts {
         if let Some(artifact) = artifact_of(path) {
@@ -266,12 +267,12 @@ fn settings(text: Option<&str>, here: &str, notes: &mut Vec<Blocker>) -> Setting
             // The first line is ours.
             let line = fault.line.saturating_sub(1);
             notes.push(Blocker::new(
-                "settings_unread",
+                Code::SettingsUnread,
                 format!(
                     "{file}:{line}: {}; the file is kept in intent.md",
                     fault.message
                 ),
-                "git loopx cat intent.md",
+                command!("cat intent.md"),
             ));
             return Settings::default();
         }
@@ -367,22 +368,22 @@ fn differences(
 ) {
     if settings.skip_specs {
         notes.push(Blocker::new(
-            "skip_specs",
+            Code::SkipSpecs,
             "skip_specs: true is kept in intent.md; a session needs a delta before it is built",
-            "git loopx edit change/spec-delta.md",
+            command!("edit change/spec-delta.md"),
         ));
     } else if !artifacts.contains_key(&Artifact::SpecDelta) {
         notes.push(Blocker::new(
-            "no_delta",
+            Code::NoDelta,
             "the change has no specs/<domain>/spec.md; OpenSpec's archive takes it as it is",
-            "git loopx edit change/spec-delta.md",
+            command!("edit change/spec-delta.md"),
         ));
     }
     if settings.retire {
         notes.push(Blocker::new(
-            "retire",
+            Code::Retire,
             "retire_capabilities: true became `retire: true` at the top of change/spec-delta.md",
-            "git loopx cat change/spec-delta.md",
+            command!("cat change/spec-delta.md"),
         ));
     }
     for (artifact, text) in artifacts {
@@ -401,12 +402,12 @@ fn differences(
             .collect();
         if !lacking.is_empty() {
             notes.push(Blocker::new(
-                "sections_missing",
+                Code::SectionsMissing,
                 format!(
                     "{artifact} has no section `{}`: wanted in stage plan",
                     lacking.join("`, `")
                 ),
-                format!("git loopx edit {artifact}"),
+                command!("edit {artifact}"),
             ));
         }
     }
@@ -421,9 +422,9 @@ fn differences(
         let all = done + boxes("- [ ]");
         if done > 0 {
             notes.push(Blocker::new(
-                "ticks",
+                Code::Ticks,
                 format!("{done} of {all} tasks are ticked: ticks are kept, and prove nothing here"),
-                "git loopx run --task ID -- COMMAND",
+                command!("run --task ID -- COMMAND"),
             ));
         }
     }

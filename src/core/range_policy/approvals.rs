@@ -5,7 +5,7 @@
 //! so what a gate checked before it wrote them is checked again here, signatures included.
 
 use super::super::artifact::Artifact;
-use super::super::failure::{Blocker, Result};
+use super::super::failure::{Blocker, Code, Result};
 use super::super::gate::{self, Credentials};
 use super::super::id::{Oid, SessionId};
 use super::super::join::Joiner;
@@ -15,6 +15,7 @@ use super::super::replay;
 use super::super::session::{Approval, OpConflict, Recorded, State};
 use super::super::stage::Transition;
 use super::{Commit, Finding, Severity, finding};
+use crate::core::hint::command;
 use std::collections::BTreeMap;
 
 /// An approval, as it was when it moved the session.
@@ -72,7 +73,7 @@ pub fn judge(
         approval,
         ..
     } = used;
-    let help = format!("git loopx -s {session} log");
+    let help = command!("log").session(&session);
     let flaw = |code, message: String| {
         let message = format!("session {session}: {message}");
         finding(commit, code, Severity::Error, Vec::new(), message, &help)
@@ -84,19 +85,19 @@ pub fn judge(
     let harms = |blocker: &Blocker| {
         people < required
             || matches!(
-                blocker.code.as_str(),
-                "approver_denied" | "approval_signature_invalid"
+                blocker.code,
+                Code::ApproverDenied | Code::ApprovalSignatureInvalid
             )
     };
     let mut found: Vec<Finding> = weighed
         .into_iter()
         .filter_map(|weighed| weighed.refused)
         .filter(harms)
-        .map(|blocker| flaw(code(&blocker.code), blocker.message))
+        .map(|blocker| flaw(code(blocker.code), blocker.message))
         .collect();
     if people < required {
         found.push(flaw(
-            "approvals_missing",
+            Code::ApprovalsMissing,
             format!("{people} of {required} people approved {transition}"),
         ));
     }
@@ -107,7 +108,7 @@ pub fn judge(
         .collect();
     if !changed.is_empty() {
         found.push(flaw(
-            "approval_stale",
+            Code::ApprovalStale,
             format!(
                 "the approval of {transition} was used on another {}",
                 changed.join(", ")
@@ -115,20 +116,20 @@ pub fn judge(
         ));
     } else if content(&approval.files)? != approval.content {
         found.push(flaw(
-            "approval_content",
+            Code::ApprovalContent,
             format!("the approval of {transition} names another tree than its files make"),
         ));
     }
     let reviewed = used.verdict.as_ref().map(|verdict| &verdict.value.tree);
     if reviewed.is_some() && reviewed != approval.code.as_ref() {
         found.push(flaw(
-            "approval_stale",
+            Code::ApprovalStale,
             format!("the approval of {transition} is about other code than the review"),
         ));
     }
     if let Some(verdict) = &used.verdict {
         for blocker in gate::reviewer(policy, verdict, credentials) {
-            found.push(flaw(code(&blocker.code), blocker.message));
+            found.push(flaw(code(blocker.code), blocker.message));
         }
     }
     Ok(found)
@@ -155,27 +156,27 @@ pub fn void(
     left.filter(|void| transition(void).is_some_and(|transition| !is_used(transition)))
         .map(|void| {
             let message = format!("session {session}: {}", void.why);
-            let help = format!("git loopx -s {session} log");
-            let code = "approval_void";
+            let help = command!("log").session(&session);
+            let code = Code::ApprovalVoid;
             finding(commit, code, Severity::Error, Vec::new(), message, &help)
         })
         .collect()
 }
 
 /// The code of what a gate says of people, as that of a finding.
-fn code(gate: &str) -> &'static str {
+fn code(gate: Code) -> Code {
     [
-        "approver_denied",
-        "approval_unsigned",
-        "approval_signature_invalid",
-        "approval_without_touch",
-        "approver_without_role",
-        "approver_not_independent",
-        "reviewer_not_independent",
-        "verdict_unsigned",
-        "verdict_signature_invalid",
+        Code::ApproverDenied,
+        Code::ApprovalUnsigned,
+        Code::ApprovalSignatureInvalid,
+        Code::ApprovalWithoutTouch,
+        Code::ApproverWithoutRole,
+        Code::ApproverNotIndependent,
+        Code::ReviewerNotIndependent,
+        Code::VerdictUnsigned,
+        Code::VerdictSignatureInvalid,
     ]
     .into_iter()
     .find(|code| *code == gate)
-    .unwrap_or("approver_refused")
+    .unwrap_or(Code::ApproverRefused)
 }

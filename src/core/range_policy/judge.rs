@@ -3,8 +3,9 @@
 use super::history::Standing;
 use super::{Claim, Commit, Fault, Finding, Head, Range, Severity, finding, without};
 use crate::core::commit_policy::{Rules, some};
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
 use crate::core::globs::Globs;
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
 use crate::core::op::CodeVerdict;
 use crate::core::policy::{Policy, Strictness};
@@ -92,10 +93,13 @@ fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Option<Find
         bound.id,
         some(&paths)
     );
-    let help = "git loopx hooks install, then make the commit again where the session allows it";
+    let help = hint![
+        command!("hooks install"),
+        ", then make the commit again where the session allows it"
+    ];
     Some(finding(
         commit,
-        "commit_without_state",
+        Code::CommitWithoutState,
         severity,
         paths,
         message,
@@ -114,11 +118,11 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
         let help = format!("git show --remerge-diff {}", commit.id.short());
         finding(
             commit,
-            "merge_changes_code",
+            Code::MergeChangesCode,
             severity,
             paths,
             message,
-            &help,
+            help.as_str(),
         )
     };
     let mut found = Vec::new();
@@ -178,10 +182,10 @@ fn replayed(allowed: &Globs, commit: &Commit, state: &State, left: u64) -> Optio
         state.id,
         some(&paths)
     );
-    let help = format!("git loopx -s {} log", state.id);
+    let help = command!("log").session(&state.id);
     Some(finding(
         commit,
-        "state_replayed",
+        Code::StateReplayed,
         Severity::Error,
         paths,
         message,
@@ -223,7 +227,7 @@ fn claimed(commit: &Commit, session: &SessionId, rules: &[Rc<Rules>]) -> Vec<Fin
             Severity::Warning
         };
         let message = format!("session {session}: {}", offence.sentence());
-        let help = format!("git loopx -s {session} log");
+        let help = command!("log").session(&session);
         finding(
             commit,
             offence.rule.code(),
@@ -254,7 +258,7 @@ fn result(policy: &Policy, commit: &Commit, state: &State) -> Result<Option<Find
     );
     Ok(Some(finding(
         commit,
-        "state_missing",
+        Code::StateMissing,
         Severity::Error,
         paths,
         message,
@@ -263,43 +267,44 @@ fn result(policy: &Policy, commit: &Commit, state: &State) -> Result<Option<Find
 }
 
 fn forged(commit: &Commit, fault: &Fault) -> Finding {
-    let again = "git commit --amend  (the commit-msg hook writes the trailers)";
-    let fetch =
-        "git fetch REMOTE loopx:loopx  (in case the branch here is older), then verify again";
+    let again = Hint::from("git commit --amend  (the commit-msg hook writes the trailers)");
+    let fetch = Hint::from(
+        "git fetch REMOTE loopx:loopx  (in case the branch here is older), then verify again",
+    );
     let (code, message, help) = match fault {
         Fault::Sessions(named) if named.is_empty() => (
-            "session_missing",
+            Code::SessionMissing,
             "Loopx-State stands there without a Loopx-Session".to_owned(),
             again,
         ),
         Fault::Sessions(named) => (
-            "session_ambiguous",
+            Code::SessionAmbiguous,
             format!("one commit names several sessions: {}", named.join(", ")),
             again,
         ),
         Fault::UnknownSession(name) => (
-            "session_unknown",
+            Code::SessionUnknown,
             format!("the loopx branch has no session `{name}`"),
             fetch,
         ),
         Fault::ForeignState(state) => (
-            "state_not_on_branch",
+            Code::StateNotOnBranch,
             format!("Loopx-State `{state}` is no commit of the loopx branch"),
             fetch,
         ),
         Fault::NoSessionAt(session, state) => (
-            "state_of_other_session",
+            Code::StateOfOtherSession,
             format!("at {} there was no session {session}", state.short()),
             again,
         ),
         Fault::EndedAt(session, state) => (
-            "session_ended",
+            Code::SessionEnded,
             format!("session {session} had ended at {}", state.short()),
-            "git loopx start \"A FOLLOW-UP\"",
+            command!("start \"A FOLLOW-UP\""),
         ),
-        Fault::Damaged(why) => ("state_damaged", why.clone(), "git loopx fsck"),
+        Fault::Damaged(why) => (Code::StateDamaged, why.clone(), command!("fsck")),
         Fault::OtherSession(session) => (
-            "other_session",
+            Code::OtherSession,
             format!(
                 "names session {session}, whose branch does not have this commit, and stands on another session's branch"
             ),
@@ -335,7 +340,7 @@ pub(super) fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
         return Ok(None);
     }
     Ok(Some(Finding {
-        code: "review_stale",
+        code: Code::ReviewStale,
         severity: if done {
             Severity::Error
         } else {
@@ -350,9 +355,9 @@ pub(super) fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
         ),
         paths,
         help: if done {
-            "git loopx start \"A FOLLOW-UP\"".to_owned()
+            command!("start \"A FOLLOW-UP\"")
         } else {
-            "git loopx review --verdict approve".to_owned()
+            command!("review --verdict approve")
         },
     }))
 }

@@ -6,10 +6,11 @@ pub mod history;
 mod judge;
 mod protected;
 
+use crate::core::hint::Hint;
 pub use judge::judge;
 pub use protected::{protected, set_back};
 
-use super::failure::Blocker;
+use super::failure::{Blocker, Code};
 use super::id::{Oid, SessionId};
 use super::policy::Policy;
 use super::session::State;
@@ -37,13 +38,13 @@ impl Severity {
 /// One thing that a range should not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    pub code: &'static str,
+    pub code: Code,
     pub severity: Severity,
     pub commit: Oid,
     pub subject: String,
     pub paths: Vec<String>,
     pub message: String,
-    pub help: String,
+    pub help: Hint,
 }
 
 impl Finding {
@@ -130,11 +131,11 @@ pub struct Range<'a> {
 
 fn finding(
     commit: &Commit,
-    code: &'static str,
+    code: Code,
     severity: Severity,
     paths: Vec<String>,
     message: String,
-    help: &str,
+    help: impl Into<Hint>,
 ) -> Finding {
     Finding {
         code,
@@ -143,7 +144,7 @@ fn finding(
         subject: commit.subject.clone(),
         paths,
         message,
-        help: help.to_owned(),
+        help: help.into(),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::judge::stale;
 use super::{Claim, Commit, Finding, Range, Severity, finding};
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
+use crate::core::hint::{Hint, command};
 use crate::core::id::Oid;
 use crate::core::session::State;
 use crate::core::stage::Stage;
@@ -17,7 +18,7 @@ pub fn protected(
     tip: &Commit,
     named: &[Rc<State>],
 ) -> Result<Vec<Finding>> {
-    let refuse = |code, message: String, help: String| {
+    let refuse = |code, message: String, help: Hint| {
         finding(tip, code, Severity::Error, Vec::new(), message, &help)
     };
     let brought = range.bound.into_iter().chain(named.iter().map(Rc::as_ref));
@@ -28,15 +29,15 @@ pub fn protected(
             state.id, state.stage
         );
         if state.stage != Stage::Done && !findings.iter().any(|known| known.message == message) {
-            let help = format!("git loopx -s {} status", state.id);
-            findings.push(refuse("protected_not_done", message, help));
+            let help = command!("status").session(&state.id);
+            findings.push(refuse(Code::ProtectedNotDone, message, help));
         }
     }
     let Some(head) = range.head else {
         findings.push(refuse(
-            "protected_without_session",
+            Code::ProtectedWithoutSession,
             format!("`{branch}` takes only the result of a session, and this is nobody's"),
-            "git loopx start \"WHAT TO CHANGE\"".to_owned(),
+            command!("start \"WHAT TO CHANGE\""),
         ));
         return Ok(findings);
     };
@@ -45,12 +46,12 @@ pub fn protected(
     }
     if head.differing.is_none() {
         findings.push(refuse(
-            "protected_not_reviewed",
+            Code::ProtectedNotReviewed,
             format!(
                 "`{branch}` takes what was reviewed; no verdict of session {} covers this tree",
                 head.session.id
             ),
-            format!("git loopx -s {} status", head.session.id),
+            command!("status").session(&head.session.id),
         ));
     }
     // The range has it already where its newest commit was held against the review.
@@ -68,12 +69,12 @@ pub fn protected(
 /// `becomes` what would happen to it.
 pub fn set_back(branch: &str, old: &Oid, subject: &str, becomes: &str) -> Finding {
     Finding {
-        code: "protected_set_back",
+        code: Code::ProtectedSetBack,
         severity: Severity::Error,
         commit: old.clone(),
         subject: subject.to_owned(),
         paths: Vec::new(),
         message: format!("`{branch}` is protected and would be {becomes}"),
-        help: format!("git revert {}", old.short()),
+        help: format!("git revert {}", old.short()).into(),
     }
 }

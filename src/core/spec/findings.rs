@@ -2,6 +2,7 @@
 //!
 //! Ids are part of the contract (scripts match on them); messages are for people and may change.
 
+use crate::core::hint::Hint;
 use serde::Serialize;
 
 /// How much a finding matters.
@@ -38,7 +39,7 @@ pub struct Finding {
     pub line: usize,
     pub message: String,
     /// What to do about it.
-    pub fix: String,
+    pub fix: Hint,
 }
 
 impl Finding {
@@ -48,7 +49,7 @@ impl Finding {
         file: &str,
         line: usize,
         message: impl Into<String>,
-        fix: impl Into<String>,
+        fix: impl Into<Hint>,
     ) -> Self {
         Finding {
             id,
@@ -92,7 +93,7 @@ impl<'f> Notes<'f> {
         id: &'static str,
         line: usize,
         message: impl Into<String>,
-        fix: impl Into<String>,
+        fix: impl Into<Hint>,
     ) {
         self.errors += usize::from(severity == Severity::Error);
         self.list
@@ -104,7 +105,7 @@ impl<'f> Notes<'f> {
         id: &'static str,
         line: usize,
         message: impl Into<String>,
-        fix: impl Into<String>,
+        fix: impl Into<Hint>,
     ) {
         self.add(Severity::Error, id, line, message, fix);
     }
@@ -114,7 +115,7 @@ impl<'f> Notes<'f> {
         id: &'static str,
         line: usize,
         message: impl Into<String>,
-        fix: impl Into<String>,
+        fix: impl Into<Hint>,
     ) {
         self.add(Severity::Warning, id, line, message, fix);
     }

@@ -5,7 +5,8 @@ use crate::core::adr::edit::{self, Target};
 use crate::core::adr::record::{reverse, verb_words};
 use crate::core::adr::renumber::{self, Move};
 use crate::core::adr::{self, DRAFT, Record, Status, overview};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::flow::context::Context;
 use crate::flow::files;
 use crate::flow::opening::new_uid;
@@ -71,8 +72,8 @@ pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> R
     let place = files::inside(&top, &path)?;
     if place.exists() {
         return Err(
-            Failure::refused("draft_exists", format!("{path} is there already"))
-                .help(format!("edit it, then: git loopx adr promote {path}")),
+            Failure::refused(Code::DraftExists, format!("{path} is there already"))
+                .help(hint!["edit it, then: ", command!("adr promote {path}")]),
         );
     }
     let change = FileChange::at(path, "", text);
@@ -89,39 +90,40 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
     match record.status {
         Some(Status::Superseded | Status::Deprecated | Status::Rejected) => {
             return Err(Failure::refused(
-                "record_closed",
+                Code::RecordClosed,
                 format!(
                     "{at}: expected a proposed record, found `{}`",
                     record.status_text
                 ),
             )
-            .help("git loopx adr new TITLE"));
+            .help(command!("adr new TITLE")));
         }
         None => {
             return Err(Failure::refused(
-                "status_unknown",
+                Code::StatusUnknown,
                 format!(
                     "{at}: expected a proposed record, found `{}`",
                     record.status_text
                 ),
             )
-            .help("git loopx adr check"));
+            .help(command!("adr check")));
         }
         Some(Status::Accepted | Status::Proposed | Status::Draft) => {}
     }
     match (edit::holds(record, hash), record.status) {
         (Some(true), Some(Status::Accepted)) => Err(Failure::nothing(
-            "accepted_already",
+            Code::AcceptedAlready,
             format!("{path} is accepted, and its body is as it was then"),
         )
-        .help("git loopx adr list")),
+        .help(command!("adr list"))),
         (Some(false), Some(Status::Accepted)) => Err(Failure::refused(
-            "frozen_changed",
+            Code::FrozenChanged,
             format!("{path}: the body changed after it was accepted"),
         )
-        .help(format!(
-            "git checkout -- '{path}', or: git loopx adr new TITLE --supersedes {word}"
-        ))),
+        .help(hint![
+            format!("git checkout -- '{path}', or: "),
+            command!("adr new TITLE --supersedes {word}")
+        ])),
         _ => {
             let after = edit::accept(&record.text, hash);
             let change = FileChange::at(path, &record.text, after);
@@ -136,10 +138,10 @@ fn two<'f>(folder: &'f Folder, one: &str, other: &str) -> Result<(&'f Record, &'
     let b = folder.find_numbered(other)?;
     if a.file == b.file {
         return Err(Failure::usage(
-            "record_same",
+            Code::RecordSame,
             format!("`{one}` and `{other}` are one record; expected two"),
         )
-        .help("git loopx adr list"));
+        .help(command!("adr list")));
     }
     Ok((a, b))
 }
@@ -158,8 +160,8 @@ fn linked(folder: &Folder, records: [(&Record, String); 2]) -> Result<Vec<FileCh
         .collect();
     if changes.is_empty() {
         return Err(
-            Failure::nothing("linked_already", "both records say so already")
-                .help("git loopx adr graph"),
+            Failure::nothing(Code::LinkedAlready, "both records say so already")
+                .help(command!("adr graph")),
         );
     }
     Ok(changes)
@@ -168,7 +170,7 @@ fn linked(folder: &Folder, records: [(&Record, String); 2]) -> Result<Vec<FileCh
 fn target(record: &Record) -> Result<Target<'_>> {
     Target::of(record).ok_or_else(|| {
         Failure::internal(
-            "record_unnumbered",
+            Code::RecordUnnumbered,
             format!("{} has no number", record.file),
         )
     })
@@ -217,11 +219,11 @@ pub fn link(
         Some(back) => back,
         None => {
             return Err(Failure::usage(
-                "reverse_unknown",
+                Code::ReverseUnknown,
                 format!("expected the words for the other side of `{words}`, found none"),
             )
-            .help(format!(
-                "git loopx adr link {} \"{words}\" {} \"... by\"",
+            .help(command!(
+                "adr link {} \"{words}\" {} \"... by\"",
                 from.label(),
                 to.label()
             )));
@@ -231,17 +233,17 @@ pub fn link(
         let fits = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-');
         if word.is_empty() || !word.chars().all(fits) {
             return Err(Failure::usage(
-                "verb_invalid",
+                Code::VerbInvalid,
                 format!("expected letters, spaces and `-` in a link's words, found `{word}`"),
             )
-            .help("git loopx adr link 2 amends 1"));
+            .help(command!("adr link 2 amends 1")));
         }
         if word.starts_with("supersede") {
             return Err(Failure::usage(
-                "verb_is_status",
+                Code::VerbIsStatus,
                 "superseding changes the status too, and has a command of its own",
             )
-            .help("git loopx adr supersede OLD NEW"));
+            .help(command!("adr supersede OLD NEW")));
         }
     }
     let changes = linked(
@@ -302,8 +304,8 @@ pub fn renumber(
     };
     if moves.is_empty() {
         return Err(
-            Failure::nothing("numbers_unique", "every record has a number of its own")
-                .help("git loopx adr check"),
+            Failure::nothing(Code::NumbersUnique, "every record has a number of its own")
+                .help(command!("adr check")),
         );
     }
     let mut changes = Vec::new();
@@ -389,7 +391,7 @@ pub fn write_index(ctx: &Context) -> Result<Option<FileChange>> {
     let bytes = files::read(&files::inside(&top, &path)?, super::MAX_BYTES)?.unwrap_or_default();
     let before = String::from_utf8(bytes).map_err(|_| {
         Failure::refused(
-            "index_not_utf8",
+            Code::IndexNotUtf8,
             format!("{path}:1: expected UTF-8, found other bytes"),
         )
     })?;

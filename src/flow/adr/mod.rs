@@ -9,7 +9,8 @@ use super::context::Context;
 use super::files;
 use crate::core::adr::check::{self, Elsewhere};
 use crate::core::adr::{Record, is_record, number_of};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::spec::Finding;
@@ -52,7 +53,7 @@ fn record(path: &str, file: &str, bytes: Vec<u8>) -> Result<Record> {
             .filter(|byte| **byte == b'\n')
             .count();
         Failure::refused(
-            "record_not_utf8",
+            Code::RecordNotUtf8,
             format!("{path}/{file}:{line}: expected UTF-8, found other bytes"),
         )
         .help(format!("convert it: iconv -t utf-8 '{path}/{file}'"))
@@ -98,7 +99,7 @@ fn file_names(dir: &Path) -> Result<Vec<String>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
             return Err(Failure::internal(
-                "folder_unreadable",
+                Code::FolderUnreadable,
                 format!("{}: {error}", dir.display()),
             ));
         }
@@ -122,7 +123,7 @@ fn tree_files(repo: &Repo, tree: &Oid, path: &str) -> Result<Vec<(String, Oid)>>
         };
         if entry.kind != EntryKind::Tree {
             return Err(Failure::refused(
-                "folder_expected",
+                Code::FolderExpected,
                 format!(
                     "{} is a file or a link; the decision records need a folder there",
                     &path[..end]
@@ -177,22 +178,22 @@ impl Folder {
             [] => {
                 let names = self.records.iter().map(Record::slug);
                 let failure = Failure::not_found(
-                    "record_unknown",
+                    Code::RecordUnknown,
                     format!("no decision record in {} is `{word}`", self.path),
                 );
                 Err(match crate::core::nearest(word, names) {
-                    Some(near) => failure.help(format!("git loopx adr show {near}")),
-                    None => failure.help("git loopx adr list"),
+                    Some(near) => failure.help(command!("adr show {near}")),
+                    None => failure.help(command!("adr list")),
                 })
             }
             many => {
                 let names: Vec<&str> = many.iter().map(|record| record.file.as_str()).collect();
                 let help = match number {
-                    Some(_) => "git loopx adr renumber --fix".to_owned(),
-                    None => format!("name the file: {}", names[0]),
+                    Some(_) => command!("adr renumber --fix"),
+                    None => format!("name the file: {}", names[0]).into(),
                 };
                 Err(Failure::usage(
-                    "record_ambiguous",
+                    Code::RecordAmbiguous,
                     format!("`{word}` names {}", names.join(" and ")),
                 )
                 .help(help))
@@ -205,16 +206,13 @@ impl Folder {
         let record = self.find(word)?;
         if record.is_draft() {
             return Err(Failure::refused(
-                "record_is_draft",
+                Code::RecordIsDraft,
                 format!(
                     "{}/{} is a draft and has no number yet",
                     self.path, record.file
                 ),
             )
-            .help(format!(
-                "git loopx adr promote {}/{}",
-                self.path, record.file
-            )));
+            .help(command!("adr promote {}/{}", self.path, record.file)));
         }
         Ok(record)
     }
@@ -224,7 +222,7 @@ impl Folder {
 fn top(ctx: &Context) -> Result<PathBuf> {
     ctx.repo.work_dir().map(Path::to_path_buf).ok_or_else(|| {
         Failure::usage(
-            "worktree_required",
+            Code::WorktreeRequired,
             "this repository is bare; records are edited in a worktree",
         )
         .help("git worktree add ../worktree")

@@ -8,7 +8,8 @@ use crate::core::adr::edit::{self, Target};
 use crate::core::adr::record::{reverse, verb_key};
 use crate::core::adr::{self, DRAFT, Record, Status, overview};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
@@ -80,8 +81,8 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
     let target = match request.onto {
         Some(branch) => branch.to_owned(),
         None => candidate.branch.clone().ok_or_else(|| {
-            Failure::usage("target_unknown", "HEAD is detached; expected a branch")
-                .help("git loopx adr promote --onto BRANCH")
+            Failure::usage(Code::TargetUnknown, "HEAD is detached; expected a branch")
+                .help(command!("adr promote --onto BRANCH"))
         })?,
     };
     require_target(ctx, &target, opening.store.branch())?;
@@ -92,10 +93,10 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
     }
     Err(Failure::new(
         Kind::Waiting,
-        "branch_busy",
+        Code::BranchBusy,
         format!("the branch {target} moved {TRIES} times while this was being written"),
     )
-    .help("git loopx adr promote"))
+    .help(command!("adr promote")))
 }
 
 /// The branch of the sessions takes no record, and a rebase lets nobody move its branch.
@@ -103,17 +104,20 @@ fn require_target(ctx: &Context, target: &str, sessions: &str) -> Result<()> {
     Repo::check_branch_name(target)?;
     if target == sessions {
         return Err(Failure::usage(
-            "target_invalid",
+            Code::TargetInvalid,
             format!("`{target}` keeps the sessions; records belong on a code branch"),
         )
-        .help("git loopx adr promote --onto BRANCH"));
+        .help(command!("adr promote --onto BRANCH")));
     }
     if ctx.repo.is_being_rebased(&format!("refs/heads/{target}")) {
         return Err(Failure::refused(
-            "target_busy",
+            Code::TargetBusy,
             format!("`{target}` is being rebased; it would be moved under the rebase"),
         )
-        .help("git rebase --continue  (or --abort), then: git loopx adr promote"));
+        .help(hint![
+            "git rebase --continue  (or --abort), then: ",
+            command!("adr promote")
+        ]));
     }
     Ok(())
 }
@@ -124,10 +128,11 @@ fn candidate(ctx: &Context, what: Option<&str>, identity: &Identity) -> Result<C
             return from_file(ctx, &path);
         }
         if word.ends_with(".md") || word.contains('/') {
-            return Err(
-                Failure::not_found("draft_unknown", format!("there is no file `{word}`"))
-                    .help("git loopx adr list"),
-            );
+            return Err(Failure::not_found(
+                Code::DraftUnknown,
+                format!("there is no file `{word}`"),
+            )
+            .help(command!("adr list")));
         }
         return from_session(ctx, Some(&SessionId::fold(word)?), identity);
     }
@@ -144,13 +149,10 @@ fn candidate(ctx: &Context, what: Option<&str>, identity: &Identity) -> Result<C
         many => {
             let names: Vec<&str> = many.iter().map(|record| record.file.as_str()).collect();
             Err(Failure::usage(
-                "draft_ambiguous",
+                Code::DraftAmbiguous,
                 format!("{} are drafts; expected one by name", names.join(", ")),
             )
-            .help(format!(
-                "git loopx adr promote {}/{}",
-                folder.path, names[0]
-            )))
+            .help(command!("adr promote {}/{}", folder.path, names[0])))
         }
     }
 }
@@ -179,7 +181,7 @@ fn draft_path(ctx: &Context, word: &str) -> Result<Option<String>> {
         let place = std::fs::canonicalize(&place).unwrap_or(place);
         let Ok(below) = place.strip_prefix(&top) else {
             return Err(Failure::usage(
-                "draft_outside",
+                Code::DraftOutside,
                 format!("{} is outside the worktree", place.display()),
             )
             .help(format!("move it to {folder}/, then try again")));
@@ -195,14 +197,14 @@ fn from_file(ctx: &Context, path: &str) -> Result<Candidate> {
     let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
     if let Some(number) = adr::number_of(file) {
         return Err(Failure::nothing(
-            "promoted_already",
+            Code::PromotedAlready,
             format!("{path} has the number {number} already"),
         )
-        .help(format!("git loopx adr accept {number}")));
+        .help(command!("adr accept {number}")));
     }
     let bytes = files::read(&files::inside(&top, path)?, MAX_BYTES)?.ok_or_else(|| {
-        Failure::not_found("draft_unknown", format!("there is no file `{path}`"))
-            .help("git loopx adr list")
+        Failure::not_found(Code::DraftUnknown, format!("there is no file `{path}`"))
+            .help(command!("adr list"))
     })?;
     let read = record(dir, file, bytes.clone())?;
     // A draft that was written by hand is known by its content.
@@ -233,10 +235,10 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
                 .artifact(&session, Artifact::AdrCandidate)?
                 .ok_or_else(|| {
                     Failure::not_found(
-                        "candidate_missing",
+                        Code::CandidateMissing,
                         format!("session {id} was archived without a candidate for a record"),
                     )
-                    .help("git loopx adr new TITLE")
+                    .help(command!("adr new TITLE"))
                 })?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             (text, Some(target.clone()))
@@ -249,7 +251,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
         }
         _ => {
             return Err(Failure::refused(
-                "session_not_done",
+                Code::SessionNotDone,
                 format!(
                     "session {id} is {}; its decision is recorded when it is done or archived",
                     if state.ending.is_some() {
@@ -259,7 +261,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
                     }
                 ),
             )
-            .help(format!("git loopx -s {id} status")));
+            .help(command!("status").session(&id)));
         }
     };
     Ok(Candidate {
@@ -275,7 +277,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
 fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<String, String>> {
     let me = Target::of(new).ok_or_else(|| {
         Failure::internal(
-            "record_unnumbered",
+            Code::RecordUnnumbered,
             "a record was promoted without a number",
         )
     })?;
@@ -283,13 +285,13 @@ fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<St
     for link in &new.links {
         let Some(other) = records.iter().find(|other| link.names(other)) else {
             return Err(Failure::refused(
-                "link_broken",
+                Code::LinkBroken,
                 format!(
                     "{path}:{}: `{}` names a record that the target branch does not have",
                     link.line, link.verb
                 ),
             )
-            .help("git loopx adr list"));
+            .help(command!("adr list")));
         };
         let text = texts.get(&other.file).unwrap_or(&other.text);
         let after = match (verb_key(&link.verb).as_str(), reverse(&link.verb)) {
@@ -315,10 +317,11 @@ fn land(
     let tip = repo.find_ref(&target_ref)?;
     let head = repo.head()?;
     if tip.is_none() && head.branch.as_deref() != Some(target) {
-        return Err(
-            Failure::not_found("branch_unknown", format!("there is no branch `{target}`"))
-                .help("git loopx adr promote --onto BRANCH"),
-        );
+        return Err(Failure::not_found(
+            Code::BranchUnknown,
+            format!("there is no branch `{target}`"),
+        )
+        .help(command!("adr promote --onto BRANCH")));
     }
     let tree = match &tip {
         Some(tip) => Some(repo.commit_info(tip)?.tree),
@@ -339,10 +342,10 @@ fn land(
         .find(|record| !record.is_draft() && record.id.as_deref() == Some(&candidate.id))
     {
         return Err(Failure::nothing(
-            "promoted_already",
+            Code::PromotedAlready,
             format!("this decision is {folder}/{} on {target}", known.file),
         )
-        .help(format!("git loopx adr show {}", known.label())));
+        .help(command!("adr show {}", known.label())));
     }
     let number = adr::next_number(files_there.iter().map(|(file, _)| file.as_str()));
     let new = numbered(request, candidate, number, &records)?;
@@ -393,15 +396,8 @@ fn land(
         // git is asked about trees that are in memory so far.
         repo.keep(&before)?;
         repo.keep(&tree)?;
-        seat::require_free(&worktree, "adr promote", &touched, (&before, &tree)).map_err(
-            |failure| match failure.code.as_str() {
-                "spec_dirty" => Failure {
-                    code: "record_dirty".into(),
-                    ..failure
-                },
-                _ => failure,
-            },
-        )?;
+        let trees = (&before, &tree);
+        seat::require_free(&worktree, "adr promote", &touched, trees, Code::RecordDirty)?;
     }
     let head_tree = match &head.commit {
         Some(head) => Some(repo.commit_info(head)?.tree),
@@ -457,7 +453,7 @@ fn numbered(
         let read = Record::read("", &text);
         if read.status != Some(Status::Accepted) || edit::holds(&read, hash) != Some(true) {
             return Err(Failure::refused(
-                "status_unplaced",
+                Code::StatusUnplaced,
                 format!(
                     "{}: the status cannot be written: is a code fence open, or a link `superseded by` there?",
                     candidate.path()
@@ -469,7 +465,7 @@ fn numbered(
     let title = Record::read("", &text).title;
     if title.is_empty() {
         return Err(Failure::refused(
-            "title_missing",
+            Code::TitleMissing,
             format!(
                 "{}:1: expected a heading `# Title`, found none",
                 candidate.path()

@@ -13,6 +13,7 @@ use crate::core::agent::guard::{self, Kind as OffenceKind, Offence};
 use crate::core::agent::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
 use crate::core::agent::{Call, Decision, Host, MAX_TEXT, Moment};
 use crate::core::failure::Result;
+use crate::core::hint::{Verb, command};
 use crate::core::id::Oid;
 use crate::core::lease as leases;
 use crate::core::op::{DelegationStatus, Event};
@@ -192,7 +193,7 @@ fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
     let missing: Vec<(String, String)> = status
         .blockers
         .iter()
-        .map(|blocker| (blocker.code.clone(), blocker.message.clone()))
+        .map(|blocker| (blocker.word(), blocker.message.clone()))
         .collect();
     let code = ctx.repo.code()?;
     let parts = json!({
@@ -230,12 +231,20 @@ fn edits(ctx: &Context, state: &State, status: &view::Status) -> Result<Vec<Valu
 
 /// The command that leads on, for somebody who has no editor to open.
 fn for_agent(status: &view::Status) -> String {
-    match status.next_action.strip_prefix("git loopx edit ") {
-        Some(artifact) => format!(
-            "edit .loopx/{}/{artifact}, then: git loopx save",
-            status.session
-        ),
-        None => status.next_action.clone(),
+    let next = &status.next_action;
+    match next
+        .command()
+        .filter(|command| command.verb() == Verb::Edit)
+    {
+        Some(command) => {
+            let artifact = command.args();
+            format!(
+                "edit .loopx/{}/{artifact}, then: {}",
+                status.session,
+                command!("save")
+            )
+        }
+        None => next.to_string(),
     }
 }
 
@@ -298,24 +307,20 @@ fn session_start() -> Result<Decision> {
     }
     if let Some(parked) = &status.parked {
         lines.push(format!(
-            "Parked: {}. `git loopx resume` takes it up.",
-            line(&parked.why, 200)
+            "Parked: {}. `{}` takes it up.",
+            line(&parked.why, 200),
+            command!("resume")
         ));
     }
     if !status.blockers.is_empty() {
-        let codes: Vec<&str> = status
-            .blockers
-            .iter()
-            .take(5)
-            .map(|b| b.code.as_str())
-            .collect();
+        let codes: Vec<String> = status.blockers.iter().take(5).map(|b| b.word()).collect();
         lines.push(format!("Not met yet: {}.", line(&codes.join(", "), 300)));
     }
     lines.push(format!("Next: {}", line(&for_agent(&status), 200)));
-    lines.push(
-        "`git loopx status` shows all of it. Git hooks hold the gates; do not pass over them."
-            .into(),
-    );
+    lines.push(format!(
+        "`{}` shows all of it. Git hooks hold the gates; do not pass over them.",
+        command!("status")
+    ));
     let text: String = lines.join("\n").chars().take(MAX_TEXT).collect();
     Ok(Decision::Inject(text))
 }

@@ -4,7 +4,8 @@
 use super::super::{files, lease};
 use crate::core::agent::Host;
 use crate::core::agent::wiring::{self, Wired};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::env;
 use crate::git::Repo;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ struct Kept {
 fn top(repo: &Repo, host: Host) -> Result<PathBuf> {
     let here = repo.work_dir().ok_or_else(|| {
         Failure::usage(
-            "worktree_required",
+            Code::WorktreeRequired,
             "a host's file lies in a worktree, and the repository is bare",
         )
         .help("git worktree add ../work BRANCH")
@@ -69,12 +70,12 @@ pub fn read(repo: &Repo, host: Host) -> Result<File> {
     let top = top(repo, host)?;
     let path = files::inside(&top, wiring::file(host))?;
     let program = env::program()
-        .map_err(|error| Failure::internal("no_program", error.to_string()))?
+        .map_err(|error| Failure::internal(Code::NoProgram, error.to_string()))?
         .into_os_string()
         .into_string()
         .map_err(|_| {
             Failure::refused(
-                "program_path_unreadable",
+                Code::ProgramPathUnreadable,
                 "the path of git-loopx is not UTF-8, and a host's file has to be",
             )
         })?;
@@ -103,13 +104,13 @@ pub fn read(repo: &Repo, host: Host) -> Result<File> {
 
 fn unreadable(file: &File) -> Failure {
     Failure::refused(
-        "agent_config_unreadable",
+        Code::AgentConfigUnreadable,
         format!(
             "{}: expected JSON in UTF-8; nothing was written",
             file.path.display()
         ),
     )
-    .help(format!("git loopx agent install {} --dry-run", file.host))
+    .help(command!("agent install {} --dry-run", file.host))
 }
 
 /// What to paste by hand.
@@ -151,7 +152,7 @@ pub fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
             before,
             after: after.clone(),
         })
-        .map_err(|error| Failure::internal("agent_backup", error.to_string()))?;
+        .map_err(|error| Failure::internal(Code::AgentBackup, error.to_string()))?;
         files::write(&file.kept, &kept)?;
         files::write(&file.path, after.as_bytes())?;
     }

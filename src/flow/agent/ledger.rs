@@ -3,7 +3,7 @@
 
 use super::super::lease;
 use crate::core::agent::stop::Ledger;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::git::Repo;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -55,7 +55,7 @@ pub fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> Result<T
     let value = change(&mut ledger);
     if ledger != before {
         let mut text = serde_json::to_vec(&ledger)
-            .map_err(|error| Failure::internal("stop_gate_unwritable", error.to_string()))?;
+            .map_err(|error| Failure::internal(Code::StopGateUnwritable, error.to_string()))?;
         text.push(b'\n');
         file.seek(SeekFrom::Start(0))
             .and_then(|_| file.write_all(&text))
@@ -76,7 +76,7 @@ fn lock(file: &File) -> Result<()> {
             Err(error) => {
                 return Err(Failure::new(
                     Kind::Waiting,
-                    "stop_gate_held",
+                    Code::StopGateHeld,
                     format!("the stop gate's memory is held by another process: {error}"),
                 ));
             }

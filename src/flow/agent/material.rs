@@ -3,7 +3,7 @@
 use super::super::files;
 use super::install::remove_empty;
 use crate::core::agent::material::{self, Drift, Place};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::git::Repo;
 use serde::Serialize;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct Piece {
 fn top(repo: &Repo) -> Result<&Path> {
     repo.work_dir().ok_or_else(|| {
         Failure::usage(
-            "worktree_required",
+            Code::WorktreeRequired,
             "material is written into a worktree, and the repository is bare",
         )
         .help("git worktree add ../work BRANCH")
@@ -39,7 +39,7 @@ fn read(top: &Path, place: Place) -> Result<Option<String>> {
         None => Ok(None),
         Some(Ok(text)) => Ok(Some(text)),
         Some(Err(_)) => Err(Failure::refused(
-            "material_unreadable",
+            Code::MaterialUnreadable,
             format!("{}: expected UTF-8; nothing was written", place.path()),
         )),
     }

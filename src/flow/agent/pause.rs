@@ -6,8 +6,9 @@ use super::super::context::Context;
 use super::super::{lease, stages};
 use super::{hook, ledger};
 use crate::core::agent::stop::Parked;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::op::{BlockCause, Event};
 use crate::core::stage::Transition;
@@ -18,10 +19,13 @@ fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
         .filter(|reason| !reason.trim().is_empty())
         .ok_or_else(|| {
             Failure::usage(
-                "reason_required",
+                Code::ReasonRequired,
                 format!("`{command}` needs a reason: what stands in the way"),
             )
-            .help(format!("git loopx {command} --reason WHY"))
+            .help(match command {
+                "block" => command!("block --reason WHY"),
+                _ => command!("park --reason WHY"),
+            })
         })
 }
 
@@ -35,7 +39,7 @@ pub fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
         let missing = gate::blockers(facts.view(), Transition::BuildToReview);
         let event = Event::Blocked {
             cause: BlockCause::Reported,
-            missing: missing.into_iter().map(|blocker| blocker.code).collect(),
+            missing: missing.into_iter().map(|blocker| blocker.word()).collect(),
         };
         Ok(Act::new(event, "blocked", ())
             .reason(Some(reason.clone()))
@@ -53,13 +57,13 @@ pub fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)
     let now = ctx.repo.now();
     let Some(build) = hook::build_of(ctx, &state, now) else {
         return Err(Failure::refused(
-            "stage_mismatch",
+            Code::StageMismatch,
             format!(
                 "a build is parked, and session {} is in stage {}",
                 state.id, state.stage
             ),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     };
     lease::check(ctx, &state)?;
     ledger::update(&ctx.repo, |ledger| {
@@ -98,10 +102,10 @@ pub fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
         .map(|block| block.value.cause.to_string());
     if !parked && blocked.is_none() && known.total == 0 {
         return Err(Failure::nothing(
-            "nothing_to_resume",
+            Code::NothingToResume,
             format!("session {} is neither parked nor blocked here", state.id),
         )
-        .help("git loopx status"));
+        .help(command!("status")));
     }
     if blocked.is_some() {
         act(ctx, Needs::Stage, |facts| {

@@ -5,7 +5,8 @@ use super::super::context::Context;
 use super::super::files;
 use super::super::journal::{self, Step, Worktree};
 use super::super::workcopy::{FOLDER, marker_line};
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{parse_json, to_json};
 use crate::core::spec::{Finding, Severity, read_spec};
@@ -68,18 +69,18 @@ pub(super) struct Fight {
 
 impl Way {
     /// The command that tries it.
-    pub(super) fn command(&self, id: &SessionId) -> String {
+    pub(super) fn command(&self, id: &SessionId) -> Hint {
         match self {
-            Way::Archive { .. } => "git loopx archive".to_owned(),
-            Way::Undo { .. } => format!("git loopx archive --undo {id}"),
+            Way::Archive { .. } => command!("archive"),
+            Way::Undo { .. } => command!("archive --undo {id}"),
         }
     }
 
     /// The command that settles it, by `--continue` or `--abort`.
-    fn settle(&self, id: &SessionId, how: &str) -> String {
+    fn settle(&self, id: &SessionId, how: &str) -> Hint {
         match self {
-            Way::Archive { .. } => format!("git loopx archive {how}"),
-            Way::Undo { .. } => format!("git loopx archive {id} {how}"),
+            Way::Archive { .. } => command!("archive {how}"),
+            Way::Undo { .. } => command!("archive {id} {how}"),
         }
     }
 }
@@ -109,17 +110,19 @@ pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Conte
         Some(bytes) => parse_json(&bytes, &path.display().to_string())
             .map(Some)
             .map_err(|failure| {
-                failure.help(format!(
-                    "git loopx archive {id} --abort, then: git loopx archive {id}"
-                ))
+                failure.help(hint![
+                    command!("archive {id} --abort"),
+                    ", then: ",
+                    command!("archive {id}")
+                ])
             }),
         None => Ok(None),
     }
 }
 
 pub(super) fn no_conflict() -> Failure {
-    Failure::nothing("no_conflict", "no archive waits to be continued here")
-        .help("git loopx archive")
+    Failure::nothing(Code::NoConflict, "no archive waits to be continued here")
+        .help(command!("archive"))
 }
 
 /// The session whose conflict is meant: the named one, the one that is meant here, or the only one.
@@ -143,10 +146,10 @@ pub(super) fn contested(
         [name] => return SessionId::fold(name),
         [first, ..] => {
             return Err(Failure::usage(
-                "several_sessions",
+                Code::SeveralSessions,
                 "a conflict is one session's: expected one, found several",
             )
-            .help(format!("git loopx archive {first} --continue")));
+            .help(command!("archive {first} --continue")));
         }
     }
     let here = ctx.session_id(snapshot);
@@ -159,13 +162,13 @@ pub(super) fn contested(
         (_, many) => {
             let names: Vec<&str> = many.iter().map(SessionId::as_str).collect();
             Err(Failure::usage(
-                "conflict_ambiguous",
+                Code::ConflictAmbiguous,
                 format!(
                     "conflicts of several sessions wait here: {}",
                     names.join(", ")
                 ),
             )
-            .help(format!("git loopx archive {} --continue", names[0])))
+            .help(command!("archive {} --continue", names[0])))
         }
     }
 }
@@ -187,18 +190,18 @@ pub(super) fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
         return Ok(());
     }
     Err(Failure::conflict(
-        "archive_conflict",
+        Code::ArchiveConflict,
         format!(
             "a conflict with {} is being resolved in {}",
             contest.target,
             begun.join(", ")
         ),
     )
-    .help(format!(
-        "{}, or give the resolution up: {}",
+    .help(hint![
         contest.way.settle(id, "--continue"),
+        ", or give the resolution up: ",
         contest.way.settle(id, "--abort")
-    )))
+    ]))
 }
 
 /// Writes the three sides where a person can edit them; nothing else changes. `specs` is the folder of
@@ -233,12 +236,12 @@ pub(super) fn write_conflicts(
     super::super::workcopy::exclude(&ctx.repo)?;
     let names: Vec<&str> = written.values().map(|one| one.file.as_str()).collect();
     let names = names.join(", ");
-    let mut failure = failure.help(format!(
-        "choose between the marked sides in {names}, then run: {}",
+    let mut failure = failure.help(hint![
+        format!("choose between the marked sides in {names}, then run: "),
         way.settle(id, "--continue")
-    ));
+    ]);
     for blocker in &mut failure.blockers {
-        blocker.help.clone_from(&names);
+        blocker.help = names.as_str().into();
     }
     let contest = Contest {
         format: FORMAT,
@@ -264,12 +267,12 @@ impl Contest {
         fights: &[Fight],
     ) -> Result<()> {
         let moved = |what: String| {
-            let again = format!(
-                "{}  (copy your text first if you want it), then: {}",
+            let again = hint![
                 self.way.settle(id, "--abort"),
+                "  (copy your text first if you want it), then: ",
                 self.way.command(id)
-            );
-            Err(Failure::refused("target_moved", what).help(again))
+            ];
+            Err(Failure::refused(Code::TargetMoved, what).help(again))
         };
         if self.target != target {
             return moved(format!(
@@ -315,7 +318,7 @@ impl Contest {
         let top = ctx
             .repo
             .work_dir()
-            .ok_or_else(|| Failure::usage("worktree_required", "this needs a worktree"))?;
+            .ok_or_else(|| Failure::usage(Code::WorktreeRequired, "this needs a worktree"))?;
         let mut texts = BTreeMap::new();
         for (path, sides) in &self.files {
             let text = self.text(top, id, &sides.file)?;
@@ -329,7 +332,7 @@ impl Contest {
                 };
                 if let Some(fault) = new_errors(&faults, known).next() {
                     return Err(Failure::refused(
-                        "resolution_invalid",
+                        Code::ResolutionInvalid,
                         format!("{}:{}: {}", fault.file, fault.line, fault.message),
                     )
                     .help(fault.fix.clone()));
@@ -343,30 +346,30 @@ impl Contest {
     /// One file, without a marker.
     fn text(&self, top: &Path, id: &SessionId, file: &str) -> Result<String> {
         let bytes = files::read(&files::inside(top, file)?, u64::MAX)?.ok_or_else(|| {
-            Failure::conflict("conflict_file_missing", format!("{file} is not there")).help(
-                format!(
-                    "{}, then: {}",
+            Failure::conflict(Code::ConflictFileMissing, format!("{file} is not there")).help(
+                hint![
                     self.way.settle(id, "--abort"),
+                    ", then: ",
                     self.way.command(id)
-                ),
+                ],
             )
         })?;
         let text = String::from_utf8(bytes).map_err(|_| {
             Failure::conflict(
-                "conflict_not_utf8",
+                Code::ConflictNotUtf8,
                 format!("{file}: expected UTF-8, found other bytes"),
             )
         })?;
         match marker_line(&text) {
             None => Ok(text),
             Some(line) => Err(Failure::conflict(
-                "conflict_unresolved",
+                Code::ConflictUnresolved,
                 format!("{file}:{line}: conflict markers are still there"),
             )
-            .help(format!(
-                "choose between the marked sides, then run: {}",
+            .help(hint![
+                "choose between the marked sides, then run: ",
                 self.way.settle(id, "--continue")
-            ))),
+            ])),
         }
     }
 }

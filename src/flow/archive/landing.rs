@@ -9,7 +9,7 @@ use super::contest::clear_conflicts;
 use super::plan::{Aim, Plan};
 use super::steps::Step;
 use super::{SpecChange, Waivers};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::git::{self, EntryKind};
@@ -186,7 +186,7 @@ fn require_free(ctx: &Context, aim: &Aim, paths: &seat::Changes, tree: &Oid) -> 
     // git is asked about trees that are in memory so far.
     ctx.repo.keep(&old)?;
     ctx.repo.keep(tree)?;
-    seat::require_free(&worktree, "archive", paths, (&old, tree))
+    seat::require_free(&worktree, "archive", paths, (&old, tree), Code::SpecDirty)
 }
 
 /// A spec cannot lie below something that is a file on the branch; it would have to go.
@@ -198,7 +198,7 @@ fn require_folders(ctx: &Context, tree: Option<&Oid>, target: &str, path: &str) 
         match ctx.repo.entry_at(tree, &path[..end])? {
             Some(entry) if entry.kind != EntryKind::Tree => {
                 return Err(Failure::refused(
-                    "spec_path_blocked",
+                    Code::SpecPathBlocked,
                     format!(
                         "{} is a file or a link on {target}; {path} needs a folder there",
                         &path[..end]

@@ -14,6 +14,7 @@ mod plan;
 mod steps;
 mod unarchive;
 
+use crate::core::hint::command;
 pub use closing::adr_candidate;
 pub use contest::has_conflicts;
 use plan::way;
@@ -23,7 +24,7 @@ use super::act::require_active;
 use super::context::Context;
 use super::journal::Earlier;
 use super::opening::Opening;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::store::{Session, Snapshot, Store};
@@ -209,7 +210,7 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
             return Ok(Done::Archived(done));
         }
     }
-    Err(busy().help("git loopx archive"))
+    Err(busy().help(command!("archive")))
 }
 
 /// What an earlier run had begun and this one finished.
@@ -303,7 +304,7 @@ fn find(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
 fn busy() -> Failure {
     Failure::new(
         Kind::Waiting,
-        "branch_busy",
+        Code::BranchBusy,
         format!("the target branch moved {TRIES} times while this was being written"),
     )
 }
@@ -337,7 +338,7 @@ fn preview(ctx: &Context, store: &Store<'_>, request: &Request<'_>) -> Result<Ve
 fn already(ids: &[SessionId], id: &SessionId, commit: Option<Oid>, target: &str) -> Failure {
     let at = commit.map_or(String::new(), |commit| format!(" as {}", commit.short()));
     let failure = Failure::nothing(
-        "archived_already",
+        Code::ArchivedAlready,
         format!("session {id} is archived on {target}{at}"),
     );
     let others: Vec<&str> = ids
@@ -346,7 +347,7 @@ fn already(ids: &[SessionId], id: &SessionId, commit: Option<Oid>, target: &str)
         .map(SessionId::as_str)
         .collect();
     match others.is_empty() {
-        true => failure.help("git loopx list --all"),
-        false => failure.help(format!("git loopx archive {}", others.join(" "))),
+        true => failure.help(command!("list --all")),
+        false => failure.help(command!("archive {}", others.join(" "))),
     }
 }

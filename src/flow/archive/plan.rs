@@ -12,8 +12,9 @@ use super::contest::{Fight, Way};
 use super::{SpecChange, Waivers};
 use crate::core::artifact::Artifact;
 use crate::core::changelog;
-use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
 use crate::core::gate::{self, View};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::spec::{Action, Delta, Severity};
@@ -121,14 +122,13 @@ fn require(state: &State, blockers: Vec<Blocker>) -> Result<()> {
     let Some(first) = blockers.first() else {
         return Ok(());
     };
-    let code = match first.code.as_str() {
-        "archive_requires_done_session" => "archive_requires_done_session",
-        "partial_scope_remaining" | "implemented_scope_mismatch" => "archive_scope_blocked",
-        "review_stale" => "archive_unreviewed",
-        code if code.starts_with("completion_claim_") => "archive_scope_blocked",
-        code if code.starts_with("scenario_") => "archive_unproven",
-        code if code.starts_with("dependency_") => "archive_waits",
-        _ => "archive_blocked",
+    let code = match first.code {
+        Code::ArchiveRequiresDoneSession => Code::ArchiveRequiresDoneSession,
+        code if code.is_of_scope() => Code::ArchiveScopeBlocked,
+        Code::ReviewStale => Code::ArchiveUnreviewed,
+        code if code.is_of_scenario() => Code::ArchiveUnproven,
+        code if code.is_of_dependency() => Code::ArchiveWaits,
+        _ => Code::ArchiveBlocked,
     };
     let (message, help) = (first.message.clone(), first.help.clone());
     Err(Failure::refused(
@@ -148,34 +148,38 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
         }
         None => delta::target_branch(ctx, state)?.ok_or_else(|| {
             Failure::usage(
-                "target_unknown",
+                Code::TargetUnknown,
                 "the session is bound to no branch and HEAD is detached",
             )
-            .help("git loopx archive --onto BRANCH")
+            .help(command!("archive --onto BRANCH"))
         })?,
     };
     if target == ctx.store()?.branch() {
         return Err(Failure::usage(
-            "target_invalid",
+            Code::TargetInvalid,
             format!("`{target}` keeps the sessions; specs belong on a code branch"),
         )
-        .help("git loopx archive --onto BRANCH"));
+        .help(command!("archive --onto BRANCH")));
     }
     let target_ref = format!("refs/heads/{target}");
     if ctx.repo.is_being_rebased(&target_ref) {
         return Err(Failure::refused(
-            "target_busy",
+            Code::TargetBusy,
             format!("`{target}` is being rebased; it would be moved under the rebase"),
         )
-        .help("git rebase --continue  (or --abort), then: git loopx archive"));
+        .help(hint![
+            "git rebase --continue  (or --abort), then: ",
+            command!("archive")
+        ]));
     }
     let tip = ctx.repo.find_ref(&target_ref)?;
     let unborn_here = ctx.repo.head()?.branch.as_ref() == Some(&target);
     if tip.is_none() && !unborn_here {
-        return Err(
-            Failure::not_found("branch_unknown", format!("there is no branch `{target}`"))
-                .help("git loopx archive --onto BRANCH"),
-        );
+        return Err(Failure::not_found(
+            Code::BranchUnknown,
+            format!("there is no branch `{target}`"),
+        )
+        .help(command!("archive --onto BRANCH")));
     }
     let tree = match &tip {
         Some(tip) => Some(ctx.repo.commit_info(tip)?.tree),
@@ -199,16 +203,16 @@ impl Plan {
         let mut failure = self.verdict.refusal()?;
         if failure.kind == Kind::Conflict {
             for blocker in &mut failure.blockers {
-                blocker.code = "requirement_conflict".into();
-                blocker.help = "git loopx archive  (writes the sides out)".into();
+                blocker.code = Code::RequirementConflict;
+                blocker.help = command!("archive").note("(writes the sides out)");
             }
-            failure.code = "archive_conflict".into();
+            failure.code = Code::ArchiveConflict;
             failure.message = format!(
                 "the delta and {} changed the same requirement; nothing was archived",
                 self.aim.target
             );
         } else {
-            failure.code = "archive_blocked".into();
+            failure.code = Code::ArchiveBlocked;
         }
         Some(failure)
     }
@@ -248,7 +252,7 @@ impl Plan {
             })),
             Some(blob) if blob == ctx.repo.hash_blob(text.as_bytes())? => Ok(None),
             Some(_) => Err(Failure::refused(
-                "changelog_fragment_exists",
+                Code::ChangelogFragmentExists,
                 format!(
                     "{path} is on {} already, with another text",
                     self.aim.target

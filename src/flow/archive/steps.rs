@@ -12,7 +12,8 @@ use super::landing::landed_before;
 use super::plan::{Before, Plan, plan, way};
 use super::{Archived, SpecChange, Waivers};
 use crate::core::depends;
-use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::spec::fold;
 use crate::core::stage::Stage;
@@ -175,24 +176,26 @@ fn in_order<'s, 'a>(
             .collect();
         let ids: Vec<&str> = waiting.iter().map(|(id, _)| id.as_str()).collect();
         return Err(Failure::refused(
-            "targets_differ",
+            Code::TargetsDiffer,
             format!(
                 "sessions that are archived together go to one branch; these are bound to several: {}",
                 named.join("; ")
             ),
         )
-        .help(format!("git loopx archive {} --onto BRANCH", ids.join(" "))));
+        .help(command!("archive {} --onto BRANCH", ids.join(" "))));
     }
     let order = depends::order(&waiting).map_err(|cycle| {
         let cycle: Vec<&str> = cycle.iter().map(SessionId::as_str).collect();
+        let first = cycle.first().copied().unwrap_or_default();
         Failure::refused(
-            "dependency_cycle",
+            Code::DependencyCycle,
             format!("the sessions wait for each other: {}", cycle.join(" -> ")),
         )
-        .help(format!(
-            "git loopx -s {0} undo, then: git loopx -s {0} review --verdict request-changes --target plan --reason WHY",
-            cycle[0]
-        ))
+        .help(hint![
+            command!("undo").session(first),
+            ", then: ",
+            command!("review --verdict request-changes --target plan --reason WHY").session(first)
+        ])
     })?;
     let mut slots: Vec<Option<Gathered<'s, 'a>>> = all.into_iter().map(Some).collect();
     Ok(order
@@ -224,10 +227,10 @@ fn split_waivers(
         }
         if !used {
             return Err(Failure::usage(
-                "waiver_unused",
+                Code::WaiverUnused,
                 format!("no session writes a scenario `{name}`"),
             )
-            .help("git loopx -s ID spec coverage"));
+            .help(command!("spec coverage").session("ID")));
         }
     }
     Ok(split)
@@ -241,11 +244,11 @@ fn among_others(
     before: &[SessionId],
 ) -> Failure {
     let target = &plan.aim.target;
-    let alone = format!("git loopx archive {id} --onto {target}");
+    let alone = command!("archive {id} --onto {target}").note("(writes the sides out)");
     if failure.kind == Kind::Conflict {
         for blocker in &mut failure.blockers {
             *blocker = Blocker {
-                help: format!("{alone}  (writes the sides out)"),
+                help: alone.clone(),
                 ..blocker.clone()
             };
         }
@@ -258,11 +261,12 @@ fn among_others(
             }
         );
         failure.help = Some(match names.as_slice() {
-            [] => format!("{alone}  (writes the sides out)"),
-            names => format!(
-                "git loopx archive {} --onto {target}, then: {alone}  (writes the sides out)",
-                names.join(" ")
-            ),
+            [] => alone,
+            names => hint![
+                command!("archive {} --onto {target}", names.join(" ")),
+                ", then: ",
+                alone
+            ],
         });
         return failure;
     }

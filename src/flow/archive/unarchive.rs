@@ -11,7 +11,8 @@ use super::contest::{Contest, Fight, Way, new_errors, refuse_begun, write_confli
 use super::landing::land_undo;
 use super::plan::{Aim, aim};
 use super::{Before, SpecChange, TRIES, busy};
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
@@ -55,7 +56,7 @@ pub fn unarchive(
         require_standing(ctx, &id, &archive, &aim)?;
         let back = backwards(ctx, &archive, &aim)?;
         if let Some(failure) = back.conflict(&id, &archive, &aim) {
-            let help = format!("git loopx archive --undo {id}  (writes the sides out)");
+            let help = command!("archive --undo {id}").note("(writes the sides out)");
             return Err(failure.help(help));
         }
         let changes = back.changes(&id, &archive, &aim, BTreeMap::new())?;
@@ -116,7 +117,7 @@ fn take_back(
             return Ok(done);
         }
         require_standing(ctx, id, &archive, &aim).map_err(|failure| match contest {
-            Some(_) => failure.help(format!("git loopx archive {id} --abort")),
+            Some(_) => failure.help(command!("archive {id} --abort")),
             None => failure,
         })?;
         let back = backwards(ctx, &archive, &aim)?;
@@ -143,7 +144,7 @@ fn take_back(
             return Ok(done(id, &archive, aim, landed, changes));
         }
     }
-    Err(busy().help(format!("git loopx archive --undo {id}")))
+    Err(busy().help(command!("archive --undo {id}")))
 }
 
 fn done(
@@ -171,8 +172,8 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
         .state;
     let Some(Ending::Archived { commit, .. }) = &state.ending else {
         return Err(
-            Failure::refused("not_archived", format!("session {id} is not archived"))
-                .help("git loopx list --all"),
+            Failure::refused(Code::NotArchived, format!("session {id} is not archived"))
+                .help(command!("list --all")),
         );
     };
     let archive = commit
@@ -182,10 +183,10 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
         .filter(|commit| is_archive_of(commit, id))
         .ok_or_else(|| {
             Failure::nothing(
-                "archive_changed_nothing",
+                Code::ArchiveChangedNothing,
                 format!("the archive of {id} changed no spec: there is nothing to take back"),
             )
-            .help(format!("git loopx -s {id} log"))
+            .help(command!("log").session(&id))
         })?;
     Ok((state, archive))
 }
@@ -196,11 +197,8 @@ fn aim_at(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
         Some(Ending::Archived { target, .. }) => Some(target.as_str()),
         _ => None,
     };
-    aim(ctx, state, onto.or(target)).map_err(|failure| match failure.code.as_ref() {
-        "branch_unknown" => failure.help(format!(
-            "git loopx archive --undo {} --onto BRANCH",
-            state.id
-        )),
+    aim(ctx, state, onto.or(target)).map_err(|failure| match failure.code {
+        Code::BranchUnknown => failure.help(command!("archive --undo {} --onto BRANCH", state.id)),
         _ => failure,
     })
 }
@@ -219,7 +217,7 @@ fn require_standing(ctx: &Context, id: &SessionId, archive: &CommitInfo, aim: &A
     };
     if !there {
         return Err(Failure::refused(
-            "archive_not_there",
+            Code::ArchiveNotThere,
             format!(
                 "the archive of {id}, {}, is not on {}",
                 archive.id.short(),
@@ -230,7 +228,7 @@ fn require_standing(ctx: &Context, id: &SessionId, archive: &CommitInfo, aim: &A
     }
     if let Some(commit) = taken_back(ctx, archive, aim)? {
         return Err(Failure::nothing(
-            "unarchived_already",
+            Code::UnarchivedAlready,
             format!(
                 "the archive of {id} was taken back on {} by {}",
                 aim.target,
@@ -289,7 +287,7 @@ fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards
         bytes
             .map(|bytes| {
                 utf8(&bytes, path).map(str::to_owned).map_err(|finding| {
-                    Failure::refused("spec_not_text", format!("{path} is not UTF-8"))
+                    Failure::refused(Code::SpecNotText, format!("{path} is not UTF-8"))
                         .blockers(vec![blocker(&finding)])
                 })
             })
@@ -388,7 +386,7 @@ impl Sides {
         let blockers = merged.conflicts.iter().map(|conflict| {
             let name = conflict.requirement.as_ref().unwrap_or(&conflict.section);
             Blocker::new(
-                "requirement_conflict",
+                Code::RequirementConflict,
                 format!(
                     "{path}:{}: {} on `{name}`: it changed after the archive",
                     conflict.line,
@@ -417,7 +415,7 @@ impl Sides {
         let labels = Labels { base, ours, theirs };
         let merged = merge_file(made, was, now, labels)?;
         let blocker = Blocker::new(
-            "file_edited",
+            Code::FileEdited,
             format!("{path} was edited after the archive"),
             since(path, archive, aim),
         );
@@ -449,7 +447,7 @@ impl Backwards {
     fn conflict(&self, id: &SessionId, archive: &CommitInfo, aim: &Aim) -> Option<Failure> {
         (!self.blockers.is_empty()).then(|| {
             Failure::conflict(
-                "unarchive_conflict",
+                Code::UnarchiveConflict,
                 format!(
                     "what {id} made of the specs was changed again on {}; nothing was taken back of {}",
                     aim.target,
@@ -471,14 +469,14 @@ impl Backwards {
     ) -> Result<Vec<SpecChange>> {
         if !self.faults.is_empty() {
             return Err(Failure::refused(
-                "unarchive_invalid",
+                Code::UnarchiveInvalid,
                 format!("without {id} the specs on {} would be invalid", aim.target),
             )
             .blockers(self.faults)
-            .help(format!(
-                "git loopx spec install-driver, then: git revert {}",
-                archive.id.short()
-            )));
+            .help(hint![
+                command!("spec install-driver"),
+                format!(", then: git revert {}", archive.id.short())
+            ]));
         }
         let mut changes = self.changes;
         for fight in self.fights {
@@ -494,10 +492,10 @@ impl Backwards {
         }
         if changes.is_empty() {
             return Err(Failure::nothing(
-                "unarchived_already",
+                Code::UnarchivedAlready,
                 format!("nothing of the archive of {id} is left on {}", aim.target),
             )
-            .help("git loopx spec list"));
+            .help(command!("spec list")));
         }
         Ok(changes)
     }

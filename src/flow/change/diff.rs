@@ -2,7 +2,8 @@
 //! has now, and what archive would write.
 
 use super::{Word, active, load};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::spec::{Action, Conflict, PlanOptions, block_of, fold, plan_domain};
 use crate::flow::context::Context;
@@ -40,11 +41,11 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     let judged = one.judged(ctx, &snapshot)?;
     if judged.verdict == Word::Refused {
         return Err(Failure::refused(
-            "delta_invalid",
+            Code::DeltaInvalid,
             format!("the delta of {} cannot be applied", one.state.id),
         )
         .blockers(judged.blockers)
-        .help("git loopx edit change/spec-delta.md"));
+        .help(command!("edit change/spec-delta.md")));
     }
     let stands = &one.ground.target;
     let bases = delta::all_bases(ctx, &one.state, &one.policy, stands, &one.judgement.delta)?;

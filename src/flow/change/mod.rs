@@ -8,6 +8,7 @@ mod diff;
 mod overlap;
 mod refresh;
 
+use crate::core::hint::command;
 pub use diff::{RequirementDiff, diff};
 pub use overlap::{Overlap, Shared, overlap};
 pub use refresh::{Moved, Refreshed, refresh};
@@ -19,7 +20,7 @@ use super::delta::{self, Judgement};
 use super::ground::{self, Ground};
 use super::spec::blocker;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Result};
+use crate::core::failure::{Blocker, Code, Result};
 use crate::core::gate::{self, View};
 use crate::core::id::SessionId;
 use crate::core::policy::Policy;
@@ -108,9 +109,9 @@ impl Loaded {
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(
-                "spec_delta_missing",
+                Code::SpecDeltaMissing,
                 format!("session {} has no spec delta yet", state.id),
-                format!("git loopx -s {} status", state.id),
+                command!("status").session(&state.id),
             ));
         }
         let conflicts: Vec<Conflict> = judgement.verdict.conflicts().cloned().collect();
@@ -137,9 +138,9 @@ impl Loaded {
                 .into_iter()
                 .map(|scenario| {
                     Blocker::new(
-                        "scenario_unserved",
+                        Code::ScenarioUnserved,
                         format!("no slice names scenario `{scenario}` in its `scenarios`"),
-                        format!("git loopx edit {}", Artifact::Slices),
+                        command!("edit {}", Artifact::Slices),
                     )
                 })
                 .collect(),

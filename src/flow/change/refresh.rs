@@ -2,7 +2,8 @@
 
 use crate::core::artifact::Artifact;
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::op::{Event, RequirementBase};
 use crate::core::spec::{OpKind, block_of, fold};
@@ -39,24 +40,23 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
         let state = &facts.state;
         if !Artifact::SpecDelta.is_open_at(state.stage) {
             return Err(Failure::refused(
-                "refresh_closed",
+                Code::RefreshClosed,
                 format!(
                     "the delta is closed in stage {}; a new base would hide from its reviewers what it undoes",
                     state.stage
                 ),
             )
-            .help("git loopx archive  (a conflict is resolved there, and `archive --continue` finishes)"));
+            .help(command!("archive").note("(a conflict is resolved there, and `archive --continue` finishes)")));
         }
         let Some((delta, blockers)) = delta::read(&facts.texts) else {
             return Err(
-                Failure::nothing("delta_missing", "the session has no spec delta yet")
-                    .help("git loopx status"),
+                Failure::nothing(Code::DeltaMissing, "the session has no spec delta yet")
+                    .help(command!("status")),
             );
         };
         if let Some(first) = blockers.first() {
-            return Err(
-                Failure::refused("delta_invalid", first.message.clone()).help(first.help.clone())
-            );
+            return Err(Failure::refused(Code::DeltaInvalid, first.message.clone())
+                .help(first.help.clone()));
         }
         let mut fresh = state.clone();
         fresh.bases.clear();
@@ -107,10 +107,10 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
         let target = delta::target_branch(ctx, state)?.unwrap_or_else(|| "HEAD".to_owned());
         if moved.is_empty() {
             return Err(Failure::nothing(
-                "nothing_moved",
+                Code::NothingMoved,
                 format!("nothing that the delta touches changed on {target} since its base"),
             )
-            .help("git loopx change diff"));
+            .help(command!("change diff")));
         }
         let what = format!("refresh {} from {target}", counted(moved.len(), "base"));
         let refreshed = Refreshed {

@@ -1,6 +1,6 @@
 //! Files of a hooks folder: what stands there, and writing ours so that no moment is without a hook.
 
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hooks::manager::Manager;
 use crate::core::hooks::{self, Event, Found, Saved};
 use std::fs::{self, OpenOptions};
@@ -39,7 +39,7 @@ fn read_hook(hook: &Path) -> Result<Option<Vec<u8>>> {
         }
         Err(error) => Err(Failure::new(
             Kind::Internal,
-            "hook_not_read",
+            Code::HookNotRead,
             format!("read `{}`: {error}", hook.display()),
         )),
     }

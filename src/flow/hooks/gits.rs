@@ -1,6 +1,6 @@
 //! The gits of this machine: which one answers to `git`, and which others may work in the repository.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::hooks::GitVersion;
 use crate::env;
 use crate::git::run::Run;
@@ -28,7 +28,7 @@ pub(super) fn version(git: &OsStr) -> Result<GitVersion> {
     let answer = String::from_utf8_lossy(&answer);
     GitVersion::parse(&answer).ok_or_else(|| {
         Failure::internal(
-            "git_version_unknown",
+            Code::GitVersionUnknown,
             format!("`git --version` answered `{answer}`"),
         )
     })

@@ -3,7 +3,7 @@
 
 use super::settings::{own_settings, setting, switched_off};
 use super::{gits, path, program, remove_words, write_words};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::hooks::{self, Event, GitVersion, GlobalFacts, Plan, Step, config};
 use crate::flow::hook::OPT_OUT;
 use crate::git::config_file;
@@ -74,7 +74,7 @@ impl Global {
     fn file(&self) -> Result<&Path> {
         self.file.as_deref().ok_or_else(|| {
             Failure::refused(
-                "global_config_unknown",
+                Code::GlobalConfigUnknown,
                 "git names no file for the configuration of a person",
             )
             .help("set HOME")
@@ -102,14 +102,14 @@ pub(super) fn file(version: GitVersion) -> Option<PathBuf> {
 fn make(file: &Path) -> Result<()> {
     let failed = |error: std::io::Error| {
         Failure::internal(
-            "config_not_written",
+            Code::ConfigNotWritten,
             format!("create `{}`: {error}", file.display()),
         )
     };
     match fs::metadata(file) {
         Ok(meta) if meta.is_file() => Ok(()),
         Ok(_) => Err(Failure::refused(
-            "global_config_not_a_file",
+            Code::GlobalConfigNotAFile,
             format!("`{}` is no file", file.display()),
         )
         .help("unset GIT_CONFIG_GLOBAL, or let it name a file")),

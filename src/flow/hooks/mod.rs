@@ -3,7 +3,7 @@
 
 use super::hook::OPT_OUT;
 use super::hook_once;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::hooks::manager::Manager;
 use crate::core::hooks::{self, Event, Facts, Plan, SetAt, Slot, Standing, Step, config};
 use crate::env;
@@ -42,7 +42,7 @@ pub struct Repository {
 /// Reads all that a decision needs.
 pub fn read() -> Result<Repository> {
     let cwd = env::current_dir()
-        .map_err(|error| Failure::internal("no_current_folder", format!("{error}")))?;
+        .map_err(|error| Failure::internal(Code::NoCurrentFolder, format!("{error}")))?;
     let program = program()?;
     let version = gits::version(OsStr::new("git"))?;
     // The environment stays: GIT_DIR and GIT_WORK_TREE may be what names the repository.
@@ -50,7 +50,7 @@ pub fn read() -> Result<Repository> {
     let common = here(Run::git(["rev-parse", "--git-common-dir"])).capture()?;
     if !common.ended.success() {
         return Err(Failure::not_found(
-            "no_repository",
+            Code::NoRepository,
             format!("no git repository at `{}`", cwd.display()),
         )
         .help("git init"));
@@ -152,7 +152,7 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
         };
         done.map_err(|error| {
             Failure::refused(
-                "hook_not_written",
+                Code::HookNotWritten,
                 format!("{}: {error}", describe(repository, step)),
             )
         })?;
@@ -197,7 +197,7 @@ fn remove_words(file: &Path) -> String {
 /// Where this program is, as bytes: a path need not be UTF-8.
 fn program() -> Result<Vec<u8>> {
     let program =
-        env::program().map_err(|error| Failure::internal("no_program", format!("{error}")))?;
+        env::program().map_err(|error| Failure::internal(Code::NoProgram, format!("{error}")))?;
     Ok(program.into_os_string().into_vec())
 }
 

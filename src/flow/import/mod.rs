@@ -10,7 +10,8 @@ use super::act::differences;
 use super::context::Context;
 use super::opening::{Opening, first, new_uid, seal};
 use super::{delta, files};
-use crate::core::failure::{Blocker, Failure, Kind, Result};
+use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Body, Event, ImportedEnd, Profile, SessionBody};
 use crate::core::openspec::{
@@ -206,10 +207,10 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
         (None, Some(top)) => (top.join(FROM), FROM.to_owned()),
         (None, None) => {
             return Err(Failure::usage(
-                "worktree_required",
+                Code::WorktreeRequired,
                 "a bare repository has no openspec/ to import",
             )
-            .help("git loopx import openspec --no-specs PATH"));
+            .help(command!("import openspec --no-specs PATH")));
         }
     };
     let label = label.trim_end_matches('/').to_owned();
@@ -217,8 +218,8 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
         return Ok((root, label));
     }
     Err(
-        Failure::not_found("import_missing", format!("there is no folder `{label}`"))
-            .help("git loopx import openspec PATH"),
+        Failure::not_found(Code::ImportMissing, format!("there is no folder `{label}`"))
+            .help(command!("import openspec PATH")),
     )
 }
 
@@ -239,17 +240,17 @@ fn plan_specs(
             SpecStatus::Left
         } else {
             let top = ctx.repo.work_dir().ok_or_else(|| {
-                Failure::usage("worktree_required", "specs are written to a worktree")
-                    .help("git loopx import openspec --no-specs PATH")
+                Failure::usage(Code::WorktreeRequired, "specs are written to a worktree")
+                    .help(command!("import openspec --no-specs PATH"))
             })?;
             match files::read(&files::inside(top, &path)?, u64::MAX)? {
                 None => SpecStatus::New,
                 Some(bytes) if bytes == text.as_bytes() => SpecStatus::Same,
                 Some(_) => {
                     others.push(Blocker::new(
-                        "spec_differs",
+                        Code::SpecDiffers,
                         format!("{path} is there with other bytes"),
-                        "git loopx import openspec --no-specs  (keeps it)",
+                        command!("import openspec --no-specs").note("(keeps it)"),
                     ));
                     continue;
                 }
@@ -275,11 +276,11 @@ fn plan_specs(
     let names: Vec<&str> = others.iter().map(|b| b.message.as_str()).take(3).collect();
     Err(Failure::new(
         Kind::Refused,
-        "spec_differs",
+        Code::SpecDiffers,
         format!("nothing was imported: {}", names.join("; ")),
     )
     .blockers(others)
-    .help("git loopx import openspec --no-specs"))
+    .help(command!("import openspec --no-specs")))
 }
 
 fn write_specs(
@@ -342,20 +343,20 @@ impl Seat {
             Seat::Already(id) => item.report(id, ChangeStatus::Already),
             Seat::Since(id, open) => {
                 let note = Blocker::new(
-                    "archived_since",
+                    Code::ArchivedSince,
                     format!("session {id} came from {open}, which OpenSpec archived since"),
-                    format!("git loopx -s {id} status"),
+                    command!("status").session(&id),
                 );
                 item.report(id, ChangeStatus::Already).note(note)
             }
             Seat::Taken(id) => {
                 let note = Blocker::new(
-                    "session_exists",
+                    Code::SessionExists,
                     format!("another session is named {id}: the change was not imported"),
-                    format!(
-                        "rename the folder {}, then: git loopx import openspec",
-                        item.folder.path
-                    ),
+                    hint![
+                        format!("rename the folder {}, then: ", item.folder.path),
+                        command!("import openspec")
+                    ],
                 );
                 item.report(id, ChangeStatus::Taken).note(note)
             }
@@ -567,28 +568,28 @@ fn differs(items: &[Item], specs: &[SpecReport]) -> Vec<Blocker> {
         items.iter().partition(|item| item.folder.is_archived());
     if !open.is_empty() {
         found.push(Blocker::new(
-            "base_recorded",
+            Code::BaseRecorded,
             "OpenSpec keeps no base: each requirement is recorded as it stands in the specs of the tree now, so that archive merges three ways",
             "",
         ));
         found.push(Blocker::new(
-            "stage_clarify",
+            Code::StageClarify,
             "open changes begin in stage clarify, whatever their tasks say: only gates move a session",
-            "git loopx -s ID status",
+            command!("status").session("ID"),
         ));
     }
     if !open.is_empty() && specs.iter().any(|spec| spec.status == SpecStatus::New) {
         found.push(Blocker::new(
-            "specs_not_committed",
+            Code::SpecsNotCommitted,
             "the sessions begin at HEAD, which lacks the specs: their reviews will cover the commit that adds them",
-            "git loopx import openspec --specs-only, commit, then: git loopx import openspec",
+            hint![command!("import openspec --specs-only"), ", commit, then: ", command!("import openspec")],
         ));
     }
     if !archived.is_empty() {
         found.push(Blocker::new(
-            "archive_dates",
+            Code::ArchiveDates,
             "archived changes have their days, and no commit: OpenSpec does not say which one carried them",
-            "git loopx list --all",
+            command!("list --all"),
         ));
     }
     found

@@ -1,6 +1,7 @@
 //! Reads an OpenSpec tree from the file system. Links are not followed: they could lead anywhere.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::openspec::{Folder, Tree};
 use crate::core::spec::{check_domain, utf8};
 use crate::flow::spec;
@@ -34,7 +35,7 @@ fn walk(
 fn entries(dir: &Path) -> Result<Vec<(String, PathBuf, fs::FileType)>> {
     let unreadable = |error: std::io::Error| {
         Failure::usage(
-            "file_unreadable",
+            Code::FileUnreadable,
             format!("cannot read `{}`: {error}", dir.display()),
         )
     };
@@ -43,7 +44,7 @@ fn entries(dir: &Path) -> Result<Vec<(String, PathBuf, fs::FileType)>> {
         let entry = entry.map_err(unreadable)?;
         let name = entry.file_name().into_string().map_err(|name| {
             Failure::refused(
-                "import_not_utf8",
+                Code::ImportNotUtf8,
                 format!(
                     "the name {} in `{}` is not UTF-8",
                     name.display(),
@@ -125,12 +126,12 @@ pub(super) fn read_tree(root: &Path, label: &str) -> Result<Tree> {
     tree.strays.sort_unstable();
     if tree.specs.is_empty() && tree.changes.is_empty() {
         return Err(Failure::refused(
-            "not_openspec",
+            Code::NotOpenspec,
             format!(
                 "`{label}` is no OpenSpec tree: expected specs/<domain>/spec.md or changes/<id>/proposal.md in it"
             ),
         )
-        .help("git loopx import openspec PATH"));
+        .help(command!("import openspec PATH")));
     }
     Ok(tree)
 }
@@ -141,11 +142,11 @@ pub(super) fn spec_texts(tree: &Tree, label: &str) -> Result<BTreeMap<String, St
     for (domain, bytes) in &tree.specs {
         let file = format!("{label}/specs/{domain}/spec.md");
         check_domain(domain).map_err(|why| {
-            Failure::refused("bad_domain", format!("{file}: {why}")).help("rename the folder")
+            Failure::refused(Code::BadDomain, format!("{file}: {why}")).help("rename the folder")
         })?;
         let text = utf8(bytes, &file).map_err(|finding| {
             Failure::refused(
-                "import_not_utf8",
+                Code::ImportNotUtf8,
                 format!("{}:{}: {}", finding.file, finding.line, finding.message),
             )
             .help(finding.fix)

@@ -4,7 +4,8 @@ use super::super::context::unknown;
 use super::super::operation::{draft, seal};
 use super::Scope;
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Write};
 use crate::store::{self, Decision, Snapshot};
@@ -49,10 +50,10 @@ fn record(
     let session = snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))?;
     if !session.state.is_active() {
         return Err(Failure::refused(
-            "session_ended",
+            Code::SessionEnded,
             format!("session {id} ended while it was being archived on {target}"),
         )
-        .help(format!("git loopx -s {id} log")));
+        .help(command!("log").session(&id)));
     }
     let month: String = identity.at.chars().take(7).collect();
     let event = Event::Archived {

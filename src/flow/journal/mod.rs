@@ -14,6 +14,7 @@ pub use steps::{Step, Worktree, clear};
 use super::context::Context;
 use super::files;
 use crate::core::failure::{Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::to_json;
 use crate::core::unfinished::Unfinished;
@@ -26,9 +27,6 @@ use steps::Outcome;
 
 /// The format of an entry.
 const FORMAT: u32 = 1;
-
-/// What finishes a landing where no command is to be typed again.
-const FINISH: &str = "git loopx doctor --fix";
 
 /// One landing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -300,7 +298,7 @@ impl<'s> Scope<'s> {
                         done: entry.done(),
                         left: step.words(),
                         why: failure.message.clone(),
-                        help: FINISH.to_owned(),
+                        help: command!("doctor --fix"),
                     });
                     failed.push(failure);
                     left.push(step);

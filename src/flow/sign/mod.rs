@@ -9,10 +9,11 @@
 mod credentials;
 mod judge;
 
+use crate::core::hint::{command, hint};
 pub use credentials::{Depth, behind, gather, participants};
 pub use judge::Judge;
 
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::Credentials;
 use crate::core::id::Oid;
 use crate::core::op::{Event, Operation};
@@ -45,7 +46,7 @@ pub(super) fn place(repo: &Repo, base: Option<&Oid>) -> Result<Place> {
 fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
     if repo.is_shallow() {
         return Err(Failure::refused(
-            "history_shallow",
+            Code::HistoryShallow,
             "a signature names the first commit of the repository, which this shallow clone does not have",
         )
         .help("git fetch --unshallow"));
@@ -53,7 +54,7 @@ fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
     let place = place(repo, state.base.as_ref())?;
     let statement = Statement::of(state, &place, op).ok_or_else(|| {
         Failure::internal(
-            "operation_unsignable",
+            Code::OperationUnsignable,
             format!("`{}` is nobody's word", op.word()),
         )
     })?;
@@ -109,13 +110,10 @@ impl Word {
                 weighed.pop();
                 if people == credentials.people(&weighed) {
                     return Err(Failure::nothing(
-                        "approved_already",
+                        Code::ApprovedAlready,
                         format!("the same person, or the same key, has approved {transition} with this content"),
                     )
-                    .help(format!(
-                        "ask somebody else to run: git loopx approve --to {}",
-                        transition.to()
-                    )));
+                    .help(hint!["ask somebody else to run: ", command!("approve --to {}", transition.to())]));
                 }
             }
             Some(Event::Reviewed { .. }) if policy.review.signed => {
@@ -137,14 +135,14 @@ fn require_checkable(checked: &Checked) -> Result<()> {
         return Ok(());
     }
     Err(Failure::refused(
-        "signature_unchecked",
+        Code::SignatureUnchecked,
         checked.why.clone().unwrap_or_default(),
     )
     .help("install OpenSSH 8.9 or later"))
 }
 
 fn refusal(blocker: Blocker) -> Failure {
-    Failure::refused(blocker.code.clone(), blocker.message.clone())
+    Failure::refused(blocker.code, blocker.message.clone())
         .help(blocker.help.clone())
         .blockers(vec![blocker])
 }

@@ -3,8 +3,9 @@
 use super::{Outcome, code_tree, require, wrong_stage};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::counted;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
@@ -69,11 +70,11 @@ fn require_documents(facts: &Facts<'_>) -> Result<()> {
     };
     for (code, artifacts) in [
         (
-            "build_requires_approved_plan_artifacts",
+            Code::BuildRequiresApprovedPlanArtifacts,
             &[Artifact::Spec, Artifact::Proposal, Artifact::SpecDelta][..],
         ),
         (
-            "build_requires_workflow_plan_artifacts",
+            Code::BuildRequiresWorkflowPlanArtifacts,
             &Artifact::PLAN_DOCUMENTS[..],
         ),
     ] {
@@ -83,7 +84,7 @@ fn require_documents(facts: &Facts<'_>) -> Result<()> {
                 code,
                 format!("gone since the plan was approved: {}", gone.join(", ")),
             )
-            .help(format!("git loopx checkout --force {}", gone[0])));
+            .help(command!("checkout --force {}", gone[0])));
         }
     }
     Ok(())
@@ -126,20 +127,20 @@ fn rework(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
     match &request.from_review {
         Some(Report::File { path, bytes: None }) => {
             return Err(Failure::refused(
-                "build_from_review_artifact_missing",
+                Code::BuildFromReviewArtifactMissing,
                 format!("there is no file {path}"),
             )
-            .help("git loopx build --from-review"));
+            .help(command!("build --from-review")));
         }
         Some(Report::File { path, bytes }) if bytes.as_deref() != own => {
             return Err(Failure::refused(
-                "build_from_review_artifact_required",
+                Code::BuildFromReviewArtifactRequired,
                 format!(
                     "{path} is not the review report of session {}",
                     facts.state.id
                 ),
             )
-            .help("git loopx build --from-review"));
+            .help(command!("build --from-review")));
         }
         _ => {}
     }
@@ -162,11 +163,11 @@ fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
     let next = state.build.iteration + u32::from(state.build.audit.is_some());
     if next > max {
         return Err(Failure::refused(
-            "build_iterations_exhausted",
+            Code::BuildIterationsExhausted,
             format!("{max} iterations were not enough; a person has to decide how to go on"),
         )
         .blockers(gate::blockers(facts.view(), Transition::BuildToReview))
-        .help("git loopx build --more 5 --reason WHY"));
+        .help(command!("build --more 5 --reason WHY")));
     }
     let mut judged = state.clone();
     judged.build.no_deslop = request.no_deslop || state.build.no_deslop;
@@ -177,7 +178,7 @@ fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
     let blockers = gate::blockers(view, Transition::BuildToReview);
     let event = Event::Audited {
         tree: code_tree(facts)?,
-        blockers: blockers.iter().map(|b| b.code.clone()).collect(),
+        blockers: blockers.iter().map(|b| b.word()).collect(),
         no_deslop: judged.build.no_deslop,
     };
     let what = match blockers.len() {

@@ -2,7 +2,8 @@
 
 use super::{Outcome, code_tree, in_build};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
 use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
@@ -92,8 +93,8 @@ pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outco
 /// A named person's word that a slice needs no evidence.
 pub fn waive(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Outcome>> {
     let reason = reason.ok_or_else(|| {
-        Failure::usage("reason_required", "waiving evidence needs a reason")
-            .help(format!("git loopx build --waive {task} --reason WHY"))
+        Failure::usage(Code::ReasonRequired, "waiving evidence needs a reason")
+            .help(command!("build --waive {task} --reason WHY"))
     })?;
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
@@ -103,13 +104,13 @@ pub fn waive(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<O
         if !slices.iter().any(|slice| slice.id == task) {
             let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
             return Err(Failure::not_found(
-                "slice_unknown",
+                Code::SliceUnknown,
                 format!("no slice is named `{task}`; there are {}", ids.join(", ")),
             ));
         }
         if facts.policy.denies(facts.actor()?) {
             return Err(Failure::refused(
-                "approver_denied",
+                Code::ApproverDenied,
                 format!(
                     "policy does not let {} waive (approve.deny in loopx.toml)",
                     facts.actor()?

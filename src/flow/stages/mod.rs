@@ -6,6 +6,7 @@ mod clarify;
 mod lanes;
 mod plan;
 
+use crate::core::hint::command;
 pub use build::{BuildRequest, Report, build};
 pub use clarify::clarify;
 pub use lanes::{DelegationRequest, delegate, report_lane, waive};
@@ -13,7 +14,7 @@ pub use plan::{plan, plan_review};
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::id::Oid;
 use crate::core::op::Event;
@@ -81,14 +82,14 @@ fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
         _ => Transition::ReviewToClarify,
     };
     Failure::refused(
-        "approved_transition_required",
+        Code::ApprovedTransitionRequired,
         format!(
             "`{command}` needs an approved {needed}; the session is in stage {}",
             state.stage
         ),
     )
     .blockers(vec![Blocker::new(
-        "approved_transition_required",
+        Code::ApprovedTransitionRequired,
         format!("{needed} has not been approved"),
         gate::next_action(facts.view()),
     )])
@@ -103,8 +104,11 @@ pub fn extend(
     reason: Option<String>,
 ) -> Result<Done<Outcome>> {
     let reason = reason.ok_or_else(|| {
-        Failure::usage("reason_required", "raising a cap needs a reason")
-            .help(format!("git loopx {stage} --more {by} --reason WHY"))
+        Failure::usage(Code::ReasonRequired, "raising a cap needs a reason").help(match stage {
+            Stage::Plan => command!("plan --more {by} --reason WHY"),
+            Stage::Build => command!("build --more {by} --reason WHY"),
+            _ => command!("clarify --more {by} --reason WHY"),
+        })
     })?;
     act(ctx, Needs::Stage, |_| {
         let event = Event::Extended { stage, by };
@@ -121,7 +125,7 @@ pub(super) fn code_tree(facts: &Facts<'_>) -> Result<Oid> {
         .map(|code| code.tree.clone())
         .ok_or_else(|| {
             Failure::usage(
-                "worktree_required",
+                Code::WorktreeRequired,
                 "this needs a worktree, and the repository is bare",
             )
             .help("git worktree add ../work BRANCH")
@@ -133,7 +137,7 @@ pub(super) fn in_build(facts: &Facts<'_>) -> Result<()> {
         Ok(())
     } else {
         Err(Failure::refused(
-            "stage_mismatch",
+            Code::StageMismatch,
             format!(
                 "this belongs to stage build; the session is in stage {}",
                 facts.state.stage

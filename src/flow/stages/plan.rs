@@ -2,9 +2,10 @@
 
 use super::{Outcome, require, wrong_stage};
 use crate::core::artifact::{Artifact, TemplateInput};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
+use crate::core::hint::command;
 use crate::core::op::{Event, PlanLane, PlanVerdict};
 use crate::core::stage::{Stage, Transition};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
@@ -79,11 +80,11 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
             let max = state.max_plan_iterations();
             if state.plan.iteration >= max {
                 return Err(Failure::refused(
-                    "plan_iterations_exhausted",
+                    Code::PlanIterationsExhausted,
                     format!("{max} drafts were not approved; a person has to decide how to go on"),
                 )
                 .blockers(blockers)
-                .help("git loopx plan --more 5 --reason WHY"));
+                .help(command!("plan --more 5 --reason WHY")));
             }
             let outcome = Outcome {
                 history: state.plan.reviews.clone(),
@@ -96,15 +97,15 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
             ))
         }
         _ if blockers.is_empty() => Err(Failure::refused(
-            "approved_transition_required",
+            Code::ApprovedTransitionRequired,
             format!(
                 "{} was consumed, and the plan is ready: it is not drafted again",
                 Transition::ClarifyToPlan
             ),
         )
-        .help("git loopx approve --to build")),
+        .help(command!("approve --to build"))),
         _ => Err(Failure::refused(
-            "plan_not_reviewed",
+            Code::PlanNotReviewed,
             format!(
                 "draft {} waits for its architect and its critic",
                 state.plan.iteration
@@ -131,16 +132,16 @@ pub fn plan_review(
         let files = gate::covered_files(state, Transition::PlanToBuild);
         if lane == PlanLane::Architect && verdict == PlanVerdict::Reject {
             return Err(Failure::usage(
-                "verdict_unknown",
+                Code::VerdictUnknown,
                 "the architect answers approve or iterate; the critic may reject",
             )
-            .help("git loopx plan --architect iterate --finding WHAT"));
+            .help(command!("plan --architect iterate --finding WHAT")));
         }
         if lane == PlanLane::Critic {
             let architect = state.plan_review(PlanLane::Architect);
             if architect.is_none_or(|review| review.value.files != files) {
                 return Err(Failure::refused(
-                    "architect_review_required",
+                    Code::ArchitectReviewRequired,
                     match architect {
                         None => {
                             "the critic comes after the architect, who has not reviewed this draft"
@@ -152,7 +153,7 @@ pub fn plan_review(
                         }
                     },
                 )
-                .help("git loopx plan --architect approve"));
+                .help(command!("plan --architect approve")));
             }
         }
         let event = Event::PlanReviewed {

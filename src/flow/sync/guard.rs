@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use crate::core::counted;
-use crate::core::failure::{Blocker, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::policy::FILE as POLICY_FILE;
 use crate::core::secrets;
@@ -38,7 +38,7 @@ pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Res
             }
             first.get_or_insert_with(|| print.clone());
             blockers.push(Blocker::new(
-                "secret_found",
+                Code::SecretFound,
                 format!(
                     "{}:{}: {} (fingerprint {print})",
                     described(&path),
@@ -55,7 +55,7 @@ pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Res
     let count = blockers.len();
     blockers.truncate(SHOWN);
     Err(Failure::refused(
-        "secret_found",
+        Code::SecretFound,
         format!(
             "{} would be pushed; nothing was",
             counted(count, "credential")
@@ -111,7 +111,7 @@ fn allowed(ctx: &Context) -> Result<BTreeSet<String>> {
             }
             _ => {
                 return Err(Failure::usage(
-                    "allow_secret_invalid",
+                    Code::AllowSecretInvalid,
                     format!("{place}: expected `FINGERPRINT REASON`, found `{entry}`"),
                 )
                 .help("say why it is none, behind the fingerprint"));

@@ -10,7 +10,8 @@ pub(super) use follow::follow;
 
 use super::context::Context;
 use super::opening::Opening;
-use crate::core::failure::{Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::refusal::Refusal;
 use crate::env;
@@ -161,13 +162,13 @@ pub fn sync(
     }
     Err(Failure::new(
         Kind::Waiting,
-        "remote_moved",
+        Code::RemoteMoved,
         format!(
             "the branch `{}` of {remote} moved {ROUNDS} times while this was being pushed; everything is merged here and nothing is lost",
             store.branch()
         ),
     )
-    .help(format!("git loopx sync {remote}")))
+    .help(command!("sync {remote}")))
 }
 
 /// What came, what goes, and what was united.
@@ -233,12 +234,12 @@ fn fetch(
         Fetched::NoBranch => Ok(None),
         Fetched::Empty if request.no_push || request.dry_run => Ok(None),
         Fetched::Empty => Err(Failure::refused(
-            "remote_empty",
+            Code::RemoteEmpty,
             format!(
                 "{remote} has no branch yet; a forge may take the first that comes for its default branch, and that must not be `{branch}`"
             ),
         )
-        .help(format!("git push {remote} HEAD  (a branch with code first), then: git loopx sync {remote}"))),
+        .help(hint![format!("git push {remote} HEAD  (a branch with code first), then: "), command!("sync {remote}")])),
         Fetched::Failed(Answer::No(said)) => {
             Err(Refusal::read(&said).failure(&doing, remote, branch, &said))
         }
@@ -318,11 +319,14 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
         }
         let near = crate::core::nearest(name, all.iter().map(String::as_str));
         let help = match near {
-            Some(near) => format!("git loopx sync {near}"),
-            None => format!("git remote add NAME {name}, then: git loopx sync NAME"),
+            Some(near) => command!("sync {near}"),
+            None => hint![
+                format!("git remote add NAME {name}, then: "),
+                command!("sync NAME")
+            ],
         };
         let message = format!("no remote is named `{name}`");
-        return Err(Failure::not_found("remote_unknown", message).help(help));
+        return Err(Failure::not_found(Code::RemoteUnknown, message).help(help));
     }
     let upstream = ctx
         .repo
@@ -335,19 +339,19 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
         (Some(upstream), _) => Ok(upstream),
         (None, [only]) => Ok(only.clone()),
         (None, []) => Err(Failure::not_found(
-            "remote_missing",
+            Code::RemoteMissing,
             "this repository has no remote to sync with",
         )
         .help("git remote add origin URL")),
         (None, many) => origin().ok_or_else(|| {
             Failure::usage(
-                "remote_ambiguous",
+                Code::RemoteAmbiguous,
                 format!("there are {} remotes: {}", many.len(), many.join(", ")),
             )
-            .help(format!(
-                "git loopx sync {}  (or: git config loopx.remote {})",
-                many[0], many[0]
-            ))
+            .help(
+                command!("sync {}", many[0])
+                    .note(format!("(or: git config loopx.remote {})", many[0])),
+            )
         }),
     }
 }
@@ -367,7 +371,7 @@ fn timed_out(doing: &str, limit: Option<Duration>) -> Failure {
     let seconds = limit.map_or(0, |limit| limit.as_secs());
     Failure::new(
         Kind::Waiting,
-        "remote_timeout",
+        Code::RemoteTimeout,
         format!("{doing}: no answer within {seconds}s; what is here is whole"),
     )
     .help("git config loopx.syncTimeout SECONDS  (0: as long as it takes)")
@@ -414,7 +418,8 @@ pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
             let error = stderr.lines().find_map(|line| line.strip_prefix("error: "));
             match (error, captured.ended.code) {
                 (None, code) if code == Kind::Conflict.exit_code() => Some(format!(
-                    "git loopx synced with {remote}, and a session has a conflict: git loopx sync"
+                    "git loopx synced with {remote}, and a session has a conflict: {}",
+                    command!("sync")
                 )),
                 (error, _) => said(error.unwrap_or("it failed")),
             }

@@ -4,7 +4,7 @@ use super::claims::Reading;
 use super::landing::{self, Merger};
 use super::moments::Moments;
 use super::{Landing, Report, Sessions, Span, approvals};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::range_policy::history::Standing;
@@ -223,7 +223,7 @@ fn whole(repo: &Repo, ids: &[Oid]) -> Result<()> {
         }
         if cut {
             return Err(Failure::not_found(
-                "history_shallow",
+                Code::HistoryShallow,
                 format!(
                     "the range reaches commit {}, where this shallow clone ends",
                     id.short()

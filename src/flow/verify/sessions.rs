@@ -1,7 +1,8 @@
 //! The sessions that a judgement may rest on: the loopx branch wherever it is known, the local one and
 //! the one that was fetched from the default remote.
 
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::Operation;
 use crate::core::replay::{self, fold};
@@ -30,9 +31,7 @@ impl<'r> Sessions<'r> {
                 match ctx.repo.default_remote(Some(store.branch())) {
                     Ok(Some(remote)) => {
                         let branch = store.branch();
-                        failure.help(format!(
-                            "git fetch {remote} +refs/heads/{branch}:refs/remotes/{remote}/{branch}  (in a repository without sessions: git loopx init)"
-                        ))
+                        failure.help(hint![format!("git fetch {remote} +refs/heads/{branch}:refs/remotes/{remote}/{branch}  (in a repository without sessions: "), command!("init"), ")"])
                     }
                     _ => failure,
                 }
@@ -202,12 +201,12 @@ fn replayed(tip: &Snapshot<'_>, session: Session) -> Result<State> {
         return Ok(state);
     }
     Err(Failure::internal(
-        "record_damaged",
+        Code::RecordDamaged,
         format!(
             "commit {}: {} differs from what its operations give",
             tip.commit().short(),
             session.place
         ),
     )
-    .help("git loopx fsck --repair"))
+    .help(command!("fsck --repair")))
 }

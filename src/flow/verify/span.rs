@@ -1,7 +1,8 @@
 //! Which commits are judged: the ends of the range, the branch that it is on, and that branch's session.
 
 use super::{Request, Sessions};
-use crate::core::failure::{Failure, Result};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::flow::context::{self, Context};
@@ -139,7 +140,7 @@ fn end(repo: &Repo, revision: &str) -> Result<Oid> {
 /// Nothing says where a range begins. A branch that was renamed is the likeliest reason.
 fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) -> Result<Failure> {
     let failure = Failure::usage(
-        "range_without_base",
+        Code::RangeWithoutBase,
         match branch {
             Some(branch) => format!("`{branch}` is bound to no session, so a range is needed"),
             None => "no branch and no session say where the range begins".to_owned(),
@@ -149,22 +150,24 @@ fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) ->
         if upstream::missing(ctx, &state)?.is_some() {
             let id = &state.id;
             let gone = state.branch.as_deref().unwrap_or_default();
-            return Ok(failure.help(format!(
-                "git loopx use {id}  (its branch `{gone}` is gone: if this is its new name), or: git loopx verify main..HEAD"
-            )));
+            return Ok(failure.help(hint![
+                command!("use {id}"),
+                format!("  (its branch `{gone}` is gone: if this is its new name), or: "),
+                command!("verify main..HEAD")
+            ]));
         }
     }
-    Ok(failure.help("git loopx verify main..HEAD"))
+    Ok(failure.help(command!("verify main..HEAD")))
 }
 
 /// The ends of `A..B`, `A..`, `..B` or `B`; an end that is left out is HEAD, as in git.
 fn ends(range: &str) -> Result<(Option<&str>, Option<&str>)> {
     let invalid = || {
         Failure::usage(
-            "range_invalid",
+            Code::RangeInvalid,
             format!("expected a range like `main..HEAD`, or one commit, found `{range}`"),
         )
-        .help("git loopx verify main..HEAD")
+        .help(command!("verify main..HEAD"))
     };
     if range.trim().is_empty() || range.contains("...") || range.starts_with('-') {
         return Err(invalid());
@@ -182,6 +185,7 @@ fn ends(range: &str) -> Result<(Option<&str>, Option<&str>)> {
 #[cfg(test)]
 mod tests {
     use super::ends;
+    use crate::core::failure::Code;
 
     #[test]
     fn ranges_are_read_as_git_reads_them() {
@@ -190,7 +194,7 @@ mod tests {
         assert_eq!(ends("..b"), Ok((Some("HEAD"), Some("b"))));
         assert_eq!(ends("b"), Ok((None, Some("b"))));
         for invalid in ["", " ", "..", "a...b", "a..b..c", "-x"] {
-            assert_eq!(ends(invalid).expect_err(invalid).code, "range_invalid");
+            assert_eq!(ends(invalid).expect_err(invalid).code, Code::RangeInvalid);
         }
     }
 }

@@ -14,9 +14,9 @@ pub(super) use branch::{Holding, Loss, between};
 
 use super::shelf;
 use super::{layout, ops};
-use crate::core::failure::Failure;
+use crate::core::failure::{Code, Failure};
 use crate::core::id::Oid;
-use crate::core::op::{NEWER, Operation};
+use crate::core::op::Operation;
 use crate::core::shelf::Shelf;
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Deserialize;
@@ -182,7 +182,7 @@ pub(super) fn is_record(repo: &Repo, name: &str, blob: &Oid) -> bool {
     };
     match Operation::parse(&bytes, name, blob) {
         Ok(op) => op.file_name() == name,
-        Err(failure) => failure.code == NEWER,
+        Err(failure) => failure.code == Code::FormatNewer,
     }
 }
 

@@ -4,6 +4,7 @@
 //! completes a build is the gate of its hand-off, computed from evidence, and no word of the agent.
 
 use super::{Call, Decision, Host, Moment};
+use crate::core::hint::command;
 use crate::core::lease;
 use crate::core::op::BlockCause;
 use serde::{Deserialize, Serialize};
@@ -238,9 +239,10 @@ pub fn decide(
     let given_up = |cause: BlockCause, why: String, mut ledger: Ledger| {
         ledger.breathe();
         let text = format!(
-            "git loopx: {} is not ready for review ({}); {why}. It is recorded as blocked:{cause}, see `git loopx status`.",
+            "git loopx: {} is not ready for review ({}); {why}. It is recorded as blocked:{cause}, see `{}`.",
             build.session,
-            codes(&judged)
+            codes(&judged),
+            command!("status")
         );
         Ruling {
             decision: Decision::Nudge(text),
@@ -329,9 +331,11 @@ fn block_text(build: &Build, judged: &Judged, ledger: &Ledger) -> String {
         text.push_str(&format!("- and {} more\n", judged.missing.len() - NAMED));
     }
     text.push_str(&format!(
-        "Next: {}\nIf something real stops you: git loopx block --reason WHY\n\
-         To leave it for later: git loopx park --reason WHY",
-        judged.next
+        "Next: {}\nIf something real stops you: {}\n\
+         To leave it for later: {}",
+        judged.next,
+        command!("block --reason WHY"),
+        command!("park --reason WHY")
     ));
     text
 }

@@ -1,0 +1,1061 @@
+//! Codes: every reason that a refusal, an error or a note can have, with the exit codes that it ends with
+//! and a sentence that says what it means.
+//!
+//! Words are part of the contract (scripts match on them). `git loopx help codes` prints them.
+
+use super::failure::Kind;
+use super::spec::FINDINGS;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Stands in a word for what a blocker names.
+const SUBJECT: char = '*';
+
+macro_rules! codes {
+    ($($variant:ident $word:literal [$($kind:ident),*] $sentence:literal;)+) => {
+        /// The name of a reason, for machines.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $($variant,)+
+            /// A finding of the spec engine, by its id.
+            Finding(&'static str),
+        }
+
+        impl Code {
+            /// Every code that is none of a finding, sorted by its word.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),+];
+
+            /// The word of the contract. Where a `*` is in it, a blocker names something there.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Code::$variant => $word,)+
+                    Code::Finding(id) => id,
+                }
+            }
+
+            /// What it means, in a sentence.
+            pub fn sentence(self) -> &'static str {
+                match self {
+                    $(Code::$variant => $sentence,)+
+                    Code::Finding(_) => "A finding of the spec engine.",
+                }
+            }
+
+            /// What it ends a command with. A note ends none.
+            pub fn kinds(self) -> &'static [Kind] {
+                match self {
+                    $(Code::$variant => &[$(Kind::$kind),*],)+
+                    Code::Finding(_) => &[Kind::Refused],
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    AcceptanceCriteriaUnresolved "acceptance_criteria_unresolved" [Refused]
+        "plan.md does not say that the acceptance criteria can be tested.";
+    AcceptedAlready "accepted_already" [Nothing]
+        "The record is accepted already, and its text is as it was then.";
+    ActorMissing "actor_missing" [Internal]
+        "A decision was asked for without anybody who decides: a fault of git loopx.";
+    AgentBackup "agent_backup" [Internal]
+        "The copy of an agent host's file that is kept before a change could not be made.";
+    AgentConfigUnreadable "agent_config_unreadable" [Refused]
+        "A file of an agent host cannot be understood, so nothing is written into it.";
+    AllowSecretInvalid "allow_secret_invalid" [Usage]
+        "An entry of `allow_secret` is not a fingerprint and a reason.";
+    ApprovalContent "approval_content" [Refused]
+        "An approval names another tree than its files make.";
+    ApprovalFromStageMismatch "approval_from_stage_mismatch" [Refused]
+        "An approval was asked for from a stage that the session is not in.";
+    ApprovalSignatureInvalid "approval_signature_invalid" [Refused]
+        "The signature under an approval does not count.";
+    ApprovalStale "approval_stale" [Refused]
+        "What an approval covers has changed since it was given.";
+    ApprovalUnsigned "approval_unsigned" [Refused]
+        "Policy asks for a signed approval, and this one is not signed.";
+    ApprovalVoid "approval_void" [Refused]
+        "An approval counts for nothing, and no other one of its transition was used.";
+    ApprovalWithoutTouch "approval_without_touch" [Refused]
+        "Policy asks for a key that is touched, and the approval was signed with another.";
+    ApprovalsMissing "approvals_missing" [Refused]
+        "Fewer people approved than policy asks for.";
+    ApprovedAlready "approved_already" [Nothing]
+        "The same person has approved the same content already.";
+    ApprovedTransitionRequired "approved_transition_required" [Refused]
+        "The transition has not been approved.";
+    ApproverDenied "approver_denied" [Refused]
+        "Policy does not let this person approve.";
+    ApproverNotIndependent "approver_not_independent" [Refused]
+        "Policy asks for an approver who took no part in what is approved.";
+    ApproverRefused "approver_refused" [Refused]
+        "An approval does not count for a reason that has no code of its own.";
+    ApproverWithoutRole "approver_without_role" [Refused]
+        "Policy asks for a role that the approver does not have.";
+    ArchitectIterate "architect_iterate" [Refused]
+        "The architect asks for changes in the build.";
+    ArchitectPending "architect_pending" [Refused]
+        "The architect has not judged the present code.";
+    ArchitectReject "architect_reject" [Refused]
+        "The architect refused the build.";
+    ArchitectReviewIncomplete "architect_review_incomplete" [Refused]
+        "The architect has not approved the present draft of the plan.";
+    ArchitectReviewRequired "architect_review_required" [Refused]
+        "The critic comes after the architect, who has not approved this draft.";
+    ArchiveBlocked "archive_blocked" [Refused]
+        "A rule that has no code of its own holds the archive.";
+    ArchiveChangedNothing "archive_changed_nothing" [Nothing]
+        "The archive changed no spec, so there is nothing to take back.";
+    ArchiveConflict "archive_conflict" [Conflict]
+        "The specs changed since the session began, and a person has to choose.";
+    ArchiveDates "archive_dates" []
+        "Archived OpenSpec changes have their days and no commit.";
+    ArchiveNotThere "archive_not_there" [Refused]
+        "The commit of the archive is not on the branch that is named.";
+    ArchiveRequiresDoneSession "archive_requires_done_session" [Refused]
+        "Only a session in stage done is archived.";
+    ArchiveScopeBlocked "archive_scope_blocked" [Refused]
+        "The execution record does not say that all of the scope was done.";
+    ArchiveUnproven "archive_unproven" [Refused]
+        "A scenario of the delta has no passing evidence.";
+    ArchiveUnreviewed "archive_unreviewed" [Refused]
+        "The code changed since it was reviewed.";
+    ArchiveWaits "archive_waits" [Refused]
+        "A session that the delta depends on has to be archived first.";
+    ArchivedAlready "archived_already" [Nothing]
+        "The session is archived already.";
+    ArchivedSince "archived_since" []
+        "An imported session came from a change that OpenSpec archived since.";
+    ArtifactConflict "artifact_conflict" [Conflict]
+        "An artifact has conflict markers, or sides that a person has to choose between.";
+    ArtifactInvalid "artifact_invalid" [Refused]
+        "An artifact has a fault that a gate would have to guess about.";
+    ArtifactLocked "artifact_locked" [Refused]
+        "The artifact is not open in the stage of the session.";
+    ArtifactMissing "artifact_missing" [NotFound]
+        "The session has no such artifact.";
+    ArtifactNotCheckedOut "artifact_not_checked_out" [Usage]
+        "The artifact is not in a working copy here.";
+    ArtifactNotUtf8 "artifact_not_utf8" [Refused]
+        "An artifact is not UTF-8.";
+    ArtifactTooLarge "artifact_too_large" [Refused]
+        "An artifact is larger than is taken.";
+    ArtifactUnknown "artifact_unknown" [NotFound, Usage]
+        "No artifact has this name.";
+    BadDomain "bad_domain" [Refused]
+        "A folder's name cannot be the name of a domain.";
+    BaseMissing "base_missing" [Refused]
+        "The commit that the session starts from is not in this repository.";
+    BaseRecorded "base_recorded" []
+        "An imported delta had no base, and the specs of now were recorded as one.";
+    BoundBranchMissing "bound_branch_missing" [Refused]
+        "The branch that the session is bound to is not here.";
+    BranchBound "branch_bound" [Refused]
+        "The branch is bound to another session.";
+    BranchBoundAlready "branch_bound_already" [Nothing]
+        "The branch is bound to this session already.";
+    BranchBusy "branch_busy" [Waiting]
+        "A branch moved each time that it was being written.";
+    BranchCheckedOut "branch_checked_out" [Refused]
+        "The branch that keeps sessions is checked out in a worktree.";
+    BranchDamaged "branch_damaged" [Refused]
+        "Sessions on the branch of another clone are damaged.";
+    BranchEdited "branch_edited" [Conflict]
+        "A commit on the branch of sessions was made by hand.";
+    BranchForeign "branch_foreign" [Refused]
+        "The branch of sessions was not made by git loopx.";
+    BranchGone "branch_gone" [NotFound]
+        "The branch of sessions is gone, and this clone had it.";
+    BranchMismatch "branch_mismatch" [Refused]
+        "The session is bound to another branch than the one that is checked out.";
+    BranchNameBlocked "branch_name_blocked" [Refused]
+        "Git cannot keep a branch of this name beside one that is there.";
+    BranchNameInvalid "branch_name_invalid" [Usage]
+        "Git takes no branch of this name.";
+    BranchReplaced "branch_replaced" [Conflict]
+        "The branch of sessions was replaced by one that does not come from it.";
+    BranchRewound "branch_rewound" [Conflict]
+        "The branch of sessions was set back.";
+    BranchUnknown "branch_unknown" [NotFound]
+        "There is no branch of this name.";
+    BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]
+        "The review report that is named is not there.";
+    BuildFromReviewArtifactRequired "build_from_review_artifact_required" [Refused]
+        "The file that is named is not the review report of the session.";
+    BuildHeld "build_held" [Waiting]
+        "The build belongs to another worktree.";
+    BuildIsYours "build_is_yours" [Nothing]
+        "This worktree has the build already.";
+    BuildIterationsExhausted "build_iterations_exhausted" [Refused]
+        "The build took as many iterations as policy allows.";
+    BuildRequiresApprovedPlanArtifacts "build_requires_approved_plan_artifacts" [Refused]
+        "An artifact that the approved plan needs is gone.";
+    BuildRequiresWorkflowPlanArtifacts "build_requires_workflow_plan_artifacts" [Refused]
+        "A plan document is gone since the plan was approved.";
+    BuildReviewGateBlocked "build_review_gate_blocked" [Refused]
+        "The build is not ready for its review.";
+    BundleForeign "bundle_foreign" [Refused]
+        "The file is no session that git loopx exported.";
+    CandidateMissing "candidate_missing" [NotFound]
+        "The session was archived without a candidate for a decision record.";
+    ChangeArtifactEmpty "change_artifact_empty_*" [Refused]
+        "A file of the change pack has an empty section; `*` is its key.";
+    ChangelogFragmentExists "changelog_fragment_exists" [Refused]
+        "The changelog fragment is on the branch already, with another text.";
+    ChangelogFragmentInvalid "changelog_fragment_invalid" [Refused]
+        "A changelog fragment cannot be read.";
+    ChangelogOff "changelog_off" [Refused]
+        "Policy names no folder of changelog fragments.";
+    ChoiceContradicts "choice_contradicts" [Usage]
+        "The same operation would be kept and dropped.";
+    ClarifyAmbiguityScoreAboveThreshold "clarify_ambiguity_score_above_threshold" [Refused]
+        "The ambiguity score of spec.md is above what the profile lets pass.";
+    ClarifyCurrentRoundRequired "clarify_current_round_required" [Refused]
+        "No round of questions has been held.";
+    ClarifyDecisionBoundariesUnresolved "clarify_decision_boundaries_unresolved" [Refused]
+        "spec.md does not say that the decision boundaries are settled.";
+    ClarifyMaxRoundsExceeded "clarify_max_rounds_exceeded" [Refused]
+        "More rounds of questions were held than are allowed.";
+    ClarifyNonGoalsUnresolved "clarify_non_goals_unresolved" [Refused]
+        "spec.md does not say that the non-goals are settled.";
+    ClarifyPressurePassIncomplete "clarify_pressure_pass_incomplete" [Refused]
+        "spec.md does not say that the pressure pass is done.";
+    ClarifyReadinessBlocked "clarify_readiness_blocked" [Refused]
+        "spec.md is not ready for a plan.";
+    ClarifySectionEmpty "clarify_section_empty" [Refused]
+        "A section that spec.md needs is empty.";
+    CommandLineInvalid "command_line_invalid" [Usage]
+        "The command line is wrong.";
+    CommandMissing "command_missing" [Usage]
+        "No command was given to run.";
+    CommitWithoutState "commit_without_state" [Refused]
+        "A commit changes code, and no session that allowed it is named.";
+    CompletionAuditBlocked "completion_audit_blocked" [Refused]
+        "The audit of the build found work that is open or has no evidence.";
+    CompletionAuditMissingEvidence "completion_audit_missing_evidence" [Refused]
+        "An item of the build has no passing evidence.";
+    CompletionClaim "completion_claim_*" [Refused]
+        "The execution record claims less than the whole scope; `*` is the claim.";
+    ConfigLocked "config_locked" [Waiting]
+        "Another process holds git's configuration file.";
+    ConfigNotWritten "config_not_written" [Internal]
+        "Git's configuration file could not be written.";
+    Conflict "conflict" [Conflict]
+        "A delta and the specs changed the same thing.";
+    ConflictAmbiguous "conflict_ambiguous" [Usage]
+        "Conflicts of several sessions wait, and none is named.";
+    ConflictFileMissing "conflict_file_missing" [Conflict]
+        "A file that was written out with a conflict is not there any more.";
+    ConflictNotUtf8 "conflict_not_utf8" [Conflict]
+        "A file that was written out with a conflict is not UTF-8 any more.";
+    ConflictUnknown "conflict_unknown" [NotFound]
+        "The session has no conflict about this operation.";
+    ConflictUnresolved "conflict_unresolved" [Conflict]
+        "Conflict markers are still there.";
+    CriticVerdictIterate "critic_verdict_iterate" [Refused]
+        "The critic asks for another draft of the plan.";
+    CriticVerdictNone "critic_verdict_none" [Refused]
+        "No critic has judged this draft.";
+    CriticVerdictPending "critic_verdict_pending" [Refused]
+        "The plan changed since the critic's verdict.";
+    CriticVerdictReject "critic_verdict_reject" [Refused]
+        "The critic refused the plan.";
+    DelegationActive "delegation_active_*" [Refused]
+        "Delegated work is open; `*` is its id.";
+    DelegationIdInvalid "delegation_id_invalid" [Usage]
+        "The id of a delegation has characters that are not taken.";
+    DeltaInvalid "delta_invalid" [Refused]
+        "A delta has errors, or cannot be applied.";
+    DeltaMissing "delta_missing" [Nothing]
+        "The session has no spec delta yet.";
+    DeltaWarnings "delta_warnings" [Refused]
+        "The delta has warnings, and --strict is given.";
+    DemoFailed "demo_failed" [Internal]
+        "The demonstration could not be played to its end.";
+    DependencyCycle "dependency_cycle" [Refused]
+        "Sessions wait for each other.";
+    DeslopBlocked "deslop_blocked" [Refused]
+        "The deslop lane was reported blocked.";
+    DeslopFailed "deslop_failed" [Refused]
+        "The deslop lane was reported failed.";
+    DeslopIncomplete "deslop_incomplete" [Refused]
+        "The deslop lane was reported incomplete.";
+    DeslopPending "deslop_pending" [Refused]
+        "The deslop lane has not been reported on the present code.";
+    DeslopSkipped "deslop_skipped" [Refused]
+        "The deslop lane was skipped, and policy asks for it.";
+    DisplacedFull "displaced_full" [Refused]
+        "As many histories as are kept were put aside already.";
+    DraftAmbiguous "draft_ambiguous" [Usage]
+        "Several drafts of records are there, and none is named.";
+    DraftExists "draft_exists" [Refused]
+        "A draft of this name is there already.";
+    DraftOutside "draft_outside" [Usage]
+        "The draft is outside of the worktree.";
+    DraftUnknown "draft_unknown" [NotFound]
+        "There is no draft of this name.";
+    DriverNotInstalled "driver_not_installed" [Nothing]
+        "The merge driver is not installed here.";
+    EditorFailed "editor_failed" [Refused]
+        "The editor ended with an error, and nothing was saved.";
+    EventUnsupported "event_unsupported" [Refused]
+        "The hook is called for an event that it cannot judge.";
+    EventsTooFew "events_too_few" [Refused]
+        "The session has fewer steps to take back or bring back than asked for.";
+    ExecutionInputsUnresolved "execution_inputs_unresolved" [Refused]
+        "An execution input of spec.md is not decided.";
+    ExecutionRecordInvalid "execution_record_invalid" [Refused]
+        "The execution record cannot be read.";
+    ExecutionRecordMissing "execution_record_missing" [Refused]
+        "The execution record is not there.";
+    ExecutionRecordPartial "execution_record_partial" [Refused]
+        "The execution record lacks something that a review needs.";
+    FileEdited "file_edited" [Refused]
+        "A file was edited after the archive.";
+    FileExists "file_exists" [Refused]
+        "The file that would be written is there already.";
+    FileExpected "file_expected" [Refused]
+        "The path does not name a file.";
+    FileFailed "file_failed" [Internal, Refused]
+        "The system refused to read or write a file.";
+    FileMissing "file_missing" [NotFound]
+        "The file is not there.";
+    FileNotFound "file_not_found" [NotFound]
+        "The file that is named is not there.";
+    FileUnreadable "file_unreadable" [NotFound, Usage]
+        "The file that is named cannot be read.";
+    FindingInvalid "finding_invalid" [Usage]
+        "A finding is not written as SEVERITY:TEXT.";
+    FindingWithoutVerdict "finding_without_verdict" [Usage]
+        "A finding was given without a verdict.";
+    FolderExpected "folder_expected" [Refused]
+        "A file or a link stands where a folder is needed.";
+    FolderMissing "folder_missing" [NotFound]
+        "There is no such folder to write into.";
+    FolderUnreadable "folder_unreadable" [Internal]
+        "The system refused to read a folder.";
+    FormatNewer "format_newer" [Internal]
+        "A newer git loopx wrote what this one does not know.";
+    FrontMatterInvalid "front_matter_invalid" [Refused]
+        "The front matter of an artifact cannot be read.";
+    FrozenChanged "frozen_changed" [Refused]
+        "The body of a record changed after it was accepted.";
+    GitFailed "git_failed" [Internal]
+        "Git could not do what it was asked to.";
+    GitTooOld "git_too_old" [Refused]
+        "The git that is installed is too old for this.";
+    GitVersionUnknown "git_version_unknown" [Internal]
+        "Git did not say its version.";
+    GlobalConfigNotAFile "global_config_not_a_file" [Refused]
+        "The place of a person's git configuration is no file.";
+    GlobalConfigUnknown "global_config_unknown" [Refused]
+        "Git names no file for a person's configuration.";
+    HeadDetached "head_detached" [Usage]
+        "HEAD is detached, so there is no branch to bind.";
+    HistoriesUnrelated "histories_unrelated" [Refused]
+        "The branches of sessions of two clones share no commit.";
+    HistoryCutOff "history_cut_off" [Refused]
+        "The clone is shallow, and what two branches share is beyond its edge.";
+    HistoryShallow "history_shallow" [NotFound, Refused]
+        "The clone is shallow, and commits that are needed are not in it.";
+    HookLine "hook_line" [Refused]
+        "A hook manager is used here, and a line has to be added to its file.";
+    HookNotRead "hook_not_read" [Internal]
+        "A hook file could not be read.";
+    HookNotWritten "hook_not_written" [Refused]
+        "The system refused to write a hook.";
+    HookSavedAlready "hook_saved_already" [Refused]
+        "Two hooks that are not ours are there, and only one can be kept.";
+    HooksNotInstalled "hooks_not_installed" [Nothing]
+        "No hook of git loopx is installed.";
+    HooksOptedOut "hooks_opted_out" [Refused]
+        "loopx.hooks is false: this repository takes no hooks.";
+    HooksPathForeign "hooks_path_foreign" [Refused]
+        "Git looks for hooks in a folder that belongs to somebody else.";
+    HooksSwitchedOff "hooks_switched_off" [Refused]
+        "core.hooksPath switches hooks off in this repository.";
+    HostUnknown "host_unknown" [Usage]
+        "No agent host has this name.";
+    IdentityUnknown "identity_unknown" [Refused]
+        "Git does not know who you are.";
+    ImplementedScopeMismatch "implemented_scope_mismatch" [Refused]
+        "The execution record names another scope as done than as planned.";
+    ImportDelta "import_delta" [Refused]
+        "The delta of an OpenSpec change cannot be read.";
+    ImportMissing "import_missing" [NotFound]
+        "There is no folder to import.";
+    ImportNotUtf8 "import_not_utf8" [Refused]
+        "A name or a file of the tree that is imported is not UTF-8.";
+    IndexCurrent "index_current" [Nothing]
+        "The index of the records is as it has to be.";
+    IndexLocked "index_locked" [Waiting]
+        "Another git holds the index of a worktree.";
+    IndexNotUtf8 "index_not_utf8" [Refused]
+        "The index of the records is not UTF-8.";
+    InputNotUtf8 "input_not_utf8" [Usage]
+        "The text that was given is not UTF-8.";
+    InvalidTransition "invalid_transition" [Refused]
+        "No transition leads from the stage of the session to the one that is named.";
+    KindInvalid "kind_invalid" [Usage]
+        "The kind of a run is not one word.";
+    LaneIncompleteExecution "lane_incomplete_execution" [Refused]
+        "The execution lane was not reported complete.";
+    LeaseInvalid "lease_invalid" [Usage]
+        "The setting of the lease is no number of seconds.";
+    LineInvalid "line_invalid" [Usage]
+        "Git handed a hook a line that is not understood.";
+    LinkBroken "link_broken" [Refused]
+        "A record names one that the target branch does not have.";
+    LinkedAlready "linked_already" [Nothing]
+        "Both records say already how they are linked.";
+    LockHeld "lock_held" [Waiting]
+        "Another process of git loopx holds the lock of the repository.";
+    LogUnknown "log_unknown" [NotFound]
+        "The operation has no log.";
+    ManFailed "man_failed" [Internal]
+        "The manual page could not be made.";
+    MaterialUnreadable "material_unreadable" [Refused]
+        "A file that agent material would be written into is not UTF-8.";
+    MergeChangesCode "merge_changes_code" [Refused]
+        "A merge has code that none of its parents has, and no session that allowed it is named.";
+    MergeFailed "merge_failed" [Internal]
+        "Git could not merge three texts.";
+    MergeInputs "merge_inputs" [Internal]
+        "A merge of three texts was asked for with another number.";
+    MessageUnreadable "message_unreadable" [Internal]
+        "The commit message could not be read or written.";
+    MissingChangeArtifact "missing_change_artifact_*" [Refused]
+        "A file of the change pack is not there; `*` is its key.";
+    MissingPlanArtifact "missing_plan_artifact_*" [Refused]
+        "A plan document is not there; `*` is its key.";
+    NoActiveSession "no_active_session" [NotFound]
+        "No session is active.";
+    NoCommit "no_commit" [NotFound]
+        "The repository has no commit yet.";
+    NoConflict "no_conflict" [Nothing]
+        "No archive waits to be continued here.";
+    NoCurrentFolder "no_current_folder" [Internal]
+        "The system does not say which folder is the current one.";
+    NoDelta "no_delta" []
+        "An imported change has no delta.";
+    NoFragments "no_fragments" [Nothing]
+        "There is no changelog fragment to collect.";
+    NoProgram "no_program" [Internal]
+        "The system does not say where the program git-loopx is.";
+    NoRepository "no_repository" [NotFound]
+        "There is no git repository here.";
+    NotArchived "not_archived" [Refused]
+        "The session is not archived.";
+    NotInitialised "not_initialised" [NotFound]
+        "The repository has no sessions: git loopx init was not run.";
+    NotOpenspec "not_openspec" [Refused]
+        "The folder is no OpenSpec tree.";
+    NotUtf8 "not_utf8" [Refused]
+        "A spec or a delta is not UTF-8.";
+    NothingDecided "nothing_decided" [Internal]
+        "A decision made no commit: a fault of git loopx.";
+    NothingMoved "nothing_moved" [Nothing]
+        "Nothing that the delta touches changed since its base.";
+    NothingToRecover "nothing_to_recover" [Nothing]
+        "The branch of sessions is as this clone knew it.";
+    NothingToRedo "nothing_to_redo" [Nothing]
+        "Nothing of the session is undone.";
+    NothingToResolve "nothing_to_resolve" [Nothing]
+        "There is no conflict to resolve.";
+    NothingToResume "nothing_to_resume" [Nothing]
+        "The session is neither parked nor blocked here.";
+    NothingToSave "nothing_to_save" [Nothing]
+        "The working copy has no edits.";
+    NothingToUndo "nothing_to_undo" [Nothing]
+        "The session has no step that can be taken back.";
+    NumberTaken "number_taken" [Refused]
+        "Another record has the number.";
+    NumbersUnique "numbers_unique" [Nothing]
+        "Every record has a number of its own.";
+    ObjectDamaged "object_damaged" [Internal]
+        "An object of the repository is damaged.";
+    ObjectIdInvalid "object_id_invalid" [Usage]
+        "The text is no id of an object.";
+    ObjectMissing "object_missing" [Internal]
+        "An object that is needed is not in the repository.";
+    ObjectNotFetched "object_not_fetched" [Refused]
+        "The object was left out of this partial clone, and could not be fetched.";
+    OperationIdInvalid "operation_id_invalid" [Usage]
+        "The text is no id of an operation.";
+    OperationMisfit "operation_misfit" [Internal]
+        "A decision does not fit the session: a fault of git loopx.";
+    OperationRests "operation_rests" [Refused]
+        "Another operation rests on what would be taken back.";
+    OperationUnfit "operation_unfit" [Refused]
+        "The operation cannot count as the session stands.";
+    OperationUnsignable "operation_unsignable" [Internal]
+        "An operation that is nobody's word was to be signed: a fault of git loopx.";
+    OperationsIncomplete "operations_incomplete" [Internal]
+        "The first operation of a session is not its start.";
+    OperationsMissing "operations_missing" [Internal]
+        "Operations that a session needs are not there.";
+    OtherSession "other_session" [Refused]
+        "A commit names a session whose branch does not have it.";
+    OutOfScope "out_of_scope" [Refused]
+        "A path is outside of the scope that the plan declared.";
+    PackDamaged "pack_damaged" [Internal]
+        "The index of a git pack is damaged.";
+    PairExpected "pair_expected" [Usage]
+        "The argument is not written as NAME=STATUS.";
+    PartialScopeRemaining "partial_scope_remaining" [Refused]
+        "The execution record says that a part of the scope remains.";
+    PathUnreadable "path_unreadable" [Internal]
+        "The system cannot resolve a path.";
+    PatternInvalid "pattern_invalid" [Usage]
+        "The text is no path pattern.";
+    PlanApprovalStale "plan_approval_stale" [Refused]
+        "The plan changed since it was approved.";
+    PlanArtifactEmpty "plan_artifact_empty_*" [Refused]
+        "A plan document has an empty section; `*` is its key.";
+    PlanArtifactNotChinese "plan_artifact_not_chinese_*" [Refused]
+        "Policy asks for Chinese, and a plan document is not; `*` is its key.";
+    PlanIterationsExhausted "plan_iterations_exhausted" [Refused]
+        "As many drafts as policy allows were not approved.";
+    PlanNotReviewed "plan_not_reviewed" [Refused]
+        "The present draft waits for its architect and its critic.";
+    PlanPackageIncomplete "plan_package_incomplete" [Refused]
+        "A plan document is missing, so the plan cannot be approved.";
+    PlanPackageMissing "plan_package_missing" [Refused]
+        "No plan document is there.";
+    PlanPackagePartial "plan_package_partial" [Refused]
+        "Some plan documents are not there.";
+    PlanReviewGateBlocked "plan_review_gate_blocked" [Refused]
+        "The plan is not ready for its build.";
+    PlanScopeInvalid "plan_scope_invalid" [Refused]
+        "The scope of plan.md has what is no path pattern.";
+    PointAmbiguous "point_ambiguous" [Usage]
+        "Several operations have the id or the prefix that was given.";
+    PointUndone "point_undone" [Refused]
+        "The operation that was named was taken back since.";
+    PointUnknown "point_unknown" [NotFound]
+        "The session has no such operation.";
+    PolicyInvalid "policy_invalid" [Refused, Usage]
+        "The policy file loopx.toml is wrong.";
+    ProgramFailed "program_failed" [Internal]
+        "A program that git loopx needs ended with an error.";
+    ProgramNotFound "program_not_found" [Internal]
+        "A program that git loopx needs is not installed.";
+    ProgramNotStarted "program_not_started" [Internal]
+        "The system could not start a program that git loopx needs.";
+    ProgramPathUnreadable "program_path_unreadable" [Refused]
+        "The path of git-loopx is not UTF-8.";
+    PromotedAlready "promoted_already" [Nothing]
+        "The draft or decision has a number already.";
+    ProtectedNotDone "protected_not_done" [Refused]
+        "A protected branch takes the work of sessions that are done.";
+    ProtectedNotReviewed "protected_not_reviewed" [Refused]
+        "A protected branch takes what was reviewed, and no verdict covers this tree.";
+    ProtectedSetBack "protected_set_back" [Refused]
+        "A push would take from a protected branch what it has.";
+    ProtectedWithoutSession "protected_without_session" [Refused]
+        "A protected branch takes only the result of a session.";
+    PushNotJudged "push_not_judged" [Refused]
+        "A push could not be judged, so it is refused.";
+    RangeInvalid "range_invalid" [Usage]
+        "The text is neither a range of commits nor a commit.";
+    RangeWithoutBase "range_without_base" [Usage]
+        "No session tells where the range begins, so it has to be named.";
+    ReasonMissing "reason_missing" [Usage]
+        "The reason is empty.";
+    ReasonRequired "reason_required" [Usage]
+        "The command needs a reason.";
+    RecordAmbiguous "record_ambiguous" [Usage]
+        "Several decision records have the number.";
+    RecordClosed "record_closed" [Refused]
+        "The decision record is not a proposed one any more.";
+    RecordDamaged "record_damaged" [Internal]
+        "A record of git loopx is damaged.";
+    RecordDirty "record_dirty" [Refused]
+        "A file of the decision records has edits that are not committed.";
+    RecordIsDraft "record_is_draft" [Refused]
+        "The decision record is a draft and has no number yet.";
+    RecordMisplaced "record_misplaced" [Internal]
+        "A record lies in a session that it does not belong to.";
+    RecordNotUtf8 "record_not_utf8" [Refused]
+        "A decision record is not UTF-8.";
+    RecordsExhausted "records_exhausted" [Refused]
+        "A session or another entity has as many records as it may have.";
+    RecordSame "record_same" [Usage]
+        "Two decision records were expected, and one was named twice.";
+    RecordUnknown "record_unknown" [NotFound]
+        "There is no such decision record.";
+    RecordUnnumbered "record_unnumbered" [Internal]
+        "A decision record without a number came where one is needed: a fault of git loopx.";
+    RecordUnwritable "record_unwritable" [Internal]
+        "A record could not be put into words: a fault of git loopx.";
+    RedoOvertaken "redo_overtaken" [Refused]
+        "A later operation does not fit on what would be brought back.";
+    RefLocked "ref_locked" [Internal, Waiting]
+        "Another git process is moving a ref, or was killed while it did.";
+    RefreshClosed "refresh_closed" [Refused]
+        "The delta is closed, so its base stays.";
+    RegressionFailed "regression_failed" [Refused]
+        "The regression run failed on the present code.";
+    RegressionPending "regression_pending" [Refused]
+        "There is no regression run on the present code.";
+    RemoteAmbiguous "remote_ambiguous" [Usage]
+        "There are several remotes, and none is named.";
+    RemoteAuthentication "remote_authentication" [Refused]
+        "The remote did not accept who you are.";
+    RemoteEmpty "remote_empty" [Refused]
+        "The remote has no branch yet.";
+    RemoteFoundSecrets "remote_found_secrets" [Refused]
+        "The remote found a credential in what is pushed.";
+    RemoteHookDeclined "remote_hook_declined" [Refused]
+        "A hook of the remote declined the push.";
+    RemoteLimitsSize "remote_limits_size" [Refused]
+        "Something is larger than the remote takes.";
+    RemoteLostOperations "remote_lost_operations" [Refused]
+        "The remote lacks operations that this clone has.";
+    RemoteMissing "remote_missing" [NotFound]
+        "The repository has no remote.";
+    RemoteMoved "remote_moved" [Waiting]
+        "The branch of the remote moved each time that it was pushed.";
+    RemoteNoAccess "remote_no_access" [Refused]
+        "The repository of the remote is not there, or not open to you.";
+    RemotePolicy "remote_policy" [Refused]
+        "A rule of the remote on messages or addresses does not hold.";
+    RemoteProtectsBranch "remote_protects_branch" [Refused]
+        "A rule or protection of the remote covers the branch.";
+    RemoteReadOnly "remote_read_only" [Refused]
+        "The repository of the remote is read-only.";
+    RemoteRefused "remote_refused" [Refused]
+        "Git says no for a reason that has no code of its own.";
+    RemoteShallow "remote_shallow" [Refused]
+        "The remote takes nothing from a shallow clone.";
+    RemoteTimeout "remote_timeout" [Waiting]
+        "The remote gave no answer in time.";
+    RemoteUnknown "remote_unknown" [NotFound]
+        "There is no remote of this name.";
+    RemoteUnreachable "remote_unreachable" [Waiting]
+        "The remote could not be reached.";
+    RemoteWantsLinear "remote_wants_linear" [Refused]
+        "The remote takes no merge commits.";
+    RemoteWantsSignatures "remote_wants_signatures" [Refused]
+        "The remote takes signed commits only.";
+    RenumberedAlready "renumbered_already" [Nothing]
+        "The decision record has this number already.";
+    RepairLoses "repair_loses" [Internal]
+        "A repair would take operations away, so nothing was changed.";
+    RepositoryMissing "repository_missing" [NotFound]
+        "The folder is in no git repository.";
+    RepositoryNotOwned "repository_not_owned" [Refused]
+        "The repository belongs to another user, and git does not trust it for you.";
+    RepositoryQuarantined "repository_quarantined" [Refused]
+        "Git is receiving a push, and nothing can be written before it is accepted.";
+    RepositoryUnsupported "repository_unsupported" [Refused]
+        "The repository has a form that cannot be used.";
+    RepositoryUnwritable "repository_unwritable" [Refused]
+        "The system does not let the repository be written.";
+    RequirementConflict "requirement_conflict" [Conflict]
+        "A requirement changed after the archive that is taken back.";
+    RequirementUnknown "requirement_unknown" [NotFound]
+        "No requirement has this name.";
+    ResolutionInvalid "resolution_invalid" [Refused]
+        "The text that resolves a conflict has errors.";
+    Retire "retire" []
+        "OpenSpec's setting that retires a domain was taken over.";
+    ReverseUnknown "reverse_unknown" [Usage]
+        "A link between records needs the words for its other side.";
+    ReviewBuildFixNotRequested "review_build_fix_not_requested" [Refused]
+        "The review asks for no changes in the build.";
+    ReviewClarifyFixNotRequested "review_clarify_fix_not_requested" [Refused]
+        "The review asks for no changes in the clarification.";
+    ReviewDoneScopeBlocked "review_done_scope_blocked" [Refused]
+        "The execution record does not cover the whole scope.";
+    ReviewGateBlocked "review_gate_blocked" [Refused]
+        "The execution record is not ready for a review.";
+    ReviewNotApproved "review_not_approved" [Refused]
+        "The review does not approve the present code.";
+    ReviewPlanFixNotRequested "review_plan_fix_not_requested" [Refused]
+        "The review asks for no changes in the plan.";
+    ReviewStale "review_stale" [Refused]
+        "The code changed since it was reviewed.";
+    ReviewVerdictNone "review_verdict_none" [Refused]
+        "No verdict has been recorded.";
+    ReviewVerdictRequestChanges "review_verdict_request-changes" [Refused]
+        "The review asks for changes.";
+    ReviewerNotIndependent "reviewer_not_independent" [Refused]
+        "The reviewer took part in what is reviewed.";
+    RevisionUnknown "revision_unknown" [NotFound]
+        "The revision names no commit.";
+    RollbackBlocked "rollback_blocked" [Refused]
+        "The way back is not open.";
+    RollbackRationaleRequired "rollback_rationale_required" [Refused]
+        "Going back to an earlier stage needs a reason.";
+    RunFailed "run_failed" [Internal]
+        "A run could not be started, or its output not be read.";
+    SavedHookNotStarted "saved_hook_not_started" [Refused]
+        "A hook that was there before could not be started.";
+    ScenarioFailed "scenario_failed" [Refused]
+        "A slice that serves the scenario failed.";
+    ScenarioStale "scenario_stale" [Refused]
+        "The slices that serve the scenario ran on other code.";
+    ScenarioUnproven "scenario_unproven" [Refused]
+        "The slices that serve the scenario never ran.";
+    ScenarioUnserved "scenario_unserved" [Refused]
+        "No slice serves the scenario.";
+    SecretFound "secret_found" [Refused]
+        "A credential was found in what would be kept.";
+    SectionsMissing "sections_missing" []
+        "An imported artifact lacks sections that stage plan asks for.";
+    SequenceExhausted "sequence_exhausted" [Refused]
+        "No operation number is left in the session.";
+    SequenceJump "sequence_jump" [Refused]
+        "Somebody jumped to an operation number.";
+    SessionAbandoned "session_abandoned" [Refused]
+        "The session was abandoned.";
+    SessionAmbiguous "session_ambiguous" [Refused, Usage]
+        "Several sessions could be meant, and none is named.";
+    SessionArchived "session_archived" [Refused]
+        "The session is archived.";
+    SessionConflict "session_conflict" [Refused]
+        "Operations of the session disagree, and a person has to choose.";
+    SessionEnded "session_ended" [Refused]
+        "A commit names a session that had ended.";
+    SessionExists "session_exists" [Refused]
+        "Another session has this name.";
+    SessionIdInvalid "session_id_invalid" [Usage]
+        "The text is no id of a session.";
+    SessionIdReserved "session_id_reserved" [Usage]
+        "The name is that of a device on Windows.";
+    SessionMissing "session_missing" [Refused]
+        "A commit has a state and names no session.";
+    SessionNameRequired "session_name_required" [Usage]
+        "A session needs a name with a letter or digit.";
+    SessionNotDone "session_not_done" [Refused]
+        "The session is neither done nor archived.";
+    SessionUnknown "session_unknown" [NotFound, Refused]
+        "There is no session of this name.";
+    SessionsDeleted "sessions_deleted" [Refused]
+        "A push would delete the branch that keeps the sessions.";
+    SessionsInvalid "sessions_invalid" [Refused]
+        "A push brings sessions that do not hold together.";
+    SettingsUnread "settings_unread" []
+        "A settings file of an imported change could not be read.";
+    SeveralSessions "several_sessions" [Usage]
+        "One session was expected, and several are named.";
+    ShadowMissing "shadow_missing" [NotFound]
+        "This clone remembers no earlier state of the branch of sessions.";
+    SideAmbiguous "side_ambiguous" [Usage]
+        "Several sides of an artifact are meant.";
+    SideUnknown "side_unknown" [Usage]
+        "The artifact does not have this side.";
+    SignatureDamaged "signature_damaged" [Internal]
+        "A signature that is kept is damaged.";
+    SignatureUnchecked "signature_unchecked" [Refused]
+        "The signature cannot be checked here.";
+    SigningFailed "signing_failed" [Refused]
+        "The program that signs did not sign.";
+    SigningNotConfigured "signing_not_configured" [Refused]
+        "Git is not set up to sign with SSH.";
+    SkipSpecs "skip_specs" []
+        "An imported change said that it needs no delta.";
+    SliceUnknown "slice_unknown" [NotFound]
+        "No slice has this name.";
+    SpecConflict "spec_conflict" [Conflict]
+        "A delta and the specs changed the same thing.";
+    SpecDeltaMissingScenario "spec_delta_*_missing_scenario" [Refused]
+        "A requirement of the delta has no scenario; `*` is its domain, operation and name.";
+    SpecDeltaEmpty "spec_delta_empty" [Refused]
+        "The delta of the session is empty.";
+    SpecDeltaMissing "spec_delta_missing" [Refused]
+        "The session has no spec delta.";
+    SpecDeltaMissingDomains "spec_delta_missing_domains" [Refused]
+        "The delta does not say which domain it changes.";
+    SpecDeltaMissingRequirements "spec_delta_missing_requirements" [Refused]
+        "The delta changes no requirement.";
+    SpecDiffers "spec_differs" [Refused]
+        "A spec that would be imported is there with another text.";
+    SpecDirty "spec_dirty" [Refused]
+        "A spec has edits that are not committed.";
+    SpecIsALink "spec_is_a_link" [Refused]
+        "The path of a spec is a symbolic link.";
+    SpecNotText "spec_not_text" [Refused]
+        "A spec is not UTF-8.";
+    SpecPathBlocked "spec_path_blocked" [Refused]
+        "A file or a link stands where a spec needs a folder.";
+    SpecUnknown "spec_unknown" [NotFound]
+        "No spec has this domain.";
+    SpecsNotCommitted "specs_not_committed" []
+        "The commit that imported sessions begin at lacks the specs.";
+    StageClarify "stage_clarify" []
+        "Imported changes begin in stage clarify.";
+    StageMismatch "stage_mismatch" [Refused]
+        "The command does not belong to the stage of the session.";
+    StageNotReached "stage_not_reached" [Refused]
+        "The session has not reached the stage.";
+    StageRefusesCode "stage_refuses_code" [Refused]
+        "The stage of the session takes no code.";
+    StageUnknown "stage_unknown" [Usage]
+        "No stage has this name.";
+    StateDamaged "state_damaged" [Refused]
+        "A commit names a state that is damaged.";
+    StateMissing "state_missing" [Refused]
+        "A commit names a session and no state that allowed it.";
+    StateNotOnBranch "state_not_on_branch" [Refused]
+        "A commit names a state that is not on the branch of sessions.";
+    StateOfOtherSession "state_of_other_session" [Refused]
+        "A commit names a state at which its session did not exist.";
+    StateReplayed "state_replayed" [Refused]
+        "A commit names a state that was not the newest when it was made.";
+    StatusUnknown "status_unknown" [Refused, Usage]
+        "No decision record can have this status.";
+    StatusUnplaced "status_unplaced" [Refused]
+        "The status cannot be written into the decision record.";
+    StopGateHeld "stop_gate_held" [Waiting]
+        "Another process holds the memory of the stop gate.";
+    StopGateUnwritable "stop_gate_unwritable" [Internal]
+        "The memory of the stop gate could not be written.";
+    SymlinkRefused "symlink_refused" [Refused]
+        "A symbolic link stands where a file or folder of git loopx belongs.";
+    TargetBusy "target_busy" [Refused]
+        "The branch is being rebased or merged in a worktree.";
+    TargetInvalid "target_invalid" [Usage]
+        "The branch cannot take what would be committed to it.";
+    TargetMoved "target_moved" [Refused]
+        "The branch moved since a conflict was written out.";
+    TargetUnknown "target_unknown" [Usage]
+        "No branch is named, and none is checked out.";
+    TargetWithoutChanges "target_without_changes" [Usage]
+        "An approving verdict has no stage to go back to.";
+    TargetsDiffer "targets_differ" [Refused]
+        "Sessions that are archived together are bound to different branches.";
+    TemporaryFolderMissing "temporary_folder_missing" [Refused]
+        "There is no temporary folder that can be written.";
+    Ticks "ticks" []
+        "An imported task list has ticks, which prove nothing.";
+    TitleMissing "title_missing" [Refused]
+        "A record has no title.";
+    TitleRequired "title_required" [Usage]
+        "A record needs a title.";
+    TrackingRefLocked "tracking_ref_locked" [Waiting]
+        "Another git is writing what is fetched.";
+    TransitionUnknown "transition_unknown" [Usage]
+        "No transition has this name.";
+    TreeEntryInvalid "tree_entry_invalid" [Internal]
+        "A tree would get what is neither file nor folder.";
+    UnarchiveConflict "unarchive_conflict" [Conflict]
+        "What the archive changed was changed again since.";
+    UnarchiveInvalid "unarchive_invalid" [Refused]
+        "Without the archive the specs would be invalid.";
+    UnarchivedAlready "unarchived_already" [Nothing]
+        "The archive was taken back already.";
+    UnresolvedAmbiguity "unresolved_ambiguity" [Refused]
+        "spec.md has questions that are not resolved.";
+    UnsavedEdits "unsaved_edits" [Refused]
+        "An artifact has edits that are not saved.";
+    VerbInvalid "verb_invalid" [Usage]
+        "The words of a link between records have characters that are not taken.";
+    VerbIsStatus "verb_is_status" [Usage]
+        "Superseding a record has a command of its own.";
+    VerdictContradictsFinding "verdict_contradicts_finding" [Refused]
+        "An approving verdict cannot stand beside a severe finding.";
+    VerdictRequired "verdict_required" [Usage]
+        "The review waits for a verdict.";
+    VerdictSignatureInvalid "verdict_signature_invalid" [Refused]
+        "The signature under a verdict does not count.";
+    VerdictUnknown "verdict_unknown" [Usage]
+        "The lane does not give this verdict.";
+    VerdictUnsigned "verdict_unsigned" [Refused]
+        "Policy asks for a signed verdict, and this one is not signed.";
+    VerificationFailed "verification_failed" [Refused]
+        "A verification command failed on the present code.";
+    VerificationStepsUnresolved "verification_steps_unresolved" [Refused]
+        "plan.md does not say that the verification steps are settled.";
+    VerticalSlicesInvalid "vertical_slices_invalid" [Refused]
+        "change/slices.json cannot be read, or is wrong.";
+    VerticalSlicesMissing "vertical_slices_missing" [Refused]
+        "change/slices.json has no slice.";
+    WaiverUnused "waiver_unused" [Usage]
+        "A scenario is waived that needs no waiver.";
+    WordUnknown "word_unknown" [Usage]
+        "The word is none of those that are expected.";
+    WorkingCopyCommitted "working_copy_committed" [Refused]
+        "A commit has files of the working copy of sessions.";
+    WorktreeDirty "worktree_dirty" [Refused]
+        "The worktree has changes that are not committed.";
+    WorktreeRequired "worktree_required" [Usage]
+        "The command needs a worktree, and the repository is bare.";
+}
+
+/// Families that rules ask for.
+impl Code {
+    /// What says that an approval is missing or does not count.
+    pub fn is_of_approval(self) -> bool {
+        matches!(
+            self,
+            Code::ApprovalContent
+                | Code::ApprovalFromStageMismatch
+                | Code::ApprovalSignatureInvalid
+                | Code::ApprovalStale
+                | Code::ApprovalUnsigned
+                | Code::ApprovalWithoutTouch
+                | Code::ApprovalsMissing
+                | Code::ApprovedTransitionRequired
+                | Code::ApproverDenied
+                | Code::ApproverNotIndependent
+                | Code::ApproverRefused
+                | Code::ApproverWithoutRole
+        )
+    }
+
+    /// What says that a draft of the plan lacks a review, or failed in it.
+    pub fn is_of_plan_review(self) -> bool {
+        matches!(
+            self,
+            Code::ArchitectReviewIncomplete
+                | Code::ArchitectReviewRequired
+                | Code::CriticVerdictIterate
+                | Code::CriticVerdictNone
+                | Code::CriticVerdictPending
+                | Code::CriticVerdictReject
+        )
+    }
+
+    /// What says that the execution record is not fit for a review.
+    pub fn is_of_execution_record(self) -> bool {
+        matches!(
+            self,
+            Code::ExecutionRecordInvalid
+                | Code::ExecutionRecordMissing
+                | Code::ExecutionRecordPartial
+        )
+    }
+
+    /// What says that less than the whole scope was done.
+    pub fn is_of_scope(self) -> bool {
+        matches!(
+            self,
+            Code::CompletionClaim | Code::ImplementedScopeMismatch | Code::PartialScopeRemaining
+        )
+    }
+
+    /// What says that the way back which was asked for is not open.
+    pub fn is_of_rollback(self) -> bool {
+        matches!(
+            self,
+            Code::ReviewBuildFixNotRequested
+                | Code::ReviewClarifyFixNotRequested
+                | Code::ReviewPlanFixNotRequested
+                | Code::RollbackRationaleRequired
+        )
+    }
+
+    /// What says that a delta waits for another session.
+    pub fn is_of_dependency(self) -> bool {
+        matches!(
+            self,
+            Code::DependencyCycle
+                | Code::Finding(
+                    "dependency_abandoned"
+                        | "dependency_cycle"
+                        | "dependency_open"
+                        | "dependency_unknown"
+                )
+        )
+    }
+
+    /// What says that a scenario has no proof.
+    pub fn is_of_scenario(self) -> bool {
+        matches!(
+            self,
+            Code::ScenarioFailed
+                | Code::ScenarioStale
+                | Code::ScenarioUnproven
+                | Code::ScenarioUnserved
+        )
+    }
+}
+
+impl Code {
+    /// The word, with what a blocker names in its place.
+    pub fn word_about(self, subject: &str) -> String {
+        match subject {
+            "" => self.word().to_owned(),
+            subject => self.word().replace(SUBJECT, subject),
+        }
+    }
+}
+
+/// A line of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    pub code: &'static str,
+    /// The exit codes that it ends a command with. A note ends none.
+    pub exit: Vec<u8>,
+    pub sentence: String,
+}
+
+/// Everything that a failure, a blocker or a note can be named, by its word: the codes, and the findings
+/// of the spec engine.
+pub fn catalogue() -> Vec<Entry> {
+    let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();
+    let mut all: BTreeMap<&'static str, Entry> = BTreeMap::new();
+    for finding in FINDINGS {
+        let code = Code::Finding(finding.id);
+        let mut meaning = finding.meaning.chars();
+        let first: String = meaning
+            .next()
+            .map_or_else(String::new, |c| c.to_uppercase().collect());
+        let sentence = format!("{first}{}.", meaning.as_str());
+        let entry = Entry {
+            code: finding.id,
+            exit: exit(code),
+            sentence,
+        };
+        all.insert(finding.id, entry);
+    }
+    for code in Code::ALL {
+        let entry = Entry {
+            code: code.word(),
+            exit: exit(*code),
+            sentence: code.sentence().to_owned(),
+        };
+        all.insert(code.word(), entry);
+    }
+    all.into_values().collect()
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_code_has_one_word_and_a_sentence() {
+        let words: Vec<&str> = Code::ALL.iter().map(|code| code.word()).collect();
+        let sorted: BTreeSet<&str> = words.iter().copied().collect();
+        assert_eq!(words, sorted.into_iter().collect::<Vec<_>>());
+        for code in Code::ALL {
+            let sentence = code.sentence();
+            assert!(sentence.ends_with('.') && sentence.len() > 15, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_word_has_what_a_blocker_names() {
+        let code = Code::DelegationActive;
+        assert_eq!(code.word_about("worker-a"), "delegation_active_worker-a");
+        assert_eq!(Code::DeltaMissing.word_about(""), "delta_missing");
+    }
+}

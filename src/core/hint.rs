@@ -1,0 +1,366 @@
+//! Hints: what leads on from here. A command in a hint is a value (verb, session, arguments), so that it
+//! can be addressed to the session that is meant, and so that a test can read every one of them with the
+//! parser of the command line.
+//!
+//! `command!("approve --to {stage}")` makes one; `hint!["mend it, then: ", command!("save")]` puts one
+//! into a sentence. Text that is no command of ours is advice: a string will do.
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::fmt;
+
+/// How the program is called.
+const PROGRAM: &str = "git loopx";
+/// The one key of a hint in a document that is not printed yet.
+const KEY: &str = "\u{1}hint";
+
+macro_rules! verbs {
+    ($($variant:ident $word:literal $about:ident,)+) => {
+        /// The first word of a command.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Verb {
+            $($variant,)+
+        }
+
+        impl Verb {
+            pub const ALL: &'static [Verb] = &[$(Verb::$variant),+];
+
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Verb::$variant => $word),+
+                }
+            }
+
+            const fn about(self) -> About {
+                match self {
+                    $(Verb::$variant => About::$about),+
+                }
+            }
+        }
+    };
+}
+
+/// What a command is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    /// One session: `--session` says which.
+    Session,
+    /// Something else, or what its own arguments name.
+    Other,
+}
+
+verbs! {
+    Abandon "abandon" Session,
+    Adr "adr" Other,
+    Agent "agent" Other,
+    Approve "approve" Session,
+    Archive "archive" Session,
+    Block "block" Session,
+    Build "build" Session,
+    Cat "cat" Session,
+    Change "change" Session,
+    Checkout "checkout" Session,
+    Clarify "clarify" Session,
+    Completions "completions" Other,
+    Config "config" Other,
+    Demo "demo" Other,
+    Diff "diff" Session,
+    Doctor "doctor" Other,
+    Edit "edit" Session,
+    Export "export" Other,
+    Fsck "fsck" Other,
+    Help "help" Other,
+    Hooks "hooks" Other,
+    Import "import" Other,
+    Init "init" Other,
+    List "list" Other,
+    Log "log" Session,
+    Man "man" Other,
+    Park "park" Session,
+    Plan "plan" Session,
+    Put "put" Session,
+    Redo "redo" Session,
+    Resolve "resolve" Session,
+    Resume "resume" Session,
+    Review "review" Session,
+    Run "run" Session,
+    Save "save" Session,
+    Show "show" Session,
+    Spec "spec" Other,
+    Start "start" Other,
+    Status "status" Session,
+    Sync "sync" Other,
+    Undo "undo" Session,
+    Use "use" Other,
+    Verify "verify" Other,
+}
+
+impl Verb {
+    /// The verb that a template begins with. A wrong one does not compile.
+    #[doc(hidden)]
+    pub const fn of(template: &str) -> Verb {
+        let mut at = 0;
+        while at < Verb::ALL.len() {
+            if begins(template.as_bytes(), Verb::ALL[at].word().as_bytes()) {
+                return Verb::ALL[at];
+            }
+            at += 1;
+        }
+        panic!("the template begins with no verb of the command line")
+    }
+}
+
+/// Whether the first word of a template is this one.
+const fn begins(template: &[u8], word: &[u8]) -> bool {
+    if template.len() < word.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < word.len() {
+        if template[at] != word[at] {
+            return false;
+        }
+        at += 1;
+    }
+    template.len() == word.len() || template[word.len()] == b' '
+}
+
+/// A command of ours, as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Command {
+    #[serde(skip, default = "status")]
+    verb: Verb,
+    session: Option<String>,
+    /// Verb and arguments, quoted for a shell.
+    words: String,
+    about_a_session: bool,
+}
+
+fn status() -> Verb {
+    Verb::Status
+}
+
+impl Command {
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+
+    /// What follows the verb.
+    pub fn args(&self) -> &str {
+        self.words
+            .get(self.verb.word().len()..)
+            .unwrap_or_default()
+            .trim_start()
+    }
+
+    /// As it has to be typed where `session` would not be meant without being named.
+    fn typed(&self, session: Option<&str>) -> String {
+        let named =
+            |id: &&str| self.about_a_session && !self.words.split(' ').any(|word| word == *id);
+        match self.session.as_deref().or(session.filter(named)) {
+            Some(id) => format!("{PROGRAM} -s {id} {}", self.words),
+            None => format!("{PROGRAM} {}", self.words),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+enum Part {
+    Advice(String),
+    Command(Command),
+}
+
+/// The command that leads on, or advice, or both in one sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    parts: Vec<Part>,
+}
+
+impl Hint {
+    /// The door of `command!`.
+    #[doc(hidden)]
+    pub fn of_template(verb: Verb, words: String) -> Self {
+        let command = Command {
+            verb,
+            session: None,
+            words,
+            about_a_session: verb.about() == About::Session,
+        };
+        Hint {
+            parts: vec![Part::Command(command)],
+        }
+    }
+
+    /// Several hints as one sentence.
+    pub fn joined(hints: impl IntoIterator<Item = Hint>) -> Self {
+        Hint {
+            parts: hints.into_iter().flat_map(|hint| hint.parts).collect(),
+        }
+    }
+
+    /// Names the session of the command, wherever it is typed.
+    #[must_use]
+    pub fn session(mut self, id: impl fmt::Display) -> Self {
+        if let Some(Part::Command(command)) = self.parts.last_mut() {
+            command.session = Some(id.to_string());
+        }
+        self
+    }
+
+    /// Adds what a person should know before it is typed, behind it.
+    #[must_use]
+    pub fn note(self, note: impl fmt::Display) -> Self {
+        Hint::joined([self, format!("  {note}").into()])
+    }
+
+    /// The command, where the hint is nothing else.
+    pub fn command(&self) -> Option<&Command> {
+        match self.parts.as_slice() {
+            [Part::Command(command)] => Some(command),
+            _ => None,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// As it has to be typed where `session` would not be meant without being named.
+    pub fn addressed(&self, session: Option<&str>) -> String {
+        let part = |part: &Part| match part {
+            Part::Advice(text) => text.clone(),
+            Part::Command(command) => command.typed(session),
+        };
+        self.parts.iter().map(part).collect()
+    }
+}
+
+impl From<String> for Hint {
+    fn from(text: String) -> Self {
+        debug_assert!(
+            !text.contains("git loopx "),
+            "a command is made by `command!`: {text}"
+        );
+        let parts = if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![Part::Advice(text)]
+        };
+        Hint { parts }
+    }
+}
+
+impl From<&str> for Hint {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<&Hint> for Hint {
+    fn from(hint: &Hint) -> Self {
+        hint.clone()
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.addressed(None))
+    }
+}
+
+/// In a document a hint stays a value until the document is printed: [`print_hints`].
+impl Serialize for Hint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(KEY, &self.parts)?;
+        map.end()
+    }
+}
+
+/// Puts the text of every hint of a document into its place.
+pub fn print_hints(document: &mut Value, session: Option<&str>) {
+    match document {
+        Value::Object(map) => match map.remove(KEY) {
+            Some(parts) => {
+                let parts: Vec<Part> = serde_json::from_value(parts).unwrap_or_default();
+                *document = Value::String(Hint { parts }.addressed(session));
+            }
+            None => map.values_mut().for_each(|one| print_hints(one, session)),
+        },
+        Value::Array(all) => all.iter_mut().for_each(|one| print_hints(one, session)),
+        _ => {}
+    }
+}
+
+/// A command of ours from a template that begins with its verb: `command!("approve --to {stage}")`.
+macro_rules! command {
+    ($template:literal $($arg:tt)*) => {
+        $crate::core::hint::Hint::of_template(
+            const { $crate::core::hint::Verb::of($template) },
+            format!($template $($arg)*),
+        )
+    };
+}
+
+/// Commands and advice as one sentence.
+macro_rules! hint {
+    ($($part:expr),+ $(,)?) => {
+        $crate::core::hint::Hint::joined([$($crate::core::hint::Hint::from($part)),+])
+    };
+}
+
+pub(crate) use {command, hint};
+
+#[cfg(test)]
+mod tests {
+    use super::{Hint, Verb, print_hints};
+    use serde_json::json;
+
+    #[test]
+    fn a_command_about_a_session_names_it() {
+        for (hint, wanted) in [
+            (command!("status"), "git loopx -s b status"),
+            (
+                hint![command!("edit spec.md"), "  (or ", command!("clarify"), ")"],
+                "git loopx -s b edit spec.md  (or git loopx -s b clarify)",
+            ),
+            (command!("list"), "git loopx list"),
+            (command!("resolve").session("a"), "git loopx -s a resolve"),
+            (command!("archive --undo b"), "git loopx archive --undo b"),
+            (command!("use b").note("(here)"), "git loopx use b  (here)"),
+            (
+                hint!["write the code, then: ", command!("run --task {}", "X")],
+                "write the code, then: git loopx -s b run --task X",
+            ),
+            ("git init".into(), "git init"),
+        ] {
+            assert_eq!(hint.addressed(Some("b")), wanted);
+        }
+    }
+
+    #[test]
+    fn a_hint_in_a_document_is_text_when_it_is_printed() {
+        let mut document = json!({
+            "message": "status", "next_action": command!("status"),
+            "blockers": [{"help": command!("list"), "code": "x"}, {"help": Hint::default()}],
+        });
+        print_hints(&mut document, Some("b"));
+        let wanted = json!({
+            "message": "status", "next_action": "git loopx -s b status",
+            "blockers": [{"help": "git loopx list", "code": "x"}, {"help": ""}],
+        });
+        assert_eq!(document, wanted);
+    }
+
+    #[test]
+    fn a_verb_is_a_whole_word() {
+        assert_eq!(Verb::of("log --json"), Verb::Log);
+        assert_eq!(Verb::of("spec list"), Verb::Spec);
+        let edit = command!("edit {}", "a.md");
+        assert_eq!(
+            edit.command().map(|c| (c.verb(), c.args())),
+            Some((Verb::Edit, "a.md"))
+        );
+    }
+}

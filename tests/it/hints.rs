@@ -1,0 +1,191 @@
+//! Commands that the program suggests, as the sources make them: each is read by the parser of the
+//! command line (finding A3, design 9).
+
+use clap::{CommandFactory, Parser, error::ErrorKind};
+use git_loopx::cli::Cli;
+use git_loopx::core::hint::Verb;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What may stand where a template has a place.
+const VALUES: [&str; 9] = [
+    "spec.md",
+    "1",
+    "plan",
+    "execution",
+    "complete",
+    "claude",
+    "amends",
+    "--continue",
+    "accepted",
+];
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut found = Vec::new();
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(dir).expect("read a source folder") {
+            let path = entry.expect("read an entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
+                let text = fs::read_to_string(&path).expect("read a source file");
+                let code: Vec<&str> = text
+                    .split("#[cfg(test)]\nmod tests")
+                    .next()
+                    .unwrap_or_default()
+                    .lines()
+                    .filter(|line| !line.trim_start().starts_with("//"))
+                    .collect();
+                found.push((path, code.join("\n")));
+            }
+        }
+    }
+    found
+}
+
+/// The string literal that `text` begins with, unescaped.
+fn literal(text: &str) -> Option<String> {
+    let mut chars = text.trim_start().strip_prefix('"')?.chars();
+    let mut out = String::new();
+    loop {
+        match chars.next()? {
+            '"' => return Some(out),
+            '\\' => match chars.next()? {
+                '\n' => chars = chars.as_str().trim_start().chars(),
+                'n' => out.push('\n'),
+                c => out.push(c),
+            },
+            c => out.push(c),
+        }
+    }
+}
+
+/// The words of a command, as a shell takes them apart.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in command.chars() {
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// `template` with each place filled by a value, in every way.
+fn filled(template: &str) -> Vec<String> {
+    let Some((before, rest)) = template.split_once('{') else {
+        return vec![template.to_owned()];
+    };
+    let Some((_, after)) = rest.split_once('}') else {
+        return vec![template.to_owned()];
+    };
+    let tails = filled(after);
+    let with = |value: &str| -> Vec<String> {
+        let begun = format!("{before}{value}");
+        tails.iter().map(|tail| format!("{begun}{tail}")).collect()
+    };
+    VALUES.into_iter().flat_map(with).collect()
+}
+
+fn parses_or(command: &str, passes: ErrorKind) -> bool {
+    let args = ["git-loopx".to_owned()].into_iter().chain(words(command));
+    match Cli::try_parse_from(args) {
+        Ok(_) => true,
+        Err(error) => error.kind() == passes,
+    }
+}
+
+fn parses(command: &str) -> bool {
+    parses_or(command, ErrorKind::DisplayHelp)
+}
+
+/// Prose names a command without what it needs, too.
+fn is_named(command: &str) -> bool {
+    let command = command.replace("STAGE", "plan");
+    parses_or(&command, ErrorKind::MissingRequiredArgument)
+}
+
+#[test]
+fn every_command_that_a_hint_can_make_is_one_that_the_parser_takes() {
+    let mut seen = 0;
+    let mut wrong = BTreeSet::new();
+    for (path, code) in sources() {
+        if path.ends_with("core/hint.rs") {
+            continue;
+        }
+        for (_, rest) in code
+            .match_indices("command!(")
+            .map(|(at, found)| code.split_at(at + found.len()))
+        {
+            let template = literal(rest)
+                .unwrap_or_else(|| panic!("{}: no template: {rest:.60}", path.display()));
+            seen += 1;
+            if !filled(&template).iter().any(|command| parses(command)) {
+                wrong.insert(format!("{}: {template}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen > 300, "only {seen} templates were found");
+}
+
+#[test]
+fn a_command_in_prose_is_one_that_the_parser_takes() {
+    let mut wrong = BTreeSet::new();
+    for (path, code) in sources() {
+        for (at, begin) in code.match_indices("`git loopx ") {
+            let rest = &code[at + begin.len()..];
+            let command = rest.split('`').next().unwrap_or_default();
+            if !filled(command).iter().any(|command| is_named(command)) {
+                wrong.insert(format!("{}: {command}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_hint_has_its_commands_from_templates() {
+    for (path, code) in sources() {
+        if path.ends_with("core/hint.rs") {
+            continue;
+        }
+        let place = path.display();
+        assert!(!code.contains("of_template"), "{place}");
+        let flat = code.split_whitespace().collect::<Vec<_>>().join(" ");
+        for door in [".help(", ".hint(", ".note(", "Hint::from("] {
+            for (at, _) in flat.match_indices(door) {
+                let rest = flat[at + door.len()..].trim_start();
+                let rest = rest.strip_prefix("format!(").unwrap_or(rest);
+                if let Some(text) = literal(rest) {
+                    assert!(!text.contains("git loopx "), "{place}: {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_verb_is_a_command_and_every_command_a_verb() {
+    let mut cli = Cli::command();
+    cli.build();
+    let commands: BTreeSet<&str> = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(clap::Command::get_name)
+        .collect();
+    let verbs: BTreeSet<&str> = Verb::ALL.iter().map(|verb| verb.word()).collect();
+    assert_eq!(verbs, commands);
+}
