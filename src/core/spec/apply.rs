@@ -153,10 +153,18 @@ pub fn plan_domain(
         true => (base, None),
         false => (base.clone(), Some(base)),
     };
+    let empty = Layout::read("");
+    let theirs = base
+        .as_ref()
+        .map(|_| Tree::of(target_layout.as_ref().unwrap_or(&empty)));
+    let behind = theirs
+        .as_ref()
+        .and_then(|theirs| operate::before_requirements(&theirs.root));
     let mut hand = Hand {
         domain,
         delta,
         eol,
+        behind: behind.as_deref(),
         notes,
     };
     if known || target.is_some() {
@@ -169,14 +177,15 @@ pub fn plan_domain(
         findings::sort(&mut outcome.findings);
         return outcome;
     }
-    let text = match base {
-        None => {
-            ours.root.refresh();
-            ours.write()
-        }
-        Some(base) => {
-            let empty = Layout::read("");
-            let theirs = Tree::of(target_layout.as_ref().unwrap_or(&empty));
+    ours.root.refresh();
+    let text = match base.zip(theirs) {
+        None => ours.write(),
+        Some((base, theirs)) => {
+            // What the delta names is known of its own side only: the other may be the result of a delta
+            // too. Both sides are read as texts, so that neither the first nor the second decides.
+            let text = ours.write();
+            let layout = Layout::read(&text);
+            let ours = Tree::of(&layout);
             let renames: Vec<(String, String)> = bases
                 .target_renames
                 .iter()

@@ -89,7 +89,6 @@ pub(crate) fn modify<'t>(
     } else {
         replace(old, &new, op, notes)
     };
-    made.explicit = true;
     made.refresh();
     // The same words with other blank lines are no change.
     if unchanged(&made.raw, &old.raw) {
@@ -206,11 +205,8 @@ fn replace<'t>(
     if new.id.is_some() {
         made.id = new.id.clone();
     } else {
-        let ids = old.children.iter().enumerate();
-        made.children.extend(
-            ids.filter(|(_, child)| child.kind == Kind::Id)
-                .map(|(at, child)| origin(child.clone(), Some(at))),
-        );
+        let ids = old.children.iter().filter(|child| child.kind == Kind::Id);
+        made.children.extend(ids.cloned());
     }
     let mut used: HashSet<usize> = HashSet::new();
     for child in &new.children {
@@ -231,7 +227,7 @@ fn replace<'t>(
             kept.gap = child.gap.clone();
         }
         used.extend(at);
-        made.children.push(origin(kept, at));
+        made.children.push(kept);
     }
     for (at, child) in old.children.iter().enumerate() {
         if child.kind == Kind::Scenario && !used.contains(&at) && !gone.contains(&at) {
@@ -262,9 +258,6 @@ fn patch<'t>(
     notes: &mut Notes<'_>,
 ) -> Node<'t> {
     let mut made = old.clone();
-    for (at, child) in made.children.iter_mut().enumerate() {
-        child.origin = Some(at);
-    }
     let before = Scenarios::of(old);
     // Names after the delta, to places in the old block: renames are simultaneous.
     let mut names: HashMap<String, usize> = before
@@ -320,9 +313,7 @@ fn patch<'t>(
         };
         match names.get(&key).and_then(|at| made.children.get_mut(*at)) {
             Some(child) if !source.children.is_empty() => {
-                let origin = child.origin;
                 *child = refit(child, source);
-                child.origin = origin;
             }
             Some(_) => {}
             None if kind == OpKind::Modified => missing(old, name, mark.line, notes),
@@ -337,10 +328,10 @@ fn patch<'t>(
     if let Some(body) = new.children.iter().find(|c| c.kind == Kind::Body) {
         match made.children.iter_mut().find(|c| c.kind == Kind::Body) {
             Some(old) => {
-                let (gap, origin) = (old.gap.clone(), old.origin);
+                let gap = old.gap.clone();
                 if !unchanged(&old.raw, &body.raw) {
                     *old = body.clone();
-                    (old.gap, old.origin) = (gap, origin);
+                    old.gap = gap;
                 }
             }
             None => {
@@ -361,7 +352,6 @@ fn patch<'t>(
         let mut child = (*source).clone();
         child.head = Cow::Owned(plain_heading(&child.head));
         child.refresh();
-        child.origin = None;
         child.gap = Cow::Borrowed("");
         let last = made
             .children
@@ -397,11 +387,6 @@ fn plain_heading(head: &str) -> String {
         .and_then(|at| title.get(at..))
         .unwrap_or(title);
     format!("{}{plain}", head.get(..start).unwrap_or_default())
-}
-
-fn origin<'t>(mut node: Node<'t>, at: Option<usize>) -> Node<'t> {
-    node.origin = at;
-    node
 }
 
 /// `old` with what `new` says differently: the heading stays as written when it names the same.

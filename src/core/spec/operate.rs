@@ -43,7 +43,7 @@ pub(crate) fn graft<'t>(base: &mut Node<'t>, name: &str, from: &Node<'t>) {
                 .and_then(|s| s.children.get(..at))
                 .and_then(|list| list.iter().rev().find(|n| n.kind == Kind::Requirement))
                 .map(|n| n.key.clone());
-            let at = requirements_section(base, Eol::Lf);
+            let at = requirements_section(base, Eol::Lf, None);
             if let Some(section) = base.children.get_mut(at) {
                 let place = before.and_then(|key| {
                     section
@@ -78,8 +78,20 @@ fn last_requirement(section: &Node<'_>) -> Option<usize> {
         .or_else(|| section.children.len().checked_sub(1))
 }
 
-/// The place of the section of requirements; made behind the purpose when there is none.
-fn requirements_section(root: &mut Node<'_>, eol: Eol) -> usize {
+/// What a section is found by: its kind and its folded name.
+pub(crate) type SectionKey = (Kind, String);
+
+/// The sections that stand before the requirements, the nearest first; `None` where there are none.
+pub(crate) fn before_requirements(root: &Node<'_>) -> Option<Vec<SectionKey>> {
+    let mut sections = root.children.iter();
+    let at = sections.position(|c| c.kind == Kind::Requirements)?;
+    let before = root.children.get(..at)?.iter().rev();
+    Some(before.map(|c| (c.kind, c.key.clone())).collect())
+}
+
+/// The place of the section of requirements. Where there is none it is made: behind the first of `behind`
+/// that there is, where the target has it; else behind the purpose.
+fn requirements_section(root: &mut Node<'_>, eol: Eol, behind: Option<&[SectionKey]>) -> usize {
     if let Some(at) = root
         .children
         .iter()
@@ -87,11 +99,18 @@ fn requirements_section(root: &mut Node<'_>, eol: Eol) -> usize {
     {
         return at;
     }
-    let place = root
-        .children
-        .iter()
-        .position(|c| c.kind == Kind::Purpose)
-        .or_else(|| root.children.len().checked_sub(1));
+    let find = |(kind, key): &SectionKey| {
+        let mut sections = root.children.iter();
+        sections.position(|c| c.kind == *kind && c.key == *key)
+    };
+    let place = match behind {
+        Some(names) => names.iter().find_map(find),
+        None => {
+            let mut sections = root.children.iter();
+            let purpose = sections.position(|c| c.kind == Kind::Purpose);
+            purpose.or_else(|| root.children.len().checked_sub(1))
+        }
+    };
     let node = Node::new(Kind::Requirements, "Requirements", "## Requirements");
     root.insert_after(place, node, blocks::blank(eol));
     place.map_or(0, |at| at + 1)
@@ -103,6 +122,8 @@ pub(crate) struct Hand<'d> {
     pub(crate) delta: &'d DomainDelta,
     /// The line ending of the spec.
     pub(crate) eol: Eol,
+    /// What stands before the requirements of the target: see [`before_requirements`].
+    pub(crate) behind: Option<&'d [SectionKey]>,
     pub(crate) notes: Notes<'d>,
 }
 
@@ -153,7 +174,7 @@ impl<'d> Hand<'d> {
         }
         if !known {
             // The spec came into being after the delta: only its list is ours to add to.
-            requirements_section(root, self.eol);
+            requirements_section(root, self.eol, self.behind);
         }
         self.operate(root);
     }
@@ -298,7 +319,6 @@ impl<'d> Hand<'d> {
             if section.kind != Kind::Requirements {
                 continue;
             }
-            section.explicit = true;
             let mut kept = Vec::with_capacity(section.children.len());
             for (at, mut node) in std::mem::take(&mut section.children)
                 .into_iter()
@@ -316,7 +336,6 @@ impl<'d> Hand<'d> {
                     node = blocks::modify(&node, op, eol, &mut self.notes);
                     node.gap = gap;
                 }
-                node.origin = Some(at);
                 kept.push(node);
             }
             section.children = kept;
@@ -329,7 +348,7 @@ impl<'d> Hand<'d> {
             return;
         }
         let blank = blocks::blank(self.eol);
-        let first = requirements_section(root, self.eol);
+        let first = requirements_section(root, self.eol, self.behind);
         let last = root
             .requirements()
             .map(|(section, _, _)| section)
@@ -355,7 +374,6 @@ impl<'d> Hand<'d> {
             if section.kind != Kind::Requirements {
                 continue;
             }
-            section.explicit = true;
             let usual = section
                 .children
                 .iter()
