@@ -74,6 +74,7 @@ mod spec_command;
 mod spec_coverage;
 mod spec_findings;
 mod spec_props;
+mod spec_real;
 mod spec_validate;
 mod suggestions;
 mod support;

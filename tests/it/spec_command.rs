@@ -345,7 +345,7 @@ fn applied_onto(base: &str, target: &str, delta: &str) -> String {
 fn e03_sections_that_a_delta_does_not_touch_stay_where_the_target_has_them() {
     let base = "# demo\n\n## Purpose\nP.\n\n## Command Syntax\n`demo`\n\n## Behavior\nText.\n";
     let target = "# demo\n\n## Purpose\nP.\n\n## Command Syntax\n`demo`\n\n## Requirements\n\n\
-        ### Requirement: Old\nIt MUST.\n\n#### Scenario: S\n- **THEN** old\n\n## Exit codes\n0\n";
+        ### Requirement: Known\nIt MUST.\n\n#### Scenario: S\n- **THEN** old\n\n## Exit codes\n0\n";
     let new = "### Requirement: New\nIt MUST too.\n\n#### Scenario: S\n- **THEN** new\n";
     let made = applied_onto(base, target, &format!("## ADDED Requirements\n\n{new}"));
     let wanted = target.replace("## Exit codes", &format!("{new}\n## Exit codes"));

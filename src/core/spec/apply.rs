@@ -13,6 +13,7 @@ use super::lines::{Eol, LineMerge};
 use super::merge::{Tree, merge_trees};
 use super::operate::{self, Hand};
 use super::operation::DomainDelta;
+use super::standing::{self, Standing};
 use super::tree::Node;
 use super::words::{self, OpKind};
 use serde::Serialize;
@@ -32,8 +33,6 @@ pub struct Bases {
 /// What a caller decides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlanOptions<'a> {
-    /// The purpose of a new domain whose delta gives none.
-    pub purpose: Option<&'a str>,
     /// The last requirement may go, and the spec with it.
     pub retire: bool,
     /// The label of the target in findings; the domain's path when empty.
@@ -102,10 +101,13 @@ pub fn plan_domain(
         );
     }
     let target_layout = target.map(Layout::read);
+    let touched = standing::touched(delta);
+    let standing = match &target_layout {
+        Some(layout) => Standing::of(layout, file, &touched),
+        None => Standing::default(),
+    };
+    outcome.findings.extend(standing.findings.iter().cloned());
     if let Some(layout) = &target_layout {
-        let mut found = Notes::new(file);
-        check::structure(layout, &mut found);
-        outcome.findings.extend(structural(found));
         if let (Some(theirs), Some(ours)) = (check::language(layout), delta.language)
             && theirs != ours
         {
@@ -123,7 +125,13 @@ pub fn plan_domain(
     let base_layout = match &target_layout {
         Some(layout) if same_base => layout,
         _ => {
-            own_layout = Layout::read(bases.default.as_deref().unwrap_or_default());
+            // Who says what a new domain is for says it in the place of a placeholder only.
+            let placeholder = operate::placeholder_section(target_layout.as_ref());
+            let text = bases
+                .default
+                .as_deref()
+                .or(placeholder.filter(|_| delta.purpose.is_some()));
+            own_layout = Layout::read(text.unwrap_or_default());
             &own_layout
         }
     };
@@ -170,7 +178,12 @@ pub fn plan_domain(
     if known || target.is_some() {
         hand.apply(&mut ours.root, known);
     } else {
-        hand.create(&mut ours.root, options.purpose);
+        hand.create(&mut ours.root);
+    }
+    let missing = |finding: &Finding| finding.id == "missing_requirement";
+    if hand.notes.list.iter().any(missing) {
+        // What is not there may be what nobody reads.
+        Standing::refuse_taking(&mut outcome.findings);
     }
     outcome.findings.extend(hand.notes.list);
     if findings::has_errors(&outcome.findings) {
@@ -204,13 +217,22 @@ pub fn plan_domain(
             merged.text
         }
     };
-    judge(&mut outcome, text, target, delta, options, file);
+    judge(
+        &mut outcome,
+        text,
+        target,
+        delta,
+        options,
+        (file, &standing),
+    );
     if let (Action::Write(text), Some(before)) = (&outcome.action, &target_layout) {
         let mut notes = Notes::new(&delta.file);
-        reads_otherwise(before, &Layout::read(text), delta, &mut notes);
+        reads_otherwise(before, &Layout::read(text), (delta, &touched), &mut notes);
         if !notes.list.is_empty() {
             outcome.action = Action::Keep;
-            outcome.findings.extend(notes.list);
+            if !Standing::refuse_taking(&mut outcome.findings) {
+                outcome.findings.extend(notes.list);
+            }
         }
     }
     findings::sort(&mut outcome.findings);
@@ -224,7 +246,7 @@ fn judge(
     target: Option<&str>,
     delta: &DomainDelta,
     options: &PlanOptions<'_>,
-    file: &str,
+    (file, standing): (&str, &Standing),
 ) {
     if target == Some(text.as_str()) || target.is_none() && text.is_empty() {
         return;
@@ -265,9 +287,7 @@ fn judge(
     }
     near_names(&requirements, delta, &mut notes);
     outcome.findings.extend(notes.list);
-    let mut found = Notes::new(file);
-    check::structure(&layout, &mut found);
-    outcome.findings.extend(structural(found));
+    outcome.findings.extend(standing.new_in(&layout, file));
     if !findings::has_errors(&outcome.findings) {
         outcome.action = Action::Write(text);
     }
@@ -278,21 +298,9 @@ fn judge(
 fn reads_otherwise(
     before: &Layout<'_>,
     after: &Layout<'_>,
-    delta: &DomainDelta,
+    (delta, touched): (&DomainDelta, &HashSet<String>),
     notes: &mut Notes<'_>,
 ) {
-    let touched: HashSet<String> = delta
-        .touched()
-        .iter()
-        .map(|touched| words::fold(&touched.name))
-        .chain(
-            delta
-                .operations
-                .iter()
-                .filter_map(|op| op.to.as_deref())
-                .map(words::fold),
-        )
-        .collect();
     let headings = |layout: &Layout<'_>| -> Vec<String> {
         let sections = layout.sections.iter().filter(|s| s.word.is_none());
         let sections = sections.map(|s| layout.slice(&s.title).to_owned());
@@ -331,14 +339,6 @@ fn unread<'d>(after: &Layout<'_>, delta: &'d DomainDelta) -> Option<&'d str> {
         _ => None,
     });
     written.find(|name| !read.contains(&words::fold(name)))
-}
-
-/// The findings that make merging unsafe.
-fn structural(notes: Notes<'_>) -> impl Iterator<Item = Finding> {
-    notes
-        .list
-        .into_iter()
-        .filter(|finding| check::STRUCTURAL.contains(&finding.id))
 }
 
 /// A new name that differs from another in case or marks only is a mistake more often than a name.

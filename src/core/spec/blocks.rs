@@ -5,9 +5,10 @@
 use super::findings::Notes;
 use super::layout::Layout;
 use super::lines::{Eol, same_content, to_lf, with_eol};
+use super::model::{self, Scenario};
 use super::operation::Operation;
 use super::tree::{Kind, Node, read_item};
-use super::words::{self, OpKind};
+use super::words::{self, OpKind, StepWord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -90,11 +91,58 @@ pub(crate) fn modify<'t>(
         replace(old, &new, op, notes)
     };
     made.refresh();
+    then_dropped(old, op, notes);
     // The same words with other blank lines are no change.
     if unchanged(&made.raw, &old.raw) {
         return old.clone();
     }
     made
+}
+
+/// A scenario that said what is observed says it still.
+fn then_dropped(old: &Node<'_>, op: &Operation, notes: &mut Notes<'_>) {
+    let observes = |one: &Scenario| one.steps.iter().any(|s| s.word == Some(StepWord::Then));
+    let given = op.requirement.iter().flat_map(|new| &new.scenarios);
+    let mut silent = given
+        .filter(|new| !new.steps.is_empty() && !observes(new))
+        .peekable();
+    if silent.peek().is_none() {
+        return;
+    }
+    let text = format!("## Requirements\n\n{}", old.raw);
+    let layout = Layout::read(&text);
+    let mut items = layout.sections.iter().flat_map(|section| &section.items);
+    let Some(before) = items.find_map(|item| model::requirement(&layout, item)) else {
+        return;
+    };
+    for new in silent {
+        let mark = op.scenarios.iter().find(|mark| mark.line == new.span.line);
+        let name = match mark {
+            Some(mark) if mark.op == Some(OpKind::Renamed) => mark.name.as_str(),
+            Some(mark) if mark.op == Some(OpKind::Modified) || mark.op.is_none() => {
+                let key = words::fold(&mark.name);
+                let renamed = op.scenarios.iter().find(|other| {
+                    let to = other.to.as_deref().map(words::fold);
+                    other.op == Some(OpKind::Renamed) && to.as_ref() == Some(&key)
+                });
+                renamed.map_or(mark.name.as_str(), |other| other.name.as_str())
+            }
+            _ => continue,
+        };
+        let key = words::fold(name);
+        let was = before
+            .scenarios
+            .iter()
+            .find(|s| words::fold(&s.name) == key);
+        if was.is_some_and(observes) {
+            notes.error(
+                "then_dropped",
+                new.span.line,
+                format!("scenario `{name}` of `{}` loses its THEN step", op.name),
+                "say what is observed: `- **THEN** ...`",
+            );
+        }
+    }
 }
 
 /// The scenarios of a block by their folded names.

@@ -3,11 +3,13 @@
 //! What becomes of one block is the business of `blocks`; whether the result may be merged, of `apply`.
 
 use super::blocks::{self, MOST_HINTS};
+use super::check::is_placeholder;
 use super::findings::Notes;
+use super::layout::Layout;
 use super::lines::{Eol, same_content, with_eol};
 use super::operation::{DomainDelta, Operation};
 use super::tree::{self, Kind, Node};
-use super::words::{self, OpKind};
+use super::words::{self, OpKind, SectionWord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -78,6 +80,24 @@ fn last_requirement(section: &Node<'_>) -> Option<usize> {
         .or_else(|| section.children.len().checked_sub(1))
 }
 
+/// The purpose of a new domain whose delta gives none. The same for every change, so that the order of two
+/// that begin one domain does not matter.
+const PLACEHOLDER: &str = "TBD: say in a sentence or two what this domain is for.";
+const PLACEHOLDER_ZH: &str = "TBD：请用一两句话说明这个领域的用途。";
+
+/// The section of a spec's purpose, where that is a placeholder that this program wrote.
+pub(crate) fn placeholder_section<'t>(spec: Option<&Layout<'t>>) -> Option<&'t str> {
+    let layout = spec?;
+    let mut sections = layout.sections.iter();
+    let purpose = sections.find(|s| matches!(s.word, Some((SectionWord::Purpose, _))))?;
+    let text = layout
+        .slice(&(purpose.heading.end..purpose.range.end))
+        .trim();
+    [PLACEHOLDER, PLACEHOLDER_ZH]
+        .contains(&text)
+        .then(|| layout.slice(&purpose.range))
+}
+
 /// What a section is found by: its kind and its folded name.
 pub(crate) type SectionKey = (Kind, String);
 
@@ -137,19 +157,23 @@ struct Fate<'d> {
 
 impl<'d> Hand<'d> {
     /// A spec that did not exist before.
-    pub(crate) fn create(&mut self, root: &mut Node<'_>, fallback: Option<&str>) {
+    pub(crate) fn create(&mut self, root: &mut Node<'_>) {
         let blank = blocks::blank(self.eol);
         let chinese = self.delta.language == Some(words::Language::Chinese);
         let given = self.delta.purpose.as_ref().map(|p| p.text.as_str());
-        let Some(purpose) = given.or(fallback).map(str::trim).filter(|p| !p.is_empty()) else {
-            self.notes.error(
+        let given = given.map(str::trim).filter(|text| !text.is_empty());
+        if given.is_none() {
+            self.notes.warn(
                 "no_purpose",
                 1,
-                format!("the domain `{}` is new and has no purpose", self.domain),
+                format!(
+                    "the domain `{}` is new and has no purpose: a placeholder stands for it",
+                    self.domain
+                ),
                 "add `## Purpose` to the delta",
             );
-            return;
-        };
+        }
+        let purpose = given.unwrap_or(if chinese { PLACEHOLDER_ZH } else { PLACEHOLDER });
         let title = format!("{} Specification", self.domain);
         let mut head = Node::new(Kind::Section, title.clone(), format!("# {title}"));
         head.gap = Cow::Borrowed(blank);
@@ -199,6 +223,7 @@ impl<'d> Hand<'d> {
         };
         let text = with_eol(text, self.eol);
         let eol = self.eol.bytes();
+        self.replaced(root.children.get(at), &text);
         if let Some(section) = root.children.get_mut(at) {
             match section.children.iter_mut().find(|c| c.kind == Kind::Body) {
                 Some(body) if same_content(&body.raw, &text) => {}
@@ -210,6 +235,29 @@ impl<'d> Hand<'d> {
             }
             section.refresh();
         }
+    }
+
+    /// In real deltas a purpose is that of the change more often than a new one of the domain.
+    fn replaced(&mut self, section: Option<&Node<'_>>, new: &str) {
+        let bodies = section.map_or(&[][..], |section| &section.children);
+        let old = bodies.iter().find(|child| child.kind == Kind::Body);
+        let Some(old) = old.map(|body| body.raw.as_ref()) else {
+            return;
+        };
+        if is_placeholder(old) || same_content(old, new) {
+            return;
+        }
+        let line = self.delta.purpose.as_ref().map_or(1, |p| p.span.line);
+        let first = old.trim().lines().next().unwrap_or_default();
+        self.notes.warn(
+            "purpose_replaced",
+            line,
+            format!(
+                "the purpose of the spec `{}` goes, and this one stands in its place: {first}",
+                self.domain
+            ),
+            "leave `## Purpose` out of the delta, unless the domain is for something else from now on",
+        );
     }
 
     fn operate(&mut self, root: &mut Node<'_>) {

@@ -157,6 +157,7 @@ impl<'t> Node<'t> {
                 .filter(|gap| has_empty_line(gap));
             match self.children.last_mut() {
                 Some(last) => last.gap = usual.unwrap_or(Cow::Borrowed(blank)),
+                None if self.kind == Kind::Document => {}
                 None => self.head_gap = Cow::Borrowed(blank),
             }
         } else {
