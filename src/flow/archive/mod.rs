@@ -18,6 +18,7 @@ mod unarchive;
 pub use closing::adr_candidate;
 pub use contest::has_conflicts;
 pub use pending::{Earlier, finish};
+pub(in crate::flow) use plan::target_tree;
 use plan::way;
 use unarchive::Hands;
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
