@@ -1,6 +1,7 @@
 //! One test binary: every file of this folder is a module of it.
 
 mod adr;
+mod adr_formats;
 mod adr_session;
 mod agent_install;
 mod agent_stop;

@@ -67,7 +67,7 @@ const APPLY: &[(u16, &[Want], bool)] = &[
     (29, &[Fine], false),
     (31, &[Fine], true),
     (32, &[Refused("rename_form")], true),
-    (34, &[Warn("duplicate_requirement")], true),
+    (34, &[Warn("duplicate_requirement")], false),
     (35, &[Refused("duplicate_scenario")], false),
     (38, &[Fine], true),
     (40, &[Fine], false),
