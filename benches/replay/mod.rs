@@ -2,8 +2,8 @@
 //! to `openspec/changes/archive`, with the delta as it was moved, the specs of the commit's parent as
 //! target, and the specs of the commit that last wrote the delta as base.
 //!
-//! A requirement change is a requirement whose words the commit changed, in a domain of its deltas. It
-//! is reproduced where the same words come out here. Of a change that is refused nothing is.
+//! A requirement change is a requirement that one of the deltas names and whose words the commit changed.
+//! It is reproduced where the same words come out here. Of a change that is refused nothing is.
 
 use git_loopx::core::spec::{
     Action, Bases, Delta, Finding, PlanOptions, Severity, fold, plan_domain, read_delta, read_spec,
@@ -32,6 +32,8 @@ struct Totals {
     conflicts: usize,
     requirements: usize,
     reproduced: usize,
+    /// Those that came out otherwise, of commits whose changes were all clean: people edit by hand, too.
+    differing: usize,
 }
 
 struct History<'p>(&'p Path);
@@ -80,38 +82,41 @@ impl History<'_> {
 
     /// The changes whose deltas a commit added to the archive, and did not only rename there.
     fn moved(&self, commit: &str, parent: &str) -> Vec<Moved> {
+        let known = self.git(&["ls-tree", "-r", parent, "--", ARCHIVE]);
+        let known = known.unwrap_or_default();
+        let known: BTreeSet<&str> = known
+            .lines()
+            .filter_map(|line| line.split([' ', '\t']).nth(2))
+            .collect();
         let list = self.git(&[
             "diff-tree",
             "-r",
             "--no-renames",
             "--diff-filter=A",
-            "--name-only",
             parent,
             commit,
             "--",
             ARCHIVE,
         ]);
         let mut found: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-        for path in list.unwrap_or_default().lines() {
+        for line in list.unwrap_or_default().lines() {
+            let Some((head, path)) = line.split_once('\t') else {
+                continue;
+            };
+            let blob = head.split(' ').nth(3).unwrap_or_default();
             let below = path.strip_prefix(ARCHIVE).unwrap_or_default();
             let Some((name, rest)) = below.trim_start_matches('/').split_once('/') else {
                 continue;
             };
             let rest = rest.strip_prefix("specs/");
-            if let Some(domain) = rest.and_then(|rest| rest.strip_suffix("/spec.md")) {
+            let domain = rest.and_then(|rest| rest.strip_suffix("/spec.md"));
+            if let Some(domain) = domain.filter(|_| !known.contains(blob)) {
                 let one = (domain.to_owned(), path.to_owned());
                 found.entry(name.to_owned()).or_default().push(one);
             }
         }
-        let was_open = |name: &str| {
-            let place = format!("{parent}:{CHANGES}/{}", change_id(name));
-            self.git(&["cat-file", "-e", &place]).is_some()
-        };
-        found
-            .into_iter()
-            .filter(|(name, _)| was_open(name))
-            .map(|(name, deltas)| Moved { name, deltas })
-            .collect()
+        let moved = found.into_iter();
+        moved.map(|(name, deltas)| Moved { name, deltas }).collect()
     }
 
     /// The spec of a domain when the delta was last written, before it was moved.
@@ -178,47 +183,57 @@ pub(crate) fn run(path: &Path) {
             .map(|domain| (*domain, at(&parent, domain)))
             .collect();
         let before = specs.clone();
+        let mut named: BTreeSet<(&str, String)> = BTreeSet::new();
+        let clean = totals.clean;
         for one in &moved {
-            archive(&history, (&commit, &parent), one, &mut specs, &mut totals);
+            let names = archive(&history, (&commit, &parent), one, &mut specs, &mut totals);
+            named.extend(names);
         }
         for domain in domains {
             let was = requirements(before[domain].as_deref());
             let real = requirements(at(&commit, domain).as_deref());
             let ours = requirements(specs[domain].as_deref());
             let names: BTreeSet<&String> = was.keys().chain(real.keys()).collect();
-            let changed = names.into_iter().filter(|n| was.get(*n) != real.get(*n));
+            let changed = names.into_iter().filter(|name| {
+                was.get(*name) != real.get(*name) && named.contains(&(domain, (*name).clone()))
+            });
             for name in changed {
                 totals.requirements += 1;
-                totals.reproduced += usize::from(ours.get(name) == real.get(name));
+                let is_same = ours.get(name) == real.get(name);
+                totals.reproduced += usize::from(is_same);
+                let is_clean = totals.clean == clean + moved.len();
+                totals.differing += usize::from(!is_same && is_clean);
             }
         }
     }
     println!(
-        "| changes with a delta | clean | refused | conflict | requirement changes | reproduced |"
+        "| changes with a delta | clean | refused | conflict | requirement changes | reproduced | otherwise, where clean |"
     );
-    println!("|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|");
     println!(
-        "| {} | {} | {} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {} | {} | {} |",
         totals.changes,
         totals.clean,
         totals.changes - totals.clean - totals.conflicts,
         totals.conflicts,
         totals.requirements,
-        totals.reproduced
+        totals.reproduced,
+        totals.differing
     );
     for (id, count) in &totals.refused {
         println!("refused, first for {id}: {count}");
     }
 }
 
-/// Archives one change onto `specs`, all of its domains or none.
+/// Archives one change onto `specs`, all of its domains or none. Gives the names in its deltas, folded.
 fn archive<'d>(
     history: &History<'_>,
     (commit, parent): (&str, &str),
     one: &'d Moved,
     specs: &mut BTreeMap<&'d str, Option<String>>,
     totals: &mut Totals,
-) {
+) -> Vec<(&'d str, String)> {
+    let mut named = Vec::new();
     totals.changes += 1;
     let mut made = Vec::new();
     let mut errors: Vec<Finding> = Vec::new();
@@ -242,6 +257,11 @@ fn archive<'d>(
         };
         let target = specs[domain.as_str()].clone();
         for delta in &domains {
+            for op in &delta.operations {
+                let names = [Some(op.name.as_str()), op.to.as_deref()];
+                let names = names.into_iter().flatten();
+                named.extend(names.map(|name| (domain.as_str(), fold(name))));
+            }
             let target = target.as_deref();
             let outcome = plan_domain(domain, &bases, target, delta, &options, &FileMerge);
             errors.extend(outcome.findings);
@@ -271,4 +291,5 @@ fn archive<'d>(
             println!("{}: conflicts: {conflicts}", one.name);
         }
     }
+    named
 }
