@@ -547,3 +547,17 @@ fn a_folder_in_the_place_of_a_spec_stops_the_whole() {
     assert_ne!(code(&loopx(dir.path(), &args)), 0);
     assert_eq!(spec(&dir), SPEC);
 }
+
+#[test]
+fn e15_one_way_out_of_several_errors_is_said_once() {
+    let two = "# Domain: demo\n\n## REMOVED Requirements\n\n### Requirement: Xa\n**Reason**: x\n\n\
+        ### Requirement: Yb\n**Reason**: x\n";
+    let said = refused(two);
+    assert_eq!(said.matches("missing_requirement").count(), 2, "{said}");
+    assert_eq!(
+        said.matches("archive the change that adds it first")
+            .count(),
+        1,
+        "{said}"
+    );
+}

@@ -255,3 +255,17 @@ fn e14_the_driver_stops_where_an_open_fence_takes_in_the_other_side() {
         }
     }
 }
+
+#[test]
+fn e15_a_domain_that_is_not_there_is_said_once() {
+    let delta = format!("## MODIFIED Requirements\n{}{}", block("A"), block("B"));
+    let outcome = plan(None, None, &delta);
+    assert_eq!(
+        ids(&outcome.findings, Severity::Error),
+        ["missing_domain:3"]
+    );
+    assert!(
+        outcome.findings[0].message.contains("2 requirements"),
+        "{outcome:#?}"
+    );
+}

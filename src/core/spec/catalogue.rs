@@ -193,6 +193,12 @@ pub const FINDINGS: &[Known] = &[
         "name one that there is; without it the requirement goes to the end",
     ),
     known(
+        "missing_domain",
+        E,
+        "a delta changes requirements of a domain that has no spec",
+        "add them with `## ADDED Requirements`, or archive the change that adds the domain first",
+    ),
+    known(
         "missing_requirement",
         E,
         "an operation names a requirement that its base does not have",

@@ -158,6 +158,24 @@ struct Fate<'d> {
 impl<'d> Hand<'d> {
     /// A spec that did not exist before.
     pub(crate) fn create(&mut self, root: &mut Node<'_>) {
+        let rest = |op: &&Operation| op.kind != OpKind::Added;
+        let needs = self.delta.operations.iter().filter(rest);
+        if let Some(first) = needs.clone().next() {
+            let count = needs.count();
+            self.notes.error(
+                "missing_domain",
+                first.line,
+                format!(
+                    "there is no spec `{}`, and the delta changes {} of it: {} `{}` is the first",
+                    self.domain,
+                    crate::core::counted(count, "requirement"),
+                    first.kind.word(),
+                    first.name
+                ),
+                "add them with `## ADDED Requirements`, or archive the change that adds the domain first",
+            );
+            return;
+        }
         let blank = blocks::blank(self.eol);
         let chinese = self.delta.language == Some(words::Language::Chinese);
         let given = self.delta.purpose.as_ref().map(|p| p.text.as_str());
