@@ -76,7 +76,10 @@ fn an_old_fault_of_the_spec_is_a_warning_where_the_delta_does_not_touch_it() {
             [""; 0],
             "{outcome:#?}"
         );
-        assert_eq!(ids(&outcome.findings, Severity::Warning), [place.clone()]);
+        assert_eq!(
+            ids(&outcome.findings, Severity::Warning),
+            std::slice::from_ref(&place)
+        );
         assert!(written(&outcome).contains(block("New").trim()));
         // What the delta touches is judged.
         let modified = format!(

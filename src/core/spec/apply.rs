@@ -107,17 +107,16 @@ pub fn plan_domain(
         None => Standing::default(),
     };
     outcome.findings.extend(standing.findings.iter().cloned());
-    if let Some(layout) = &target_layout {
-        if let (Some(theirs), Some(ours)) = (check::language(layout), delta.language)
-            && theirs != ours
-        {
-            notes.error(
-                "language_differs",
-                1,
-                "the headings of the delta are in another language than those of the spec",
-                "use the header words of the spec: `## ADDED Requirements`, `### Requirement: NAME`",
-            );
-        }
+    if let Some(layout) = &target_layout
+        && let (Some(theirs), Some(ours)) = (check::language(layout), delta.language)
+        && theirs != ours
+    {
+        notes.error(
+            "language_differs",
+            1,
+            "the headings of the delta are in another language than those of the spec",
+            "use the header words of the spec: `## ADDED Requirements`, `### Requirement: NAME`",
+        );
     }
     // The usual case is that nothing came in between: then one reading serves both.
     let same_base = bases.per_requirement.is_empty() && target == bases.default.as_deref();
