@@ -9,9 +9,18 @@
 //! moves files; git loopx does the same on sessions and specs that are kept in git, with its commits.
 //! Every run of a command that writes gets a fresh copy of the tree, which is not counted.
 
+//!
+//! ```text
+//! cargo bench --bench openspec -- replay PATH
+//! ```
+//!
+//! measures nothing: it archives once more what the git history at PATH archived below `openspec/`, and
+//! prints how much of what the commits did to the specs comes out here, and what is refused, and why.
+
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 mod measure;
+mod replay;
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
@@ -46,6 +55,13 @@ struct Measured {
 }
 
 fn main() {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|word| word == "replay") {
+        let path = args
+            .next()
+            .expect("cargo bench --bench openspec -- replay PATH");
+        return replay::run(Path::new(&path));
+    }
     support::place::on_disk();
     let temporary = tempfile::tempdir().expect("a temporary folder");
     let openspec = std::env::var_os("LOOPX_OPENSPEC").filter(|path| !path.is_empty());

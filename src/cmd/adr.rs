@@ -20,7 +20,7 @@ pub enum AdrCommand {
         /// In Nygard's form (as adr-tools writes) instead of MADR's
         #[arg(long)]
         nygard: bool,
-        /// A record that this one is to supersede; it changes only at promotion (can be repeated)
+        /// A record that this one is to supersede; it changes when this one is accepted (can be repeated)
         #[arg(long, value_name = "N")]
         supersedes: Vec<String>,
     },
@@ -169,8 +169,8 @@ pub fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }
         AdrCommand::Promote(args) => promoted(args, ctx, ui),
         AdrCommand::Accept { record } => {
-            let change = change::accept(ctx, &record)?;
-            edited("adr accept", "accepted", &[change], ui);
+            let changes = change::accept(ctx, &record)?;
+            edited("adr accept", "accepted", &changes, ui);
             Ok(Exit::Done)
         }
         AdrCommand::Supersede { old, new } => {

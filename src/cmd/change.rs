@@ -30,6 +30,9 @@ pub struct ValidateArgs {
     /// Refuse warnings, and sessions to wait for, too
     #[arg(long)]
     strict: bool,
+    /// The branch to archive to (default: the bound one)
+    #[arg(long, value_name = "BRANCH")]
+    onto: Option<String>,
 }
 
 pub fn run(command: ChangeCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -56,7 +59,7 @@ fn exit(words: impl Iterator<Item = Word>) -> Exit {
 }
 
 fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (judged, overlaps) = change::validate(ctx, args.all)?;
+    let (judged, overlaps) = change::validate(ctx, args.all, args.onto.as_deref())?;
     let held = |one: &Judged| {
         one.verdict == Word::Clean
             && args.strict
@@ -68,7 +71,7 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Word::Clean if held(one) => ui.paint(style::WARN, "clean, but not strictly"),
             Word::Clean => ui.paint(style::GOOD, "clean"),
             Word::Refused => ui.paint(style::BAD, "refused"),
-            Word::Conflict => ui.paint(style::BAD, "conflict"),
+            Word::Conflict | Word::Unknown => ui.paint(style::BAD, "conflict"),
         };
         ui.out(format!("{} on {}: {said}", one.session, clean(target)));
         blocker_lines(ui, &one.blockers);
@@ -134,7 +137,8 @@ fn overlap_lines(ui: &mut Ui, overlaps: &[Overlap]) {
         let said = match pair.verdict {
             Word::Clean if pair.depends => ui.paint(style::GOOD, "merge cleanly, in this order"),
             Word::Clean => ui.paint(style::GOOD, "merge cleanly, in either order"),
-            Word::Refused => ui.paint(style::BAD, "the second does not fit once the first is in"),
+            Word::Refused => ui.paint(style::BAD, "the one does not fit once the other is in"),
+            Word::Unknown => ui.paint(style::BAD, "not known, as one is refused alone"),
             Word::Conflict => ui.paint(style::BAD, "conflict"),
         };
         let [first, second] = &pair.sessions;

@@ -4,6 +4,7 @@ use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Result};
 use crate::core::hint::{command, hint};
+use crate::core::openspec::Overlap;
 use crate::core::spec::Severity;
 use crate::flow::Context;
 use crate::flow::import::{self, ChangeReport, ChangeStatus, Report, Request, SpecStatus};
@@ -84,13 +85,27 @@ fn text(report: &Report, ui: &mut Ui) {
             }
         }
     }
-    for change in &report.changes {
+    totals(report, would, ui);
+    // What an earlier run took over was said then.
+    let news = |change: &&ChangeReport| change.status != ChangeStatus::Already;
+    for change in report.changes.iter().filter(news) {
         change_lines(change, would, ui);
     }
-    if !report.overlaps.is_empty() {
+    let named: Vec<&str> = report
+        .changes
+        .iter()
+        .filter(news)
+        .map(|change| change.session.as_str())
+        .collect();
+    let is_new = |overlap: &&Overlap| {
+        let mut both = overlap.changes.iter();
+        both.any(|change| named.contains(&change.as_str()))
+    };
+    let overlaps: Vec<&Overlap> = report.overlaps.iter().filter(is_new).collect();
+    if !overlaps.is_empty() {
         ui.out("changes that touch one requirement:");
     }
-    for overlap in &report.overlaps {
+    for overlap in overlaps {
         let how = match overlap.merges {
             Some(true) => "both can be archived",
             Some(false) => "a conflict for whoever comes second",
@@ -129,6 +144,41 @@ fn text(report: &Report, ui: &mut Ui) {
         ]);
     } else {
         ui.hint(command!("list --all"));
+    }
+}
+
+/// What became of all changes, in a line or two.
+fn totals(report: &Report, would: &str, ui: &mut Ui) {
+    let count = |status| {
+        let changes = report.changes.iter();
+        changes.filter(|change| change.status == status).count()
+    };
+    let mut said = Vec::new();
+    for (status, word) in [
+        (ChangeStatus::Imported, format!("{would}imported")),
+        (ChangeStatus::Already, "imported before".to_owned()),
+        (ChangeStatus::Taken, "NOT imported".to_owned()),
+        (ChangeStatus::Left, "left".to_owned()),
+    ] {
+        let number = count(status);
+        if number > 0 {
+            said.push(format!("{number} {word}"));
+        }
+    }
+    if said.is_empty() {
+        return;
+    }
+    ui.out(format!("changes: {}", said.join(", ")));
+    let open = report.changes.iter().filter(|c| c.archived.is_none());
+    let applies = |wanted: bool| {
+        let judged = open.clone().filter(|c| c.applies == Some(wanted));
+        judged.count()
+    };
+    let (good, bad) = (applies(true), applies(false));
+    if good + bad > 0 {
+        ui.out(format!(
+            "  of those that are open, {good} apply and {bad} do not"
+        ));
     }
 }
 

@@ -70,10 +70,10 @@ fn report<T>(
 
 /// Blockers as indented lines.
 fn blocker_lines(ui: &mut Ui, blockers: &[crate::core::failure::Blocker]) {
-    for blocker in blockers {
+    for (at, blocker) in blockers.iter().enumerate() {
         let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.word()));
         ui.out(format!("  {code}  {}", crate::ui::clean(&blocker.message)));
-        if !blocker.help.is_empty() {
+        if crate::ui::report::is_last_help(blockers, at) {
             let help = crate::ui::clean(&ui.command(&blocker.help));
             ui.out(format!("      {help}"));
         }

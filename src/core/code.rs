@@ -266,6 +266,8 @@ codes! {
         "Delegated work is open; `*` is its id.";
     DelegationIdInvalid "delegation_id_invalid" [Usage]
         "The id of a delegation has characters that are not taken.";
+    DeltaClosed "delta_closed" [Refused]
+        "The delta is at fault, and the stage does not let anybody edit it.";
     DeltaInvalid "delta_invalid" [Refused]
         "A delta has errors, or cannot be applied.";
     DeltaMissing "delta_missing" [Nothing]
@@ -584,6 +586,8 @@ codes! {
         "A session or another entity has as many records as it may have.";
     RecordSame "record_same" [Usage]
         "Two decision records were expected, and one was named twice.";
+    RecordUnfilled "record_unfilled" [Refused]
+        "A section of the decision record is still empty.";
     RecordUnknown "record_unknown" [NotFound]
         "There is no such decision record.";
     RecordUnnumbered "record_unnumbered" [Internal]
@@ -594,6 +598,8 @@ codes! {
         "A later operation does not fit on what would be brought back.";
     RefLocked "ref_locked" [Internal, Waiting]
         "Another git process is moving a ref, or was killed while it did.";
+    RefusedAlone "refused_alone" [Refused]
+        "One of two sessions cannot be archived even by itself.";
     RefreshClosed "refresh_closed" [Refused]
         "The delta is closed, so its base stays.";
     RegressionFailed "regression_failed" [Refused]

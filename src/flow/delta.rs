@@ -16,7 +16,7 @@ use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::spec::{
     Bases, Delta, MarkerNames, OpKind, Operation, PlanOptions, Severity, block_of, fold,
-    plan_domain, purpose_of_proposal, read_delta,
+    plan_domain, read_delta,
 };
 use crate::git::merge::FileMerge;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -67,6 +67,13 @@ pub struct Judgement {
     pub verdict: Verdict,
 }
 
+impl Judgement {
+    /// Whether archive would take the delta.
+    pub fn is_clean(&self) -> bool {
+        self.facts.blockers.is_empty() && self.verdict.conflicts().next().is_none()
+    }
+}
+
 /// Reads the session's delta and tries it on `target`: what the gates refuse, and what archive would make.
 /// What has no base yet was written against `ground`.
 pub fn judge(
@@ -97,7 +104,7 @@ pub fn judge(
     let mut verdict = Verdict::default();
     if blockers.is_empty() && operations > 0 {
         let bases = all_bases(ctx, state, policy, ground, &delta)?;
-        verdict = plan(ctx, &bases, policy, target, texts, &delta)?;
+        verdict = plan(ctx, &bases, policy, target, &delta)?;
         blockers.extend(
             verdict
                 .findings()
@@ -318,12 +325,8 @@ fn plan(
     bases: &[RequirementBase],
     policy: &Policy,
     onto: &Target,
-    texts: &BTreeMap<Artifact, String>,
     delta: &Delta,
 ) -> Result<Verdict> {
-    let purpose = texts
-        .get(&Artifact::Proposal)
-        .and_then(|text| purpose_of_proposal(text));
     let mut verdict = Verdict {
         findings: delta.findings.clone(),
         domains: Vec::new(),
@@ -353,7 +356,6 @@ fn plan(
         };
         let written_against = self::written_against(ctx, &bases, domain)?;
         let options = PlanOptions {
-            purpose: purpose.as_deref(),
             retire: delta.retire,
             target_file: &path,
             markers: MarkerNames::default(),

@@ -7,7 +7,7 @@ use crate::core::counted;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::spec::{
     Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
-    check_domain, has_errors, plan_domain, purpose_of_proposal, read_delta, utf8,
+    check_domain, has_errors, plan_domain, read_delta, utf8,
 };
 use crate::git::merge::FileMerge;
 use std::fs;
@@ -138,16 +138,16 @@ pub fn plan(request: &Apply) -> Result<Verdict> {
         base,
         retire,
     } = request;
-    let pack = read_pack(delta)?;
+    let read = read_pack(delta)?;
     let mut verdict = Verdict {
-        findings: pack.delta.findings.clone(),
+        findings: read.findings.clone(),
         domains: Vec::new(),
     };
     if has_errors(&verdict.findings) {
         return Ok(verdict);
     }
     let base_dir = base.as_deref().unwrap_or(specs);
-    for one in &pack.delta.domains {
+    for one in &read.domains {
         let Some(domain) = one.domain.as_deref() else {
             verdict.findings.push(Finding::new(
                 Severity::Error,
@@ -174,8 +174,7 @@ pub fn plan(request: &Apply) -> Result<Verdict> {
         };
         let label = format!("{domain}/{SPEC}");
         let options = PlanOptions {
-            purpose: pack.purpose.as_deref(),
-            retire: *retire || pack.delta.retire,
+            retire: *retire || read.retire,
             target_file: &label,
             markers: MarkerNames::default(),
         };
@@ -189,13 +188,7 @@ pub fn plan(request: &Apply) -> Result<Verdict> {
 }
 
 /// A delta, with what the files around it say.
-struct Pack {
-    delta: Delta,
-    /// From the proposal, for new domains.
-    purpose: Option<String>,
-}
-
-fn read_pack(path: &Path) -> Result<Pack> {
+fn read_pack(path: &Path) -> Result<Delta> {
     let kind = fs::metadata(path).map_err(|error| missing(path, &error))?;
     if kind.is_file() {
         let label = path.file_name().unwrap_or(path.as_os_str());
@@ -203,8 +196,7 @@ fn read_pack(path: &Path) -> Result<Pack> {
         for one in &mut delta.domains {
             one.domain = one.domain.take().or_else(|| domain_of_path(path));
         }
-        let purpose = path.parent().and_then(proposal);
-        return Ok(Pack { delta, purpose });
+        return Ok(delta);
     }
     let mut delta = Delta::default();
     let single = path.join("spec-delta.md");
@@ -267,15 +259,7 @@ fn read_pack(path: &Path) -> Result<Pack> {
             "write one, or say `skip_specs: true` in .openspec.yaml",
         ));
     }
-    Ok(Pack {
-        delta,
-        purpose: proposal(path),
-    })
-}
-
-fn proposal(dir: &Path) -> Option<String> {
-    let text = fs::read_to_string(dir.join("proposal.md")).ok()?;
-    purpose_of_proposal(&text)
+    Ok(delta)
 }
 
 /// `.../specs/<domain>/spec.md` says its domain itself.

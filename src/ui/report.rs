@@ -1,13 +1,19 @@
 //! A failure as text or JSON. The one place that turns kinds into words.
 
 use super::{JSON_SCHEMA, clean, style};
-use crate::core::failure::{Failure, Kind};
+use crate::core::failure::{Blocker, Failure, Kind};
 use crate::core::hint::print_hints;
 use crate::core::unfinished::Unfinished;
 use serde_json::json;
 
 /// Blockers that a person is shown; `--json` has them all.
 const SHOWN: usize = 20;
+
+/// Whether the help of this blocker is to be shown: there is one, and the next says another.
+pub(crate) fn is_last_help(blockers: &[Blocker], at: usize) -> bool {
+    let help = |at: usize| blockers.get(at).map(|blocker| &blocker.help);
+    help(at).is_some_and(|help| !help.is_empty()) && help(at) != help(at + 1)
+}
 
 /// `error: message`, the blockers one a line with their help, then the command that leads on.
 pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> String {
@@ -25,13 +31,15 @@ pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> Str
     // A refusal for one reason says it once.
     let told = matches!(failure.blockers.as_slice(), [only] if only.message == failure.message);
     let shown = if told { 0 } else { SHOWN };
-    for blocker in failure.blockers.iter().take(shown) {
+    let shown = failure.blockers.get(..shown.min(failure.blockers.len()));
+    let shown = shown.unwrap_or_default();
+    for (at, blocker) in shown.iter().enumerate() {
         out.push_str(&format!(
             "\n  {} {}",
             style::paint(color, style::NAME, &clean(&blocker.word())),
             clean(&blocker.message)
         ));
-        if !blocker.help.is_empty() && failure.help.as_ref() != Some(&blocker.help) {
+        if is_last_help(shown, at) && failure.help.as_ref() != Some(&blocker.help) {
             out.push_str(&format!(
                 "\n    {}",
                 clean(&blocker.help.addressed(session))

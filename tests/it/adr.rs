@@ -39,6 +39,22 @@ pub(crate) fn adr(s: &Sandbox, args: &[&str]) -> Output {
     s.loopx(&all)
 }
 
+/// The template with a line in each section.
+pub(crate) fn filled(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.strip_prefix("## ") {
+        Some(title) if title != "Status" => format!("{line}\n\nSaid.\n"),
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+/// Writes a draft with a line in each section.
+fn drafted(s: &Sandbox, args: &[&str]) {
+    let json = adr(s, &[&["new", "--json"], args].concat()).json();
+    let path = json["path"].as_str().expect("a path");
+    s.write(path, filled(&s.read(path)));
+}
+
 /// The ids of what `adr check` found, with file and line.
 fn findings(s: &Sandbox, args: &[&str]) -> Vec<String> {
     let mut all = vec!["check", "--json"];
@@ -79,7 +95,8 @@ fn a_draft_touches_nothing_else_and_a_promotion_writes_both_sides() {
         "docs/adr/0002-use-rest.md",
         nygard(2, "Use REST", "Accepted") + "more\n",
     );
-    let json = adr(&s, &["promote", &draft, "--json"]).json();
+    s.write(&draft, filled(&s.read(&draft)));
+    let json = adr(&s, &["promote", &draft, "--accept", "--json"]).json();
     assert_eq!(json["number"], 3);
     let path = json["path"].as_str().expect("a path");
     assert_eq!(
@@ -140,7 +157,7 @@ fn a_decision_is_promoted_once() {
 fn drafts_are_taken_away_whether_untracked_staged_or_committed() {
     for how in ["untracked", "staged", "committed"] {
         let s = repo();
-        adr(&s, &["new", "Use X", "--nygard"]).ok();
+        drafted(&s, &["Use X", "--nygard"]);
         if how != "untracked" {
             s.git(&["add", "docs"]).ok();
         }
@@ -164,13 +181,13 @@ fn drafts_are_taken_away_whether_untracked_staged_or_committed() {
 #[test]
 fn a_touched_record_with_edits_is_a_refusal_and_nothing_is_written() {
     let s = with_records();
-    adr(&s, &["new", "Use X", "--supersedes", "1"]).ok();
+    drafted(&s, &["Use X", "--supersedes", "1"]);
     s.write(
         "docs/adr/0001-use-mysql.md",
         nygard(1, "Use MySQL", "Accepted") + "edit\n",
     );
     let head = s.git(&["rev-parse", "HEAD"]).line();
-    let out = adr(&s, &["promote", "--json"]).fails_with(1);
+    let out = adr(&s, &["promote", "--accept", "--json"]).fails_with(1);
     assert_eq!(out.error_json()["error"]["code"], "record_dirty");
     assert_eq!(s.git(&["rev-parse", "HEAD"]).line(), head);
     assert!(s.exists("docs/adr/draft-use-x.md"));
@@ -269,7 +286,7 @@ fn links_are_written_on_both_sides() {
 fn two_branches_that_gave_one_number_are_found_and_repaired() {
     let s = with_records();
     s.git(&["switch", "--quiet", "-c", "feat"]).ok();
-    adr(&s, &["new", "Ours"]).ok();
+    drafted(&s, &["Ours"]);
     adr(&s, &["promote", "--accept"]).ok();
     s.commit_file(
         "docs/guide.md",
@@ -481,7 +498,7 @@ fn the_worktree_that_has_the_branch_follows_and_its_files_are_not_overwritten() 
     let file = |name: &str| format!("{there}/{name}");
     std::fs::write(file("a.txt"), "staged\n").expect("write");
     s.git_in(there, &["add", "a.txt"]).ok();
-    adr(&s, &["new", "Use X", "--supersedes", "1"]).ok();
+    drafted(&s, &["Use X", "--supersedes", "1"]);
     std::fs::write(file(".gitignore"), "0003-*\n").expect("write");
     std::fs::write(file("docs/adr/0003-use-x.md"), "mine\n").expect("write");
     let out = adr(&s, &["promote", "--onto", "main", "--json"]).fails_with(1);
@@ -489,7 +506,7 @@ fn the_worktree_that_has_the_branch_follows_and_its_files_are_not_overwritten() 
     assert!(out.stderr.contains("adr promote would have"), "{out}");
     std::fs::remove_file(file("docs/adr/0003-use-x.md")).expect("remove");
     std::fs::remove_file(file(".gitignore")).expect("remove");
-    adr(&s, &["promote", "--onto", "main"]).ok();
+    adr(&s, &["promote", "--accept", "--onto", "main"]).ok();
     assert_eq!(
         s.git_in(there, &["status", "--porcelain"]).ok(),
         "M  a.txt\n"

@@ -382,3 +382,59 @@ fn conflicts_of_several_domains_are_resolved_together() {
     }
     y.clean();
 }
+
+#[test]
+fn e06_validate_says_what_archive_says_of_the_same_branch_and_the_way_out_can_be_gone() {
+    let y = Yard::new();
+    y.done("export", &adds("Session export"));
+    y.git(&["switch", "--quiet", "main"]).ok();
+    let near = adds("Session Export");
+    let block = near
+        .split_once("## ADDED Requirements\n")
+        .expect("a block")
+        .1;
+    y.commit_file(DEMO_PATH, &format!("{DEMO}{block}"), "Add one by hand")
+        .ok();
+    let validate = |args: &[&str]| {
+        y.loopx(&[&["--json", "-s", "export", "change", "validate"], args].concat())
+    };
+    assert_eq!(validate(&[]).code, Some(0));
+    let said = validate(ONTO);
+    assert_eq!(said.code, Some(1), "{said}");
+    let judged = &said.json()["sessions"][0];
+    assert_eq!(
+        (&judged["target"], &judged["verdict"]),
+        (&"main".into(), &"refused".into())
+    );
+    let code = &judged["blockers"][0]["code"];
+    assert_eq!(code, "near_name");
+    let error = y.refused("export", ONTO, 1, "archive_blocked");
+    let blockers = error["error"]["blockers"].as_array().expect("blockers");
+    assert_eq!(&blockers[0]["code"], code);
+    let out = blockers.last().expect("the way out");
+    assert_eq!(out["code"], "delta_closed");
+    assert!(
+        out["help"]
+            .as_str()
+            .expect("help")
+            .starts_with("git loopx undo"),
+        "{out}"
+    );
+    // The way out.
+    y.git(&["switch", "--quiet", "export"]).ok();
+    y.does(&["-s", "export", "undo"]);
+    let back = [
+        "--verdict",
+        "request-changes",
+        "--target",
+        "plan",
+        "--reason",
+        "a near name",
+    ];
+    y.by_rita(&[&["-s", "export", "review"], &back[..]].concat())
+        .ok();
+    y.does(&["-s", "export", "approve", "--to", "plan"]);
+    y.does(&["-s", "export", "plan"]);
+    assert_eq!(y.does(&["-s", "export", "status"])["stage"], "plan");
+    assert_eq!(validate(&["--onto", "nowhere"]).code, Some(4));
+}

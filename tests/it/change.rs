@@ -118,3 +118,37 @@ fn open_sessions_that_touch_one_requirement_are_paired() {
         .collect();
     assert_eq!(clean, ["clean", "clean", "conflict"]);
 }
+
+#[test]
+fn e01_a_pair_of_which_one_is_refused_alone_is_not_called_clean() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in(KEY));
+    let nothing = "# Domain: demo\n\n## MODIFIED Requirements\n\n### Requirement: Gone\nIt SHALL not be.\n\n\
+        #### Scenario: S\n- **THEN** x\n";
+    s.plan(
+        "two",
+        &format!(
+            "{}\n{}",
+            signing_in(KEY),
+            nothing.replace("# Domain: demo\n\n", "")
+        ),
+    );
+    let found = s.document(1, &["change", "overlap"]);
+    let pair = &found["overlaps"][0];
+    assert_eq!(
+        (&found["clean"], &pair["verdict"]),
+        (&false.into(), &"unknown".into())
+    );
+    assert_eq!(pair["blockers"][0]["code"], "refused_alone");
+    assert!(
+        pair["blockers"][0]["message"]
+            .as_str()
+            .expect("a message")
+            .contains("two")
+    );
+    let said = s.loopx(&["change", "overlap"]).to_string();
+    assert!(
+        said.contains("not known") && !said.contains("cleanly"),
+        "{said}"
+    );
+}

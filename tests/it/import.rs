@@ -158,6 +158,17 @@ fn a_second_run_adds_only_what_is_new() {
     let s = tree();
     s.loopx(&["import", "openspec"]).ok();
     let tip = s.git(&["rev-parse", "loopx"]).line();
+    // E15: totals, and nothing of what was said before.
+    let text = s.loopx(&["import", "openspec"]).to_string();
+    let totals: Vec<&str> = text
+        .lines()
+        .filter(|l| l.starts_with("changes: "))
+        .collect();
+    assert!(
+        totals.len() == 1 && totals[0].contains("imported before"),
+        "{text}"
+    );
+    assert!(!text.contains(": imported before"), "{text}");
     let again = s.loopx(&["import", "openspec", "--json"]).json();
     let statuses: BTreeSet<&str> = again["changes"]
         .as_array()

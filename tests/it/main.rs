@@ -1,6 +1,7 @@
 //! One test binary: every file of this folder is a module of it.
 
 mod adr;
+mod adr_formats;
 mod adr_session;
 mod agent_install;
 mod agent_stop;
@@ -76,6 +77,7 @@ mod spec_command;
 mod spec_coverage;
 mod spec_findings;
 mod spec_props;
+mod spec_real;
 mod spec_validate;
 mod suggestions;
 mod support;

@@ -326,6 +326,60 @@ fn a_conflict_exits_with_3_and_writes_only_what_was_asked() {
     ));
 }
 
+/// Applies a delta that was written against `base` to `target` and gives the spec after it.
+fn applied_onto(base: &str, target: &str, delta: &str) -> String {
+    let dir = sandbox(&format!("# Domain: demo\n\n{delta}"));
+    fs::create_dir_all(dir.path().join("base/demo")).expect("a folder");
+    fs::write(dir.path().join("base/demo/spec.md"), base).expect("write");
+    fs::write(dir.path().join("specs/demo/spec.md"), target).expect("write");
+    let args = [
+        "spec", "apply", "delta.md", "--specs", "specs", "--base", "base",
+    ];
+    let output = loopx(dir.path(), &args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(code(&output), 0, "{said}");
+    spec(&dir)
+}
+
+#[test]
+fn e03_sections_that_a_delta_does_not_touch_stay_where_the_target_has_them() {
+    let base = "# demo\n\n## Purpose\nP.\n\n## Command Syntax\n`demo`\n\n## Behavior\nText.\n";
+    let target = "# demo\n\n## Purpose\nP.\n\n## Command Syntax\n`demo`\n\n## Requirements\n\n\
+        ### Requirement: Known\nIt MUST.\n\n#### Scenario: S\n- **THEN** old\n\n## Exit codes\n0\n";
+    let new = "### Requirement: New\nIt MUST too.\n\n#### Scenario: S\n- **THEN** new\n";
+    let made = applied_onto(base, target, &format!("## ADDED Requirements\n\n{new}"));
+    let wanted = target.replace("## Exit codes", &format!("{new}\n## Exit codes"));
+    assert_eq!(made, wanted);
+}
+
+#[test]
+fn e04_what_goes_and_what_comes_stand_alike_in_either_order() {
+    let one = |name: &str| {
+        format!(
+            "### Requirement: {name}\nThe system SHALL do it.\n\n\
+             #### Scenario: S\n- **WHEN** asked\n- **THEN** {name}\n"
+        )
+    };
+    let head = "# demo\n\n## Purpose\nP.\n\n## Requirements\n";
+    let list = |names: &[&str]| {
+        let blocks: Vec<String> = names
+            .iter()
+            .map(|name| format!("\n{}", one(name)))
+            .collect();
+        format!("{head}{}", blocks.concat())
+    };
+    let base = list(&["Alpha", "Beta", "Gamma"]);
+    let a = format!("## ADDED Requirements\n\n{}", one("New"));
+    let c = format!(
+        "## REMOVED Requirements\n\n### Requirement: Gamma\n**Reason**: old\n\n\
+         ## ADDED Requirements\n\n{}",
+        one("Zeta")
+    );
+    let onto_a = applied_onto(&base, &applied_onto(&base, &base, &a), &c);
+    let onto_c = applied_onto(&base, &applied_onto(&base, &base, &c), &a);
+    assert_eq!(onto_a, onto_c);
+}
+
 #[test]
 fn a_dry_run_shows_and_does_not_write() {
     let dir = sandbox("# Domain: demo\n## REMOVED Requirements\n### Requirement: Login\n");
@@ -492,4 +546,18 @@ fn a_folder_in_the_place_of_a_spec_stops_the_whole() {
     let args = ["spec", "apply", "delta.md", "--specs", "specs"];
     assert_ne!(code(&loopx(dir.path(), &args)), 0);
     assert_eq!(spec(&dir), SPEC);
+}
+
+#[test]
+fn e15_one_way_out_of_several_errors_is_said_once() {
+    let two = "# Domain: demo\n\n## REMOVED Requirements\n\n### Requirement: Xa\n**Reason**: x\n\n\
+        ### Requirement: Yb\n**Reason**: x\n";
+    let said = refused(two);
+    assert_eq!(said.matches("missing_requirement").count(), 2, "{said}");
+    assert_eq!(
+        said.matches("archive the change that adds it first")
+            .count(),
+        1,
+        "{said}"
+    );
 }

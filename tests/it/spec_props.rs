@@ -2,7 +2,7 @@
 
 use git_loopx::core::spec::{
     Action, Bases, Conflict, ConflictKind, DomainOutcome, MarkerNames, Merged, PlanOptions,
-    merge_spec, plan_domain, read_delta, read_spec,
+    Severity, merge_spec, plan_domain, read_delta, read_spec,
 };
 use git_loopx::flow::driver;
 use git_loopx::flow::spec::{Apply, apply};
@@ -283,6 +283,131 @@ proptest! {
                 let _ = outcome.is_clean();
             }
         }
+    }
+}
+
+/// What a delta does to one requirement, in few words: so bodies of different requirements are alike,
+/// and what goes may look like what comes.
+#[derive(Clone, Debug)]
+enum Short {
+    Added(u8, [u8; 3]),
+    Removed(u8),
+    Modified(u8, [u8; 3]),
+    Renamed(u8, u8, Option<[u8; 3]>),
+}
+
+fn shorts() -> impl Strategy<Value = Vec<Short>> {
+    let body = || proptest::array::uniform3(0..4_u8);
+    proptest::collection::vec(
+        prop_oneof![
+            (0..6_u8, body()).prop_map(|(n, b)| Short::Added(n, b)),
+            (0..4_u8).prop_map(Short::Removed),
+            (0..4_u8, body()).prop_map(|(n, b)| Short::Modified(n, b)),
+            (0..4_u8, 0..6_u8, proptest::option::of(body()))
+                .prop_map(|(n, to, b)| Short::Renamed(n, to, b)),
+        ],
+        1..4,
+    )
+}
+
+fn short_block(name: &str, body: [u8; 3]) -> String {
+    let words = ["alpha", "beta", "gamma", "delta"];
+    let [a, b, c] = body.map(|n| words[usize::from(n)]);
+    format!(
+        "### Requirement: {name}\nThe system SHALL {a}.\nIt MUST {b}.\n\n\
+         #### Scenario: S\n- **WHEN** it runs\n- **THEN** {c}\n"
+    )
+}
+
+fn short_delta(ops: &[Short]) -> String {
+    let mut parts = [String::new(), String::new(), String::new(), String::new()];
+    for op in ops {
+        match op {
+            Short::Added(n, b) => {
+                write!(parts[0], "\n{}", short_block(&format!("N{n}"), *b)).expect("a string");
+            }
+            Short::Modified(n, b) => {
+                write!(parts[1], "\n{}", short_block(&format!("R{n}"), *b)).expect("a string");
+            }
+            Short::Removed(n) => {
+                write!(parts[2], "\n### Requirement: R{n}\n**Reason**: x\n").expect("a string");
+            }
+            Short::Renamed(n, to, b) => {
+                writeln!(parts[3], "- FROM: R{n}\n- TO: N{to}").expect("a string");
+                if let Some(b) = b {
+                    write!(parts[1], "\n{}", short_block(&format!("N{to}"), *b)).expect("a string");
+                }
+            }
+        }
+    }
+    let kinds = ["ADDED", "MODIFIED", "REMOVED", "RENAMED"];
+    let some = kinds.iter().zip(parts).filter(|(_, part)| !part.is_empty());
+    some.map(|(kind, part)| format!("## {kind} Requirements\n{part}\n"))
+        .collect()
+}
+
+/// The clean text, or what is to be decided, the same for swapped sides.
+type Met = Result<String, Vec<(String, ConflictKind, String, String)>>;
+
+fn met(base: &str, target: &str, delta: &str, swap: bool) -> Met {
+    let read = read_delta(delta.as_bytes(), "delta");
+    let bases = Bases {
+        default: Some(base.to_owned()),
+        ..Bases::default()
+    };
+    let options = PlanOptions {
+        retire: true,
+        ..PlanOptions::default()
+    };
+    let outcome = plan_domain(
+        "demo",
+        &bases,
+        Some(target),
+        &read.domains[0],
+        &options,
+        &FileMerge,
+    );
+    let mut fights: Vec<_> = outcome.conflicts.iter().map(|c| key(c, swap)).collect();
+    fights.sort();
+    match &outcome.action {
+        _ if !outcome.is_clean() => Err(fights),
+        Action::Write(text) => Ok(text.clone()),
+        Action::Keep => Ok(target.to_owned()),
+        Action::Retire => Ok(String::new()),
+    }
+}
+
+proptest! {
+    #![proptest_config(config(600))]
+
+    /// E4: what a delta names (a removal beside an addition that looks like it, a rename with a new
+    /// text) is known of the one that is archived second only. It must not decide.
+    #[test]
+    fn e04_archives_in_either_order_give_one_spec(
+        bodies in proptest::collection::vec(proptest::array::uniform3(0..4_u8), 1..4),
+        first in shorts(),
+        second in shorts(),
+    ) {
+        let mut base = "# demo\n\n## Purpose\nP.\n\n## Requirements\n".to_owned();
+        for (n, body) in bodies.iter().enumerate() {
+            write!(base, "\n{}", short_block(&format!("R{n}"), *body)).expect("a string");
+        }
+        let deltas = [short_delta(&first), short_delta(&second)];
+        let read_well = deltas.iter().all(|d| {
+            let read = read_delta(d.as_bytes(), "delta");
+            !read.findings.iter().any(|f| f.severity == Severity::Error)
+        });
+        if !read_well {
+            return Ok(());
+        }
+        let made = deltas.each_ref().map(|delta| met(&base, &base, delta, false));
+        let [Ok(x), Ok(y)] = &made else { return Ok(()) };
+        if x.is_empty() || y.is_empty() {
+            return Ok(());
+        }
+        let one = met(&base, x, &deltas[1], false);
+        let other = met(&base, y, &deltas[0], true);
+        prop_assert_eq!(one, other, "\n{}-----\n{}-----\n{}", base, deltas[0], deltas[1]);
     }
 }
 

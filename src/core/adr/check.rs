@@ -4,7 +4,7 @@
 //! the numbers is only worth knowing. Ids of findings are part of the contract.
 
 use super::edit::holds;
-use super::record::{Layout, Link, Record, Status, reverse, verb_key};
+use super::record::{Link, Record, Status, reverse, verb_key};
 use super::{slug, text};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::spec::{Finding, Severity};
@@ -32,6 +32,10 @@ pub struct Folder<'a> {
     pub ours: &'a BTreeMap<String, BTreeSet<String>>,
     /// Files without a pin that have one in a commit, with that commit's name.
     pub thawed: &'a BTreeMap<String, String>,
+    /// Files, from the top, that read like records and are named like none, or lie where none is read.
+    pub unread: &'a [String],
+    /// Files, from the top, of a folder that is not this one: this one has no record.
+    pub misplaced: &'a [String],
     /// Whether a path, relative to the folder, exists.
     pub exists: &'a dyn Fn(&str) -> bool,
     /// The hash of a pinned text.
@@ -71,9 +75,61 @@ pub fn check(folder: &Folder<'_>) -> Vec<Finding> {
         body_links(folder, record, &mut notes);
     }
     numbers(folder, &mut notes);
+    unread(folder, &mut notes);
     let mut found = notes.found;
     found.sort_by(|a, b| (&a.file, a.line, a.id).cmp(&(&b.file, b.line, b.id)));
     found
+}
+
+/// Records that nobody reads: a folder that holds some is not in order.
+fn unread(folder: &Folder<'_>, notes: &mut Notes<'_>) {
+    for path in folder.unread {
+        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (message, place) = if dir == folder.path {
+            (
+                "it reads like a record, and its name begins with neither a number nor a date",
+                name,
+            )
+        } else {
+            ("it reads like a record, and lies where none is read", name)
+        };
+        let slug = super::slug_of(place);
+        notes.found.push(Finding::new(
+            Severity::Error,
+            "record_unread",
+            path,
+            1,
+            message,
+            format!("git mv '{path}' '{}/NNNN-{slug}.md'", folder.path),
+        ));
+    }
+    if let Some(first) = folder.misplaced.first() {
+        let (dir, fix) = match first.rsplit_once('/') {
+            Some((dir, _)) => (
+                dir,
+                format!("in loopx.toml, below [paths]: adr = \"{dir}\""),
+            ),
+            None => (
+                "the top of the repository",
+                format!(
+                    "move them into a folder: git mv 'NNNN-*.md' '{}/'",
+                    folder.path
+                ),
+            ),
+        };
+        notes.found.push(Finding::new(
+            Severity::Error,
+            "records_elsewhere",
+            first,
+            1,
+            format!(
+                "there is no record in {}, and {} in {dir}",
+                folder.path,
+                crate::core::counted(folder.misplaced.len(), "record")
+            ),
+            fix,
+        ));
+    }
 }
 
 fn form(record: &Record, notes: &mut Notes<'_>) {
@@ -115,7 +171,8 @@ fn form(record: &Record, notes: &mut Notes<'_>) {
             format!("write {number} here"),
         );
     }
-    if record.status.is_none() {
+    let is_optional = record.status_text.is_empty() && record.has_madr_sections();
+    if record.status.is_none() && !is_optional {
         let found = if record.status_text.is_empty() {
             "none".to_owned()
         } else {
@@ -130,18 +187,7 @@ fn form(record: &Record, notes: &mut Notes<'_>) {
             "write one of them here",
         );
     }
-    let needed: &[&str] = match record.layout {
-        Layout::Nygard => &["Context", "Decision", "Consequences"],
-        Layout::Madr | Layout::Bullet => &["Context and Problem Statement", "Decision Outcome"],
-    };
-    // `adrs` puts MADR's fields over Nygard's sections.
-    let is_nygard_body = record.sections.iter().any(|title| title == "decision");
-    let needed = if record.layout == Layout::Madr && is_nygard_body {
-        &["Context", "Decision", "Consequences"]
-    } else {
-        needed
-    };
-    for section in needed {
+    for section in record.needed().iter().filter(|s| !s.is_empty()) {
         if !record.sections.contains(&section.to_lowercase()) {
             notes.add(
                 Severity::Warning,
@@ -185,7 +231,7 @@ fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
                     "git checkout -- '{}/{}', or write a new one: ",
                     folder.path, record.file
                 ),
-                command!("adr new TITLE --supersedes {}", record.number.unwrap_or(0))
+                command!("adr new TITLE --supersedes {}", record.word())
             ],
         ),
         None if folder.thawed.contains_key(&record.file) => notes.add(
@@ -206,7 +252,7 @@ fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
             "not_frozen",
             (&record.file, record.status_line),
             "accepted by another tool: nothing says whether its body changed since",
-            command!("adr accept {}", record.number.unwrap_or(0)),
+            command!("adr accept {}", record.word()),
         ),
         _ => {}
     }
@@ -249,9 +295,14 @@ fn links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
                 "supersededby" => (record, target),
                 _ => (target, record),
             };
-            let fix = match (is_supersede, old.number, new.number) {
-                (true, Some(old), Some(new)) => command!("adr supersede {old} {new}"),
-                _ => command!(
+            // What a record supersedes stands until the record is accepted.
+            let is_open = matches!(new.status, None | Some(Status::Proposed | Status::Draft));
+            if is_supersede && is_open && new.file == record.file {
+                continue;
+            }
+            let fix = match is_supersede {
+                true => command!("adr supersede {} {}", old.word(), new.word()),
+                false => command!(
                     "adr link {} \"{}\" {}",
                     record.label(),
                     link.verb,
@@ -449,6 +500,8 @@ mod tests {
             elsewhere,
             ours: &ours,
             thawed: &BTreeMap::new(),
+            unread: &[],
+            misplaced: &[],
             exists: &|path| all.contains(path),
             hash: &hash,
         });
@@ -495,7 +548,7 @@ mod tests {
     #[test]
     fn a_superseded_record_stays_frozen() {
         let by = Target {
-            number: 2,
+            number: Some(2),
             title: "B",
             file: "0002-b.md",
         };

@@ -14,18 +14,25 @@ const MUTABLE: [&str; 3] = ["status", "links", "frozen"];
 /// The other side of a link, as the text names it.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    pub number: u32,
+    /// Absent for a record that is named by its date.
+    pub number: Option<u32>,
     pub title: &'a str,
     pub file: &'a str,
 }
 
 impl<'a> Target<'a> {
+    /// Absent for a draft.
     pub fn of(record: &'a Record) -> Option<Self> {
-        Some(Target {
-            number: record.number?,
+        (!record.is_draft()).then_some(Target {
+            number: record.number,
             title: &record.title,
             file: &record.file,
         })
+    }
+
+    fn in_brackets(self) -> String {
+        let title = self.title.replace('\\', "\\\\");
+        title.replace('[', "\\[").replace(']', "\\]")
     }
 }
 
@@ -133,7 +140,10 @@ pub fn supersede(text: &str, by: Target<'_>) -> String {
             let status = if numbered {
                 "superseded".to_owned()
             } else {
-                format!("superseded by ADR-{:04}", by.number)
+                match by.number {
+                    Some(number) => format!("superseded by ADR-{number:04}"),
+                    None => "superseded".to_owned(),
+                }
             };
             let text = match &parts.status_section {
                 Some(section) => match status_line(text, section) {
@@ -146,7 +156,10 @@ pub fn supersede(text: &str, by: Target<'_>) -> String {
         }
         Layout::Bullet => set_bullet(
             text,
-            &format!("superseded by [ADR-{:04}]({})", by.number, by.file),
+            &match by.number {
+                Some(number) => format!("superseded by [ADR-{number:04}]({})", by.file),
+                None => format!("superseded by [{}]({})", by.in_brackets(), by.file),
+            },
         ),
         // As adr-tools does: the link takes the place of the word.
         Layout::Nygard => {
@@ -164,14 +177,9 @@ pub fn supersede(text: &str, by: Target<'_>) -> String {
 }
 
 fn link_text(verb: &str, to: Target<'_>) -> String {
-    let title = to.title.replace('\\', "\\\\");
-    let title = title.replace('[', "\\[").replace(']', "\\]");
-    format!(
-        "{} [{}. {title}]({})",
-        capitalised(verb),
-        to.number,
-        to.file
-    )
+    let title = to.in_brackets();
+    let number = to.number.map_or_else(String::new, |n| format!("{n}. "));
+    format!("{} [{number}{title}]({})", capitalised(verb), to.file)
 }
 
 /// The record with one more link; one that is there already is not written twice.
@@ -183,7 +191,9 @@ pub fn add_link(text: &str, verb: &str, to: Target<'_>) -> String {
             && link
                 .file
                 .as_ref()
-                .map_or(link.number == Some(to.number), |file| file == to.file)
+                .map_or(link.number.is_some() && link.number == to.number, |file| {
+                    file == to.file
+                })
             // What MADR's status line says is no entry of `links` yet.
             && (link.file.is_some() || record.layout != Layout::Madr)
     });
@@ -224,7 +234,9 @@ fn add_front_link(text: &str, front: &Front, key: &str, to: Target<'_>) -> Strin
     let items = |indent: &str| {
         format!(
             "{indent}- target: {}{newline}{indent}  kind: {key}{newline}{indent}  file: {}{newline}",
-            to.number, to.file
+            to.number
+                .map_or_else(|| to.file.to_owned(), |n| n.to_string()),
+            to.file
         )
     };
     match front.field("links") {
@@ -359,7 +371,7 @@ mod tests {
 
     fn to() -> Target<'static> {
         Target {
-            number: 5,
+            number: Some(5),
             title: "A [b]",
             file: "0005-a-b.md",
         }

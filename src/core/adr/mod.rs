@@ -1,6 +1,6 @@
 //! Decision records: reading, numbering, status, the frozen body, links, and what is generated from them.
 //!
-//! The words: a *draft* has no number yet; a *record* has the number that its file name begins with;
+//! The words: a *draft* has no number yet; a *record* has the number, or date, that its file name begins with;
 //! an accepted record is *frozen*: a hash pins everything but status and links (reference spec-merge,
 //! section 3). MADR 4, MADR 2, Nygard, adr-tools and `adrs` files are read, and kept byte for byte
 //! outside what an edit is about.
@@ -26,9 +26,35 @@ pub fn file_name(number: u32, slug: &str) -> String {
     format!("{number:04}-{slug}.md")
 }
 
+/// The date that a file name begins with, where it is a record's: `20240115-slug.md` (log4brains) or
+/// `2024-01-15-slug.md`.
+pub fn date_of(file: &str) -> Option<&str> {
+    let stem = file.strip_suffix(".md")?;
+    [8, 10].into_iter().find_map(|width| {
+        let date = stem.get(..width)?;
+        let slug = stem.get(width..)?.strip_prefix('-')?;
+        let mut parts: Vec<&str> = date.split('-').collect();
+        if let ([whole], 8) = (parts.as_slice(), width) {
+            parts = vec![whole.get(..4)?, whole.get(4..6)?, whole.get(6..)?];
+        }
+        let [year, month, day] = parts.as_slice() else {
+            return None;
+        };
+        let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_date = [year, month, day].into_iter().all(is_number)
+            && (year.len(), month.len(), day.len()) == (4, 2, 2)
+            && (1..=12).contains(&month.parse::<u8>().ok()?)
+            && (1..=31).contains(&day.parse::<u8>().ok()?);
+        (is_date && !slug.is_empty()).then_some(date)
+    })
+}
+
 /// The number that a file name begins with, where it is a record's: `NNNN-slug.md`. More than six
-/// digits are a date (log4brains), not a number.
+/// digits are no number.
 pub fn number_of(file: &str) -> Option<u32> {
+    if date_of(file).is_some() {
+        return None;
+    }
     let (digits, rest) = file.split_once('-')?;
     let is_number =
         (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -39,9 +65,12 @@ pub fn number_of(file: &str) -> Option<u32> {
     }
 }
 
-/// The part of a file name between number or `draft-` and `.md`.
+/// The part of a file name between number, date or `draft-` and `.md`.
 pub fn slug_of(file: &str) -> &str {
     let stem = file.strip_suffix(".md").unwrap_or(file);
+    if let Some(date) = date_of(file) {
+        return stem.get(date.len() + 1..).unwrap_or(stem);
+    }
     match (number_of(file), stem.split_once('-')) {
         (Some(_), Some((_, slug))) => slug,
         _ => stem.strip_prefix(DRAFT).unwrap_or(stem),
@@ -50,7 +79,21 @@ pub fn slug_of(file: &str) -> &str {
 
 /// Whether a file of the folder is a record or a draft; README, index and templates are neither.
 pub fn is_record(file: &str) -> bool {
-    number_of(file).is_some() || (file.starts_with(DRAFT) && file.ends_with(".md"))
+    number_of(file).is_some()
+        || date_of(file).is_some()
+        || (file.starts_with(DRAFT) && file.ends_with(".md"))
+}
+
+/// Whether a Markdown file that is named like no record reads like one.
+pub fn reads_like_one(file: &str, text: &str) -> bool {
+    let name = file.to_lowercase();
+    let other = ["readme", "index", "template"];
+    if !name.ends_with(".md") || other.iter().any(|word| name.contains(word)) {
+        return false;
+    }
+    let record = Record::read(file, text);
+    let decided = |title: &String| title == "decision" || title == "decision outcome";
+    record.sections.iter().any(decided)
 }
 
 /// A title as it was typed, on one line.
@@ -89,7 +132,9 @@ pub fn next_number<'f>(files: impl IntoIterator<Item = &'f str>) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, file_name, is_record, next_number, number_of, slug, slug_of, title};
+    use super::{
+        Record, date_of, file_name, is_record, next_number, number_of, slug, slug_of, title,
+    };
 
     #[test]
     fn file_names_are_told_apart() {
@@ -97,6 +142,8 @@ mod tests {
             ("0001-record.md", Some(1)),
             ("12-x.md", Some(12)),
             ("20240115-x.md", None),
+            ("2024-01-15-x.md", None),
+            ("2024-x.md", Some(2024)),
             ("README.md", None),
             ("0001-.md", None),
             ("0001-x.txt", None),
@@ -107,6 +154,9 @@ mod tests {
         assert!(is_record("draft-x.md") && !is_record("index.md"));
         assert_eq!(slug_of("0007-a-b.md"), "a-b");
         assert_eq!(slug_of("draft-a-b.md"), "a-b");
+        assert_eq!(slug_of("2024-01-15-a-b.md"), "a-b");
+        assert_eq!(date_of("20240115-a.md"), Some("20240115"));
+        assert_eq!(date_of("20241315-a.md").or(date_of("20240115.md")), None);
         assert_eq!(file_name(7, "x"), "0007-x.md");
         assert_eq!(next_number(["0003-a.md", "README.md", "0001-b.md"]), 4);
         assert_eq!(next_number([]), 1);
@@ -147,7 +197,7 @@ mod tests {
         ) {
             let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
             let hash = |text: &str| text.bytes().map(u64::from).sum::<u64>().to_string();
-            let to = super::edit::Target { number: 2, title: "X", file: "0002-x.md" };
+            let to = super::edit::Target { number: Some(2), title: "X", file: "0002-x.md" };
             let accepted = super::edit::accept(&text, hash);
             let record = Record::read("0001-a.md", &accepted);
             let is_accepted = record.status == Some(super::Status::Accepted)

@@ -181,6 +181,12 @@ pub fn graph(records: &[Record]) -> String {
     let mut out = String::from("graph TD\n");
     let name = |record: &Record| match record.number {
         Some(number) => format!("adr{number}"),
+        None if !record.is_draft() => {
+            format!(
+                "adr_{}",
+                record.file.trim_end_matches(".md").replace('-', "_")
+            )
+        }
         None => format!("draft_{}", record.slug().replace('-', "_")),
     };
     let mut seen = BTreeSet::new();

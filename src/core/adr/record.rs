@@ -4,7 +4,7 @@
 //! adr-tools), or on lines above the first section (MADR 2); all three are read, in that order.
 
 use super::text::{self, Front, Heading};
-use super::{number_of, slug_of};
+use super::{date_of, number_of, slug_of};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -55,6 +55,9 @@ impl Status {
         }
     }
 }
+
+/// Sections that only MADR has, in lower case.
+const MADR_SECTIONS: [&str; 2] = ["context and problem statement", "decision outcome"];
 
 /// The form of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -220,11 +223,16 @@ impl Parts {
             .any(|(_, line)| bullet_status(line).is_some())
         {
             Layout::Bullet
-        } else if self.front.is_some() {
+        } else if self.front.is_some() || self.has_madr_sections() {
             Layout::Madr
         } else {
             Layout::Nygard
         }
+    }
+
+    fn has_madr_sections(&self) -> bool {
+        let mut sections = self.headings.iter().filter(|h| h.level == 2);
+        sections.any(|h| MADR_SECTIONS.contains(&h.text.to_lowercase().as_str()))
     }
 
     pub(super) fn title(&self) -> Option<&Heading> {
@@ -470,16 +478,42 @@ impl Record {
     }
 
     pub fn is_draft(&self) -> bool {
-        self.number.is_none()
+        self.number.is_none() && date_of(&self.file).is_none()
+    }
+
+    /// What commands name it by: the number, else the file.
+    pub fn word(&self) -> String {
+        self.number
+            .map_or_else(|| self.file.clone(), |number| number.to_string())
+    }
+
+    /// Whether it has MADR's sections, in which the status is optional.
+    pub fn has_madr_sections(&self) -> bool {
+        let of_madr = |title: &String| MADR_SECTIONS.contains(&title.as_str());
+        self.sections.iter().any(of_madr)
+    }
+
+    /// The sections that its form asks for.
+    pub fn needed(&self) -> [&'static str; 3] {
+        const NYGARD: [&str; 3] = ["Context", "Decision", "Consequences"];
+        const MADR: [&str; 3] = ["Context and Problem Statement", "Decision Outcome", ""];
+        // `adrs` puts MADR's fields over Nygard's sections.
+        let is_nygard_body = self.sections.iter().any(|title| title == "decision");
+        match self.layout {
+            Layout::Nygard if !self.has_madr_sections() => NYGARD,
+            Layout::Madr if is_nygard_body => NYGARD,
+            _ => MADR,
+        }
     }
 
     pub fn slug(&self) -> &str {
         slug_of(&self.file)
     }
 
-    /// `0003`, or `draft`.
+    /// `0003`, a date, or `draft`.
     pub fn label(&self) -> String {
+        let date = date_of(&self.file).unwrap_or("draft");
         self.number
-            .map_or_else(|| "draft".to_owned(), |number| format!("{number:04}"))
+            .map_or_else(|| date.to_owned(), |number| format!("{number:04}"))
     }
 }

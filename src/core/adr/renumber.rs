@@ -77,11 +77,13 @@ pub fn single(records: &[Record], from: u32, to: u32, file: Option<&str>) -> Res
 }
 
 /// The moves that make every number unique. Of two, the accepted one keeps its number, then the older,
-/// then the first by name; what `elsewhere` has keeps its number in any case.
+/// then the first by name; what `elsewhere` has keeps its number in any case, and so do the files of
+/// `settled`, which a branch that was merged brought.
 pub fn repairs(
     records: &[Record],
     elsewhere: &[(u32, String)],
     moving: &BTreeSet<String>,
+    settled: &BTreeSet<String>,
 ) -> Vec<Move> {
     let files = records.iter().map(|record| record.file.as_str());
     let others = elsewhere.iter().map(|(_, file)| file.as_str());
@@ -89,11 +91,17 @@ pub fn repairs(
     let mut seen = BTreeSet::new();
     let mut order: Vec<&Record> = records.iter().filter(|r| !r.is_draft()).collect();
     order.sort_by_key(|record| {
-        let settled = matches!(
+        let is_valid = matches!(
             record.status,
             Some(Status::Accepted | Status::Superseded | Status::Deprecated)
         );
-        (!settled, record.date.clone(), record.file.clone())
+        let is_theirs = settled.contains(&record.file);
+        (
+            !is_theirs,
+            !is_valid,
+            record.date.clone(),
+            record.file.clone(),
+        )
     });
     let mut moves = Vec::new();
     for record in order {
@@ -416,14 +424,14 @@ mod tests {
             record("0002-d.md", "proposed", "2026-01-01"),
         ];
         let none = BTreeSet::new();
-        let moves: Vec<String> = repairs(&records, &[], &none)
+        let moves: Vec<String> = repairs(&records, &[], &none, &none)
             .iter()
             .map(|m| format!("{}>{}", m.old, m.new))
             .collect();
         assert_eq!(moves, ["0001-a.md>0003-a.md", "0002-c.md>0004-c.md"]);
         let ours = BTreeSet::from(["0002-d.md".to_owned()]);
         let taken = [(2, "0002-z.md".to_owned()), (9, "0009-q.md".to_owned())];
-        let moves = repairs(&records[3..], &taken, &ours);
+        let moves = repairs(&records[3..], &taken, &ours, &none);
         assert_eq!(moves[0].new, "0010-d.md");
         assert!(single(&records, 1, 5, None).is_err());
         assert_eq!(

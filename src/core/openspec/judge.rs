@@ -99,7 +99,6 @@ fn plan(
         ..Bases::default()
     };
     let options = PlanOptions {
-        purpose: change.purpose.as_deref(),
         retire: change.delta.retire,
         ..PlanOptions::default()
     };
@@ -127,6 +126,8 @@ fn openspec(id: &str) -> Option<&'static str> {
         "requirement_exists" | "existing_requirement" => {
             "`validate` passes with an info line; `archive` refuses, unless the text is equal"
         }
+        "purpose_replaced" => "a warning; the purpose of a spec that there is stays",
+        "no_purpose" => "a placeholder, and a warning afterwards",
         "near_name" => "`validate` passes; `archive` refuses",
         "missing_domain" => "`validate` passes with an info line; `archive` refuses all but ADDED",
         "duplicate_scenario" => "accepted; the second one hides behind the first",

@@ -14,9 +14,7 @@ use super::failure::{Blocker, Code, Failure, Result};
 use super::front::{FrontMatter, set_field};
 use super::id::SessionId;
 use super::markdown;
-use super::spec::{
-    Delta, DeltaPart, Finding, check_domain, join_deltas, purpose_of_proposal, utf8,
-};
+use super::spec::{Delta, DeltaPart, Finding, check_domain, join_deltas, utf8};
 use std::collections::BTreeMap;
 
 /// The file with a change's settings.
@@ -104,8 +102,6 @@ pub struct Change {
     pub artifacts: BTreeMap<Artifact, String>,
     /// Read part by part: findings name the files of the tree.
     pub delta: Delta,
-    /// For new domains, from the proposal.
-    pub purpose: Option<String>,
     /// Files that are no artifact; their text is in the intent, or they are only beside it.
     pub unplaced: Vec<String>,
     /// What is different from now on, and what is to be done about it.
@@ -238,7 +234,6 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
     Ok(Change {
         title,
         created: settings.created,
-        purpose: proposal.and_then(purpose_of_proposal),
         artifacts,
         delta: joined.delta,
         unplaced,

@@ -13,6 +13,7 @@ use super::lines::{Eol, LineMerge};
 use super::merge::{Tree, merge_trees};
 use super::operate::{self, Hand};
 use super::operation::DomainDelta;
+use super::standing::{self, Standing};
 use super::tree::Node;
 use super::words::{self, OpKind};
 use serde::Serialize;
@@ -32,8 +33,6 @@ pub struct Bases {
 /// What a caller decides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlanOptions<'a> {
-    /// The purpose of a new domain whose delta gives none.
-    pub purpose: Option<&'a str>,
     /// The last requirement may go, and the spec with it.
     pub retire: bool,
     /// The label of the target in findings; the domain's path when empty.
@@ -102,20 +101,22 @@ pub fn plan_domain(
         );
     }
     let target_layout = target.map(Layout::read);
-    if let Some(layout) = &target_layout {
-        let mut found = Notes::new(file);
-        check::structure(layout, &mut found);
-        outcome.findings.extend(structural(found));
-        if let (Some(theirs), Some(ours)) = (check::language(layout), delta.language)
-            && theirs != ours
-        {
-            notes.error(
-                "language_differs",
-                1,
-                "the headings of the delta are in another language than those of the spec",
-                "use the header words of the spec: `## ADDED Requirements`, `### Requirement: NAME`",
-            );
-        }
+    let touched = standing::touched(delta);
+    let standing = match &target_layout {
+        Some(layout) => Standing::of(layout, file, &touched),
+        None => Standing::default(),
+    };
+    outcome.findings.extend(standing.findings.iter().cloned());
+    if let Some(layout) = &target_layout
+        && let (Some(theirs), Some(ours)) = (check::language(layout), delta.language)
+        && theirs != ours
+    {
+        notes.error(
+            "language_differs",
+            1,
+            "the headings of the delta are in another language than those of the spec",
+            "use the header words of the spec: `## ADDED Requirements`, `### Requirement: NAME`",
+        );
     }
     // The usual case is that nothing came in between: then one reading serves both.
     let same_base = bases.per_requirement.is_empty() && target == bases.default.as_deref();
@@ -123,7 +124,13 @@ pub fn plan_domain(
     let base_layout = match &target_layout {
         Some(layout) if same_base => layout,
         _ => {
-            own_layout = Layout::read(bases.default.as_deref().unwrap_or_default());
+            // Who says what a new domain is for says it in the place of a placeholder only.
+            let placeholder = operate::placeholder_section(target_layout.as_ref());
+            let text = bases
+                .default
+                .as_deref()
+                .or(placeholder.filter(|_| delta.purpose.is_some()));
+            own_layout = Layout::read(text.unwrap_or_default());
             &own_layout
         }
     };
@@ -153,30 +160,44 @@ pub fn plan_domain(
         true => (base, None),
         false => (base.clone(), Some(base)),
     };
+    let empty = Layout::read("");
+    let theirs = base
+        .as_ref()
+        .map(|_| Tree::of(target_layout.as_ref().unwrap_or(&empty)));
+    let behind = theirs
+        .as_ref()
+        .and_then(|theirs| operate::before_requirements(&theirs.root));
     let mut hand = Hand {
         domain,
         delta,
         eol,
+        behind: behind.as_deref(),
         notes,
     };
     if known || target.is_some() {
         hand.apply(&mut ours.root, known);
     } else {
-        hand.create(&mut ours.root, options.purpose);
+        hand.create(&mut ours.root);
+    }
+    let missing = |finding: &Finding| finding.id == "missing_requirement";
+    if hand.notes.list.iter().any(missing) {
+        // What is not there may be what nobody reads.
+        Standing::refuse_taking(&mut outcome.findings);
     }
     outcome.findings.extend(hand.notes.list);
     if findings::has_errors(&outcome.findings) {
         findings::sort(&mut outcome.findings);
         return outcome;
     }
-    let text = match base {
-        None => {
-            ours.root.refresh();
-            ours.write()
-        }
-        Some(base) => {
-            let empty = Layout::read("");
-            let theirs = Tree::of(target_layout.as_ref().unwrap_or(&empty));
+    ours.root.refresh();
+    let text = match base.zip(theirs) {
+        None => ours.write(),
+        Some((base, theirs)) => {
+            // What the delta names is known of its own side only: the other may be the result of a delta
+            // too. Both sides are read as texts, so that neither the first nor the second decides.
+            let text = ours.write();
+            let layout = Layout::read(&text);
+            let ours = Tree::of(&layout);
             let renames: Vec<(String, String)> = bases
                 .target_renames
                 .iter()
@@ -195,13 +216,22 @@ pub fn plan_domain(
             merged.text
         }
     };
-    judge(&mut outcome, text, target, delta, options, file);
+    judge(
+        &mut outcome,
+        text,
+        target,
+        delta,
+        options,
+        (file, &standing),
+    );
     if let (Action::Write(text), Some(before)) = (&outcome.action, &target_layout) {
         let mut notes = Notes::new(&delta.file);
-        reads_otherwise(before, &Layout::read(text), delta, &mut notes);
+        reads_otherwise(before, &Layout::read(text), (delta, &touched), &mut notes);
         if !notes.list.is_empty() {
             outcome.action = Action::Keep;
-            outcome.findings.extend(notes.list);
+            if !Standing::refuse_taking(&mut outcome.findings) {
+                outcome.findings.extend(notes.list);
+            }
         }
     }
     findings::sort(&mut outcome.findings);
@@ -215,7 +245,7 @@ fn judge(
     target: Option<&str>,
     delta: &DomainDelta,
     options: &PlanOptions<'_>,
-    file: &str,
+    (file, standing): (&str, &Standing),
 ) {
     if target == Some(text.as_str()) || target.is_none() && text.is_empty() {
         return;
@@ -256,9 +286,7 @@ fn judge(
     }
     near_names(&requirements, delta, &mut notes);
     outcome.findings.extend(notes.list);
-    let mut found = Notes::new(file);
-    check::structure(&layout, &mut found);
-    outcome.findings.extend(structural(found));
+    outcome.findings.extend(standing.new_in(&layout, file));
     if !findings::has_errors(&outcome.findings) {
         outcome.action = Action::Write(text);
     }
@@ -269,21 +297,9 @@ fn judge(
 fn reads_otherwise(
     before: &Layout<'_>,
     after: &Layout<'_>,
-    delta: &DomainDelta,
+    (delta, touched): (&DomainDelta, &HashSet<String>),
     notes: &mut Notes<'_>,
 ) {
-    let touched: HashSet<String> = delta
-        .touched()
-        .iter()
-        .map(|touched| words::fold(&touched.name))
-        .chain(
-            delta
-                .operations
-                .iter()
-                .filter_map(|op| op.to.as_deref())
-                .map(words::fold),
-        )
-        .collect();
     let headings = |layout: &Layout<'_>| -> Vec<String> {
         let sections = layout.sections.iter().filter(|s| s.word.is_none());
         let sections = sections.map(|s| layout.slice(&s.title).to_owned());
@@ -322,14 +338,6 @@ fn unread<'d>(after: &Layout<'_>, delta: &'d DomainDelta) -> Option<&'d str> {
         _ => None,
     });
     written.find(|name| !read.contains(&words::fold(name)))
-}
-
-/// The findings that make merging unsafe.
-fn structural(notes: Notes<'_>) -> impl Iterator<Item = Finding> {
-    notes
-        .list
-        .into_iter()
-        .filter(|finding| check::STRUCTURAL.contains(&finding.id))
 }
 
 /// A new name that differs from another in case or marks only is a mistake more often than a name.

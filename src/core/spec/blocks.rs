@@ -5,9 +5,10 @@
 use super::findings::Notes;
 use super::layout::Layout;
 use super::lines::{Eol, same_content, to_lf, with_eol};
+use super::model::{self, Scenario};
 use super::operation::Operation;
 use super::tree::{Kind, Node, read_item};
-use super::words::{self, OpKind};
+use super::words::{self, OpKind, StepWord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -89,13 +90,59 @@ pub(crate) fn modify<'t>(
     } else {
         replace(old, &new, op, notes)
     };
-    made.explicit = true;
     made.refresh();
+    then_dropped(old, op, notes);
     // The same words with other blank lines are no change.
     if unchanged(&made.raw, &old.raw) {
         return old.clone();
     }
     made
+}
+
+/// A scenario that said what is observed says it still.
+fn then_dropped(old: &Node<'_>, op: &Operation, notes: &mut Notes<'_>) {
+    let observes = |one: &Scenario| one.steps.iter().any(|s| s.word == Some(StepWord::Then));
+    let given = op.requirement.iter().flat_map(|new| &new.scenarios);
+    let mut silent = given
+        .filter(|new| !new.steps.is_empty() && !observes(new))
+        .peekable();
+    if silent.peek().is_none() {
+        return;
+    }
+    let text = format!("## Requirements\n\n{}", old.raw);
+    let layout = Layout::read(&text);
+    let mut items = layout.sections.iter().flat_map(|section| &section.items);
+    let Some(before) = items.find_map(|item| model::requirement(&layout, item)) else {
+        return;
+    };
+    for new in silent {
+        let mark = op.scenarios.iter().find(|mark| mark.line == new.span.line);
+        let name = match mark {
+            Some(mark) if mark.op == Some(OpKind::Renamed) => mark.name.as_str(),
+            Some(mark) if mark.op == Some(OpKind::Modified) || mark.op.is_none() => {
+                let key = words::fold(&mark.name);
+                let renamed = op.scenarios.iter().find(|other| {
+                    let to = other.to.as_deref().map(words::fold);
+                    other.op == Some(OpKind::Renamed) && to.as_ref() == Some(&key)
+                });
+                renamed.map_or(mark.name.as_str(), |other| other.name.as_str())
+            }
+            _ => continue,
+        };
+        let key = words::fold(name);
+        let was = before
+            .scenarios
+            .iter()
+            .find(|s| words::fold(&s.name) == key);
+        if was.is_some_and(observes) {
+            notes.error(
+                "then_dropped",
+                new.span.line,
+                format!("scenario `{name}` of `{}` loses its THEN step", op.name),
+                "say what is observed: `- **THEN** ...`",
+            );
+        }
+    }
 }
 
 /// The scenarios of a block by their folded names.
@@ -206,11 +253,8 @@ fn replace<'t>(
     if new.id.is_some() {
         made.id = new.id.clone();
     } else {
-        let ids = old.children.iter().enumerate();
-        made.children.extend(
-            ids.filter(|(_, child)| child.kind == Kind::Id)
-                .map(|(at, child)| origin(child.clone(), Some(at))),
-        );
+        let ids = old.children.iter().filter(|child| child.kind == Kind::Id);
+        made.children.extend(ids.cloned());
     }
     let mut used: HashSet<usize> = HashSet::new();
     for child in &new.children {
@@ -231,7 +275,7 @@ fn replace<'t>(
             kept.gap = child.gap.clone();
         }
         used.extend(at);
-        made.children.push(origin(kept, at));
+        made.children.push(kept);
     }
     for (at, child) in old.children.iter().enumerate() {
         if child.kind == Kind::Scenario && !used.contains(&at) && !gone.contains(&at) {
@@ -262,9 +306,6 @@ fn patch<'t>(
     notes: &mut Notes<'_>,
 ) -> Node<'t> {
     let mut made = old.clone();
-    for (at, child) in made.children.iter_mut().enumerate() {
-        child.origin = Some(at);
-    }
     let before = Scenarios::of(old);
     // Names after the delta, to places in the old block: renames are simultaneous.
     let mut names: HashMap<String, usize> = before
@@ -320,9 +361,7 @@ fn patch<'t>(
         };
         match names.get(&key).and_then(|at| made.children.get_mut(*at)) {
             Some(child) if !source.children.is_empty() => {
-                let origin = child.origin;
                 *child = refit(child, source);
-                child.origin = origin;
             }
             Some(_) => {}
             None if kind == OpKind::Modified => missing(old, name, mark.line, notes),
@@ -337,10 +376,10 @@ fn patch<'t>(
     if let Some(body) = new.children.iter().find(|c| c.kind == Kind::Body) {
         match made.children.iter_mut().find(|c| c.kind == Kind::Body) {
             Some(old) => {
-                let (gap, origin) = (old.gap.clone(), old.origin);
+                let gap = old.gap.clone();
                 if !unchanged(&old.raw, &body.raw) {
                     *old = body.clone();
-                    (old.gap, old.origin) = (gap, origin);
+                    old.gap = gap;
                 }
             }
             None => {
@@ -361,7 +400,6 @@ fn patch<'t>(
         let mut child = (*source).clone();
         child.head = Cow::Owned(plain_heading(&child.head));
         child.refresh();
-        child.origin = None;
         child.gap = Cow::Borrowed("");
         let last = made
             .children
@@ -397,11 +435,6 @@ fn plain_heading(head: &str) -> String {
         .and_then(|at| title.get(at..))
         .unwrap_or(title);
     format!("{}{plain}", head.get(..start).unwrap_or_default())
-}
-
-fn origin<'t>(mut node: Node<'t>, at: Option<usize>) -> Node<'t> {
-    node.origin = at;
-    node
 }
 
 /// `old` with what `new` says differently: the heading stays as written when it names the same.

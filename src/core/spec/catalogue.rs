@@ -193,6 +193,12 @@ pub const FINDINGS: &[Known] = &[
         "name one that there is; without it the requirement goes to the end",
     ),
     known(
+        "missing_domain",
+        E,
+        "a delta changes requirements of a domain that has no spec",
+        "add them with `## ADDED Requirements`, or archive the change that adds the domain first",
+    ),
+    known(
         "missing_requirement",
         E,
         "an operation names a requirement that its base does not have",
@@ -248,8 +254,8 @@ pub const FINDINGS: &[Known] = &[
     ),
     known(
         "no_purpose",
-        E,
-        "a spec, or a new domain, has no purpose",
+        EW,
+        "a spec has no purpose, or a new domain: that gets a placeholder",
         "add `## Purpose`",
     ),
     known(
@@ -299,6 +305,12 @@ pub const FINDINGS: &[Known] = &[
         W,
         "the purpose is a placeholder",
         "say in a sentence or two what the domain is for",
+    ),
+    known(
+        "purpose_replaced",
+        W,
+        "the purpose of a delta goes in the place of the one that the spec has",
+        "leave `## Purpose` out of the delta, unless the domain is for something else from now on",
     ),
     known(
         "rename_done",
@@ -367,6 +379,12 @@ pub const FINDINGS: &[Known] = &[
         "move it, or leave it out",
     ),
     known(
+        "then_dropped",
+        E,
+        "a scenario that had a THEN step has none any more",
+        "say what is observed: `- **THEN** ...`",
+    ),
+    known(
         "unclosed_comment",
         E,
         "an HTML comment is never closed: all text below it is hidden",
@@ -389,5 +407,11 @@ pub const FINDINGS: &[Known] = &[
         E,
         "an HTML block is never closed: all text below it belongs to it",
         "close the element",
+    ),
+    known(
+        "wrong_heading_level",
+        E,
+        "a heading, or a line in bold, names a requirement or a scenario and is of another level",
+        "write `### Requirement: NAME` and `#### Scenario: NAME`",
     ),
 ];

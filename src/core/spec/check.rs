@@ -22,6 +22,20 @@ pub(crate) const STRUCTURAL: &[&str] = &[
     "empty_name",
 ];
 
+/// Of these: what makes something else of what stands behind it.
+pub(crate) const TAKING: &[&str] = &[
+    "unclosed_fence",
+    "unclosed_comment",
+    "unclosed_html",
+    "conflict_marker",
+];
+
+/// Whether a purpose says only that it is still to be written.
+pub(crate) fn is_placeholder(purpose: &str) -> bool {
+    let purpose = purpose.trim();
+    purpose.is_empty() || purpose.starts_with("TBD") || purpose.starts_with("TODO")
+}
+
 pub(crate) fn spec(layout: &Layout<'_>, spec: &Spec, notes: &mut Notes<'_>) {
     match &spec.purpose {
         None => notes.error(
@@ -36,7 +50,7 @@ pub(crate) fn spec(layout: &Layout<'_>, spec: &Spec, notes: &mut Notes<'_>) {
             "the purpose is empty",
             "say in a sentence or two what the domain is for",
         ),
-        Some(purpose) if purpose.text.starts_with("TBD") || purpose.text.starts_with("TODO") => {
+        Some(purpose) if is_placeholder(&purpose.text) => {
             notes.warn(
                 "placeholder_purpose",
                 purpose.span.line,

@@ -37,6 +37,7 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
     };
     layout.problems(&mut reader.notes);
     reader.front();
+    reader.levels();
     for section in &layout.sections {
         reader.section(section);
     }
@@ -150,6 +151,40 @@ impl Reader<'_, '_, '_> {
         self.delta.domains.get_mut(at)
     }
 
+    /// Headings that name a requirement and are read as something else: one mark too many or too few.
+    fn levels(&mut self) {
+        for heading in &self.layout.outline.headings {
+            let title = self.layout.slice(&heading.title);
+            if let (2 | 4..=6, Some((name, _))) = (heading.level, words::requirement(title)) {
+                let line = self.layout.line(heading.range.start);
+                let found = format!("{} {title}", "#".repeat(heading.level.into()));
+                self.wrong_level(line, &found, &format!("### Requirement: {name}"));
+            }
+        }
+    }
+
+    fn wrong_level(&mut self, line: usize, found: &str, wanted: &str) {
+        self.notes.error(
+            "wrong_heading_level",
+            line,
+            format!("`{found}` is not read as what it says: its heading is of another level"),
+            format!("write `{wanted}`"),
+        );
+    }
+
+    /// Lines in bold that stand where a heading is meant.
+    fn bold(&mut self, section: &Section) {
+        for (line, text) in renames::lines(self.layout, &section.intro) {
+            let bare = text.trim().trim_matches(['*', '_']).trim();
+            if text.trim().starts_with(['*', '_'])
+                && let Some((name, _)) = words::requirement(bare)
+            {
+                let wanted = format!("### Requirement: {}", name.trim_matches(['*', '_', ' ']));
+                self.wrong_level(line, text.trim(), &wanted);
+            }
+        }
+    }
+
     fn section(&mut self, section: &Section) {
         let line = self.layout.line(section.heading.start);
         let title = self.layout.slice(&section.title);
@@ -167,6 +202,7 @@ impl Reader<'_, '_, '_> {
                     domain.language = domain.language.or(Some(language));
                 }
                 let before = (self.count(), self.notes.errors());
+                self.bold(section);
                 match kind {
                     OpKind::Added | OpKind::Modified => self.blocks(section, kind),
                     OpKind::Removed => self.removed(section),
@@ -263,7 +299,10 @@ impl Reader<'_, '_, '_> {
             return;
         };
         let title = self.layout.slice(heading).trim_start_matches(['#', ' ']);
-        if words::almost_requirement(title) {
+        if let Some((_, name, _)) = words::scenario(title) {
+            let found = format!("### {title}");
+            self.wrong_level(line, &found, &format!("#### Scenario: {name}"));
+        } else if words::almost_requirement(title) {
             self.notes.error(
                 "almost_requirement",
                 line,

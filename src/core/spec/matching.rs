@@ -17,9 +17,6 @@ const MOST_PAIRS: usize = 2_500;
 
 /// For every child of `side`, the child of `base` that it is.
 pub(crate) fn pair(base: &Node<'_>, side: &Node<'_>, renames: &Renames) -> Vec<Option<usize>> {
-    if side.explicit {
-        return side.children.iter().map(|child| child.origin).collect();
-    }
     let mut pairs = Pairs {
         base: &base.children,
         side: &side.children,
@@ -35,6 +32,7 @@ pub(crate) fn pair(base: &Node<'_>, side: &Node<'_>, renames: &Renames) -> Vec<O
         }
     }
     pairs.by_body();
+    pairs.crosswise(&same);
     for (b, s) in &same {
         pairs.take(*b, *s);
     }
@@ -161,26 +159,37 @@ impl<'n, 't> Pairs<'n, 't> {
         }
     }
 
+    /// Names that were swapped while their texts changed too: nothing of a text is left below its name,
+    /// and nearly all of it stands below another that had one before.
+    fn crosswise(&mut self, same: &[(usize, usize)]) {
+        let strangers = same.iter().filter(|(b, s)| {
+            let (base, side) = (self.base.get(*b), self.side.get(*s));
+            let free = self.taken.get(*b) == Some(&false) && self.to.get(*s) == Some(&None);
+            free && base.zip(side).is_some_and(|(b, s)| {
+                let (x, y) = (sorted_lines(b), sorted_lines(s));
+                b.kind == Kind::Requirement && !x.is_empty() && !y.is_empty() && common(&x, &y) == 0
+            })
+        });
+        let (b, s): (Vec<usize>, Vec<usize>) = strangers.copied().unzip();
+        if b.len() > 1 {
+            self.take_alike(&b, &s);
+        }
+    }
+
     fn by_likeness(&mut self) {
-        let lines = |node: &Node<'_>| -> Vec<String> {
-            let Some(body) = body(node) else {
-                return Vec::new();
-            };
-            let mut lines: Vec<String> = body.lines().map(str::to_owned).collect();
-            lines.sort_unstable();
-            lines
-        };
         let only = |(_, node): &(usize, &Node<'_>)| node.kind == Kind::Requirement;
-        let base: Vec<(usize, Vec<String>)> = self
-            .free_base()
-            .filter(only)
-            .map(|(index, node)| (index, lines(node)))
-            .collect();
-        let side: Vec<(usize, Vec<String>)> = self
-            .free_side()
-            .filter(only)
-            .map(|(index, node)| (index, lines(node)))
-            .collect();
+        let base: Vec<usize> = self.free_base().filter(only).map(|(at, _)| at).collect();
+        let side: Vec<usize> = self.free_side().filter(only).map(|(at, _)| at).collect();
+        self.take_alike(&base, &side);
+    }
+
+    /// Pairs those whose bodies are nearly equal, the most alike first.
+    fn take_alike(&mut self, base: &[usize], side: &[usize]) {
+        let read = |list: &[Node<'_>], at: &[usize]| -> Vec<(usize, Vec<String>)> {
+            let nodes = at.iter().filter_map(|at| Some((*at, list.get(*at)?)));
+            nodes.map(|(at, node)| (at, sorted_lines(node))).collect()
+        };
+        let (base, side) = (read(self.base, base), read(self.side, side));
         if base.len() * side.len() > MOST_PAIRS {
             return;
         }
@@ -213,6 +222,13 @@ fn body(node: &Node<'_>) -> Option<String> {
         }
     }
     (!text.is_empty()).then_some(text)
+}
+
+fn sorted_lines(node: &Node<'_>) -> Vec<String> {
+    let body = body(node).unwrap_or_default();
+    let mut lines: Vec<String> = body.lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
 }
 
 /// How many lines two sorted lists share.

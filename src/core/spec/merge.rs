@@ -10,8 +10,9 @@ use super::lines::{Eol, LineMerge, merge_text, merge3, same_content, same_lines,
 use super::matching::{self, Renames};
 use super::order::merge_order;
 use super::tree::{Kind, Node};
+use super::words;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Merges three versions of one spec. An absent version is the empty text.
 pub fn merge_spec(
@@ -22,14 +23,77 @@ pub fn merge_spec(
     names: MarkerNames<'_>,
 ) -> Merged {
     let (b, o, t) = (Layout::read(base), Layout::read(ours), Layout::read(theirs));
-    merge_trees(
-        &Tree::of(&b),
-        &Tree::of(&o),
-        &Tree::of(&t),
-        &[],
-        lines,
-        names,
-    )
+    let (b, o, t) = (Tree::of(&b), Tree::of(&o), Tree::of(&t));
+    let mut merger = Merger::of([&b, &o, &t], &[], lines, names);
+    let merged = merger.run([&b, &o, &t]);
+    if !merged.conflicts.is_empty() || merged.text == ours || merged.text == theirs {
+        return merged;
+    }
+    let disputed = disputed(&merged.text, &merger.written, [&b, &o, &t]);
+    if disputed.is_empty() {
+        return merged;
+    }
+    let mut merger = Merger::of([&b, &o, &t], &[], lines, names);
+    merger.disputed = disputed;
+    merger.run([&b, &o, &t])
+}
+
+/// What a heading is told by: its kind and its folded name.
+type Named = (Kind, String);
+
+/// What both sides wrote and the merge of which nobody would read as they do: headings that the text has
+/// and its reader does not (a fence that one side opened takes in what the other added), and new names
+/// beside others that differ in case or marks only.
+fn disputed(text: &str, written: &[Named], sides: [&Tree<'_>; 3]) -> HashSet<Named> {
+    let layout = Layout::read(text);
+    let mut left: HashMap<Named, isize> = HashMap::new();
+    for name in written {
+        *left.entry(name.clone()).or_default() += 1;
+    }
+    each_heading(&Node::read(&layout), &mut |node| {
+        *left.entry((node.kind, node.key.clone())).or_default() -= 1;
+    });
+    let odd = left.into_iter().filter(|(_, count)| *count != 0);
+    let mut found: HashSet<Named> = odd.map(|(name, _)| name).collect();
+    let [base, ours, theirs] = sides.map(|tree| {
+        let mut keys = HashSet::new();
+        each_heading(&tree.root, &mut |node| {
+            if node.kind == Kind::Requirement {
+                keys.insert(node.key.clone());
+            }
+        });
+        keys
+    });
+    let mut alike: HashMap<String, Vec<&String>> = HashMap::new();
+    for (kind, key) in written {
+        if *kind == Kind::Requirement {
+            alike.entry(words::loose(key)).or_default().push(key);
+        }
+    }
+    for keys in alike.into_values() {
+        for (at, one) in keys.iter().enumerate() {
+            for other in keys.iter().skip(at + 1).filter(|other| *other != one) {
+                let both = |side: &HashSet<String>| side.contains(*one) && side.contains(*other);
+                if !both(&base) && !both(&ours) && !both(&theirs) {
+                    found.extend([one, other].map(|key| (Kind::Requirement, (*key).clone())));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Every node with a heading of its own, from the top.
+fn each_heading(node: &Node<'_>, visit: &mut impl FnMut(&Node<'_>)) {
+    if !matches!(
+        node.kind,
+        Kind::Document | Kind::Body | Kind::Id | Kind::Note
+    ) {
+        visit(node);
+    }
+    for child in &node.children {
+        each_heading(child, visit);
+    }
 }
 
 /// A whole text as a tree.
@@ -69,35 +133,8 @@ pub(crate) fn merge_trees(
     lines: &dyn LineMerge,
     names: MarkerNames<'_>,
 ) -> Merged {
-    let eol = match merge3(base.eol, ours.eol, theirs.eol) {
-        Some(Eol::Mixed) => None,
-        other => other,
-    };
-    let mut merger = Merger {
-        lines,
-        eol,
-        names,
-        renames,
-        out: String::new(),
-        conflicts: Vec::new(),
-        place: Place::default(),
-    };
-    if merge3(base.bom, ours.bom, theirs.bom) {
-        merger.out.push('\u{feff}');
-    }
-    let (b, o, t) = (&base.root, &ours.root, &theirs.root);
-    merger.merge(Some(b), o, t);
-    let gap = merge_gap(Some(&b.gap), Some(&o.gap), Some(&t.gap)).unwrap_or_default();
-    let gap = merger.fit(gap, o.gap != t.gap);
-    // A text that ended without a newline may now end with a marker.
-    let ends_open = gap.is_empty() && merger.out.ends_with('\n');
-    if !ends_open {
-        merger.out.push_str(&gap);
-    }
-    Merged {
-        text: merger.out,
-        conflicts: merger.conflicts,
-    }
+    let sides = [base, ours, theirs];
+    Merger::of(sides, renames, lines, names).run(sides)
 }
 
 struct Merger<'a> {
@@ -109,6 +146,10 @@ struct Merger<'a> {
     out: String,
     conflicts: Vec<Conflict>,
     place: Place,
+    /// The headings that were written, with those inside what was taken whole.
+    written: Vec<Named>,
+    /// What a person decides, whatever else would come of it.
+    disputed: HashSet<Named>,
 }
 
 /// Where in the document the merge is.
@@ -195,7 +236,75 @@ impl<'n, 't> Three<'n, 't> {
     }
 }
 
-impl Merger<'_> {
+impl<'a> Merger<'a> {
+    fn of(
+        [base, ours, theirs]: [&Tree<'_>; 3],
+        renames: &'a Renames,
+        lines: &'a dyn LineMerge,
+        names: MarkerNames<'a>,
+    ) -> Self {
+        Merger {
+            lines,
+            eol: match merge3(base.eol, ours.eol, theirs.eol) {
+                Some(Eol::Mixed) => None,
+                other => other,
+            },
+            names,
+            renames,
+            out: String::new(),
+            conflicts: Vec::new(),
+            place: Place::default(),
+            written: Vec::new(),
+            disputed: HashSet::new(),
+        }
+    }
+
+    fn run(&mut self, [base, ours, theirs]: [&Tree<'_>; 3]) -> Merged {
+        if merge3(base.bom, ours.bom, theirs.bom) {
+            self.out.push('\u{feff}');
+        }
+        let (b, o, t) = (&base.root, &ours.root, &theirs.root);
+        self.merge(Some(b), o, t);
+        let gap = merge_gap(Some(&b.gap), Some(&o.gap), Some(&t.gap)).unwrap_or_default();
+        let gap = self.fit(gap, o.gap != t.gap);
+        // A text that ended without a newline may now end with a marker.
+        let ends_open = gap.is_empty() && self.out.ends_with('\n');
+        if !ends_open {
+            self.out.push_str(&gap);
+        }
+        Merged {
+            text: std::mem::take(&mut self.out),
+            conflicts: std::mem::take(&mut self.conflicts),
+        }
+    }
+
+    /// Notes the headings of what is written as it is.
+    fn wrote(&mut self, node: &Node<'_>) {
+        each_heading(node, &mut |node| {
+            self.written.push((node.kind, node.key.clone()));
+        });
+    }
+
+    /// Whether a person decides on this one, or on something in it that it would be taken whole with.
+    fn is_disputed(&self, three: &Three<'_, '_>) -> bool {
+        if self.disputed.is_empty() {
+            return false;
+        }
+        let mut any = false;
+        let fate = three.fate();
+        let sides = [three.ours, three.theirs].into_iter().flatten();
+        for side in sides {
+            if matches!(fate, Fate::Merge) {
+                any |= self.disputed.contains(&(side.kind, side.key.clone()));
+            } else {
+                each_heading(side, &mut |node| {
+                    any |= self.disputed.contains(&(node.kind, node.key.clone()));
+                });
+            }
+        }
+        any
+    }
+
     /// Merges a node that both sides have and writes it, without its gap.
     fn merge(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
         let leaf = |node: &Node<'_>| node.children.is_empty();
@@ -352,9 +461,20 @@ impl Merger<'_> {
             self.place = outside;
             return;
         }
+        if self.is_disputed(three) {
+            let kind = match three.base {
+                Some(_) => ConflictKind::ModifyModify,
+                None => ConflictKind::AddAdd,
+            };
+            self.fight(kind, &raw(three.base), &raw(three.ours), &raw(three.theirs));
+            self.place = outside;
+            return;
+        }
         match (three.fate(), three.ours, three.theirs) {
             (Fate::Gone, _, _) => {}
             (Fate::Keep, Some(o), Some(t)) => {
+                let kept = three.base.filter(|b| b.raw == o.raw).map_or(o, |_| t);
+                self.wrote(kept);
                 let same = three.base.is_some_and(|b| b.raw == o.raw);
                 let text = if same || o.raw == t.raw {
                     t.raw.as_ref()
@@ -369,11 +489,18 @@ impl Merger<'_> {
             }
             (Fate::Keep, o, t) => {
                 if let Some(node) = o.or(t) {
+                    self.wrote(node);
                     let text = self.fit(&node.raw, true);
                     self.out.push_str(&text);
                 }
             }
-            (Fate::Merge, Some(o), Some(t)) => self.merge(three.base, o, t),
+            (Fate::Merge, Some(o), Some(t)) => {
+                let key = three.key().unwrap_or(o.key.as_str());
+                if !matches!(o.kind, Kind::Body | Kind::Id | Kind::Note) {
+                    self.written.push((o.kind, key.to_owned()));
+                }
+                self.merge(three.base, o, t);
+            }
             (Fate::Merge, _, _) => {}
             (Fate::Fight(kind), o, t) => {
                 self.fight(kind, &raw(three.base), &raw(o), &raw(t));

@@ -94,6 +94,7 @@ mod operation;
 mod order;
 mod outline;
 mod renames;
+mod standing;
 mod tree;
 mod words;
 
@@ -107,9 +108,6 @@ pub use join::{DeltaPart, JoinedDelta, join_deltas};
 pub use layout::has_markers;
 pub use lines::LineMerge;
 pub use merge::merge_spec;
-pub use model::{
-    Passage, Requirement, Scenario, Span, Spec, Step, block_of, purpose_of_proposal, read_spec,
-    utf8,
-};
+pub use model::{Passage, Requirement, Scenario, Span, Spec, Step, block_of, read_spec, utf8};
 pub use operation::{Delta, DomainDelta, Operation, ScenarioOperation, Touched};
 pub use words::{Language, Level, OpKind, StepWord, fold};

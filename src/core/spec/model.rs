@@ -264,19 +264,3 @@ pub fn block_of(text: &str, name: &str) -> Option<String> {
     }
     None
 }
-
-/// What a proposal says that a new domain is for: its `## Purpose`, else its `## Why`.
-pub fn purpose_of_proposal(text: &str) -> Option<String> {
-    let layout = Layout::read(text);
-    let find = |wanted: fn(&str, &Section) -> bool| {
-        layout
-            .sections
-            .iter()
-            .find(|section| wanted(layout.slice(&section.title), section))
-            .map(|section| passage(&layout, section).text)
-            .filter(|text| !text.is_empty())
-    };
-    find(|_, section| matches!(section.word, Some((SectionWord::Purpose, _))))
-        .or_else(|| find(|title, _| title.eq_ignore_ascii_case("why") || title == "为什么"))
-        .map(|text| text.split("\n\n").next().unwrap_or_default().to_owned())
-}

@@ -3,11 +3,13 @@
 //! What becomes of one block is the business of `blocks`; whether the result may be merged, of `apply`.
 
 use super::blocks::{self, MOST_HINTS};
+use super::check::is_placeholder;
 use super::findings::Notes;
+use super::layout::Layout;
 use super::lines::{Eol, same_content, with_eol};
 use super::operation::{DomainDelta, Operation};
 use super::tree::{self, Kind, Node};
-use super::words::{self, OpKind};
+use super::words::{self, OpKind, SectionWord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -43,7 +45,7 @@ pub(crate) fn graft<'t>(base: &mut Node<'t>, name: &str, from: &Node<'t>) {
                 .and_then(|s| s.children.get(..at))
                 .and_then(|list| list.iter().rev().find(|n| n.kind == Kind::Requirement))
                 .map(|n| n.key.clone());
-            let at = requirements_section(base, Eol::Lf);
+            let at = requirements_section(base, Eol::Lf, None);
             if let Some(section) = base.children.get_mut(at) {
                 let place = before.and_then(|key| {
                     section
@@ -78,8 +80,38 @@ fn last_requirement(section: &Node<'_>) -> Option<usize> {
         .or_else(|| section.children.len().checked_sub(1))
 }
 
-/// The place of the section of requirements; made behind the purpose when there is none.
-fn requirements_section(root: &mut Node<'_>, eol: Eol) -> usize {
+/// The purpose of a new domain whose delta gives none. The same for every change, so that the order of two
+/// that begin one domain does not matter.
+const PLACEHOLDER: &str = "TBD: say in a sentence or two what this domain is for.";
+const PLACEHOLDER_ZH: &str = "TBD：请用一两句话说明这个领域的用途。";
+
+/// The section of a spec's purpose, where that is a placeholder that this program wrote.
+pub(crate) fn placeholder_section<'t>(spec: Option<&Layout<'t>>) -> Option<&'t str> {
+    let layout = spec?;
+    let mut sections = layout.sections.iter();
+    let purpose = sections.find(|s| matches!(s.word, Some((SectionWord::Purpose, _))))?;
+    let text = layout
+        .slice(&(purpose.heading.end..purpose.range.end))
+        .trim();
+    [PLACEHOLDER, PLACEHOLDER_ZH]
+        .contains(&text)
+        .then(|| layout.slice(&purpose.range))
+}
+
+/// What a section is found by: its kind and its folded name.
+pub(crate) type SectionKey = (Kind, String);
+
+/// The sections that stand before the requirements, the nearest first; `None` where there are none.
+pub(crate) fn before_requirements(root: &Node<'_>) -> Option<Vec<SectionKey>> {
+    let mut sections = root.children.iter();
+    let at = sections.position(|c| c.kind == Kind::Requirements)?;
+    let before = root.children.get(..at)?.iter().rev();
+    Some(before.map(|c| (c.kind, c.key.clone())).collect())
+}
+
+/// The place of the section of requirements. Where there is none it is made: behind the first of `behind`
+/// that there is, where the target has it; else behind the purpose.
+fn requirements_section(root: &mut Node<'_>, eol: Eol, behind: Option<&[SectionKey]>) -> usize {
     if let Some(at) = root
         .children
         .iter()
@@ -87,11 +119,18 @@ fn requirements_section(root: &mut Node<'_>, eol: Eol) -> usize {
     {
         return at;
     }
-    let place = root
-        .children
-        .iter()
-        .position(|c| c.kind == Kind::Purpose)
-        .or_else(|| root.children.len().checked_sub(1));
+    let find = |(kind, key): &SectionKey| {
+        let mut sections = root.children.iter();
+        sections.position(|c| c.kind == *kind && c.key == *key)
+    };
+    let place = match behind {
+        Some(names) => names.iter().find_map(find),
+        None => {
+            let mut sections = root.children.iter();
+            let purpose = sections.position(|c| c.kind == Kind::Purpose);
+            purpose.or_else(|| root.children.len().checked_sub(1))
+        }
+    };
     let node = Node::new(Kind::Requirements, "Requirements", "## Requirements");
     root.insert_after(place, node, blocks::blank(eol));
     place.map_or(0, |at| at + 1)
@@ -103,6 +142,8 @@ pub(crate) struct Hand<'d> {
     pub(crate) delta: &'d DomainDelta,
     /// The line ending of the spec.
     pub(crate) eol: Eol,
+    /// What stands before the requirements of the target: see [`before_requirements`].
+    pub(crate) behind: Option<&'d [SectionKey]>,
     pub(crate) notes: Notes<'d>,
 }
 
@@ -116,19 +157,41 @@ struct Fate<'d> {
 
 impl<'d> Hand<'d> {
     /// A spec that did not exist before.
-    pub(crate) fn create(&mut self, root: &mut Node<'_>, fallback: Option<&str>) {
+    pub(crate) fn create(&mut self, root: &mut Node<'_>) {
+        let rest = |op: &&Operation| op.kind != OpKind::Added;
+        let needs = self.delta.operations.iter().filter(rest);
+        if let Some(first) = needs.clone().next() {
+            let count = needs.count();
+            self.notes.error(
+                "missing_domain",
+                first.line,
+                format!(
+                    "there is no spec `{}`, and the delta changes {} of it: {} `{}` is the first",
+                    self.domain,
+                    crate::core::counted(count, "requirement"),
+                    first.kind.word(),
+                    first.name
+                ),
+                "add them with `## ADDED Requirements`, or archive the change that adds the domain first",
+            );
+            return;
+        }
         let blank = blocks::blank(self.eol);
         let chinese = self.delta.language == Some(words::Language::Chinese);
         let given = self.delta.purpose.as_ref().map(|p| p.text.as_str());
-        let Some(purpose) = given.or(fallback).map(str::trim).filter(|p| !p.is_empty()) else {
-            self.notes.error(
+        let given = given.map(str::trim).filter(|text| !text.is_empty());
+        if given.is_none() {
+            self.notes.warn(
                 "no_purpose",
                 1,
-                format!("the domain `{}` is new and has no purpose", self.domain),
+                format!(
+                    "the domain `{}` is new and has no purpose: a placeholder stands for it",
+                    self.domain
+                ),
                 "add `## Purpose` to the delta",
             );
-            return;
-        };
+        }
+        let purpose = given.unwrap_or(if chinese { PLACEHOLDER_ZH } else { PLACEHOLDER });
         let title = format!("{} Specification", self.domain);
         let mut head = Node::new(Kind::Section, title.clone(), format!("# {title}"));
         head.gap = Cow::Borrowed(blank);
@@ -153,7 +216,7 @@ impl<'d> Hand<'d> {
         }
         if !known {
             // The spec came into being after the delta: only its list is ours to add to.
-            requirements_section(root, self.eol);
+            requirements_section(root, self.eol, self.behind);
         }
         self.operate(root);
     }
@@ -178,6 +241,7 @@ impl<'d> Hand<'d> {
         };
         let text = with_eol(text, self.eol);
         let eol = self.eol.bytes();
+        self.replaced(root.children.get(at), &text);
         if let Some(section) = root.children.get_mut(at) {
             match section.children.iter_mut().find(|c| c.kind == Kind::Body) {
                 Some(body) if same_content(&body.raw, &text) => {}
@@ -189,6 +253,29 @@ impl<'d> Hand<'d> {
             }
             section.refresh();
         }
+    }
+
+    /// In real deltas a purpose is that of the change more often than a new one of the domain.
+    fn replaced(&mut self, section: Option<&Node<'_>>, new: &str) {
+        let bodies = section.map_or(&[][..], |section| &section.children);
+        let old = bodies.iter().find(|child| child.kind == Kind::Body);
+        let Some(old) = old.map(|body| body.raw.as_ref()) else {
+            return;
+        };
+        if is_placeholder(old) || same_content(old, new) {
+            return;
+        }
+        let line = self.delta.purpose.as_ref().map_or(1, |p| p.span.line);
+        let first = old.trim().lines().next().unwrap_or_default();
+        self.notes.warn(
+            "purpose_replaced",
+            line,
+            format!(
+                "the purpose of the spec `{}` goes, and this one stands in its place: {first}",
+                self.domain
+            ),
+            "leave `## Purpose` out of the delta, unless the domain is for something else from now on",
+        );
     }
 
     fn operate(&mut self, root: &mut Node<'_>) {
@@ -298,7 +385,6 @@ impl<'d> Hand<'d> {
             if section.kind != Kind::Requirements {
                 continue;
             }
-            section.explicit = true;
             let mut kept = Vec::with_capacity(section.children.len());
             for (at, mut node) in std::mem::take(&mut section.children)
                 .into_iter()
@@ -316,7 +402,6 @@ impl<'d> Hand<'d> {
                     node = blocks::modify(&node, op, eol, &mut self.notes);
                     node.gap = gap;
                 }
-                node.origin = Some(at);
                 kept.push(node);
             }
             section.children = kept;
@@ -329,7 +414,7 @@ impl<'d> Hand<'d> {
             return;
         }
         let blank = blocks::blank(self.eol);
-        let first = requirements_section(root, self.eol);
+        let first = requirements_section(root, self.eol, self.behind);
         let last = root
             .requirements()
             .map(|(section, _, _)| section)
@@ -355,7 +440,6 @@ impl<'d> Hand<'d> {
             if section.kind != Kind::Requirements {
                 continue;
             }
-            section.explicit = true;
             let usual = section
                 .children
                 .iter()

@@ -40,10 +40,6 @@ pub(crate) struct Node<'t> {
     pub(crate) gap: Cow<'t, str>,
     /// Everything but the gap.
     pub(crate) raw: Cow<'t, str>,
-    /// In a tree made by operations: the child of the base that this was made from.
-    pub(crate) origin: Option<usize>,
-    /// The children's origins are known, not to be guessed from names.
-    pub(crate) explicit: bool,
     pub(crate) line: usize,
 }
 
@@ -65,8 +61,6 @@ impl<'t> Node<'t> {
             head_gap: Cow::Borrowed(""),
             children: Vec::new(),
             gap: Cow::Borrowed(""),
-            origin: None,
-            explicit: false,
             line: 0,
         }
     }
@@ -133,8 +127,6 @@ impl<'t> Node<'t> {
             children: self.children.into_iter().map(Node::owned).collect(),
             gap: own(self.gap),
             raw: own(self.raw),
-            origin: self.origin,
-            explicit: self.explicit,
             line: self.line,
         }
     }
@@ -165,6 +157,7 @@ impl<'t> Node<'t> {
                 .filter(|gap| has_empty_line(gap));
             match self.children.last_mut() {
                 Some(last) => last.gap = usual.unwrap_or(Cow::Borrowed(blank)),
+                None if self.kind == Kind::Document => {}
                 None => self.head_gap = Cow::Borrowed(blank),
             }
         } else {

@@ -81,8 +81,8 @@ pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> R
     Ok(change)
 }
 
-/// Accepts a record and pins its body.
-pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
+/// Accepts a record and pins its body. What it supersedes is superseded now.
+pub fn accept(ctx: &Context, word: &str) -> Result<Vec<FileChange>> {
     let folder = load(ctx)?;
     let record = folder.find_numbered(word)?;
     let path = format!("{}/{}", folder.path, record.file);
@@ -98,7 +98,7 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
             )
             .help(command!("adr new TITLE")));
         }
-        None => {
+        None if !(record.status_text.is_empty() && record.has_madr_sections()) => {
             return Err(Failure::refused(
                 Code::StatusUnknown,
                 format!(
@@ -108,7 +108,7 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
             )
             .help(command!("adr check")));
         }
-        Some(Status::Accepted | Status::Proposed | Status::Draft) => {}
+        None | Some(Status::Accepted | Status::Proposed | Status::Draft) => {}
     }
     match (edit::holds(record, hash), record.status) {
         (Some(true), Some(Status::Accepted)) => Err(Failure::nothing(
@@ -125,10 +125,24 @@ pub fn accept(ctx: &Context, word: &str) -> Result<FileChange> {
             command!("adr new TITLE --supersedes {word}")
         ])),
         _ => {
+            super::require_filled(&path, record)?;
             let after = edit::accept(&record.text, hash);
-            let change = FileChange::at(path, &record.text, after);
-            apply(ctx, std::slice::from_ref(&change))?;
-            Ok(change)
+            let mut changes = vec![FileChange::at(path, &record.text, after)];
+            let me = target(record)?;
+            for link in record.links.iter().filter(|l| l.key() == "supersedes") {
+                let Some(old) = folder.records.iter().find(|old| link.names(old)) else {
+                    continue;
+                };
+                if old.status != Some(Status::Superseded) {
+                    changes.push(FileChange::at(
+                        format!("{}/{}", folder.path, old.file),
+                        &old.text,
+                        edit::supersede(&old.text, me),
+                    ));
+                }
+            }
+            apply(ctx, &changes)?;
+            Ok(changes)
         }
     }
 }
@@ -299,7 +313,8 @@ pub fn renumber(
                 .map(|other| (other.number, other.file))
                 .collect();
             let moving = ours.into_values().flatten().collect();
-            renumber::repairs(&folder.records, &taken, &moving)
+            let settled = super::brought(ctx, &folder, with)?;
+            renumber::repairs(&folder.records, &taken, &moving, &settled)
         }
     };
     if moves.is_empty() {

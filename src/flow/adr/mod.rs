@@ -8,10 +8,11 @@ pub mod promote;
 use super::context::Context;
 use super::files;
 use crate::core::adr::check::{self, Elsewhere};
-use crate::core::adr::{Record, is_record, number_of};
+use crate::core::adr::{self, Record, is_record, number_of};
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
+use crate::core::markdown;
 use crate::core::policy::Policy;
 use crate::core::spec::Finding;
 use crate::git::{EntryKind, Repo};
@@ -28,6 +29,47 @@ pub struct Folder {
     pub path: String,
     /// By number, drafts last.
     pub records: Vec<Record>,
+    /// Files, from the top, that read like records and are read as none.
+    pub unread: Vec<String>,
+}
+
+/// Folders in which other tools and people keep records; the last is the top.
+const USUAL: [&str; 14] = [
+    "docs/adr",
+    "doc/adr",
+    "docs/adrs",
+    "doc/adrs",
+    "adr",
+    "adrs",
+    "docs/decisions",
+    "doc/decisions",
+    "decisions",
+    "docs/architecture/decisions",
+    "doc/architecture/decisions",
+    "docs/architecture/adr",
+    "architecture/decisions",
+    "",
+];
+
+/// Refuses a record whose sections are still to be written.
+fn require_filled(path: &str, record: &Record) -> Result<()> {
+    let sections = markdown::sections(&record.text);
+    let open = record
+        .needed()
+        .into_iter()
+        .find(|title| markdown::section(&sections, title).is_some_and(|section| !section.filled));
+    let Some(title) = open else {
+        return Ok(());
+    };
+    let line = markdown::section(&sections, title).map_or(1, |section| section.line);
+    Err(Failure::refused(
+        Code::RecordUnfilled,
+        format!("{path}:{line}: expected text below `## {title}`, found none"),
+    )
+    .help(hint![
+        "write it, then: ",
+        command!("adr accept {}", record.word())
+    ]))
 }
 
 /// The hash that pins a text: its SHA-1 id as a blob, also where git uses SHA-256, so that a record
@@ -75,7 +117,11 @@ pub fn load(ctx: &Context) -> Result<Folder> {
             Some(head) => of_tree(&ctx.repo, &ctx.repo.commit_info(&head)?.tree, &path)?,
             None => Vec::new(),
         };
-        return Ok(Folder { path, records });
+        return Ok(Folder {
+            path,
+            records,
+            unread: Vec::new(),
+        });
     };
     let mut records = Vec::new();
     for file in file_names(&files::inside(top, &path)?)? {
@@ -86,10 +132,84 @@ pub fn load(ctx: &Context) -> Result<Folder> {
             }
         }
     }
+    let unread = unread(top, &path)?;
     Ok(Folder {
         path,
         records: sorted(records),
+        unread,
     })
+}
+
+/// The files of the folder, and of those below it, that read like records and are read as none.
+fn unread(top: &Path, path: &str) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(dir) = folders.pop() {
+        let place = files::inside(top, &dir)?;
+        for file in file_names(&place)? {
+            if (dir != path || !is_record(&file)) && is_like(&place, &file)? {
+                found.push(format!("{dir}/{file}"));
+            }
+        }
+        let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        for entry in entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())) {
+            if let Ok(name) = entry.file_name().into_string() {
+                folders.push(format!("{dir}/{name}"));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_like(place: &Path, file: &str) -> Result<bool> {
+    if !file.ends_with(".md") {
+        return Ok(false);
+    }
+    let text = files::read(&place.join(file), MAX_BYTES)?.unwrap_or_default();
+    Ok(adr::reads_like_one(file, &String::from_utf8_lossy(&text)))
+}
+
+/// The records of the first usual folder that has some, where the folder of the policy has none.
+fn misplaced(top: &Path, folder: &Folder) -> Result<Vec<String>> {
+    if !folder.records.is_empty() || !folder.unread.is_empty() {
+        return Ok(Vec::new());
+    }
+    for dir in USUAL.iter().filter(|dir| **dir != folder.path) {
+        let place = top.join(dir);
+        // A link may lead out of the worktree.
+        if std::fs::symlink_metadata(&place).map_or(true, |meta| !meta.is_dir()) {
+            continue;
+        }
+        let mut found = Vec::new();
+        for file in file_names(&place)? {
+            if is_record(&file) && is_like(&place, &file)? {
+                let lead = if dir.is_empty() { "" } else { "/" };
+                found.push(format!("{dir}{lead}{file}"));
+            }
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The records that branches brought whose commits are all here: a merge took them in.
+fn brought(ctx: &Context, folder: &Folder, with: &[String]) -> Result<BTreeSet<String>> {
+    let repo = &ctx.repo;
+    let mut found = BTreeSet::new();
+    let Some(head) = repo.head()?.commit else {
+        return Ok(found);
+    };
+    for name in with {
+        let tip = repo.resolve_commit(name)?;
+        if repo.merge_base(&head, &tip)?.as_ref() == Some(&tip) {
+            let files = tree_files(repo, &repo.commit_info(&tip)?.tree, &folder.path)?;
+            found.extend(files.into_iter().map(|(file, _)| file));
+        }
+    }
+    Ok(found)
 }
 
 /// The files of a folder, sorted; none where there is no folder.
@@ -159,6 +279,7 @@ impl Folder {
         let number: Option<u32> = word.parse().ok();
         let exact = |record: &&Record| {
             record.file == name
+                || (!record.is_draft() && record.label() == word)
                 || record.slug() == word
                 || record.id.as_deref() == Some(word)
                 || (number.is_some() && record.number == number)
@@ -238,6 +359,10 @@ pub fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Finding>)> {
         Some(top) => Some(files::inside(top, &folder.path)?),
         None => None,
     };
+    let misplaced = match ctx.repo.work_dir() {
+        Some(top) => misplaced(top, &folder)?,
+        None => Vec::new(),
+    };
     let known: BTreeSet<&str> = folder.records.iter().map(|r| r.file.as_str()).collect();
     let exists = |path: &str| match &dir {
         Some(dir) => dir.join(path).exists(),
@@ -250,6 +375,8 @@ pub fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Finding>)> {
         elsewhere: &elsewhere,
         ours: &ours,
         thawed: &thawed,
+        unread: &folder.unread,
+        misplaced: &misplaced,
         exists: &exists,
         hash: &hash,
     });

@@ -295,6 +295,8 @@ fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<St
         };
         let text = texts.get(&other.file).unwrap_or(&other.text);
         let after = match (verb_key(&link.verb).as_str(), reverse(&link.verb)) {
+            // What a record supersedes stands until the record is accepted.
+            ("supersedes", _) if new.status != Some(Status::Accepted) => continue,
             ("supersedes", _) => edit::supersede(text, me),
             (_, Some(back)) => edit::add_link(text, back, me),
             (_, None) => continue,
@@ -449,6 +451,7 @@ fn numbered(
     }
     text = edit::set_number(&text, number);
     if request.accept {
+        super::require_filled(candidate.path(), &Record::read("", &text))?;
         text = edit::accept(&text, hash);
         let read = Record::read("", &text);
         if read.status != Some(Status::Accepted) || edit::holds(&read, hash) != Some(true) {

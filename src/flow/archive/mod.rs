@@ -17,6 +17,7 @@ mod unarchive;
 use crate::core::hint::command;
 pub use closing::adr_candidate;
 pub use contest::has_conflicts;
+pub(in crate::flow) use plan::target_tree;
 use plan::way;
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 

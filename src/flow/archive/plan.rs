@@ -75,6 +75,9 @@ pub(super) fn plan(
         delta: &judgement.facts,
         ..facts.view()
     });
+    if !judgement.facts.blockers.is_empty() {
+        blockers.extend(closed(state));
+    }
     if blockers.is_empty() {
         let waits = ground::waits_for(snapshot, &judgement.delta, &before.ids)?;
         blockers = waits.iter().map(blocker).collect();
@@ -97,6 +100,35 @@ pub(super) fn plan(
             reason: waivers.reason.clone(),
         },
     })
+}
+
+/// The way out where the delta is at fault and nobody may edit it any more.
+fn closed(state: &State) -> Option<Blocker> {
+    let delta = Artifact::SpecDelta;
+    (!delta.is_open_at(state.stage)).then(|| {
+        Blocker::new(
+            Code::DeltaClosed,
+            format!(
+                "{delta} is closed in stage {}: mend the branch, or go back to plan",
+                state.stage
+            ),
+            hint![
+                command!("undo"),
+                "  (then: ",
+                command!("review --verdict request-changes --target plan --reason WHY"),
+                ")"
+            ],
+        )
+    })
+}
+
+/// The tree of the branch that is named, judged as archive judges it.
+pub(in crate::flow) fn target_tree(
+    ctx: &Context,
+    state: &State,
+    branch: &str,
+) -> Result<Option<Oid>> {
+    Ok(aim(ctx, state, Some(branch))?.tree)
 }
 
 /// What is recorded of a conflict of this session's delta.

@@ -38,7 +38,7 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let one = load(ctx, &snapshot, &active(ctx, &snapshot)?)?;
-    let judged = one.judged(ctx, &snapshot)?;
+    let judged = one.judged(&snapshot)?;
     if judged.verdict == Word::Refused {
         return Err(Failure::refused(
             Code::DeltaInvalid,

@@ -14,9 +14,10 @@ pub use overlap::{Overlap, Shared, overlap};
 pub use refresh::{Moved, Refreshed, refresh};
 
 use super::act::texts_here;
+use super::archive;
 use super::context::Context;
 use super::coverage;
-use super::delta::{self, Judgement};
+use super::delta::{self, Judgement, Target};
 use super::ground::{self, Ground};
 use super::spec::blocker;
 use crate::core::artifact::Artifact;
@@ -41,6 +42,8 @@ pub enum Word {
     Refused,
     /// The delta and the target changed one thing in two ways.
     Conflict,
+    /// Of a pair: one of them is refused alone.
+    Unknown,
 }
 
 /// The verdict on one session's delta.
@@ -70,6 +73,8 @@ struct Loaded {
     texts: BTreeMap<Artifact, String>,
     ground: Ground,
     judgement: Judgement,
+    /// The branch that the delta was tried on.
+    target: Option<String>,
 }
 
 /// Reads a session as its author sees it: files that were edited here count, nothing is written.
@@ -79,7 +84,9 @@ fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Loa
     let texts = texts_here(ctx, &state, &policy)?;
     let ground = Ground::of(ctx, snapshot, &state, &texts)?;
     let judgement = ground.judge(ctx, &state, &policy, &texts)?;
+    let target = delta::target_branch(ctx, &state)?;
     Ok(Loaded {
+        target,
         state,
         policy,
         texts,
@@ -89,7 +96,20 @@ fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Loa
 }
 
 impl Loaded {
-    fn judged(&self, ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Judged> {
+    /// The same session, tried on another branch, as archive does it there.
+    fn onto(mut self, ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Self> {
+        let tree = archive::target_tree(ctx, &self.state, branch)?;
+        let mut target = Target::of_tree(tree);
+        ground::stack(ctx, snapshot, &mut target, &self.ground.open)?;
+        let around = (&self.ground.target, &target);
+        self.judgement = delta::judge(ctx, &self.state, &self.policy, around, &self.texts)?;
+        let faults = self.ground.faults.iter().map(blocker);
+        self.judgement.facts.blockers.splice(..0, faults);
+        self.target = Some(branch.to_owned());
+        Ok(self)
+    }
+
+    fn judged(&self, snapshot: &Snapshot<'_>) -> Result<Judged> {
         let Loaded {
             state,
             policy,
@@ -123,7 +143,7 @@ impl Loaded {
         Ok(Judged {
             session: state.id.clone(),
             stage: state.stage,
-            target: delta::target_branch(ctx, state)?,
+            target: self.target.clone(),
             verdict,
             operations: facts.operations,
             blockers,
@@ -161,21 +181,39 @@ impl Loaded {
     }
 }
 
-/// The verdict on the session that is meant, or on every active one.
-pub fn validate(ctx: &Context, all: bool) -> Result<(Vec<Judged>, Vec<Overlap>)> {
+/// The verdict on the session that is meant, or on every active one. `onto` is the branch to archive to,
+/// where that is not the bound one.
+pub fn validate(
+    ctx: &Context,
+    all: bool,
+    onto: Option<&str>,
+) -> Result<(Vec<Judged>, Vec<Overlap>)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     if !all {
         let session = active(ctx, &snapshot)?;
-        let judged = load(ctx, &snapshot, &session)?.judged(ctx, &snapshot)?;
-        return Ok((vec![judged], Vec::new()));
+        let one = tried(ctx, &snapshot, load(ctx, &snapshot, &session)?, onto)?;
+        return Ok((vec![one.judged(&snapshot)?], Vec::new()));
     }
     let loaded = load_all(ctx, &snapshot)?;
+    let overlaps = overlaps(ctx, &snapshot, &loaded)?;
     let judged = loaded
-        .iter()
-        .map(|one| one.judged(ctx, &snapshot))
+        .into_iter()
+        .map(|one| tried(ctx, &snapshot, one, onto)?.judged(&snapshot))
         .collect::<Result<Vec<_>>>()?;
-    Ok((judged, overlaps(ctx, &snapshot, &loaded)?))
+    Ok((judged, overlaps))
+}
+
+fn tried(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    one: Loaded,
+    onto: Option<&str>,
+) -> Result<Loaded> {
+    match onto {
+        Some(branch) => one.onto(ctx, snapshot, branch),
+        None => Ok(one),
+    }
 }
 
 fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {

@@ -2,7 +2,9 @@
 //! the first was.
 
 use super::{Loaded, Word, load_all};
-use crate::core::failure::{Blocker, Result};
+use crate::core::counted;
+use crate::core::failure::{Blocker, Code, Result};
+use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::policy::Policy;
 use crate::core::spec::{Conflict, MarkerNames, fold, merge_spec};
@@ -22,9 +24,10 @@ pub struct Overlap {
     pub shared: Vec<Shared>,
     /// The second depends on the first: it was written on top of it.
     pub depends: bool,
+    /// `unknown` where one of them cannot be archived alone.
     pub verdict: Word,
     pub conflicts: Vec<Conflict>,
-    /// What the second is refused with once the first is in.
+    /// What the one is refused with once the other is in; of an unknown pair, who is refused alone.
     pub blockers: Vec<Blocker>,
 }
 
@@ -114,15 +117,23 @@ fn pair(
         conflicts: Vec::new(),
         blockers: Vec::new(),
     };
+    let alone = [first, second]
+        .into_iter()
+        .filter_map(Loaded::refused_alone);
+    overlap.blockers = alone.collect();
+    if !overlap.blockers.is_empty() {
+        overlap.verdict = Word::Unknown;
+        return Ok(overlap);
+    }
     let one_target =
         delta::target_branch(ctx, &first.state)? == delta::target_branch(ctx, &second.state)?;
     if one_target || overlap.depends {
-        let after = second.after(ctx, snapshot, first)?;
+        let mut after = second.after(ctx, snapshot, first)?;
+        if after.is_clean() && !overlap.depends {
+            after = first.after(ctx, snapshot, second)?;
+        }
         overlap.conflicts = after.verdict.conflicts().cloned().collect();
-        // What is wrong with it alone is not the other's doing.
-        let alone = &second.judgement.facts.blockers;
         overlap.blockers = after.facts.blockers;
-        overlap.blockers.retain(|blocker| !alone.contains(blocker));
     } else {
         overlap.conflicts = meeting(ctx, snapshot, first, second, &overlap.shared)?;
     }
@@ -135,6 +146,25 @@ fn pair(
 }
 
 impl Loaded {
+    /// Says of a delta that archive refuses whatever else goes in, that it does.
+    fn refused_alone(&self) -> Option<Blocker> {
+        if self.judgement.is_clean() {
+            return None;
+        }
+        let id = &self.state.id;
+        let faults = self.judgement.facts.blockers.len();
+        let fights = self.judgement.verdict.conflicts().count();
+        let what = match faults {
+            0 => counted(fights, "conflict"),
+            _ => counted(faults, "error"),
+        };
+        Some(Blocker::new(
+            Code::RefusedAlone,
+            format!("{id} cannot be archived as it is: {what}"),
+            command!("change validate").session(id),
+        ))
+    }
+
     /// The delta on what the first one makes of the specs, and on what both depend on.
     fn after(&self, ctx: &Context, snapshot: &Snapshot<'_>, first: &Loaded) -> Result<Judgement> {
         let mut target = first.ground.target.clone();

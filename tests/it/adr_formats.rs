@@ -1,0 +1,232 @@
+//! Decision records as other tools and people leave them: log4brains, MADR 2 to 4, adr-tools. The numbers
+//! are those of the findings.
+
+use crate::adr::{adr, filled};
+use crate::support::Sandbox;
+
+fn repo(files: &[(&str, &str)]) -> Sandbox {
+    let s = Sandbox::new();
+    s.write("a.txt", "a\n");
+    for (path, text) in files {
+        s.write(path, text);
+    }
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "records"]).ok();
+    s
+}
+
+/// The ids of the findings of one severity, with their files.
+fn found(s: &Sandbox, severity: &str) -> Vec<String> {
+    let json = adr(s, &["check", "--json"]).json();
+    let list = json["findings"].as_array().expect("a list").iter();
+    let word = |f: &serde_json::Value, key: &str| f[key].as_str().expect(key).to_owned();
+    list.filter(|f| f["severity"] == severity)
+        .map(|f| format!("{} {}", word(f, "id"), word(f, "file")))
+        .collect()
+}
+
+const LOG4BRAINS: &str = "# Use Log4brains\n\n- Status: accepted\n- Date: 2020-09-24\n- Tags: doc\n\n\
+    ## Context and Problem Statement\n\nWhich?\n\n## Decision Outcome\n\nThis.\n";
+
+#[test]
+fn e07_records_that_are_named_by_a_date_are_read() {
+    let next = LOG4BRAINS
+        .replace("Use Log4brains", "Use markdown")
+        .replace(
+            "accepted",
+            "superseded by [20210113-use-html](20210113-use-html.md)",
+        );
+    let html = LOG4BRAINS.replace("Use Log4brains", "Use HTML").replace(
+        "- Tags: doc\n",
+        "- Tags: doc\n\n- Supersedes [20200925-use-markdown](20200925-use-markdown.md)\n",
+    );
+    let s = repo(&[
+        ("docs/adr/20200924-use-log4brains.md", LOG4BRAINS),
+        ("docs/adr/20200925-use-markdown.md", &next),
+        ("docs/adr/20210113-use-html.md", &html),
+        ("docs/adr/2021-02-01-use-log4brains.md", LOG4BRAINS),
+        ("docs/adr/README.md", "# Records\n"),
+        ("docs/adr/template.md", LOG4BRAINS),
+    ]);
+    let list = adr(&s, &["list", "--json"]).json();
+    let records = list["records"].as_array().expect("records");
+    let status: Vec<_> = records.iter().map(|r| r["status"].clone()).collect();
+    assert_eq!(
+        status,
+        ["accepted", "superseded", "accepted", "accepted"],
+        "{list}"
+    );
+    assert_eq!(found(&s, "error"), [""; 0]);
+    assert!(
+        adr(&s, &["check"])
+            .to_string()
+            .contains("4 records are in order")
+    );
+    let said = adr(&s, &["list"]).ok();
+    assert!(
+        said.contains("20200924") && !said.contains("draft"),
+        "{said}"
+    );
+    adr(&s, &["accept", "20200924-use-log4brains.md"]).ok();
+    adr(
+        &s,
+        &[
+            "supersede",
+            "20200924-use-log4brains.md",
+            "20210113-use-html.md",
+        ],
+    )
+    .ok();
+    let old = s.read("docs/adr/20200924-use-log4brains.md");
+    assert!(
+        old.contains("superseded by [Use HTML](20210113-use-html.md)"),
+        "{old}"
+    );
+    assert_eq!(found(&s, "error"), [""; 0]);
+}
+
+#[test]
+fn e07_what_looks_like_a_record_and_is_read_as_none_is_a_finding() {
+    let s = repo(&[
+        (
+            "docs/adr/0001-use-x.md",
+            "# Use X\n\n## Status\n\nAccepted\n\n## Context\n\nc\n\n## Decision\n\nd\n\n## Consequences\n\ne\n",
+        ),
+        ("docs/adr/use-y.md", LOG4BRAINS),
+        ("docs/adr/backend/0002-use-z.md", LOG4BRAINS),
+        ("docs/adr/notes.md", "# Notes\n\nOf no form.\n"),
+    ]);
+    assert_eq!(
+        found(&s, "error"),
+        [
+            "record_unread docs/adr/backend/0002-use-z.md",
+            "record_unread docs/adr/use-y.md"
+        ]
+    );
+    let said = adr(&s, &["check"]).fails_with(1).to_string();
+    assert!(!said.contains("in order"), "{said}");
+    // Where paths.adr names no folder and the records lie in a usual one.
+    for (folder, file) in [
+        ("doc/adr", "0001-use-x.md"),
+        ("docs/decisions", "0001-use-x.md"),
+        ("adr", "20200924-x.md"),
+    ] {
+        let s = repo(&[(&format!("{folder}/{file}"), LOG4BRAINS)]);
+        assert_eq!(
+            found(&s, "error"),
+            [format!("records_elsewhere {folder}/{file}")]
+        );
+        assert!(
+            adr(&s, &["check"])
+                .to_string()
+                .contains(&format!("adr = \"{folder}\""))
+        );
+    }
+    let s = repo(&[("0001-use-x.md", LOG4BRAINS)]);
+    assert_eq!(found(&s, "error"), ["records_elsewhere 0001-use-x.md"]);
+    let s = repo(&[("docs/readme.md", "# Nothing\n")]);
+    assert_eq!(found(&s, "error"), [""; 0]);
+}
+
+#[test]
+fn e12_a_madr_record_needs_no_status() {
+    let body = "## Context and Problem Statement\n\nWhich?\n\n## Decision Outcome\n\nThis.\n";
+    let s = repo(&[
+        ("docs/adr/0001-use-a.md", &format!("# Use A\n\n{body}")),
+        (
+            "docs/adr/0002-use-b.md",
+            &format!("---\nparent: Decisions\n---\n# Use B\n\n{body}"),
+        ),
+        (
+            "docs/adr/0003-use-c.md",
+            &format!("# Use C\n\n* Status: accepted\n\n{body}"),
+        ),
+        (
+            "docs/adr/0004-use-d.md",
+            &format!("---\nstatus: accepted\n---\n# Use D\n\n{body}"),
+        ),
+        (
+            "docs/adr/0005-use-e.md",
+            "# Use E\n\n## Context\n\nc\n\n## Decision\n\nd\n\n## Consequences\n\ne\n",
+        ),
+        (
+            "docs/adr/0006-use-f.md",
+            &format!("---\nstatus: perhaps\n---\n# Use F\n\n{body}"),
+        ),
+    ]);
+    assert_eq!(
+        found(&s, "error"),
+        [
+            "status_unknown docs/adr/0005-use-e.md",
+            "status_unknown docs/adr/0006-use-f.md"
+        ]
+    );
+    adr(&s, &["accept", "1"]).ok();
+    adr(&s, &["accept", "2"]).ok();
+    let list = adr(&s, &["list", "--json"]).json();
+    for at in 0..2 {
+        assert_eq!(list["records"][at]["status"], "accepted", "{list}");
+    }
+    assert_eq!(found(&s, "error").len(), 2);
+}
+
+#[test]
+fn e13_what_a_record_supersedes_stands_until_the_record_is_accepted() {
+    let s = crate::adr::with_records();
+    adr(&s, &["new", "Use SQLite", "--supersedes", "1"]).ok();
+    let before = s.read("docs/adr/0001-use-mysql.md");
+    adr(&s, &["promote"]).ok();
+    assert_eq!(
+        s.read("docs/adr/0001-use-mysql.md"),
+        before,
+        "still accepted"
+    );
+    adr(&s, &["check"]).ok();
+    // Sections that are still the template's comments are no decision.
+    let path = "docs/adr/0003-use-sqlite.md";
+    let unfilled = s.read(path);
+    adr(&s, &["accept", "3"])
+        .fails_with(1)
+        .says("expected text below `## Context and Problem Statement`");
+    assert_eq!(s.read(path), unfilled);
+    s.write(path, filled(&unfilled));
+    adr(&s, &["accept", "3"]).ok();
+    let old = s.read("docs/adr/0001-use-mysql.md");
+    assert!(
+        old.contains("Superseded by [3. Use SQLite](0003-use-sqlite.md)"),
+        "{old}"
+    );
+    adr(&s, &["check"]).ok();
+}
+
+#[test]
+fn e05_after_a_merge_the_branch_that_is_named_keeps_its_numbers() {
+    let record = |title: &str, status: &str| {
+        format!(
+            "# 2. {title}\n\nDate: 2020-01-0{}\n\n## Status\n\n{status}\n\n## Context\n\nc\n\n## Decision\n\nd\n\n## Consequences\n\ne\n",
+            if status == "Accepted" { 1 } else { 2 }
+        )
+    };
+    let s = repo(&[(
+        "docs/adr/0001-use-x.md",
+        &record("Use X", "Accepted").replace("# 2.", "# 1."),
+    )]);
+    s.git(&["switch", "--quiet", "-c", "topic"]).ok();
+    // Ours is accepted and older: by these alone it would keep its number.
+    s.write("docs/adr/0002-use-ours.md", record("Use ours", "Accepted"));
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "ours"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.write(
+        "docs/adr/0002-use-theirs.md",
+        record("Use theirs", "Proposed"),
+    );
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "theirs"]).ok();
+    s.git(&["switch", "--quiet", "topic"]).ok();
+    s.git(&["merge", "--quiet", "--no-edit", "main"]).ok();
+    let done = adr(&s, &["renumber", "--fix", "--with", "main", "--json"]).json();
+    assert_eq!(done["moves"][0]["old"], "0002-use-ours.md", "{done}");
+    assert_eq!(done["moves"].as_array().map(Vec::len), Some(1));
+    assert!(s.exists("docs/adr/0002-use-theirs.md") && s.exists("docs/adr/0003-use-ours.md"));
+}
