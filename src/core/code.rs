@@ -582,8 +582,6 @@ codes! {
         "A record lies in a session that it does not belong to.";
     RecordNotUtf8 "record_not_utf8" [Refused]
         "A decision record is not UTF-8.";
-    RecordsExhausted "records_exhausted" [Refused]
-        "A session or another entity has as many records as it may have.";
     RecordSame "record_same" [Usage]
         "Two decision records were expected, and one was named twice.";
     RecordUnfilled "record_unfilled" [Refused]
@@ -594,14 +592,16 @@ codes! {
         "A decision record without a number came where one is needed: a fault of git loopx.";
     RecordUnwritable "record_unwritable" [Internal]
         "A record could not be put into words: a fault of git loopx.";
+    RecordsExhausted "records_exhausted" [Refused]
+        "A session or another entity has as many records as it may have.";
     RedoOvertaken "redo_overtaken" [Refused]
         "A later operation does not fit on what would be brought back.";
     RefLocked "ref_locked" [Internal, Waiting]
         "Another git process is moving a ref, or was killed while it did.";
-    RefusedAlone "refused_alone" [Refused]
-        "One of two sessions cannot be archived even by itself.";
     RefreshClosed "refresh_closed" [Refused]
         "The delta is closed, so its base stays.";
+    RefusedAlone "refused_alone" [Refused]
+        "One of two sessions cannot be archived even by itself.";
     RegressionFailed "regression_failed" [Refused]
         "The regression run failed on the present code.";
     RegressionPending "regression_pending" [Refused]

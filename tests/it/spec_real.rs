@@ -213,6 +213,7 @@ fn e11_a_heading_of_the_wrong_level_is_named_with_its_line() {
         } else {
             "`### Requirement: A`"
         };
+        let fix = fix.to_string();
         assert!(fix.contains(wanted), "{fix}");
     }
 }

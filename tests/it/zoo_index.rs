@@ -70,7 +70,7 @@ fn a_sparse_index_and_a_sparse_checkout() {
         s.write("out/side/more", "more");
         s.loopx(&["run", "--", "true"]).ok();
         let operations = operations(&s, ID);
-        let last = &operations.last().expect("an operation")["event"];
+        let last = &operations.last().expect("an operation")["body"];
         let tree = last["evidence"]["tree"].as_str().expect("a tree");
         let listed = s.git(&["ls-tree", "-r", "--name-only", tree]).ok();
         for path in ["out/side/more", "out/side/f", "out/top", "in/f"] {

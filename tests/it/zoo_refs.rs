@@ -25,7 +25,7 @@ fn reftable_is_written_by_git_alone_and_nothing_of_ours_is_below_refs() {
         begin(&s);
         s.loopx(&["run", "--", "true"]).ok();
         s.loopx(&["start", "Second", "--no-branch"]).ok();
-        s.loopx(&["-s", ID, "undo"]).ok();
+        s.loopx(&["-s", ID, "abandon", "--reason", "enough"]).ok();
         s.loopx(&["list"]).says("second").ok();
         assert_eq!(s.snapshot(".git/refs"), stubs);
         assert_eq!(s.bytes(".git/HEAD"), head);
@@ -433,7 +433,8 @@ fn a_file_that_is_named_like_a_list_of_refs_is_a_file() {
         .ok();
     let bare = s.root().join("bare.git");
     s.git_in(&bare, &["pack-refs", "--all"]).ok();
-    s.loopx_in(&bare, &["-s", ID, "undo"]).ok();
+    s.loopx_in(&bare, &["-s", ID, "abandon", "--reason", "enough"])
+        .ok();
     s.git_in(&bare, &["fsck", "--full", "--strict"]).ok();
     assert_whole(&s);
 }

@@ -539,7 +539,7 @@ fn signatures_outlive_undo_and_archive() {
     let d = Drive::reviewing_with(&files);
     by(&d, RITA, &["review", "--verdict", "approve", "--sign"]).ok();
     by(&d, RITA, &["approve", "--to", "done", "--sign"]).ok();
-    d.does(&["undo"]);
+    d.does(&["undo", "--of", "rita", "--reason", "too early"]);
     assert_eq!(d.stage(), "review");
     by(&d, BOB, &["approve", "--to", "done", "--sign"]).ok();
     d.loopx(&["fsck"]).says("all whole").ok();
