@@ -91,6 +91,7 @@ pub enum Command {
         /// Another point (default: now)
         to: Option<String>,
     },
+    Note(cmd::note::NoteArgs),
     Undo(cmd::undo::UndoArgs),
     Redo(cmd::undo::RedoArgs),
     /// End the session without a result; everything is kept
@@ -369,6 +370,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Diff { from, to } => {
             cmd::history::diff(&open()?, from.as_deref(), to.as_deref(), ui)
         }
+        Command::Note(args) => cmd::note::run(args, &open()?, ui),
         Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
         Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
         Command::Abandon { reason } => cmd::sessions::abandon(reason, &open()?, ui),

@@ -17,6 +17,7 @@ pub mod hook;
 pub mod hooks;
 pub mod import;
 pub mod manual;
+pub mod note;
 pub mod pause;
 pub mod resolve;
 pub mod review;

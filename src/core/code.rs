@@ -432,6 +432,8 @@ codes! {
         "A file of the change pack is not there; `*` is its key.";
     MissingPlanArtifact "missing_plan_artifact_*" [Refused]
         "A plan document is not there; `*` is its key.";
+    NewerProgramRequired "newer_program_required" [Refused]
+        "Only a newer program understands a record of the session.";
     NoActiveSession "no_active_session" [NotFound]
         "No session is active.";
     NoCommit "no_commit" [NotFound]
@@ -456,6 +458,10 @@ codes! {
         "The folder is no OpenSpec tree.";
     NotUtf8 "not_utf8" [Refused]
         "A spec or a delta is not UTF-8.";
+    NoteEmpty "note_empty" [Usage]
+        "A note has no text.";
+    NoteTooLong "note_too_long" [Usage]
+        "A note is longer than one may be.";
     NothingDecided "nothing_decided" [Internal]
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]

@@ -76,6 +76,7 @@ verbs! {
     List "list" Other,
     Log "log" Session,
     Man "man" Other,
+    Note "note" Session,
     Park "park" Session,
     Plan "plan" Session,
     Put "put" Session,

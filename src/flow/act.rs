@@ -15,7 +15,7 @@ use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
 use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
-use crate::core::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
+use crate::core::op::{Body, Operation, RequirementBase, SessionBody, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::record::Draft;
@@ -71,7 +71,7 @@ impl Facts<'_> {
 /// What a decision wants to happen.
 #[derive(Debug)]
 pub struct Act<T> {
-    pub event: Event,
+    pub body: Body,
     /// The subject of the commit, after `<id>: `.
     pub what: String,
     pub reason: Option<String>,
@@ -91,9 +91,9 @@ pub struct Act<T> {
 }
 
 impl<T> Act<T> {
-    pub fn new(event: Event, what: impl Into<String>, value: T) -> Self {
+    pub fn new(body: impl Into<Body>, what: impl Into<String>, value: T) -> Self {
         Act {
-            event,
+            body: body.into(),
             what: what.into(),
             reason: None,
             writes: BTreeMap::new(),
@@ -355,7 +355,7 @@ fn build<T>(
 ) -> Result<Decision<Built<T>>> {
     let repo = &ctx.repo;
     let Act {
-        event,
+        body,
         what,
         reason,
         writes,
@@ -390,15 +390,18 @@ fn build<T>(
         }
         None => Vec::new(),
     };
-    let step = Body::Session(SessionBody {
-        event,
-        bases,
-        claim,
-    });
+    let body = match body {
+        Body::Session(step) => Body::Session(SessionBody {
+            bases,
+            claim,
+            ..step
+        }),
+        other => other,
+    };
     let draft = Draft {
         reason,
         writes,
-        ..draft(identity, &session.state, step)
+        ..draft(identity, &session.state, body)
     };
     let op = seal(repo, &draft)?;
     let mut state = session.state.clone();

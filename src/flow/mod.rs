@@ -32,6 +32,7 @@ pub mod import;
 pub mod journal;
 pub mod lease;
 pub mod leftover;
+pub mod note;
 pub mod opening;
 pub mod operation;
 pub mod point;

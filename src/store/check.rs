@@ -181,6 +181,11 @@ pub fn check(
         damage.missing = lost.records;
         found.damages.push(damage);
     }
+    for (place, what) in snapshot.journal_faults(&[])? {
+        if found.damages.iter().all(|one| one.session != place) {
+            found.damages.push(damage(&place, what, Mend::Restore));
+        }
+    }
     found.damages.extend(layouts(repo, snapshot)?);
     // A session that is going to be restored is one that a branch may be bound to.
     let known: BTreeSet<String> = found
@@ -416,6 +421,11 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             if let Some(tree) = archived_before(repo, snapshot, &damage.session, &damage.missing)? {
                 edits.set(damage.session.clone(), Entry::tree(tree));
             }
+            continue;
+        }
+        if damage.session.starts_with(&format!("{}/", layout::JOURNAL)) {
+            let tree = snapshot.journal_mended(&damage.session)?;
+            edits.set(damage.session.clone(), Entry::tree(tree));
             continue;
         }
         let id = SessionId::parse(&damage.session)?;

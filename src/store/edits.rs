@@ -2,7 +2,7 @@
 //! bound. Objects are written as they are named; whether the commit is made, the store decides.
 
 use super::folder::{Parts, Record, assemble};
-use super::{Session, layout, room};
+use super::{Session, Snapshot, layout, ops, room};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
@@ -69,6 +69,23 @@ impl Edits {
             self.remove(before.path.clone());
         }
         self.set(path, Entry::tree(tree));
+        Ok(())
+    }
+
+    /// Adds a record to the journal of a month.
+    pub fn journal(
+        &mut self,
+        repo: &Repo,
+        snapshot: &Snapshot<'_>,
+        month: &str,
+        op: &Operation,
+    ) -> Result<()> {
+        let folder = format!("{}/{}", layout::journal(month), layout::OPS);
+        let known = repo.entry_at(snapshot.tree(), &folder)?;
+        let blob = repo.write_blob(&op.to_bytes()?)?;
+        let files = BTreeMap::from([(op.file_name(), Some(Entry::blob(blob)))]);
+        let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
+        self.set(folder, Entry::tree(tree));
         Ok(())
     }
 

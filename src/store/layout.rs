@@ -10,6 +10,7 @@ pub(crate) const README_FILE: &str = "README.md";
 pub(crate) const SESSIONS: &str = "sessions";
 pub(crate) const ARCHIVE: &str = "archive";
 pub(crate) const BRANCHES: &str = "branches";
+pub(crate) const JOURNAL: &str = "journal";
 pub(crate) const OPS: &str = "ops";
 /// The sealed operations of a session that an older program archived, one a line.
 pub(crate) const SEALED_OPS: &str = "ops.jsonl";
@@ -64,10 +65,23 @@ pub(crate) fn session_of(path: &str) -> Option<SessionId> {
     SessionId::parse(name).ok()
 }
 
-/// Whether a path is the file of a record, or what somebody signed about one.
-pub(crate) fn is_record(path: &str) -> bool {
-    let mut parts = path.split('/');
-    parts.nth(2) == Some(OPS) && parts.next().is_some()
+/// A record of an entity that is no session, or what somebody signed about one: the folder of the records, and
+/// the file's name, however deep in the folder it lies.
+pub(crate) fn record(path: &str) -> Option<(&str, &str)> {
+    let (entity, name) = path.split_once(&format!("/{OPS}/"))?;
+    let is_entity = entity.split('/').count() == 2;
+    let name = name.rsplit('/').next().unwrap_or(name);
+    is_entity.then(|| (&path[..entity.len() + 1 + OPS.len()], name))
+}
+
+/// Whether a path is the state of an entity that this program does not know: whoever knows it computes it.
+pub(crate) fn is_foreign_state(path: &str) -> bool {
+    path.split('/').count() == 3 && path.ends_with(&format!("/{STATE}"))
+}
+
+/// The folder of the notes of a month that belong to no session.
+pub(crate) fn journal(month: &str) -> String {
+    format!("{JOURNAL}/{month}")
 }
 
 /// The record that binds a code branch to a session. One path part, readable for plain names, the

@@ -29,6 +29,19 @@ pub fn message(id: &SessionId, what: &str, op: &Operation, state: &State) -> Str
     text
 }
 
+/// The commit message of a record in the journal.
+pub fn journal_message(what: &str, op: &Operation) -> String {
+    let mut text = format!(
+        "journal: {}\n\nLoopx-Event: {}\n",
+        one_line(what),
+        op.word()
+    );
+    for (key, value) in op.body.trailers() {
+        let _ = writeln!(text, "{key}: {}", one_line(&value));
+    }
+    text
+}
+
 /// Text for a subject or a trailer: one line, whatever it was.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -46,7 +46,7 @@ pub use join::{Lines, replay};
 pub use lock::{Left, Lock, RefLock};
 pub use loss::has_all;
 pub use meet::{Linear, Meeting, Met, stands_for, was};
-pub use message::{message, one_line};
+pub use message::{journal_message, message, one_line};
 pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
 pub use shadow::Standing;

@@ -156,6 +156,9 @@ impl<'a> Checking<'a> {
                 wrong.extend(self.room.excess(self.repo, path, entry)?);
             }
         }
+        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
+        let faults = now.snapshot.journal_faults(&known)?.into_iter();
+        wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
         for before in &before {
             let lost = loss::between(before, &now);
             wrong.extend(lost.iter().map(Loss::said));

@@ -165,6 +165,7 @@ pub(super) fn unite(
     for (path, entry) in placed {
         edits.set(path, entry);
     }
+    let mut records: BTreeMap<String, BTreeMap<String, Option<Entry>>> = BTreeMap::new();
     for (path, values) in others(repo, base, sides)? {
         let values = match path.strip_prefix(&format!("{}/", layout::BRANCHES)) {
             Some(_) => renamed_bindings(repo, values, &final_names)?,
@@ -178,10 +179,20 @@ pub(super) fn unite(
         {
             entry = None;
         }
-        match entry {
-            Some(blob) => edits.set(path, Entry::blob(blob)),
-            None => edits.remove(path),
+        match (layout::record(&path), entry.map(Entry::blob)) {
+            (Some((folder, name)), entry) => {
+                let files = records.entry(folder.to_owned()).or_default();
+                files.insert(name.to_owned(), entry);
+            }
+            (None, Some(entry)) => edits.set(path, entry),
+            (None, None) => edits.remove(path),
         }
+    }
+    for (folder, files) in records {
+        let known = repo.entry_at(ours, &folder)?;
+        let known = known.filter(|known| known.kind == EntryKind::Tree);
+        let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
+        edits.set(folder, Entry::tree(tree));
     }
     // One side may have laid out what the other has not touched since it grew.
     for (shelf, _) in shelves::all(repo, ours)? {
@@ -385,7 +396,13 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
             EntryKind::Blob => drop(list.insert(path.to_owned(), entry.id)),
             EntryKind::Tree => {
                 for (below, blob) in repo.walk_blobs(&entry.id)? {
-                    list.insert(format!("{path}/{below}"), blob);
+                    let path = format!("{path}/{below}");
+                    // By its name: the two sides may be laid out differently.
+                    let path = match layout::record(&path) {
+                        Some((folder, name)) => format!("{folder}/{name}"),
+                        None => path,
+                    };
+                    list.insert(path, blob);
                 }
             }
             EntryKind::Other => {}
@@ -469,7 +486,10 @@ fn choose(
         base,
         sides: [ours, theirs],
     } = values;
-    if layout::is_record(path) {
+    if layout::is_foreign_state(path) && ours != base && theirs != base && ours != theirs {
+        return Ok((None, None));
+    }
+    if layout::record(path).is_some() {
         // None is ever taken away, and of two texts of one the first that was there stays.
         let kept = [&ours, &theirs].into_iter().find(|side| **side == base);
         let kept = kept.filter(|kept| kept.is_some()).cloned();

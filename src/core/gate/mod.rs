@@ -14,7 +14,7 @@ mod plan;
 mod review;
 mod standing;
 
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_consumable,
     not_ready,
@@ -33,7 +33,7 @@ use super::markdown;
 use super::pack::{self, Slice};
 use super::policy::Policy;
 use super::review as verdicts;
-use super::session::State;
+use super::session::{State, UnknownOp};
 use super::stage::Transition;
 use std::collections::BTreeMap;
 
@@ -141,7 +141,23 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
                 command!("resolve"),
             )
         }))
+        .chain(view.state.holding().map(unknown))
         .collect()
+}
+
+/// What only a newer program understands may close a gate: nothing opens beside it.
+fn unknown(op: &UnknownOp) -> Blocker {
+    Blocker::new(
+        Code::NewerProgramRequired,
+        format!(
+            "needs git loopx {}: `{}` (@{}) of {} is a record that this program does not understand",
+            op.needs, op.kind, op.seq, op.by
+        ),
+        hint![
+            "update git loopx, or take it back: ",
+            command!("undo --only {} --reason WHY", op.op)
+        ],
+    )
 }
 
 pub(super) fn field_fault(code: Code, artifact: Artifact, fault: &Fault) -> Blocker {

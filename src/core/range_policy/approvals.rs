@@ -163,6 +163,23 @@ pub fn void(
         .collect()
 }
 
+/// What only a newer program understands: nothing of that session lands by this one.
+pub fn unknown(session: &SessionId, commit: &Commit, state: &State) -> Vec<Finding> {
+    let held = state.holding();
+    held.map(|op| {
+        let message = format!(
+            "session {session}: needs git loopx {}: `{}` (@{}) is a record that this program does not understand",
+            op.needs, op.kind, op.seq
+        );
+        let (code, help) = (
+            Code::NewerProgramRequired,
+            command!("log").session(session),
+        );
+        finding(commit, code, Severity::Error, Vec::new(), message, &help)
+    })
+    .collect()
+}
+
 /// The code of what a gate says of people, as that of a finding.
 fn code(gate: Code) -> Code {
     [

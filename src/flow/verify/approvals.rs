@@ -36,6 +36,7 @@ pub(super) fn judge(
     let mut found = Vec::new();
     let all = approvals::used(session, &operations, &Lines::of(repo))?;
     found.extend(approvals::void(session, newest, &operations, &state, &all));
+    found.extend(approvals::unknown(session, newest, &state));
     for used in all {
         found.extend(approvals::judge(
             policy,

@@ -1,0 +1,142 @@
+//! `note`, `note list`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::core::note::{Note, NoteKind};
+use crate::flow::Context;
+use crate::flow::note::{self as flow, Filter, Noted};
+use crate::ui::{Ui, clean, line, style};
+use serde_json::json;
+
+/// Keep something said in passing, on the session or in the journal
+///
+/// On the session that is named or bound to this branch; without one, in the journal, which belongs to no
+/// session. A note is never changed and holds no gate.
+///
+/// Examples:
+///   git loopx note "the cache is never cleared" --kind learning
+///   git loopx note "check the migration first" --kind message --to reviewer
+///   git loopx note list --kind risk
+#[derive(clap::Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
+pub struct NoteArgs {
+    /// What is to be kept
+    text: Option<String>,
+    /// What it is
+    #[arg(long, value_name = "KIND", default_value = "learning", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
+    kind: String,
+    /// The role that it is meant for; everybody where none is named
+    #[arg(long, value_name = "ROLE")]
+    to: Option<String>,
+    /// In the journal, also where a session is meant
+    #[arg(long)]
+    journal: bool,
+    #[command(subcommand)]
+    command: Option<NoteCommand>,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum NoteCommand {
+    /// List the notes of the session that is named or bound to this branch, or of the journal; oldest first
+    List {
+        /// Only of this kind
+        #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
+        kind: Option<String>,
+        /// Only what is meant for this role, or for everybody
+        #[arg(long, value_name = "ROLE")]
+        to: Option<String>,
+        /// Only by this person: a part of the name or of the address
+        #[arg(long, value_name = "PERSON")]
+        by: Option<String>,
+        /// Only with these words in the text
+        #[arg(long, value_name = "TEXT")]
+        grep: Option<String>,
+        /// Of the journal, also where a session is meant
+        #[arg(long)]
+        journal: bool,
+        /// Of all sessions, archived ones too, and of the journal
+        #[arg(short, long, conflicts_with = "journal")]
+        all: bool,
+    },
+}
+
+pub fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    match args.command {
+        Some(NoteCommand::List {
+            kind,
+            to,
+            by,
+            grep,
+            journal,
+            all,
+        }) => {
+            let filter = Filter {
+                kind: kind.map(|kind| kind.parse()).transpose()?,
+                to,
+                by,
+                text: grep,
+                journal,
+                all,
+            };
+            list(&filter, ctx, ui)
+        }
+        None => {
+            let note = Note::Noted {
+                kind: args.kind.parse()?,
+                text: args.text.unwrap_or_default(),
+                to: args.to,
+            };
+            add(&note, args.journal, ctx, ui)
+        }
+    }
+}
+
+fn add(note: &Note, journal: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let Noted { session, commit } = flow::note(ctx, note, journal)?;
+    let place = match &session {
+        Some(id) => ui.paint(style::NAME, id.as_str()),
+        None => "journal".to_owned(),
+    };
+    ui.status(format!("{place}: noted"));
+    let next = match &session {
+        Some(_) => command!("note list"),
+        None => command!("note list --journal"),
+    };
+    ui.hint(&next);
+    ui.json(
+        "note",
+        &json!({ "session": session, "commit": commit, "next_action": next }),
+    );
+    Ok(Exit::Done)
+}
+
+fn list(filter: &Filter, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let notes = flow::list(ctx, filter)?;
+    for note in &notes {
+        let place = match &note.session {
+            Some(id) => id.as_str(),
+            None => "journal",
+        };
+        let to = note
+            .to
+            .as_ref()
+            .map_or_else(String::new, |role| format!(" to {}", line(role)));
+        ui.out(format!(
+            "{} {}{to}  {}  {}",
+            ui.paint(style::NAME, place),
+            note.kind,
+            note.at,
+            line(&note.by.name)
+        ));
+        for text in note.text.trim_end().lines() {
+            ui.out(format!("    {}", clean(text)));
+        }
+    }
+    if notes.is_empty() {
+        ui.status("no notes");
+        ui.hint(command!("note \"WHAT WAS LEARNED\""));
+    }
+    ui.json("note list", &json!({ "notes": notes }));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,189 @@
+//! `note`: something said in passing and kept, on the session that is meant or, without one, in the journal of
+//! the month; and the list of what was said.
+//!
+//! A note is one record, and nothing else changes: no working copy is saved, and no gate looks at it.
+
+use super::act::{Act, Needs, act_beside};
+use super::context::Context;
+use super::opening::{Opening, first, seal};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::id::{Oid, OpId, Person, SessionId};
+use crate::core::note::{Note, NoteKind};
+use crate::core::op::{Body, Operation};
+use crate::core::record::Draft;
+use crate::store::{Decision, Edits, Session, Snapshot, journal_message};
+use serde::Serialize;
+
+/// The longest text of a note, in bytes: what is longer is a document.
+const LONGEST: usize = 64 * 1024;
+
+/// What was noted, and where.
+#[derive(Debug)]
+pub struct Noted {
+    /// None: in the journal.
+    pub session: Option<SessionId>,
+    pub commit: Oid,
+}
+
+/// Keeps a note.
+pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
+    let Note::Noted { kind, text, .. } = note;
+    if text.trim().is_empty() {
+        return Err(
+            Failure::usage(Code::NoteEmpty, "expected the text of a note, found none")
+                .help(command!("note \"WHAT WAS LEARNED\"")),
+        );
+    }
+    if text.len() > LONGEST {
+        return Err(Failure::usage(
+            Code::NoteTooLong,
+            format!(
+                "expected a note of at most {LONGEST} bytes, found {}",
+                text.len()
+            ),
+        ));
+    }
+    let subject = format!("note ({kind}): {}", first_line(text));
+    if !journal && is_about_a_session(ctx)? {
+        let done = act_beside(ctx, Needs::Stage, |_| {
+            Ok(Act::new(note.clone(), subject.clone(), ()))
+        })?;
+        return Ok(Noted {
+            session: Some(done.id),
+            commit: done.commit,
+        });
+    }
+    let opening = Opening::of(ctx)?;
+    let identity = &opening.identity;
+    let month: String = identity.at.chars().take(7).collect();
+    let decide = |snapshot: &Snapshot<'_>| {
+        let (seq, after) = snapshot.journal_newest(&month)?;
+        let entity = format!("journal/{month}");
+        let draft = Draft {
+            seq: seq + 1,
+            after,
+            ..first(identity, &entity, note.clone())
+        };
+        let op = seal(&ctx.repo, &draft)?;
+        let mut edits = Edits::default();
+        edits.journal(&ctx.repo, snapshot, &month, &op)?;
+        Ok(Decision {
+            edits,
+            message: journal_message(&subject, &op),
+            value: (),
+        })
+    };
+    let committed = opening.scope(ctx).commit(decide, |()| Vec::new())?;
+    Ok(Noted {
+        session: None,
+        commit: committed.commit,
+    })
+}
+
+/// Whether a session is named, or bound to this branch. The only one that there happens to be is not meant.
+fn is_about_a_session(ctx: &Context) -> Result<bool> {
+    if ctx.wanted().is_some() {
+        return Ok(true);
+    }
+    let snapshot = ctx.store()?.snapshot()?;
+    match ctx.repo.head()?.branch {
+        Some(branch) => Ok(snapshot.bound_to(&branch)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(60) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+/// Which notes are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub kind: Option<NoteKind>,
+    /// A role: notes to it, and notes to everybody.
+    pub to: Option<String>,
+    /// A part of the writer's name or address.
+    pub by: Option<String>,
+    /// Words that the text has, whatever the letter case.
+    pub text: Option<String>,
+    pub journal: bool,
+    pub all: bool,
+}
+
+/// A note as a list shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    pub session: Option<SessionId>,
+    pub op: OpId,
+    pub seq: u64,
+    pub at: String,
+    pub by: Person,
+    pub kind: NoteKind,
+    pub to: Option<String>,
+    pub text: String,
+}
+
+/// The notes of the session that is meant, of the journal, or all; oldest first.
+pub fn list(ctx: &Context, filter: &Filter) -> Result<Vec<Listed>> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let mut found = Vec::new();
+    let mut sessions: Vec<Session> = Vec::new();
+    if filter.all {
+        let everywhere = snapshot.active()?.into_iter().chain(snapshot.archived()?);
+        for (_, session) in everywhere {
+            sessions.push(session?);
+        }
+    } else if !filter.journal && is_about_a_session(ctx)? {
+        sessions.push(ctx.session(&snapshot)?);
+    }
+    for session in &sessions {
+        let id = Some(session.state.id.clone());
+        let operations = snapshot.operations(session)?;
+        found.extend(operations.into_iter().filter_map(|op| listed(&id, op)));
+    }
+    if filter.all || sessions.is_empty() {
+        let operations = snapshot.journal()?.into_iter();
+        found.extend(operations.filter_map(|op| listed(&None, op)));
+    }
+    found.retain(|note| filter.takes(note));
+    found.sort_by(|one, other| (&one.at, one.seq).cmp(&(&other.at, other.seq)));
+    Ok(found)
+}
+
+fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
+    let Body::Note(Note::Noted { kind, text, to }) = op.body else {
+        return None;
+    };
+    Some(Listed {
+        session: session.clone(),
+        op: op.op,
+        seq: op.seq,
+        at: op.at,
+        by: op.by,
+        kind,
+        to,
+        text,
+    })
+}
+
+impl Filter {
+    fn takes(&self, note: &Listed) -> bool {
+        let has = |text: &str, part: &Option<String>| match part {
+            Some(part) => text.to_lowercase().contains(&part.to_lowercase()),
+            None => true,
+        };
+        let is_to = match (&self.to, &note.to) {
+            (Some(wanted), Some(role)) => wanted.eq_ignore_ascii_case(role),
+            _ => true,
+        };
+        self.kind.is_none_or(|kind| kind == note.kind)
+            && is_to
+            && has(&note.by.to_string(), &self.by)
+            && has(&note.text, &self.text)
+    }
+}
