@@ -35,6 +35,7 @@ Every commit is one event. Do not check it out, merge it or edit it by hand; rea
 
     git log loopx                               what happened
     git log loopx -- sessions/<id>              to one session
+    git log loopx -- journal                    notes that belong to none
     git show loopx:sessions/<id>/spec.md        an artifact
 
 Where there are hundreds of sessions each lies one folder deeper, in a folder like `+a7`; then
