@@ -5,7 +5,7 @@ use crate::core::failure::Result;
 use crate::core::policy::schema;
 use crate::flow::Context;
 use crate::flow::config;
-use crate::ui::{Ui, clean, style};
+use crate::ui::{Ui, clean, line, style};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum ConfigCommand {
@@ -38,11 +38,11 @@ pub fn run(
 fn show(ctx: &Context, from: Option<&str>, ui: &mut Ui) -> Result<Exit> {
     let effective = config::show(ctx, from)?;
     for setting in effective.policy.iter().chain(&effective.personal) {
-        let line = format!("{} = {}", setting.key, setting.value);
+        let says = format!("{} = {}", setting.key, setting.value);
         let source = format!("({})", setting.source);
         ui.out(format!(
             "{}  {}",
-            clean(&line),
+            clean(&says),
             ui.paint(style::DIM, &source)
         ));
     }
@@ -54,5 +54,10 @@ fn show(ctx: &Context, from: Option<&str>, ui: &mut Ui) -> Result<Exit> {
     };
     ui.status(format!("from {whose}"));
     ui.json("config show", &effective);
+    if !ui.is_json() {
+        for warning in &effective.warnings {
+            ui.warn(line(warning));
+        }
+    }
     Ok(Exit::Done)
 }

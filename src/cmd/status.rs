@@ -17,6 +17,9 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {
         return Ok(Exit::Done);
     }
+    for warning in &status.warnings {
+        ui.warn(line(warning));
+    }
     let id = ui.paint(style::HEAD, status.session.as_str());
     ui.out(format!("session {id}  {}", line(&status.title)));
     let branch = status

@@ -1,8 +1,9 @@
-//! `loopx.toml`: the shared policy, typed. Unknown keys are errors that name the nearest known one.
+//! `loopx.toml`: the shared policy, typed. What becomes of a key that is not known is said in [`unknown`].
 //!
 //! Which version of the file counts (the base's, never the change's) is decided by the caller.
 
 pub mod schema;
+pub mod unknown;
 
 use super::failure::{Code, Failure, Result};
 use super::globs::Globs;
@@ -11,6 +12,7 @@ use super::op::Lane;
 use super::stage::{Stage, Transition};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use unknown::UnknownKey;
 
 /// The file's name at the top of the code branch.
 pub const FILE: &str = "loopx.toml";
@@ -28,8 +30,20 @@ pub struct Policy {
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
     pub secrets: SecretPolicy,
+    pub policy: OwnPolicy,
     #[serde(skip)]
     pub trust: Trust,
+    /// What the file sets and this program passes over.
+    #[serde(skip)]
+    pub unknown: Vec<UnknownKey>,
+}
+
+/// How the file itself is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnPolicy {
+    /// Whether a key that is not known is refused wherever it stands.
+    pub strict: bool,
 }
 
 /// Whom the policy trusts, from the same commit as the policy: never from the change that is judged.
@@ -268,16 +282,10 @@ pub enum Language {
 impl Policy {
     /// Reads the file; `label` names it in errors.
     pub fn parse(text: &str, label: &str) -> Result<Self> {
-        let policy: Policy = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| {
-                text[..span.start.min(text.len())].matches('\n').count() + 1
-            });
-            Failure::usage(
-                Code::PolicyInvalid,
-                format!("{label}:{line}: {}", error.message().trim()),
-            )
-            .help("mend the file on the branch that the session starts from, or remove the line")
-        })?;
+        let policy = match toml::from_str::<Policy>(text) {
+            Ok(policy) => policy,
+            Err(error) => unknown::read(text, label, &error)?,
+        };
         policy.allowed()?;
         policy.denied()?;
         for (name, path) in [
@@ -299,6 +307,11 @@ impl Policy {
         }
         policy.check_roles(label)?;
         Ok(policy)
+    }
+
+    /// What there is to say of keys that are passed over.
+    pub fn warnings(&self) -> Vec<String> {
+        self.unknown.iter().map(UnknownKey::warning).collect()
     }
 
     /// The paths that every stage may commit.
@@ -399,6 +412,21 @@ impl Policy {
             .get(&transition)
             .map_or(1, |&n| (n as usize).max(1))
     }
+}
+
+fn invalid(text: &str, label: &str, error: &toml::de::Error) -> Failure {
+    let line = error.span().map_or(1, |span| line_of(text, span.start));
+    Failure::usage(
+        Code::PolicyInvalid,
+        format!("{label}:{line}: {}", error.message().trim()),
+    )
+    .help("mend the file on the branch that the session starts from, or remove the line")
+}
+
+/// The line of a byte, from 1.
+fn line_of(text: &str, byte: usize) -> usize {
+    let before = text.bytes().take(byte);
+    before.filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn is_named(globs: &Globs, people: &[Person]) -> bool {

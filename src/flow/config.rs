@@ -25,6 +25,8 @@ pub struct Effective {
     pub commit: Option<Oid>,
     pub policy: Vec<Setting>,
     pub personal: Vec<Setting>,
+    /// Keys of `loopx.toml` that are passed over.
+    pub warnings: Vec<String>,
 }
 
 /// Personal settings: git's own scopes.
@@ -52,6 +54,7 @@ pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
         Some(text) => (Policy::parse(text, &label)?, schema::named(text)),
         None => (Policy::default(), Vec::new()),
     };
+    let warnings = policy.warnings();
     let policy = schema::keys(&policy)
         .into_iter()
         .map(|key| Setting {
@@ -81,6 +84,7 @@ pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
         commit,
         policy,
         personal,
+        warnings,
     })
 }
 

@@ -72,6 +72,7 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         identity(ctx),
         durable(ctx),
         settings(ctx),
+        policy(ctx),
         branch(ctx, &store),
         shadow(&store),
         lock(&store),
@@ -106,6 +107,18 @@ fn settings(ctx: &Context) -> Check {
         true => check("settings", Level::Fine, "each says something"),
         false => check("settings", Level::Problem, faults.join("; "))
             .help("git config --show-origin --get-regexp '^loopx\\.'"),
+    }
+}
+
+/// The policy that the next session would start from.
+fn policy(ctx: &Context) -> Check {
+    match super::specs::policy(ctx).map(|policy| policy.warnings()) {
+        Ok(warnings) if warnings.is_empty() => {
+            check("policy", Level::Fine, "it sets nothing that is not known")
+        }
+        Ok(warnings) => check("policy", Level::Note, warnings.join("; "))
+            .help(command!("config schema").note("(the keys that there are)")),
+        Err(failure) => Check::failed("policy", failure),
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Status {
     pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
+    /// Keys of `loopx.toml` that are passed over.
+    pub warnings: Vec<String>,
     pub next_action: Hint,
 }
 
@@ -209,6 +211,7 @@ pub(super) fn status_of(
         gates,
         stale_artifacts,
         working_copy,
+        warnings: facts.policy.warnings(),
         next_action,
     })
 }

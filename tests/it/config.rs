@@ -75,6 +75,54 @@ fn the_schema_is_one_document_anywhere() {
     );
 }
 
+/// A1: a key of a newer program stops an older one only where it could open a gate.
+#[test]
+fn a_key_that_is_not_known_is_warned_of_and_holds_where_it_could_open_a_gate() {
+    let s = started("[paths]\nspec = \"x\"\n\n[telemetry]\nto = \"nobody\"\n");
+    let spec = ":2: the key `paths.spec` is not known, the nearest is `paths.specs`";
+    let table = ":4: the key `telemetry` is not known; it is passed over";
+    for args in [&["status"][..], &["config", "show"]] {
+        let out = s.loopx(args).says(spec).says(table);
+        assert_eq!(out.stderr.lines().count(), 2, "{out}");
+        out.ok();
+        let json = s.loopx(&[args, &["--json"]].concat()).json();
+        assert_eq!(json["warnings"].as_array().map(Vec::len), Some(2));
+    }
+    s.loopx(&["doctor"])
+        .says("note    policy")
+        .says(spec)
+        .says("git loopx config schema")
+        .ok();
+    // Hooks have nothing to say of it.
+    let out = commit(&s, "docs/a", "a document");
+    assert_eq!(out.stderr, "", "{out}");
+    out.ok();
+
+    let policy = |text: &str| {
+        s.write("loopx.toml", text);
+        s.git(&["commit", "--quiet", "-am", "policy"]).ok();
+    };
+    let start = || {
+        let args = ["--json", "start", "other", "--no-branch"];
+        s.loopx(&args).says("\"code\": \"policy_invalid\"")
+    };
+    policy("[gates]\nprotect = [\"main\"]\n");
+    start()
+        .fails_with(1)
+        .says("the nearest is `gates.protected`")
+        .says("a newer git loopx may know it");
+    s.loopx(&["doctor"]).fails_with(1).says("gates.protect");
+    s.loopx(&["verify", "--policy-from", "HEAD"])
+        .fails_with(1)
+        .says("gates.protect");
+    policy("[policy]\nstrict = true\n[paths]\nspec = \"x\"\n");
+    start().fails_with(2).says("policy.strict is set");
+    policy("[paths]\nspecs = 3\nspec = \"x\"\n");
+    start().fails_with(2).says(":2: invalid type");
+    let ids = s.loopx(&["list", "--json"]).json()["sessions"].clone();
+    assert_eq!(ids.as_array().map(Vec::len), Some(1), "{ids}");
+}
+
 #[test]
 fn each_stage_says_to_code_what_policy_says() {
     let s = started("[gates.stages]\nclarify = \"allow\"\nplan = \"warn\"\nbuild = \"refuse\"\n");

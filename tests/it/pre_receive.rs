@@ -289,7 +289,7 @@ fn what_cannot_be_judged_is_refused() {
         .args(&["hook", "pre-receive"]);
     out.stdin(unknown.as_str()).run().fails_with(1);
     // A policy on the server that cannot be read closes the door, and says why.
-    s.write("loopx.toml", "[nothing]\n");
+    s.write("loopx.toml", "[paths]\nspecs = 3\n");
     s.git(&["commit", "--quiet", "-am", "broken"]).ok();
     s.git(&[
         "-C",
