@@ -263,7 +263,7 @@ pub fn require_active(session: Session) -> Result<Session> {
         )
         .help(
             command!("undo")
-                .session(&id)
+                .session(id)
                 .note("(takes the abandoning back)"),
         )),
         Some(Ending::Archived { target, .. }) => Err(Failure::refused(

@@ -129,7 +129,7 @@ impl Context {
                 .help(hint![
                     command!("use {}", names[0]),
                     "  or  ",
-                    command!("status").session(&names[0])
+                    command!("status").session(names[0])
                 ]))
             }
         }

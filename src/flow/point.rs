@@ -60,7 +60,7 @@ fn unknown(session: &Session, operations: &[Operation], point: &str) -> Failure 
         Code::PointUnknown,
         format!("session {id} has no operation `{point}`; it has 1 to {last}"),
     )
-    .help(command!("log").session(&id))
+    .help(command!("log").session(id))
 }
 
 /// The operations that came with a commit of the branch.

@@ -169,7 +169,7 @@ fn taken(state: &State) -> Failure {
             (format!("is archived on {target}"), command!("start {id}-2"))
         }
         Some(Ending::Abandoned { .. }) => {
-            ("was abandoned".to_owned(), command!("undo").session(&id))
+            ("was abandoned".to_owned(), command!("undo").session(id))
         }
     };
     Failure::refused(

@@ -94,7 +94,7 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> 
                     other.by
                 ),
             )
-            .help(command!("undo --only {} --reason WHY", other.op).session(&id)));
+            .help(command!("undo --only {} --reason WHY", other.op).session(id)));
         }
         let ids = undone.iter().map(|op| op.op.clone()).collect();
         let moved = undone.into_iter().map(Moved::of).collect();
@@ -117,7 +117,7 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
                     Code::NothingToRedo,
                     format!("nothing of session {id} is undone"),
                 )
-                .help(command!("log").session(&id)),
+                .help(command!("log").session(id)),
                 Some(op) => Failure::refused(
                     Code::RedoOvertaken,
                     format!(
@@ -128,9 +128,9 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
                     ),
                 )
                 .help(hint![
-                    command!("log").session(&id),
+                    command!("log").session(id),
                     "  (shows what was undone; ",
-                    command!("cat ARTIFACT --at NUMBER").session(&id),
+                    command!("cat ARTIFACT --at NUMBER").session(id),
                     " prints its text)"
                 ]),
             });
@@ -179,7 +179,7 @@ fn last<'o>(
                 newest.by
             ),
         )
-        .help(command!("undo --only {} --reason WHY", newest.op).session(&id)));
+        .help(command!("undo --only {} --reason WHY", newest.op).session(id)));
     }
     let mut commands: Vec<Vec<&Operation>> = Vec::new();
     for op in theirs {
@@ -211,7 +211,7 @@ fn require_undoable(id: &SessionId, operations: &[Operation], one: &Operation) -
             one.seq
         ),
     )
-    .help(command!("log").session(&id)))
+    .help(command!("log").session(id)))
 }
 
 fn only_started(id: &SessionId) -> Failure {
@@ -219,7 +219,7 @@ fn only_started(id: &SessionId) -> Failure {
         Code::NothingToUndo,
         format!("session {id} has only been started"),
     )
-    .help(command!("abandon --reason WHY").session(&id))
+    .help(command!("abandon --reason WHY").session(id))
 }
 
 fn too_many(command: &str, verb: &str, id: &SessionId, wanted: usize, there: usize) -> Failure {
@@ -254,7 +254,7 @@ fn to<'o>(
                 gone.seq
             ),
         )
-        .help(command!("redo").session(&id))),
+        .help(command!("redo").session(id))),
         _ => Err(Failure::nothing(
             Code::NothingToUndo,
             format!(
@@ -263,7 +263,7 @@ fn to<'o>(
                 target.seq
             ),
         )
-        .help(command!("log").session(&id))),
+        .help(command!("log").session(id))),
     }
 }
 

@@ -17,8 +17,6 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The code of the refusal.
-
 /// So many commits are looked at before a walk: a torn file is among those that were written last, and a
 /// long history should not be read twice.
 const NEWEST: usize = 64;

@@ -114,7 +114,7 @@ pub(super) fn require(repo: &Repo, session: Option<&Session>, op: &Operation) ->
         ),
     )
     .help(hint![
-        command!("abandon").session(&id),
+        command!("abandon").session(id),
         "  (or archive it), then: ",
         command!("start \"FOLLOW-UP\"")
     ]))

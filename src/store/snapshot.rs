@@ -14,8 +14,6 @@ use crate::core::signature::SUFFIX;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
 use std::collections::{BTreeMap, HashSet};
 
-/// The code of the refusal of a branch that is none of ours.
-
 /// The branch as it was at one commit.
 pub struct Snapshot<'r> {
     repo: &'r Repo,

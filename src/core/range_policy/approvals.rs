@@ -73,7 +73,7 @@ pub fn judge(
         approval,
         ..
     } = used;
-    let help = command!("log").session(&session);
+    let help = command!("log").session(session);
     let flaw = |code, message: String| {
         let message = format!("session {session}: {message}");
         finding(commit, code, Severity::Error, Vec::new(), message, &help)
@@ -156,7 +156,7 @@ pub fn void(
     left.filter(|void| transition(void).is_some_and(|transition| !is_used(transition)))
         .map(|void| {
             let message = format!("session {session}: {}", void.why);
-            let help = command!("log").session(&session);
+            let help = command!("log").session(session);
             let code = Code::ApprovalVoid;
             finding(commit, code, Severity::Error, Vec::new(), message, &help)
         })

@@ -227,7 +227,7 @@ fn claimed(commit: &Commit, session: &SessionId, rules: &[Rc<Rules>]) -> Vec<Fin
             Severity::Warning
         };
         let message = format!("session {session}: {}", offence.sentence());
-        let help = command!("log").session(&session);
+        let help = command!("log").session(session);
         finding(
             commit,
             offence.rule.code(),

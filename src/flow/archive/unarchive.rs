@@ -186,7 +186,7 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
                 Code::ArchiveChangedNothing,
                 format!("the archive of {id} changed no spec: there is nothing to take back"),
             )
-            .help(command!("log").session(&id))
+            .help(command!("log").session(id))
         })?;
     Ok((state, archive))
 }

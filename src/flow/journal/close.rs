@@ -53,7 +53,7 @@ fn record(
             Code::SessionEnded,
             format!("session {id} ended while it was being archived on {target}"),
         )
-        .help(command!("log").session(&id)));
+        .help(command!("log").session(id)));
     }
     let month: String = identity.at.chars().take(7).collect();
     let event = Event::Archived {
