@@ -130,18 +130,21 @@ pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let mut lines = Vec::new();
     for logged in operations.iter().rev() {
         let op = &logged.operation;
-        let undone = if logged.undone {
-            ui.paint(style::DIM, " (undone)")
-        } else {
-            String::new()
+        let fate = match (logged.undone, &logged.void) {
+            (true, _) => ui.paint(style::DIM, " (undone)"),
+            (false, Some(_)) => ui.paint(style::DIM, " (void)"),
+            (false, None) => String::new(),
         };
         lines.push(format!(
-            "{} {}  {}  {}{undone}",
+            "{} {}  {}  {}{fate}",
             ui.paint(style::NAME, &format!("@{:<3}", op.seq)),
             op.at,
             line(&op.by.name),
             line(&what(op, &operations))
         ));
+        if let Some(why) = &logged.void {
+            lines.push(format!("       {}", clean(why)));
+        }
         if let Some(reason) = &op.reason {
             for line in reason.lines() {
                 lines.push(format!("       {}", clean(line)));

@@ -93,6 +93,14 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("{:19}{}", "", signature(ui, checked)));
         }
     }
+    for void in &status.void {
+        let word = ui.paint(style::WARN, "void");
+        let who = line(&void.by.to_string());
+        ui.out(format!(
+            "  {word}  the approval by {who}: {}",
+            line(&void.why)
+        ));
+    }
     if let Some(review) = &status.review {
         let outcome = review
             .judgement

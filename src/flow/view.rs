@@ -13,12 +13,12 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::{self, AuditItem, Claim, GateView};
 use crate::core::hint::{Hint, command};
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::{Operation, Profile};
 use crate::core::pack::{Graph, NodeStatus};
 use crate::core::replay::undone;
 use crate::core::review::Judgement;
-use crate::core::session::{BuildBlock, Ending, Recorded, State};
+use crate::core::session::{BuildBlock, Ending, Recorded, State, Void};
 use crate::core::signature::{Checked, Signatures};
 use crate::core::stage::{ApprovalKey, Stage};
 use crate::store::{Session, Snapshot};
@@ -39,6 +39,8 @@ pub struct Status {
     pub commit: Oid,
     pub gates: Vec<GateView>,
     pub approvals: BTreeMap<ApprovalKey, &'static str>,
+    /// Approvals that count for nothing: the session has not what they name.
+    pub void: Vec<Void>,
     /// What stands between this stage and the next.
     pub blockers: Vec<Blocker>,
     pub evidence_chain: Vec<Claim>,
@@ -176,6 +178,7 @@ pub(super) fn status_of(
         base: state.base.clone(),
         commit: snapshot.commit().clone(),
         approvals: gate::approval_statuses(view),
+        void: state.void_still().cloned().collect(),
         blockers: if state.is_active() {
             blockers
         } else {
@@ -342,6 +345,8 @@ pub struct Logged {
     #[serde(flatten)]
     pub operation: Operation,
     pub undone: bool,
+    /// Why it counts for nothing.
+    pub void: Option<String>,
 }
 
 /// The history of the session that is meant, oldest first.
@@ -351,10 +356,13 @@ pub fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
     let session = ctx.session(&snapshot)?;
     let operations = snapshot.operations(&session)?;
     let undone = undone(&operations);
+    let void = session.state.void.into_iter();
+    let mut void: BTreeMap<OpId, String> = void.map(|void| (void.op, void.why)).collect();
     let logged = operations
         .into_iter()
         .map(|operation| Logged {
             undone: undone.contains(&operation.op),
+            void: void.remove(&operation.op),
             operation,
         })
         .collect();

@@ -13,6 +13,8 @@ mod folder;
 mod guard;
 mod import;
 mod join;
+#[cfg(test)]
+mod laws;
 mod layout;
 mod lock;
 mod loss;

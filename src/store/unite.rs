@@ -119,6 +119,7 @@ pub(super) fn unite(
     let mut ended = BTreeSet::new();
     let mut placed = BTreeMap::new();
     let mut settled = BTreeMap::new();
+    let mut revived = Vec::new();
     for (uid, items) in &groups {
         let name = &names[uid];
         for item in items {
@@ -157,6 +158,8 @@ pub(super) fn unite(
         }
         if !state.is_active() {
             ended.insert(name.to_string());
+        } else if items.iter().any(|item| !item.state.is_active()) {
+            revived.extend(state.branch.clone().map(|branch| (branch, name.clone())));
         }
         placed.insert(path, Entry::tree(tree));
         settled.insert(name.to_string(), state);
@@ -193,6 +196,12 @@ pub(super) fn unite(
         let known = known.filter(|known| known.kind == EntryKind::Tree);
         let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
         edits.set(folder, Entry::tree(tree));
+    }
+    // Where a session had ended its branch was let go; it has not ended.
+    for (branch, name) in revived {
+        if !matches!(edits.entries.get(&layout::binding(&branch)), Some(Some(_))) {
+            edits.bind(repo, &branch, &name)?;
+        }
     }
     // One side may have laid out what the other has not touched since it grew.
     for (shelf, _) in shelves::all(repo, ours)? {

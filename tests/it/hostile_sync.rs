@@ -409,7 +409,7 @@ fn a4_records_that_belong_to_no_session_come_back_too() {
             .run()
             .ok();
         let name = known.rsplit('/').next().expect("a name");
-        let path = format!("journal/2026-11/ops/{name}");
+        let path = format!("issues/lx-7k2/ops/{name}");
         let tree = put_files(&all, &[(&path, text.as_bytes())]);
         send(&all, &tree);
         all.sync(0).ok();
@@ -420,7 +420,7 @@ fn a4_records_that_belong_to_no_session_come_back_too() {
                 all.loopx(0, &["-s", "mine", "run", "--", "true"]).ok();
             }
             let by = removes(&all, &["journal"]);
-            let synced = all.sync(0).says("journal/2026-11").says("brought back");
+            let synced = all.sync(0).says("issues/lx-7k2").says("brought back");
             synced.says(&by[..7]).ok();
             assert_eq!(all.git(0, &["show", &file]).ok(), text);
         }

@@ -25,6 +25,7 @@ mod change;
 mod change_drift;
 mod change_driver;
 mod clones_signed;
+mod clones_void;
 mod codes;
 mod config;
 mod differential;

@@ -234,7 +234,7 @@ fn everything_but_runs_can_be_taken_back_stage_by_stage() {
     let bare = |d: &Drive| {
         let mut state = d.state();
         // Who touched it last, and how often, differs.
-        for key in ["seq", "last", "touched", "ops", "evidence"] {
+        for key in ["seq", "last", "touched", "ops", "evidence", "artifacts"] {
             state[key].take();
         }
         state

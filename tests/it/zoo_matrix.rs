@@ -97,6 +97,7 @@ const STORY: &[Step] = &[
     Call("import openspec openspec", 4),
     Call("spec changelog", 1),
     Call("fsck --repair", 0),
+    Call("note list", 0),
     Call("resolve", 0),
     Call("export demo -o demo.bundle", 0),
     Call("import bundle demo.bundle", 0),

@@ -81,7 +81,7 @@ pub fn consumable<'a>(
     let Some(approval) = view.state.armed(transition) else {
         return Err(vec![Blocker::new(
             Code::ApprovedTransitionRequired,
-            format!("{transition} has not been approved"),
+            not_approved(view.state, transition),
             approve,
         )]);
     };
@@ -112,6 +112,17 @@ pub fn consumable<'a>(
     } else {
         Err(unmet)
     }
+}
+
+/// The sentence about a transition that nobody approved, or only with another content.
+pub fn not_approved(state: &State, transition: Transition) -> String {
+    let mut said = format!("{transition} has not been approved");
+    let void = state.void_still();
+    if let Some(void) = void.filter(|void| void.transition == transition).last() {
+        let who = &void.by.name;
+        said.push_str(&format!("; the approval by {who} is void: {}", void.why));
+    }
+    said
 }
 
 /// What an approval lacks of the people that policy asks for: empty when enough of them count.

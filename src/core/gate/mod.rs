@@ -16,8 +16,8 @@ mod standing;
 
 use crate::core::hint::{command, hint};
 pub use approval::{
-    changed_since, consumable, covered, covered_files, covers_code, distinct, not_consumable,
-    not_ready,
+    changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
+    not_consumable, not_ready,
 };
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};

@@ -12,7 +12,7 @@ use super::super::join::Joiner;
 use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::Policy;
 use super::super::replay;
-use super::super::session::{Approval, OpConflict, Recorded, State};
+use super::super::session::{Approval, Recorded, State};
 use super::super::stage::Transition;
 use super::{Commit, Finding, Severity, finding};
 use crate::core::hint::command;
@@ -137,23 +137,10 @@ pub fn judge(
 
 /// Approvals that count for nothing, where no other one of their transition was used: what was let in by them
 /// was let in by nobody.
-pub fn void(
-    session: &SessionId,
-    commit: &Commit,
-    operations: &[Operation],
-    state: &State,
-    used: &[Used],
-) -> Vec<Finding> {
-    let transition = |void: &OpConflict| {
-        let op = operations.iter().find(|op| op.op == void.op)?;
-        match op.event()? {
-            Event::Approved { transition, .. } => Some(*transition),
-            _ => None,
-        }
-    };
+pub fn void(session: &SessionId, commit: &Commit, state: &State, used: &[Used]) -> Vec<Finding> {
     let is_used = |transition| used.iter().any(|used| used.transition == transition);
     let left = state.void.iter();
-    left.filter(|void| transition(void).is_some_and(|transition| !is_used(transition)))
+    left.filter(|void| !is_used(void.transition))
         .map(|void| {
             let message = format!("session {session}: {}", void.why);
             let help = command!("log").session(session);

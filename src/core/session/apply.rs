@@ -3,7 +3,7 @@
 
 use super::{
     Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, LaneReport, OpConflict,
-    PlanReview, Recorded, Signed, State, UnknownOp, Waiver,
+    PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
 use crate::core::gate::covered_files;
@@ -67,10 +67,11 @@ impl State {
             return Err("the session had ended".into());
         }
         match self.void_reason(event) {
-            Some(why) => self.void.push(OpConflict {
+            Some((transition, why)) => self.void.push(Void {
                 op: op.op.clone(),
+                transition,
+                by: op.by.clone(),
                 why,
-                with: Vec::new(),
             }),
             None => self.step(op, event, beside)?,
         }
@@ -92,9 +93,9 @@ impl State {
         Ok(())
     }
 
-    /// Why an approval counts for nothing: it names another content than the session has without what was
+    /// The transition of an approval that counts for nothing, and why: it names another content than the session has without what was
     /// taken back, or with what was written apart. An honest one never does where nobody was apart.
-    fn void_reason(&self, event: &Event) -> Option<String> {
+    fn void_reason(&self, event: &Event) -> Option<(Transition, String)> {
         let Event::Approved {
             transition, files, ..
         } = event
@@ -110,10 +111,11 @@ impl State {
         if differing.is_empty() || self.stage != transition.from() {
             return None;
         }
-        Some(format!(
+        let why = format!(
             "{transition} was approved with another {} than the session has: somebody took that back or changed it at the same time",
             differing.join(", ")
-        ))
+        );
+        Some((*transition, why))
     }
 
     fn take_writes(&mut self, op: &Operation) {

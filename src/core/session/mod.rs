@@ -74,7 +74,7 @@ pub struct State {
     pub conflicts: Vec<OpConflict>,
     /// Approvals of a content that the session has not: another clone took it back, or wrote apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub void: Vec<OpConflict>,
+    pub void: Vec<Void>,
     /// What only a newer program understands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<UnknownOp>,
@@ -224,6 +224,15 @@ pub struct OpConflict {
     pub with: Vec<OpId>,
 }
 
+/// An approval that counts for nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Void {
+    pub op: OpId,
+    pub transition: Transition,
+    pub by: Person,
+    pub why: String,
+}
+
 /// An operation that only a newer program understands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownOp {
@@ -313,6 +322,16 @@ impl State {
         self.approvals
             .get(&transition.key())
             .filter(|a| a.armed && a.transition == transition)
+    }
+
+    /// The void approvals of transitions that nobody has approved otherwise.
+    pub fn void_still(&self) -> impl Iterator<Item = &Void> {
+        let is_approved = |transition: Transition| {
+            let given = self.approvals.get(&transition.key());
+            given.is_some_and(|approval| approval.transition == transition)
+        };
+        let void = self.void.iter();
+        void.filter(move |void| !is_approved(void.transition))
     }
 
     /// The newest review of the present draft by one lane.

@@ -90,7 +90,7 @@ fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
     )
     .blockers(vec![Blocker::new(
         Code::ApprovedTransitionRequired,
-        format!("{needed} has not been approved"),
+        gate::not_approved(state, needed),
         gate::next_action(facts.view()),
     )])
     .help(gate::next_action(facts.view()))

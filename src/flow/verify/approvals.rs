@@ -35,7 +35,7 @@ pub(super) fn judge(
     let credentials = sign::behind(repo, policy, &state, &operations, &signatures, &own)?;
     let mut found = Vec::new();
     let all = approvals::used(session, &operations, &Lines::of(repo))?;
-    found.extend(approvals::void(session, newest, &operations, &state, &all));
+    found.extend(approvals::void(session, newest, &state, &all));
     found.extend(approvals::unknown(session, newest, &state));
     for used in all {
         found.extend(approvals::judge(
