@@ -232,6 +232,8 @@ codes! {
         "No command was given to run.";
     CommitWithoutState "commit_without_state" [Refused]
         "A commit changes code, and no session that allowed it is named.";
+    CompletionApprovalStale "completion_approval_stale" [Refused]
+        "A text was changed after the session was approved as done.";
     CompletionAuditBlocked "completion_audit_blocked" [Refused]
         "The audit of the build found work that is open or has no evidence.";
     CompletionAuditMissingEvidence "completion_audit_missing_evidence" [Refused]

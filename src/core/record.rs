@@ -305,6 +305,15 @@ impl Operation {
                 }
             }
         }
+        let changes_files = !writes.is_empty() || !others.is_empty();
+        if matches!(body, Body::Note(_)) && changes_files {
+            return Err(damaged(path, "a note changes no file"));
+        }
+        // Whatever it says of itself: what it changes is what gates look at.
+        let weight = match (&body, writes.is_empty()) {
+            (Body::Unknown(_), false) => Weight::Opens,
+            _ => envelope.weight,
+        };
         Ok(Operation {
             format: envelope.format,
             seq: envelope.seq,
@@ -318,7 +327,7 @@ impl Operation {
             reason: envelope.reason,
             writes,
             others,
-            weight: envelope.weight,
+            weight,
             body,
         })
     }

@@ -8,6 +8,7 @@ use super::loss::{self, Content, How, Records, Unreadable};
 use super::{Snapshot, layout, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
+use crate::core::op::Operation;
 use crate::git::{CommitInfo, Repo};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +113,23 @@ fn takes_away(
     }
     let folder = shelves::entry_at(repo, &info.tree, &layout::session(id))?;
     let is_there = Records::of(repo, folder.as_ref()).is_ok_and(|has| has.has(&lost.name));
-    Ok(!is_there && lost.was_record(repo))
+    if is_there || !lost.was_record(repo) {
+        return Ok(false);
+    }
+    // A record that was copied from another session was none of this one's.
+    let read = |name: &str, blob: &Oid| {
+        let bytes = repo.read_blob(blob).ok()?;
+        Operation::parse(&bytes, name, blob).ok()
+    };
+    let own = Records::of(repo, folder.as_ref()).ok().and_then(|has| {
+        has.files()
+            .find_map(|(name, blob)| read(name, blob)?.started_uid().map(str::to_owned))
+    });
+    let entity = match &lost.was {
+        Content::File(blob) => read(&lost.name, blob).and_then(|op| op.entity),
+        Content::Line(_) => None,
+    };
+    Ok(own.is_none() || entity.is_none() || own == entity)
 }
 
 /// The tree of a commit, where both are there: history may be cut off.

@@ -2,6 +2,7 @@
 //! does not understand is ever lost or repaired away, and it stops nothing but what it touches (design 2).
 
 use crate::support::clones::Clones;
+use crate::support::drive::{self, Drive};
 use crate::support::forge::{file_name, record};
 use crate::support::store::{ID, READY, assert_whole, begin, put, started, tamper_all};
 use crate::support::{Output, Sandbox};
@@ -257,33 +258,34 @@ fn what_is_not_known_travels_both_ways_and_merges() {
 
 #[test]
 fn a_copied_record_is_refused_and_a_repair_takes_it_away() {
-    let s = started();
-    put(&s, "spec.md", READY).ok();
-    s.loopx(&["start", "other", "--no-branch"]).ok();
-    let list = s
-        .git(&[
-            "ls-tree",
-            "--name-only",
-            "loopx",
-            &format!("sessions/{ID}/ops/"),
-        ])
-        .ok();
-    let saved = list.lines().last().expect("a record");
-    let bytes = s.git(&["show", &format!("loopx:{saved}")]).ok();
-    let copy = saved.replace(ID, "other");
-    tamper_all(
-        &s,
-        &[
-            (copy, Some(bytes.into_bytes())),
-            ("sessions/other/state.json".into(), None),
-        ],
-    );
-    s.loopx(&["-s", "other", "status"])
-        .says("belongs to")
-        .fails_with(70);
-    s.loopx(&["fsck", "--repair"]).ok();
-    s.loopx(&["-s", "other", "status"]).ok();
-    assert_whole(&s);
+    // Under its own number and under another.
+    for (number, says) in [
+        ("00000002", "belongs to"),
+        ("00000004", "holds the operation"),
+    ] {
+        let s = started();
+        put(&s, "spec.md", READY).ok();
+        s.loopx(&["start", "other", "--no-branch"]).ok();
+        let folder = format!("sessions/{ID}/ops/");
+        let list = s.git(&["ls-tree", "--name-only", "loopx", &folder]).ok();
+        let saved = list.lines().last().expect("a record");
+        let bytes = s.git(&["show", &format!("loopx:{saved}")]).ok();
+        let copy = saved.replace(ID, "other").replace("00000002", number);
+        tamper_all(
+            &s,
+            &[
+                (copy, Some(bytes.into_bytes())),
+                ("sessions/other/state.json".into(), None),
+            ],
+        );
+        s.loopx(&["-s", "other", "status"])
+            .says(says)
+            .fails_with(70);
+        s.loopx(&["fsck", "--repair"]).ok();
+        s.loopx(&["-s", "other", "status"]).ok();
+        s.loopx(&["fsck", "--full"]).says("all whole").ok();
+        assert_whole(&s);
+    }
 }
 
 /// A program that knows format 1 alone refuses a branch of format 2, and so can change nothing on it.
@@ -322,4 +324,36 @@ fn a_damaged_record_is_no_newer_one() {
     s.loopx(&["fsck", "--repair"]).ok();
     s.loopx(&["-s", ID, "log"]).ok();
     assert_whole(&s);
+}
+
+/// Somebody who can write the branch can write any record: what it changes after the last approval reaches no
+/// spec.
+#[test]
+fn a_text_that_was_changed_after_the_session_was_done_is_not_archived() {
+    let text = "# Delta\n\n## Domain: demo\n\nNEVER\n";
+    for written in [
+        ("session", "saved", "opens", "0.2"),
+        ("zork", "z", "note", "0.9"),
+    ] {
+        let d = Drive::done();
+        d.loopx(&["archive", "--dry-run"]).ok();
+        newer(&d, drive::ID, written, &[("change/spec-delta.md", text)]);
+        d.loopx(&["archive"]).fails_with(1);
+        let refused = d.loopx(&["--json", "archive"]).fails_with(1);
+        let stands = |code: &str| refused.stderr.contains(code);
+        assert!(
+            stands("completion_approval_stale") || stands("newer_program_required"),
+            "{refused}"
+        );
+    }
+    // A note changes no file.
+    let d = Drive::done();
+    newer(
+        &d,
+        drive::ID,
+        ("note", "noted", "note", "0.2"),
+        &[("change/spec-delta.md", text)],
+    );
+    d.loopx(&["archive"]).fails_with(70);
+    d.loopx(&["fsck"]).fails_with(1);
 }

@@ -419,7 +419,7 @@ fn a4_records_that_belong_to_no_session_come_back_too() {
             if went_on {
                 all.loopx(0, &["-s", "mine", "run", "--", "true"]).ok();
             }
-            let by = removes(&all, &["journal"]);
+            let by = removes(&all, &["issues"]);
             let synced = all.sync(0).says("issues/lx-7k2").says("brought back");
             synced.says(&by[..7]).ok();
             assert_eq!(all.git(0, &["show", &file]).ok(), text);

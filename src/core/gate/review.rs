@@ -6,13 +6,13 @@ use super::super::id::Person;
 use super::super::op::{CodeVerdict, Target, Verdict};
 use super::super::policy::{Independence, Policy};
 use super::super::review::{self, Judgement};
-use super::super::session::Recorded;
+use super::super::session::{Approval, Recorded};
 use super::super::signature::{Checked, Flaw};
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::approval::missing;
 use super::build::word;
 use super::plan::delta;
-use super::{Credentials, Proof, View, audit, conflicts, next_action};
+use super::{Credentials, Proof, View, audit, conflicts, covered, covered_files, next_action};
 use crate::core::hint::{command, hint};
 
 /// What the recorded verdict comes to now.
@@ -180,6 +180,28 @@ pub fn verdict_signature(
     }
 }
 
+/// What was let come to its end is what reaches the specs: a text that somebody changed after that, by a record
+/// that no command writes, was approved by nobody.
+fn changed_after(view: View<'_>, approval: &Approval) -> Option<Blocker> {
+    let now = covered_files(view.state, approval.transition);
+    let changed: Vec<&str> = covered(approval.transition)
+        .iter()
+        .filter(|artifact| approval.files.get(artifact) != now.get(artifact))
+        .map(|artifact| artifact.path())
+        .collect();
+    (!changed.is_empty()).then(|| {
+        Blocker::new(
+            Code::CompletionApprovalStale,
+            format!(
+                "changed since {} was approved: {}",
+                approval.transition,
+                changed.join(", ")
+            ),
+            command!("log").note("(shows who changed it; `undo --only` takes it back)"),
+        )
+    })
+}
+
 /// What archive asks for besides the merge itself.
 pub fn archive(view: View<'_>) -> Vec<Blocker> {
     let mut found = conflicts(view);
@@ -197,6 +219,7 @@ pub fn archive(view: View<'_>) -> Vec<Blocker> {
     // Who let it come to its end is asked once more: here it reaches the specs of the code branch.
     if let Some(approval) = view.state.approvals.get(&ApprovalKey::Complete) {
         found.extend(missing(view, approval));
+        found.extend(changed_after(view, approval));
     }
     if let Some(verdict) = &view.state.verdict {
         found.extend(reviewer(view.policy, verdict, view.credentials));
