@@ -45,7 +45,7 @@ fn assert_whole(all: &Clones) {
         .call(crate::support::LOOPX)
         .args(&["hook", "pre-receive"]);
     let line = format!("{zero} {tip} refs/heads/loopx\n");
-    pushed.cwd(&all.remote()).stdin(line.as_str()).run().ok();
+    pushed.cwd(all.remote()).stdin(line.as_str()).run().ok();
 }
 
 fn void(all: &Clones, at: usize) -> Vec<Value> {
