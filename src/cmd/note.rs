@@ -21,9 +21,9 @@ use serde_json::json;
 #[derive(clap::Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
 pub struct NoteArgs {
-    /// What is to be kept
+    /// The text of the note
     text: Option<String>,
-    /// What it is
+    /// The kind of the note
     #[arg(long, value_name = "KIND", default_value = "learning", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
     kind: String,
     /// The role that it is meant for; everybody where none is named

@@ -7,7 +7,7 @@ use crate::core::id::Oid;
 use crate::core::op::parse_json;
 use crate::core::signature::{MAX_BYTES, SUFFIX};
 use crate::git::{EntryKind, Repo};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Signature files by the names of the operation files that they stand beside. One that is larger than
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub type SignatureFiles = BTreeMap<String, Option<Vec<u8>>>;
 
 /// One line of an archived session's signatures.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Line {
     /// The name that the operation's file had.
     operation: String,
