@@ -110,14 +110,12 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             one.to
         ));
     }
-    for one in &report.bindings {
+    for one in &report.shared {
         ui.warn(format!(
-            "the branch {} was bound to {} and to {}: it is bound to {} now (else: {})",
+            "the branch {} is bound to {}: their gates hold until one of them has it alone (e.g. {})",
             clean(&one.branch),
-            clean(&one.session),
-            clean(&one.instead_of),
-            clean(&one.session),
-            command!("use {}", clean(&one.instead_of))
+            clean(&one.sessions.join(" and to ")),
+            command!("use {} --branch {}", clean(&one.sessions[0]), clean(&one.branch))
         ));
     }
     for one in &report.united {

@@ -165,13 +165,14 @@ impl Others<'_> {
         let with = self
             .bindings
             .apart(cause, at, LOOKED_FOR, |branch| *branch != own);
-        held(with, "bound the session to another branch")
+        held(with, "bound the session otherwise")
     }
 }
 
 fn branch(op: &Operation) -> Option<&str> {
     match op.event()? {
         Event::Bound { branch } => Some(branch),
+        Event::Unbound => Some(""),
         _ => None,
     }
 }
@@ -235,6 +236,7 @@ fn is_stopped(op: &Operation, way: Way) -> bool {
         | Event::Resumed
         | Event::Saved
         | Event::Bound { .. }
+        | Event::Unbound
         | Event::Extended { .. }
         | Event::Waived { .. }
         | Event::Abandoned

@@ -174,10 +174,14 @@ codes! {
         "Git cannot keep a branch of this name beside one that is there.";
     BranchNameInvalid "branch_name_invalid" [Usage]
         "Git takes no branch of this name.";
+    BranchProtected "branch_protected" [Refused]
+        "Policy protects the branch, so no session can be bound to it.";
     BranchReplaced "branch_replaced" [Conflict]
         "The branch of sessions was replaced by one that does not come from it.";
     BranchRewound "branch_rewound" [Conflict]
         "The branch of sessions was set back.";
+    BranchShared "branch_shared" [Refused]
+        "Several sessions are bound to one branch, so that nobody can say whose work is on it.";
     BranchUnknown "branch_unknown" [NotFound]
         "There is no branch of this name.";
     BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]

@@ -294,6 +294,8 @@ pub enum Event {
     Bound {
         branch: String,
     },
+    /// Its branch is another session's now.
+    Unbound,
     /// A round of clarification ended; the artifacts say how.
     Clarified {
         profile: Profile,
@@ -401,6 +403,7 @@ impl Topic for Event {
             Event::Started { .. } => "started",
             Event::Saved => "saved",
             Event::Bound { .. } => "bound",
+            Event::Unbound => "unbound",
             Event::Clarified { .. } => "clarified",
             Event::Approved { .. } => "approved",
             Event::Entered { .. } => "entered",
@@ -428,6 +431,7 @@ impl Topic for Event {
             Event::Started { .. } => "start",
             Event::Saved => "save",
             Event::Bound { .. } => "use",
+            Event::Unbound => "unbind",
             Event::Clarified { .. } => "clarify",
             Event::Approved { .. } => "approve",
             Event::Entered { transition, .. } => transition.to().as_str(),
@@ -491,6 +495,13 @@ impl Topic for Event {
         }
     }
 
+    fn needs(&self) -> Version {
+        match self {
+            Event::Unbound => Version::UNBINDS,
+            _ => Version::FIRST,
+        }
+    }
+
     /// The tool's own notes, and what a run showed: nobody can take back that it ran.
     fn is_passed_over(&self) -> bool {
         match self {
@@ -504,6 +515,7 @@ impl Topic for Event {
         matches!(
             self,
             Event::Saved
+                | Event::Unbound
                 | Event::Drafted
                 | Event::Claimed
                 | Event::Resumed

@@ -15,7 +15,7 @@ use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
 use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
-use crate::core::op::{Body, Operation, RequirementBase, SessionBody, Write};
+use crate::core::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::record::Draft;
@@ -41,6 +41,8 @@ pub struct Facts<'a> {
     /// What stood in their files when they were read.
     pub taken: BTreeMap<Artifact, Oid>,
     pub operations: Vec<Operation>,
+    /// The other sessions that are bound to its branch.
+    pub shared: Vec<SessionId>,
 }
 
 impl Facts<'_> {
@@ -64,6 +66,7 @@ impl Facts<'_> {
             code: self.code.as_ref(),
             delta: &self.delta,
             credentials: &self.credentials,
+            shared: &self.shared,
         }
     }
 }
@@ -77,8 +80,8 @@ pub struct Act<T> {
     pub reason: Option<String>,
     /// Artifacts that the tool itself writes.
     pub writes: BTreeMap<Artifact, String>,
-    /// A code branch to bind to this session.
-    pub bind: Option<String>,
+    /// A code branch that other sessions let go for this one.
+    pub takes: Option<String>,
     /// The log of a recorded command.
     pub log: Option<Oid>,
     /// Bases to record, instead of those of what is new in the delta.
@@ -97,7 +100,7 @@ impl<T> Act<T> {
             what: what.into(),
             reason: None,
             writes: BTreeMap::new(),
-            bind: None,
+            takes: None,
             log: None,
             bases: None,
             claim: None,
@@ -309,7 +312,13 @@ pub fn gather<'a>(
     };
     let actor = identity.map(|identity| &identity.author);
     let credentials = sign::gather(ctx, &policy, snapshot, session, depth, actor)?;
+    let mut shared = match &state.branch {
+        Some(branch) => snapshot.bound_to(branch)?,
+        None => Vec::new(),
+    };
+    shared.retain(|id| *id != state.id);
     Ok(Facts {
+        shared,
         credentials,
         code: if wants_code { ctx.repo.code()? } else { None },
         operations: if needs == Needs::Operations {
@@ -359,7 +368,7 @@ fn build<T>(
         what,
         reason,
         writes,
-        bind,
+        takes,
         log,
         bases,
         claim,
@@ -427,21 +436,50 @@ fn build<T>(
         log,
     };
     edits.record(repo, Some(session), record, &state)?;
-    if let Some(branch) = bind {
-        edits.bind(repo, &branch, &state.id)?;
+    let mut message = store::message(&state.id, &what, &op, &state);
+    if let Some(branch) = takes {
+        edits.keep_bound(repo, &branch, &state.id)?;
+        for id in let_go(
+            repo, snapshot, identity, &branch, &op, &state.id, &mut edits,
+        )? {
+            message.push_str(&store::also(&id));
+        }
     }
-    if !state.is_active()
-        && let Some(branch) = &state.branch
-        && snapshot.bound_to(branch)?.as_ref() == Some(&state.id)
-    {
-        edits.unbind(branch);
-    }
-    let message = store::message(&state.id, &what, &op, &state);
     Ok(Decision {
         edits,
         message,
         value: (state, facts.saved, facts.taken, value),
     })
+}
+
+/// Records in the other sessions of a branch that it is theirs no more. Gives their names.
+fn let_go(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    identity: &Identity,
+    branch: &str,
+    by: &Operation,
+    taker: &SessionId,
+    edits: &mut store::Edits,
+) -> Result<Vec<SessionId>> {
+    let mut others = snapshot.bound_to(branch)?;
+    others.retain(|id| id != taker);
+    for id in &others {
+        let Some(session) = snapshot.session(id)? else {
+            edits.forget_bound(branch, id);
+            continue;
+        };
+        let mut draft = draft(identity, &session.state, Event::Unbound);
+        if let Some(tx) = &by.tx {
+            draft.tx.clone_from(tx);
+        }
+        draft.reason = Some(format!("{branch} is bound to {taker} since"));
+        let op = seal(repo, &draft)?;
+        let mut state = session.state.clone();
+        state.apply(&op);
+        edits.record(repo, Some(&session), &op, &state)?;
+    }
+    Ok(others)
 }
 
 /// The subject of a commit says when it takes a build over.

@@ -88,7 +88,7 @@ fn is_about_a_session(ctx: &Context) -> Result<bool> {
     }
     let snapshot = ctx.store()?.snapshot()?;
     match ctx.repo.head()?.branch {
-        Some(branch) => Ok(snapshot.bound_to(&branch)?.is_some()),
+        Some(branch) => Ok(!snapshot.bound_to(&branch)?.is_empty()),
         None => Ok(false),
     }
 }

@@ -2,10 +2,10 @@
 //! settled by one more operation, which every clone takes in like any other.
 
 use super::context::{Context, unknown};
+use super::files;
 use super::journal::Step;
 use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
-use super::{files, undo};
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -188,7 +188,6 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let op = seal(&ctx.repo, &draft)?;
         let mut edits = store::Edits::default();
         let after = edits.rebuild(&ctx.repo, &session, &op)?;
-        undo::rebind(ctx, snapshot, &mut edits, state, &after)?;
         let message = store::message(&id, &what, &op, &after);
         Ok(Decision {
             edits,

@@ -324,7 +324,6 @@ fn tell(
         require_no_new_conflict(&session.state, &state, &operations, word)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, Some(&session), &op, &state)?;
-        rebind(ctx, snapshot, &mut edits, &session.state, &state)?;
         let message = store::message(&id, &subject(word, &moved), &op, &state);
         Ok(Decision {
             edits,
@@ -398,32 +397,4 @@ fn subject(word: &str, moved: &[Moved]) -> String {
             format!("{word} {} events: {}{more}", many.len(), shown.join(", "))
         }
     }
-}
-
-/// The records of bound branches, after a session's past was told anew.
-pub(super) fn rebind(
-    ctx: &Context,
-    snapshot: &Snapshot<'_>,
-    edits: &mut store::Edits,
-    before: &State,
-    after: &State,
-) -> Result<()> {
-    let id = &after.id;
-    // Only what can still change holds a branch.
-    let held = |state: &State| state.branch.clone().filter(|_| state.is_active());
-    let (old, new) = (held(before), held(after));
-    if old == new {
-        return Ok(());
-    }
-    if let Some(old) = old
-        && snapshot.bound_to(&old)?.as_ref() == Some(id)
-    {
-        edits.unbind(&old);
-    }
-    if let Some(new) = new
-        && snapshot.bound_to(&new)?.is_none()
-    {
-        edits.bind(&ctx.repo, &new, id)?;
-    }
-    Ok(())
 }

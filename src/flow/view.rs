@@ -275,13 +275,13 @@ pub fn list(ctx: &Context, archived: bool) -> Result<Vec<Listed>> {
     let snapshot = store.snapshot()?;
     let here = match ctx.repo.head()?.branch {
         Some(branch) => snapshot.bound_to(&branch)?,
-        None => None,
+        None => Vec::new(),
     };
     Ok(snapshot
         .summaries(archived)?
         .into_iter()
         .map(|(id, summary)| {
-            let current = here.as_ref() == Some(&id);
+            let current = here.contains(&id);
             match summary {
                 Ok(summary) => Listed {
                     session: id,

@@ -10,7 +10,8 @@ use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
-    Edits, Lines, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves,
+    Edits, Lines, Session, Snapshot, Store, attest, bindings, guard, layout, ops, past, shelf,
+    shelves,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -60,8 +61,8 @@ pub enum Mend {
     Recompute,
     /// Take the folder from the last commit in which it was whole.
     Restore,
-    /// Take the record away: it says nothing that is true.
-    Remove,
+    /// Make the index of bindings what the sessions say.
+    Index,
     /// Take the signature away: what it stands beside was not signed.
     Unsign,
     /// Lay the folder out anew: nothing in it changes.
@@ -193,9 +194,11 @@ pub fn check(
         .iter()
         .map(|one| one.session.clone())
         .collect();
+    let before = memory.tip().cloned();
+    let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
     found
         .damages
-        .extend(bindings(repo, snapshot, &known, None)?);
+        .extend(bindings(repo, snapshot, &known, before.as_ref())?);
     Ok(found)
 }
 
@@ -237,49 +240,23 @@ fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     Ok(found)
 }
 
-/// Records of bound branches that name no session; those that `before` has too are not looked at.
+/// Where the index of bindings is not what the sessions say; what `before` had is taken to be right.
 pub(super) fn bindings(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     restored: &BTreeSet<String>,
     before: Option<&Snapshot<'_>>,
 ) -> Result<Vec<Damage>> {
-    let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)? else {
-        return Ok(Vec::new());
-    };
-    if entry.kind != EntryKind::Tree {
-        let what = format!("{} is not a folder", layout::BRANCHES);
-        return Ok(vec![damage(layout::BRANCHES, what, Mend::Remove)]);
-    }
-    let mut known = BTreeMap::new();
-    if let Some(before) = before
-        && let Some(entry) = repo.entry_at(before.tree(), layout::BRANCHES)?
-        && entry.kind == EntryKind::Tree
+    if let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)?
+        && entry.kind != EntryKind::Tree
     {
-        let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
-        known.extend(held.map(|held| (held.name, held.entry)));
+        let what = format!("{} is not a folder", layout::BRANCHES);
+        return Ok(vec![damage(layout::BRANCHES, what, Mend::Index)]);
     }
-    let mut found = Vec::new();
-    for shelf::Held { name, entry, .. } in shelf::entries(repo, Shelf::Names, &entry.id)? {
-        if known.get(&name) == Some(&entry) {
-            continue;
-        }
-        let id = match entry.kind {
-            EntryKind::Blob => repo.read_blob(&entry.id)?,
-            _ => Vec::new(),
-        };
-        let id = String::from_utf8_lossy(&id).trim().to_owned();
-        let known = match SessionId::parse(&id) {
-            Ok(id) => restored.contains(id.as_str()) || snapshot.has(&id)?,
-            Err(_) => false,
-        };
-        if !known {
-            let path = format!("{}/{name}", layout::BRANCHES);
-            let what = format!("names the session `{id}`, which is not there");
-            found.push(damage(&path, what, Mend::Remove));
-        }
-    }
-    Ok(found)
+    let faults = bindings::faults(repo, snapshot, before, restored)?.into_iter();
+    Ok(faults
+        .map(|fault| damage(&fault.path, fault.what, Mend::Index))
+        .collect())
 }
 
 pub(super) fn check_entry(
@@ -403,8 +380,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             edits.arrange(damage.session.clone());
             continue;
         }
-        if damage.mend == Mend::Remove {
-            edits.remove(damage.session.clone());
+        if damage.mend == Mend::Index {
             continue;
         }
         if damage.mend == Mend::PutBack && !damage.unread.iter().all(Unread::is_computed) {
@@ -462,6 +438,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             }
         }
     }
+    // After the sessions: one that comes back may be bound.
+    let mended = shelves::edit(repo, Some(snapshot.tree()), &edits)?;
+    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits)?;
     if edits.is_empty() {
         let first = damages.first();
         let what = first.map(|one| format!("{}: {}", one.session, one.what));

@@ -6,6 +6,7 @@
 
 mod arrived;
 mod attest;
+mod bindings;
 pub mod check;
 pub mod checked;
 mod edits;
@@ -48,7 +49,7 @@ pub use join::{Lines, replay};
 pub use lock::{Left, Lock, RefLock};
 pub use loss::has_all;
 pub use meet::{Linear, Meeting, Met, stands_for, was};
-pub use message::{journal_message, message, one_line};
+pub use message::{also, journal_message, message, one_line};
 pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
 pub use shadow::Standing;
@@ -56,7 +57,7 @@ pub use shelves::comparable;
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
-pub use unite::{Rebound, Renamed, United, UnitedSession};
+pub use unite::{Renamed, Shared, United, UnitedSession};
 pub use united::version_path;
 
 use crate::core::failure::{Code, Failure, Kind, Result};

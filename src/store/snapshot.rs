@@ -2,10 +2,10 @@
 
 use super::shelf::Held;
 use super::united::settle_candidate;
-use super::{EARLIER, FORMAT, layout, ops, shelf, shelves};
+use super::{EARLIER, FORMAT, bindings, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
@@ -67,6 +67,13 @@ impl<'r> Snapshot<'r> {
             )
             .help("git config loopx.branch ANOTHER-NAME")),
         }
+    }
+
+    /// Whether an older program wrote it last.
+    pub(super) fn is_of_earlier_format(&self) -> Result<bool> {
+        let said = self.repo.blob_at(&self.tree, layout::FORMAT_FILE)?;
+        let said = said.as_deref().map(String::from_utf8_lossy);
+        Ok(said.is_some_and(|format| EARLIER.contains(&format.trim())))
     }
 
     pub fn repo(&self) -> &'r Repo {
@@ -248,12 +255,40 @@ impl<'r> Snapshot<'r> {
             .collect())
     }
 
-    /// The session that a code branch is bound to.
-    pub fn bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
-        let Some(bytes) = shelves::blob_at(self.repo, &self.tree, &layout::binding(branch))? else {
-            return Ok(None);
-        };
-        Ok(SessionId::parse(String::from_utf8_lossy(&bytes).trim()).ok())
+    /// The sessions that a code branch is bound to: several, where clones bound it apart.
+    pub fn bound_to(&self, branch: &str) -> Result<Vec<SessionId>> {
+        bindings::of_branch(self.repo, &self.tree, branch)
+    }
+
+    /// The session that a code branch is bound to. Refused where there are several.
+    pub fn sole_bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
+        let mut bound = self.bound_to(branch)?;
+        match bound.as_slice() {
+            [] | [_] => Ok(bound.pop()),
+            several => {
+                let names: Vec<&str> = several.iter().map(SessionId::as_str).collect();
+                Err(Failure::refused(
+                    Code::BranchShared,
+                    format!(
+                        "the branch {branch} is bound to {}; only one session may have it",
+                        names.join(" and to ")
+                    ),
+                )
+                .help(hint![
+                    command!("use {} --branch {branch}", several[0]),
+                    "  (or another of them; the others let it go)"
+                ]))
+            }
+        }
+    }
+
+    /// The same branch with another tree, which nobody has committed.
+    pub(super) fn with_tree(&self, tree: Oid) -> Self {
+        Snapshot {
+            repo: self.repo,
+            commit: self.commit.clone(),
+            tree,
+        }
     }
 
     /// Refuses an active session whose stored state is not what its operations give: what lets code in

@@ -28,7 +28,7 @@ pub use standing::{Credentials, Weighed};
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::front::{Fault, FrontMatter};
-use super::id::Oid;
+use super::id::{Oid, SessionId};
 use super::markdown;
 use super::pack::{self, Slice};
 use super::policy::Policy;
@@ -67,6 +67,8 @@ pub struct View<'a> {
     pub code: Option<&'a CodeFacts>,
     pub delta: &'a DeltaFacts,
     pub credentials: &'a Credentials,
+    /// The other sessions that are bound to its branch.
+    pub shared: &'a [SessionId],
 }
 
 impl View<'_> {
@@ -142,7 +144,27 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
             )
         }))
         .chain(view.state.holding().map(unknown))
+        .chain(shared(view))
         .collect()
+}
+
+/// Two sessions on one branch: the work on it is nobody's until one of them has it alone.
+fn shared(view: View<'_>) -> Option<Blocker> {
+    let branch = view.state.branch.as_ref()?;
+    let others: Vec<&str> = view.shared.iter().map(SessionId::as_str).collect();
+    let who = match others.as_slice() {
+        [] => return None,
+        [only] => format!("session {only} is"),
+        several => format!("the sessions {} are", several.join(", ")),
+    };
+    Some(Blocker::new(
+        Code::BranchShared,
+        format!("{who} bound to the branch {branch} too"),
+        hint![
+            command!("use {} --branch {branch}", view.state.id),
+            "  (the others let it go)"
+        ],
+    ))
 }
 
 /// What only a newer program understands may close a gate: nothing opens beside it.

@@ -175,6 +175,7 @@ impl State {
                 }
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
+            Event::Unbound => self.branch = None,
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;
                 let knew = beside.knew("profile", op);

@@ -29,7 +29,7 @@ pub const MAX_BUILD_ITERATIONS: u32 = 10;
 
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
-pub const FOLD: u32 = 2;
+pub const FOLD: u32 = 3;
 
 /// Everything that is true of a session. Serialized as `state.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

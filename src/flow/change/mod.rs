@@ -126,6 +126,7 @@ impl Loaded {
             code: None,
             delta: facts,
             credentials: &nobody,
+            shared: &[],
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(

@@ -18,7 +18,7 @@ use crate::env;
 use crate::failpoint::reach;
 use crate::git::remote::{Answer, Fetched, Line};
 use crate::git::run::Run;
-use crate::store::{Linear, Meeting, Met, Rebound, Renamed, Store};
+use crate::store::{Linear, Meeting, Met, Renamed, Shared, Store};
 pub use crate::store::{TakenAway, UnitedSession};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub struct Report {
     /// Sessions that both sides had changed.
     pub united: Vec<UnitedSession>,
     pub renamed: Vec<Renamed>,
-    pub bindings: Vec<Rebound>,
+    pub shared: Vec<Shared>,
     /// What the remote's branch had lost of what was here.
     pub taken_away: Vec<TakenAway>,
     /// Set where the remote's branch does not come from what it was.
@@ -106,7 +106,7 @@ pub fn sync(
         rounds: 0,
         united: Vec::new(),
         renamed: Vec::new(),
-        bindings: Vec::new(),
+        shared: Vec::new(),
         taken_away: Vec::new(),
         set_back: None,
         conflicts: Vec::new(),
@@ -304,7 +304,7 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
             report.united.push(one);
         }
         report.renamed.extend(united.renamed);
-        report.bindings.extend(united.bindings);
+        report.shared.extend(united.shared);
     }
     Ok(())
 }
