@@ -9,8 +9,9 @@ use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
 use super::note::Note;
 use super::record::FORMAT;
+use super::session::{self, BRANCH, Beside, OWNER, State, Way};
 use super::stage::{Stage, Transition};
-use super::topic::{Topic, Version, Weight};
+use super::topic::{Taken, Topic, Version, Weight};
 use super::words::Word;
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
@@ -136,6 +137,40 @@ impl Body {
         }
     }
 
+    /// Whether it judges the artifacts as its writer had them.
+    pub(super) fn is_judgement(&self) -> bool {
+        match self {
+            Body::Log(word) => word.is_judgement(),
+            Body::Session(step) => step.event.is_judgement(),
+            Body::Note(note) => note.is_judgement(),
+            Body::Unknown(_) => false,
+        }
+    }
+
+    /// Where it moves what it is about.
+    pub(super) fn moves(&self) -> Option<Move> {
+        match self {
+            Body::Session(step) => step.event.moves().map(Move::Session),
+            Body::Log(_) | Body::Note(_) | Body::Unknown(_) => None,
+        }
+    }
+
+    /// What it takes for itself.
+    pub(super) fn takes(&self) -> Vec<Taken<'_>> {
+        match self {
+            Body::Log(word) => word.takes(),
+            Body::Session(step) => {
+                let owner = step.claim.iter().map(|claim| Taken {
+                    slot: OWNER,
+                    value: &claim.owner,
+                });
+                owner.chain(step.event.takes()).collect()
+            }
+            Body::Note(note) => note.takes(),
+            Body::Unknown(_) => Vec::new(),
+        }
+    }
+
     fn is_passed_over(&self) -> bool {
         match self {
             Body::Log(word) => word.is_passed_over(),
@@ -152,6 +187,21 @@ impl Body {
                 step.event.is_bare() && step.bases.is_empty() && step.claim.is_none()
             }
             Body::Log(_) | Body::Note(_) | Body::Unknown(_) => false,
+        }
+    }
+}
+
+/// A move of one topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Move {
+    Session(Way),
+}
+
+impl Move {
+    /// Whether two moves are about one thing.
+    pub(super) fn meets(self, other: Move) -> bool {
+        match (self, other) {
+            (Move::Session(_), Move::Session(_)) => true,
         }
     }
 }
@@ -238,6 +288,27 @@ impl Operation {
     /// Whether it is how the session came to be: without it there is nothing.
     pub fn is_beginning(&self) -> bool {
         self.event().is_some_and(Event::is_beginning)
+    }
+
+    /// Whether it cannot hold beside a move that its writer did not know of.
+    pub(super) fn is_stopped(&self, by: Move) -> bool {
+        match (&self.body, by) {
+            (Body::Session(step), Move::Session(way)) => step.event.is_stopped(self, way),
+            (Body::Log(_) | Body::Note(_) | Body::Unknown(_), _) => false,
+        }
+    }
+
+    /// What it makes of the state, but for files.
+    pub(super) fn fold(&self, state: &mut State, beside: &mut Beside<'_>) -> Result<(), String> {
+        match &self.body {
+            Body::Log(word) => word.fold(self, state, beside),
+            Body::Session(step) => step.event.fold(self, state, beside),
+            Body::Note(note) => note.fold(self, state, beside),
+            Body::Unknown(unknown) => {
+                state.keep_unknown(self, unknown);
+                Ok(())
+            }
+        }
     }
 
     /// Whether it is something that `undo` passes over to what a person did: a note, a run, a claim, or
@@ -397,6 +468,7 @@ pub enum Event {
 
 impl Topic for Event {
     const NAME: &'static str = "session";
+    type Move = Way;
 
     fn kind(&self) -> &'static str {
         match self {
@@ -493,6 +565,39 @@ impl Topic for Event {
             } => vec![("Loopx-Commit", commit.to_string())],
             _ => Vec::new(),
         }
+    }
+
+    fn is_judgement(&self) -> bool {
+        matches!(self, Event::Approved { .. } | Event::Reviewed { .. })
+    }
+
+    fn moves(&self) -> Option<Way> {
+        session::way(self)
+    }
+
+    fn takes(&self) -> Vec<Taken<'_>> {
+        let branch = match self {
+            Event::Bound { branch } => branch.as_str(),
+            Event::Unbound => "",
+            _ => return Vec::new(),
+        };
+        vec![Taken {
+            slot: BRANCH,
+            value: branch,
+        }]
+    }
+
+    fn is_stopped(&self, record: &Operation, by: Way) -> bool {
+        session::is_stopped(self, record, by)
+    }
+
+    fn fold(
+        &self,
+        record: &Operation,
+        state: &mut State,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        state.take_event(record, self, beside)
     }
 
     fn needs(&self) -> Version {

@@ -5,7 +5,7 @@
 
 use super::artifact::Artifact;
 use super::causality::Causality;
-use super::clash::{self, Fate, fates, is_move};
+use super::clash::{self, Fate, fates};
 use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, SessionId};
 use super::join::{self, Joiner, NoJoiner, artifacts};
@@ -118,11 +118,7 @@ pub fn walk(
     let mut standing = state.artifacts.clone();
     let mut writers = BTreeMap::new();
     for (at, (op, fate)) in ops.iter().zip(fates(&ops, &cause)).enumerate().skip(1) {
-        let is_word = matches!(
-            op.event(),
-            Some(Event::Approved { .. } | Event::Reviewed { .. })
-        );
-        let shows = is_word || is_move(op);
+        let shows = op.body.is_judgement() || op.body.moves().is_some();
         let conflict = match fate {
             Fate::Out => continue,
             Fate::Held { why, with } => Some((why, with)),

@@ -226,8 +226,8 @@ impl Tries {
 fn in_present_format(repo: &Repo, tree: &Oid, commit: &Oid, edits: &Edits) -> Result<Oid> {
     let snapshot = Snapshot::at(repo, commit.clone(), "earlier")?.with_tree(tree.clone());
     let binds = edits.entries.keys().any(|path| layout::is_bound(path));
-    let is_earlier = snapshot.is_of_earlier_format()?;
-    if !is_earlier && !(binds && bindings::is_of_format_1(repo, tree)?) {
+    let is_due = binds && bindings::is_of_format_1(repo, tree)?;
+    if !is_due && !snapshot.is_of_earlier_format()? {
         return Ok(tree.clone());
     }
     let mut upgrade = Edits::default();
