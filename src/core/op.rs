@@ -171,7 +171,8 @@ impl Body {
         }
     }
 
-    fn is_passed_over(&self) -> bool {
+    /// Whether `undo` passes over it to what a person did.
+    pub fn is_passed_over(&self) -> bool {
         match self {
             Body::Log(word) => word.is_passed_over(),
             Body::Session(step) => step.event.is_passed_over(),

@@ -399,49 +399,33 @@ fn build<T>(
         }
         None => Vec::new(),
     };
-    let body = match body {
-        Body::Session(step) => Body::Session(SessionBody {
-            bases,
-            claim,
-            ..step
-        }),
-        other => other,
-    };
-    let draft = Draft {
+    let what_happens = Happening {
+        body,
         reason,
         writes,
-        ..draft(identity, &session.state, body)
+        bases,
+        claim,
     };
-    let op = seal(repo, &draft)?;
-    let mut state = session.state.clone();
-    state.apply(&op);
-    if state.conflicts.len() > session.state.conflicts.len() {
-        let why = state.conflicts.last().map_or("", |c| c.why.as_str());
-        return Err(Failure::internal(
-            Code::OperationMisfit,
-            format!("the decision does not fit the session: {why}"),
-        ));
-    }
+    let (operations, state) = what_happens.operations(repo, identity, &session.state)?;
+    let op = &operations[operations.len() - 1];
     let signature = match word {
         Some(word) => {
             let around = (&session.state, &state);
-            word.settle(repo, &facts.policy, &facts.credentials, around, &op)?
+            word.settle(repo, &facts.policy, &facts.credentials, around, op)?
         }
         None => None,
     };
     let mut edits = store::Edits::default();
-    let record = Record {
-        op: &op,
-        signature: signature.as_deref(),
-        log,
-    };
-    edits.record(repo, Some(session), record, &state)?;
-    let mut message = store::message(&state.id, &what, &op, &state);
+    let mut records: Vec<Record<'_>> = operations.iter().map(Record::from).collect();
+    if let Some(record) = records.last_mut() {
+        record.signature = signature.as_deref();
+        record.log = log;
+    }
+    edits.record_all(repo, Some(session), &records, &state)?;
+    let mut message = store::message(&state.id, &what, op, &state);
     if let Some(branch) = takes {
         edits.keep_bound(repo, &branch, &state.id)?;
-        for id in let_go(
-            repo, snapshot, identity, &branch, &op, &state.id, &mut edits,
-        )? {
+        for id in let_go(repo, snapshot, identity, &branch, op, &state.id, &mut edits)? {
             message.push_str(&store::also(&id));
         }
     }
@@ -450,6 +434,80 @@ fn build<T>(
         message,
         value: (state, facts.saved, facts.taken, value),
     })
+}
+
+/// What a commit records of a session.
+struct Happening {
+    body: Body,
+    reason: Option<String>,
+    writes: BTreeMap<Artifact, Write>,
+    bases: Vec<RequirementBase>,
+    claim: Option<Claim>,
+}
+
+impl Happening {
+    /// Its operations, at least one, and the state after them. Nobody takes back that a command ran; the edits that
+    /// were saved along with it, somebody may: those have an operation of their own.
+    fn operations(
+        self,
+        repo: &Repo,
+        identity: &Identity,
+        before: &State,
+    ) -> Result<(Vec<Operation>, State)> {
+        let Happening {
+            body,
+            reason,
+            mut writes,
+            mut bases,
+            claim,
+        } = self;
+        let mut state = before.clone();
+        let mut operations = Vec::new();
+        if body.is_passed_over() && !writes.is_empty() {
+            let save = SessionBody {
+                event: Event::Saved,
+                bases: std::mem::take(&mut bases),
+                claim: None,
+            };
+            let save = Draft {
+                writes: std::mem::take(&mut writes),
+                ..draft(identity, &state, Body::Session(save))
+            };
+            operations.push(applied(repo, &save, &mut state)?);
+        }
+        let body = match body {
+            Body::Session(step) => Body::Session(SessionBody {
+                bases,
+                claim,
+                ..step
+            }),
+            other => other,
+        };
+        let mut draft = Draft {
+            reason,
+            writes,
+            ..draft(identity, &state, body)
+        };
+        if let Some(tx) = operations.first().and_then(|save| save.tx.clone()) {
+            draft.tx = tx;
+        }
+        operations.push(applied(repo, &draft, &mut state)?);
+        Ok((operations, state))
+    }
+}
+
+/// The operation of a draft, taken into a state that it has to fit.
+fn applied(repo: &Repo, draft: &Draft, state: &mut State) -> Result<Operation> {
+    let op = seal(repo, draft)?;
+    let conflicts = state.conflicts.len();
+    state.apply(&op);
+    match state.conflicts.get(conflicts) {
+        None => Ok(op),
+        Some(conflict) => Err(Failure::internal(
+            Code::OperationMisfit,
+            format!("the decision does not fit the session: {}", conflict.why),
+        )),
+    }
 }
 
 /// Records in the other sessions of a branch that it is theirs no more. Gives their names.

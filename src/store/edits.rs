@@ -51,13 +51,25 @@ impl Edits {
         record: impl Into<Record<'a>>,
         state: &State,
     ) -> Result<()> {
-        let record = record.into();
-        room::require(repo, session, record.op)?;
+        self.record_all(repo, session, &[record.into()], state)
+    }
+
+    /// The same of several operations that one commit records.
+    pub fn record_all(
+        &mut self,
+        repo: &Repo,
+        session: Option<&Session>,
+        records: &[Record<'_>],
+        state: &State,
+    ) -> Result<()> {
         let mut parts = Parts {
             before: session,
             ..Parts::default()
         };
-        parts.add(repo, &record)?;
+        for record in records {
+            room::require(repo, session, record.op)?;
+            parts.add(repo, record)?;
+        }
         let (path, tree, _) = assemble(repo, parts, state.clone())?;
         if let Some(before) = session.filter(|session| session.path != path) {
             self.remove(before.path.clone());

@@ -85,6 +85,24 @@ fn several_events_go_back_in_one_commit_and_come_back_the_same() {
 }
 
 #[test]
+fn edits_that_a_run_saved_are_taken_back_and_the_run_stays() {
+    let d = Drive::clarified();
+    let count = commits(&d);
+    let edited = format!("{SPEC}\nmore\n");
+    d.edit("spec.md", &edited);
+    d.does(&["run", "--", "true"]);
+    assert_eq!(commits(&d), count + 1);
+    assert_eq!(d.artifact("spec.md"), edited);
+    let told = d.does(&["undo"]);
+    assert_eq!(told["undone"]["event"], "save");
+    assert_eq!(d.artifact("spec.md"), SPEC);
+    assert_eq!(d.state()["evidence"].as_array().map(Vec::len), Some(1));
+    d.does(&["redo"]);
+    assert_eq!(d.artifact("spec.md"), edited);
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+#[test]
 fn the_way_back_is_named_by_a_number_an_operation_or_its_commit() {
     let d = Drive::planned();
     let log = d.does(&["log"]);
