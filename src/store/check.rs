@@ -492,7 +492,7 @@ fn restored(
 }
 
 /// A session's folder with the state that its operations give.
-fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
+pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     let folder = &ops::arranged(repo, folder)?;
     let (state, _) = replay(&Lines::of(repo), id, folder)?;
     let mut inner = BTreeMap::new();

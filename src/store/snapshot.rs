@@ -69,6 +69,14 @@ impl<'r> Snapshot<'r> {
         }
     }
 
+    /// The format that the branch says it is written in.
+    pub(super) fn format(&self) -> Result<String> {
+        let said = self.repo.blob_at(&self.tree, layout::FORMAT_FILE)?;
+        Ok(String::from_utf8_lossy(&said.unwrap_or_default())
+            .trim()
+            .to_owned())
+    }
+
     pub fn repo(&self) -> &'r Repo {
         self.repo
     }

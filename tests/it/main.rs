@@ -52,6 +52,7 @@ mod hooks_status;
 mod hostile;
 mod hostile_sync;
 mod import;
+mod judged_sync;
 mod kill;
 mod layers;
 mod lease;
