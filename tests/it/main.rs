@@ -88,6 +88,7 @@ mod support;
 mod sync;
 mod torn;
 mod torn_repair;
+mod two_ages;
 mod undo;
 mod unfinished;
 mod verify;
