@@ -622,6 +622,8 @@ codes! {
         "There are several remotes, and none is named.";
     RemoteAuthentication "remote_authentication" [Refused]
         "The remote did not accept who you are.";
+    RemoteDamaged "remote_damaged" [Refused]
+        "The remote's branch brings damage that is not here.";
     RemoteEmpty "remote_empty" [Refused]
         "The remote has no branch yet.";
     RemoteFoundSecrets "remote_found_secrets" [Refused]

@@ -105,6 +105,18 @@ pub enum Weight {
     Opens,
 }
 
+impl Weight {
+    /// What a word of the envelope says; `None` for one that only a newer program knows.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "note" => Some(Weight::Note),
+            "holds" => Some(Weight::Holds),
+            "opens" => Some(Weight::Opens),
+            _ => None,
+        }
+    }
+}
+
 /// A version of this program, as far as formats go: `X.Y`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {

@@ -65,8 +65,10 @@ pub struct Told {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
-    /// In the order in which they went: newest first for an undo, oldest first for a redo.
+    /// In the order in which they went: newest first for an undo, the last that was undone first for a redo.
     pub moved: Vec<Moved>,
+    /// The artifacts whose text is another one now.
+    pub changed: Vec<Artifact>,
 }
 
 /// Takes events of the session back, the newest first.
@@ -328,19 +330,20 @@ fn tell(
         Ok(Decision {
             edits,
             message,
-            value: (state, moved),
+            value: (state, moved, op.writes.into_keys().collect()),
         })
     };
     let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
     let follows = |_: &_| publish.clone().into_iter().collect();
     let scope = opening.scope(ctx);
     let committed = scope.commit(decide, follows)?;
-    let (state, moved) = committed.value;
+    let (state, moved, changed) = committed.value;
     Ok(Told {
         id,
         commit: committed.commit,
         state,
         moved,
+        changed,
     })
 }
 

@@ -10,8 +10,8 @@ use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
-    Edits, Lines, Session, Snapshot, Store, attest, bindings, guard, layout, ops, past, shelf,
-    shelves,
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, bindings, guard, layout, ops, past,
+    shelf, shelves,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -65,6 +65,8 @@ pub enum Mend {
     Index,
     /// Take the signature away: what it stands beside was not signed.
     Unsign,
+    /// Say again which format the branch is of.
+    Mark,
     /// Lay the folder out anew: nothing in it changes.
     Arrange,
     /// Nothing is known to be wrong with the record: the object has to come back as it was.
@@ -110,6 +112,11 @@ pub fn check(
         });
     }
     let mut found = Found::default();
+    if let Some(what) = snapshot.format_fault()? {
+        found
+            .damages
+            .push(damage(layout::FORMAT_FILE, what, Mend::Mark));
+    }
     let active = snapshot.session_folders(false)?;
     found.sessions = active.len();
     for (id, folder) in active {
@@ -380,6 +387,11 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             edits.arrange(damage.session.clone());
             continue;
         }
+        if damage.mend == Mend::Mark {
+            let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
+            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
+            continue;
+        }
         if damage.mend == Mend::Index {
             continue;
         }
@@ -471,7 +483,7 @@ fn restored(
 }
 
 /// A session's folder with the state that its operations give.
-fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
+pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     let folder = &ops::arranged(repo, folder)?;
     let (state, _) = replay(&Lines::of(repo), id, folder)?;
     let mut inner = BTreeMap::new();

@@ -13,6 +13,7 @@ mod edits;
 mod folder;
 mod guard;
 mod import;
+mod incoming;
 mod join;
 #[cfg(test)]
 mod laws;
@@ -45,6 +46,7 @@ pub use attest::left_out;
 pub use edits::Edits;
 pub use folder::Record;
 pub use import::Placed;
+pub use incoming::Flaw;
 pub use join::{Lines, replay};
 pub use lock::{Left, Lock, RefLock};
 pub use loss::has_all;
@@ -251,7 +253,10 @@ impl<'r> Store<'r> {
             };
             let (tip, why) = match known {
                 Some((name, tip)) => {
-                    Snapshot::at(self.repo, tip.clone(), &name)?;
+                    let tip = match shadow {
+                        Some(_) => Snapshot::at(self.repo, tip, &name)?.commit().clone(),
+                        None => self.plan_meeting(identity, &tip, &name, Linear::No)?.tip,
+                    };
                     (tip, format!("loopx: init from {name}"))
                 }
                 None => (self.first_commit(identity)?, "loopx: init".to_owned()),

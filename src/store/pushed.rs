@@ -9,11 +9,12 @@ use super::layout;
 use super::loss::{self, Holding, Loss};
 use super::room::Room;
 use super::shelf::{self, Fault};
-use super::{Lines, Session, Snapshot, onward};
+use super::unite::require_no_jump;
+use super::{Lines, Session, Snapshot, incoming, onward};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
-use crate::git::Repo;
+use crate::git::{EntryKind, Repo};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -105,6 +106,10 @@ impl<'a> Checking<'a> {
             before.extend(self.parent(parent)?);
         }
         let mut wrong = Vec::new();
+        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
+        if let Some(what) = incoming::went_back(&known, &now.snapshot)? {
+            wrong.push(format!("{}: {what}", layout::FORMAT_FILE));
+        }
         for shelf in &now.shelves {
             if before.iter().any(|before| before.shelves.contains(shelf)) {
                 continue;
@@ -134,6 +139,12 @@ impl<'a> Checking<'a> {
                     continue;
                 }
             }
+            if folder.entry.kind == EntryKind::Tree
+                && let Err(failure) = require_no_jump(self.repo, &folder.path, &folder.entry.id, 0)
+            {
+                wrong.push(failure.message);
+                continue;
+            }
             let session = now.snapshot.load_folder(folder.clone());
             if folder.path.starts_with(layout::ARCHIVE) {
                 let read = session.and_then(|session| now.snapshot.operations(&session));
@@ -154,9 +165,10 @@ impl<'a> Checking<'a> {
                 .any(|before| before.others.get(path) == Some(entry))
             {
                 wrong.extend(self.room.excess(self.repo, path, entry)?);
+                let jump = require_no_jump(self.repo, path, &entry.id, 0);
+                wrong.extend(jump.err().map(|failure| failure.message));
             }
         }
-        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
         let faults = now.snapshot.journal_faults(&known)?.into_iter();
         wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
         for before in &before {

@@ -261,6 +261,19 @@ pub(super) fn session_folders(
     tree: &Oid,
     other: &Oid,
 ) -> Result<BTreeMap<String, (SessionId, Oid)>> {
+    let entries = session_entries(repo, tree, other)?.into_iter();
+    let folders = entries.filter(|(_, (_, entry))| entry.kind == EntryKind::Tree);
+    Ok(folders
+        .map(|(path, (id, entry))| (path, (id, entry.id)))
+        .collect())
+}
+
+/// The same, with what stands in the place of a folder and is none.
+pub(super) fn session_entries(
+    repo: &Repo,
+    tree: &Oid,
+    other: &Oid,
+) -> Result<BTreeMap<String, (SessionId, Entry)>> {
     let mut found = BTreeMap::new();
     let mut parents = vec![layout::SESSIONS.to_owned()];
     if let Some(archive) = repo.entry_at(tree, layout::ARCHIVE)?
@@ -278,10 +291,8 @@ pub(super) fn session_folders(
             continue;
         }
         for held in shelf::entries(repo, Shelf::Names, &entry.id)? {
-            if let Ok(id) = SessionId::parse(&held.name)
-                && held.entry.kind == EntryKind::Tree
-            {
-                found.insert(format!("{parent}/{}", held.name), (id, held.entry.id));
+            if let Ok(id) = SessionId::parse(&held.name) {
+                found.insert(format!("{parent}/{}", held.name), (id, held.entry));
             }
         }
     }
@@ -302,7 +313,7 @@ pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
 
 /// Refuses a session that has more operations than one may have, or in which somebody jumped far ahead of what
 /// had happened. The names of operations say their numbers too: a state may say less.
-fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
+pub(super) fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
     let records = Records::of(repo, Some(&Entry::tree(tree.clone())));
     let records = records.map_err(Unreadable::failure)?;
     if records.len() > room::MOST {
@@ -325,18 +336,6 @@ fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> 
         "git log -p --all -- {path}/{}  (shows who made it jump; nothing was taken over)",
         layout::OPS
     )))
-}
-
-/// The same of every session that `theirs` has otherwise than `ours`, before it is taken as it is. What
-/// cannot be read there is for `fsck`.
-pub(super) fn require_no_jumps(repo: &Repo, ours: &Oid, theirs: &Oid) -> Result<()> {
-    let known = session_folders(repo, ours, theirs)?;
-    for (path, (_, tree)) in session_folders(repo, theirs, ours)? {
-        if known.get(&path).is_none_or(|(_, known)| *known != tree) {
-            require_no_jump(repo, &path, &tree, 0)?;
-        }
-    }
-    Ok(())
 }
 
 /// The name of every uid: of several that want one, the smallest has it.

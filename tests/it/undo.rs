@@ -3,7 +3,7 @@
 
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, ID, SPEC};
-use crate::support::store::{ID as SHARED, READY};
+use crate::support::store::{ID as SHARED, READY, put, started};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -467,4 +467,28 @@ fn an_undo_after_the_end_takes_back_the_end_and_no_run_beside_it() {
     assert!(status["ending"].is_null(), "{status:#}");
     let shown = all.loopx(0, &["--json", "-s", id, "show"]).json();
     assert_eq!(shown["state"]["evidence"].as_array().map(Vec::len), Some(1));
+}
+
+/// As in an editor: the steps come back in the order in which they were taken back.
+#[test]
+fn what_was_undone_last_comes_back_first() {
+    let s = started();
+    for text in ["# One\n", "# Two\n", "# Three\n"] {
+        put(&s, "spec.md", text).ok();
+    }
+    let cat = || s.loopx(&["-s", SHARED, "cat", "spec.md"]).ok();
+    // The one in the middle, and then the last.
+    let middle = s.loopx(&["-s", SHARED, "undo", "--only", "3"]);
+    assert!(!middle.ok().contains("went back"));
+    assert_eq!(cat(), "# Three\n");
+    s.loopx(&["-s", SHARED, "undo"])
+        .says("went back too: spec.md")
+        .ok();
+    assert_eq!(cat(), "# One\n");
+    s.loopx(&["-s", SHARED, "redo"]).ok();
+    assert_eq!(cat(), "# Three\n");
+    s.loopx(&["-s", SHARED, "redo"]).ok();
+    assert_eq!(cat(), "# Three\n");
+    s.loopx(&["-s", SHARED, "undo"]).ok();
+    assert_eq!(cat(), "# Two\n");
 }
