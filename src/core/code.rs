@@ -510,6 +510,8 @@ codes! {
         "A commit names a session whose branch does not have it.";
     OutOfScope "out_of_scope" [Refused]
         "A path is outside of the scope that the plan declared.";
+    OutputUnwritable "output_unwritable" [Output]
+        "What the command says could not be written.";
     PackDamaged "pack_damaged" [Internal]
         "The index of a git pack is damaged.";
     PairExpected "pair_expected" [Usage]

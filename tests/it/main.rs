@@ -60,6 +60,7 @@ mod manual;
 mod many_clones;
 mod mounts;
 mod note;
+mod output;
 mod pre_receive;
 mod race;
 mod reader_props;
