@@ -40,6 +40,7 @@ pub mod review;
 pub mod secrets;
 pub mod session;
 pub mod settings;
+pub mod sharing;
 pub mod shelf;
 pub mod signature;
 pub mod spec;
