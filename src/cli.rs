@@ -68,6 +68,7 @@ pub enum Command {
     Init,
     Start(cmd::sessions::StartArgs),
     Use(cmd::sessions::UseArgs),
+    Rebase(cmd::sessions::RebaseArgs),
     /// List the sessions
     List {
         /// Archived ones too
@@ -376,6 +377,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Init => cmd::sessions::init(&open()?, ui),
         Command::Start(args) => cmd::sessions::start(args, &open()?, ui),
         Command::Use(args) => cmd::sessions::bind(args, ui),
+        Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List { all } => cmd::sessions::list(all, &open()?, ui),
         Command::Status => cmd::status::status(&open()?, ui),
         Command::Show { run } => cmd::history::show(&open()?, run, ui),

@@ -226,6 +226,7 @@ fn is_stopped(op: &Operation, way: Way) -> bool {
         | Event::Audited { .. }
         | Event::Reviewed { .. }
         | Event::Imported { .. }
+        | Event::Rebased { .. }
         | Event::Refreshed => true,
         // A failure that was not known when the way was opened; a run that did not know of the rework.
         Event::Ran { evidence } => is_rollback || !evidence.passed(),

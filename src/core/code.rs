@@ -148,6 +148,12 @@ codes! {
         "A folder's name cannot be the name of a domain.";
     BaseMissing "base_missing" [Refused]
         "The commit that the session starts from is not in this repository.";
+    BaseOutside "base_outside" [Refused]
+        "The commit cannot become the base of the session.";
+    BaseSame "base_same" [Nothing]
+        "The session starts from this commit already.";
+    BaseStands "base_stands" [Refused]
+        "The base of the session is in the history of its branch, so it stays.";
     BaseRecorded "base_recorded" []
         "An imported delta had no base, and the specs of now were recorded as one.";
     BoundBranchMissing "bound_branch_missing" [Refused]

@@ -82,6 +82,16 @@ impl Blocker {
     }
 }
 
+impl From<Failure> for Blocker {
+    fn from(failure: Failure) -> Self {
+        Blocker::new(
+            failure.code,
+            failure.message,
+            failure.help.unwrap_or_default(),
+        )
+    }
+}
+
 impl Serialize for Blocker {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_struct("Blocker", 3)?;

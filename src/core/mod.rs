@@ -33,6 +33,7 @@ pub mod openspec;
 pub mod pack;
 pub mod policy;
 pub mod range_policy;
+pub mod rebase;
 pub mod record;
 pub mod refusal;
 pub mod replay;

@@ -294,6 +294,10 @@ pub enum Event {
     Bound {
         branch: String,
     },
+    /// The session starts from another commit: history was rewritten.
+    Rebased {
+        base: Oid,
+    },
     /// A round of clarification ended; the artifacts say how.
     Clarified {
         profile: Profile,
@@ -401,6 +405,7 @@ impl Topic for Event {
             Event::Started { .. } => "started",
             Event::Saved => "saved",
             Event::Bound { .. } => "bound",
+            Event::Rebased { .. } => "rebased",
             Event::Clarified { .. } => "clarified",
             Event::Approved { .. } => "approved",
             Event::Entered { .. } => "entered",
@@ -428,6 +433,7 @@ impl Topic for Event {
             Event::Started { .. } => "start",
             Event::Saved => "save",
             Event::Bound { .. } => "use",
+            Event::Rebased { .. } => "rebase",
             Event::Clarified { .. } => "clarify",
             Event::Approved { .. } => "approve",
             Event::Entered { transition, .. } => transition.to().as_str(),
@@ -460,8 +466,16 @@ impl Topic for Event {
         }
     }
 
+    fn needs(&self) -> Version {
+        match self {
+            Event::Rebased { .. } => Version::REBASED,
+            _ => Version::FIRST,
+        }
+    }
+
     fn trailers(&self) -> Vec<(&'static str, String)> {
         match self {
+            Event::Rebased { base } => vec![("Loopx-Base", base.to_string())],
             Event::Approved {
                 transition,
                 content,
@@ -517,6 +531,22 @@ impl Event {
     /// Whether it is how the session came to be: without it there is nothing.
     pub fn is_beginning(&self) -> bool {
         matches!(self, Event::Started { .. } | Event::Imported { .. })
+    }
+
+    /// Whether it can be recorded without the policy of the session: it moves nothing, and says nothing that
+    /// policy may forbid.
+    pub fn asks_no_policy(&self) -> bool {
+        matches!(
+            self,
+            Event::Saved
+                | Event::Bound { .. }
+                | Event::Rebased { .. }
+                | Event::Ran { .. }
+                | Event::Claimed
+                | Event::Blocked { .. }
+                | Event::Resumed
+                | Event::Abandoned
+        )
     }
 }
 

@@ -62,8 +62,10 @@ pub struct Version {
 impl Version {
     /// The first that writes records of format 2.
     pub const FIRST: Version = Version { major: 0, minor: 2 };
+    /// The first that knows of a base that was recorded anew.
+    pub const REBASED: Version = Version { major: 0, minor: 3 };
     /// This program's.
-    pub const THIS: Version = Version { major: 0, minor: 2 };
+    pub const THIS: Version = Version { major: 0, minor: 3 };
     /// Nobody said which; larger than every other.
     pub const UNKNOWN: Version = Version {
         major: u32::MAX,
@@ -123,7 +125,8 @@ mod tests {
             ("0.1", true),
             ("0.2", true),
             ("0.2.9", true),
-            ("0.3", false),
+            ("0.3", true),
+            ("0.4", false),
             ("1.0", false),
             ("x", false),
         ] {

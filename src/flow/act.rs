@@ -41,6 +41,8 @@ pub struct Facts<'a> {
     /// What stood in their files when they were read.
     pub taken: BTreeMap<Artifact, Oid>,
     pub operations: Vec<Operation>,
+    /// The commit that the session starts from is not here.
+    pub base_missing: Option<Failure>,
 }
 
 impl Facts<'_> {
@@ -64,6 +66,7 @@ impl Facts<'_> {
             code: self.code.as_ref(),
             delta: &self.delta,
             credentials: &self.credentials,
+            base_missing: self.base_missing.as_ref(),
         }
     }
 }
@@ -284,7 +287,7 @@ pub fn gather<'a>(
     identity: Option<&'a Identity>,
 ) -> Result<Facts<'a>> {
     let mut state = session.state.clone();
-    let policy = ctx.policy(&state)?;
+    let (policy, missing) = ctx.policy_if_there(&state)?;
     let mut texts = BTreeMap::new();
     let mut saved = Vec::new();
     let mut taken = BTreeMap::new();
@@ -310,6 +313,7 @@ pub fn gather<'a>(
     let actor = identity.map(|identity| &identity.author);
     let credentials = sign::gather(ctx, &policy, snapshot, session, depth, actor)?;
     Ok(Facts {
+        base_missing: missing,
         credentials,
         code: if wants_code { ctx.repo.code()? } else { None },
         operations: if needs == Needs::Operations {
@@ -366,6 +370,11 @@ fn build<T>(
         word,
         value,
     } = act;
+    if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
+        && !step.event.asks_no_policy()
+    {
+        return Err(missing.clone());
+    }
     if let Some(claim) = &claim {
         lease::keep(repo, &claim.owner)?;
     }
@@ -385,6 +394,8 @@ fn build<T>(
     let writes = differences(&session.state.artifacts, &artifacts);
     let bases = match bases {
         Some(bases) => bases,
+        // Where the specs are nobody knows then, and what is not recorded is asked for at the gate.
+        None if facts.base_missing.is_some() => Vec::new(),
         None if writes.contains_key(&Artifact::SpecDelta) => {
             ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
         }

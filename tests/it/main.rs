@@ -18,6 +18,7 @@ mod archive_undo_conflict;
 mod archive_waits;
 mod archive_worktree;
 mod bad_input;
+mod base_gone;
 mod branch_lost;
 mod bundle;
 mod canary;

@@ -26,7 +26,7 @@ pub use review::{archive, judgement, reviewer, verdict_signature};
 pub use standing::{Credentials, Weighed};
 
 use super::artifact::Artifact;
-use super::failure::{Blocker, Code};
+use super::failure::{Blocker, Code, Failure};
 use super::front::{Fault, FrontMatter};
 use super::id::Oid;
 use super::markdown;
@@ -67,6 +67,8 @@ pub struct View<'a> {
     pub code: Option<&'a CodeFacts>,
     pub delta: &'a DeltaFacts,
     pub credentials: &'a Credentials,
+    /// The commit that the session starts from is not here: nobody knows the policy.
+    pub base_missing: Option<&'a Failure>,
 }
 
 impl View<'_> {
@@ -142,6 +144,7 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
             )
         }))
         .chain(view.state.holding().map(unknown))
+        .chain(view.base_missing.cloned().map(Blocker::from))
         .collect()
 }
 

@@ -126,6 +126,7 @@ impl Loaded {
             code: None,
             delta: facts,
             credentials: &nobody,
+            base_missing: None,
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(
