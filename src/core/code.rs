@@ -148,6 +148,12 @@ codes! {
         "A folder's name cannot be the name of a domain.";
     BaseMissing "base_missing" [Refused]
         "The commit that the session starts from is not in this repository.";
+    BaseOutside "base_outside" [Refused]
+        "The commit cannot become the base of the session.";
+    BaseSame "base_same" [Nothing]
+        "The session starts from this commit already.";
+    BaseStands "base_stands" [Refused]
+        "The base of the session is in the history of its branch, so it stays.";
     BaseRecorded "base_recorded" []
         "An imported delta had no base, and the specs of now were recorded as one.";
     BoundBranchMissing "bound_branch_missing" [Refused]
@@ -514,6 +520,8 @@ codes! {
         "A commit names a session whose branch does not have it.";
     OutOfScope "out_of_scope" [Refused]
         "A path is outside of the scope that the plan declared.";
+    OutputUnwritable "output_unwritable" [Output]
+        "What the command says could not be written.";
     PackDamaged "pack_damaged" [Internal]
         "The index of a git pack is damaged.";
     PairExpected "pair_expected" [Usage]

@@ -368,6 +368,10 @@ pub enum Event {
     },
     /// Its branch is another session's now.
     Unbound,
+    /// The session starts from another commit: history was rewritten.
+    Rebased {
+        base: Oid,
+    },
     /// A round of clarification ended; the artifacts say how.
     Clarified {
         profile: Profile,
@@ -477,6 +481,7 @@ impl Topic for Event {
             Event::Saved => "saved",
             Event::Bound { .. } => "bound",
             Event::Unbound => "unbound",
+            Event::Rebased { .. } => "rebased",
             Event::Clarified { .. } => "clarified",
             Event::Approved { .. } => "approved",
             Event::Entered { .. } => "entered",
@@ -505,6 +510,7 @@ impl Topic for Event {
             Event::Saved => "save",
             Event::Bound { .. } => "use",
             Event::Unbound => "unbind",
+            Event::Rebased { .. } => "rebase",
             Event::Clarified { .. } => "clarify",
             Event::Approved { .. } => "approve",
             Event::Entered { transition, .. } => transition.to().as_str(),
@@ -539,6 +545,7 @@ impl Topic for Event {
 
     fn trailers(&self) -> Vec<(&'static str, String)> {
         match self {
+            Event::Rebased { base } => vec![("Loopx-Base", base.to_string())],
             Event::Approved {
                 transition,
                 content,
@@ -603,7 +610,7 @@ impl Topic for Event {
 
     fn needs(&self) -> Version {
         match self {
-            Event::Unbound => Version::UNBINDS,
+            Event::Unbound | Event::Rebased { .. } => Version::V0_3,
             _ => Version::FIRST,
         }
     }
@@ -635,6 +642,22 @@ impl Event {
     /// Whether it is how the session came to be: without it there is nothing.
     pub fn is_beginning(&self) -> bool {
         matches!(self, Event::Started { .. } | Event::Imported { .. })
+    }
+
+    /// Whether it can be recorded without the policy of the session: it moves nothing, and says nothing that
+    /// policy may forbid.
+    pub fn asks_no_policy(&self) -> bool {
+        matches!(
+            self,
+            Event::Saved
+                | Event::Bound { .. }
+                | Event::Rebased { .. }
+                | Event::Ran { .. }
+                | Event::Claimed
+                | Event::Blocked { .. }
+                | Event::Resumed
+                | Event::Abandoned
+        )
     }
 }
 

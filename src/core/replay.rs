@@ -12,7 +12,7 @@ use super::join::{self, Joiner, NoJoiner, artifacts};
 use super::op::{Event, Operation};
 use super::record::FORMAT;
 use super::session::{
-    Beside, BuildFacts, ClarifyFacts, FOLD, OpConflict, PlanFacts, State, signed,
+    Beside, BuildFacts, ClarifyFacts, FIRST_FOLD, OpConflict, PlanFacts, State, signed,
 };
 use super::stage::Stage;
 use crate::core::hint::command;
@@ -44,7 +44,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         .collect();
     Ok(State {
         format: FORMAT,
-        fold: FOLD,
+        fold: FIRST_FOLD,
         id: id.clone(),
         uid: uid.clone(),
         title: title.clone(),

@@ -127,8 +127,8 @@ pub struct Version {
 impl Version {
     /// The first that writes records of format 2.
     pub const FIRST: Version = Version { major: 0, minor: 2 };
-    /// The first in which a session lets its branch go without taking another.
-    pub const UNBINDS: Version = Version { major: 0, minor: 3 };
+    /// The first in which a session lets its branch go, or starts from another commit.
+    pub const V0_3: Version = Version { major: 0, minor: 3 };
     /// This program's.
     pub const THIS: Version = Version { major: 0, minor: 3 };
     /// Nobody said which; larger than every other.

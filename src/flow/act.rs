@@ -43,6 +43,8 @@ pub struct Facts<'a> {
     pub operations: Vec<Operation>,
     /// The other sessions that are bound to its branch.
     pub shared: Vec<SessionId>,
+    /// The commit that the session starts from is not here.
+    pub base_missing: Option<Failure>,
 }
 
 impl Facts<'_> {
@@ -67,6 +69,7 @@ impl Facts<'_> {
             delta: &self.delta,
             credentials: &self.credentials,
             shared: &self.shared,
+            base_missing: self.base_missing.as_ref(),
         }
     }
 }
@@ -287,7 +290,7 @@ pub fn gather<'a>(
     identity: Option<&'a Identity>,
 ) -> Result<Facts<'a>> {
     let mut state = session.state.clone();
-    let policy = ctx.policy(&state)?;
+    let (policy, missing) = ctx.policy_if_there(&state)?;
     let mut texts = BTreeMap::new();
     let mut saved = Vec::new();
     let mut taken = BTreeMap::new();
@@ -319,6 +322,7 @@ pub fn gather<'a>(
     shared.retain(|id| *id != state.id);
     Ok(Facts {
         shared,
+        base_missing: missing,
         credentials,
         code: if wants_code { ctx.repo.code()? } else { None },
         operations: if needs == Needs::Operations {
@@ -375,6 +379,11 @@ fn build<T>(
         word,
         value,
     } = act;
+    if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
+        && !step.event.asks_no_policy()
+    {
+        return Err(missing.clone());
+    }
     if let Some(claim) = &claim {
         lease::keep(repo, &claim.owner)?;
     }
@@ -394,6 +403,8 @@ fn build<T>(
     let writes = differences(&session.state.artifacts, &artifacts);
     let bases = match bases {
         Some(bases) => bases,
+        // Where the specs are nobody knows then, and what is not recorded is asked for at the gate.
+        None if facts.base_missing.is_some() => Vec::new(),
         None if writes.contains_key(&Artifact::SpecDelta) => {
             ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
         }

@@ -291,7 +291,7 @@ fn tell(
         }
         if let Some(copy) = &mut copy {
             // Edits that are not saved would be lost between two states: they go first.
-            let policy = ctx.policy(&session.state)?;
+            let (policy, _) = ctx.policy_if_there(&session.state)?;
             let edits = copy.collect(&session.state, policy.artifacts.max_bytes)?;
             if let Some((artifact, _)) = edits.writes.first_key_value() {
                 return Err(Failure::refused(

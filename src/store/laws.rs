@@ -150,6 +150,7 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Event::Resumed),
         select(&[CodeVerdict::Approve, CodeVerdict::RequestChanges][..]).prop_map(verdict),
         Just(Event::Refreshed),
+        Just(Event::Rebased { base: tree() }),
         Just(Event::Abandoned),
         Just(Event::Unbound),
     ]

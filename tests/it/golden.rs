@@ -42,7 +42,7 @@ const KINDS: [&str; 22] = [
 ];
 
 /// The other kinds: each needs more around it than one session.
-const OTHERS: [&str; 4] = ["archived", "imported", "refreshed", "resolved"];
+const OTHERS: [&str; 5] = ["archived", "imported", "rebased", "refreshed", "resolved"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -289,6 +289,17 @@ fn refreshed_bases_have_the_format_of_the_golden_file() {
     s.loopx(&["change", "refresh"]).ok();
     let text = of_kind("refreshed", on_the_branch(&s, s.path(), "one"));
     golden("op-refreshed.json", &normal(&text));
+}
+
+#[test]
+fn a_base_that_was_recorded_anew_has_the_format_of_the_golden_file() {
+    let s = store::started();
+    let root = s.git(&["commit-tree", "-m", "rewritten", "HEAD^{tree}"]);
+    s.git(&["reset", "--quiet", "--hard", &root.line()]).ok();
+    s.loopx(&["rebase", "--onto", "HEAD", "--reason", "rewritten"])
+        .ok();
+    let text = of_kind("rebased", on_the_branch(&s, s.path(), store::ID));
+    golden("op-rebased.json", &normal(&text));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub use review::{archive, judgement, reviewer, verdict_signature};
 pub use standing::{Credentials, Weighed};
 
 use super::artifact::Artifact;
-use super::failure::{Blocker, Code};
+use super::failure::{Blocker, Code, Failure};
 use super::front::{Fault, FrontMatter};
 use super::id::{Oid, SessionId};
 use super::markdown;
@@ -69,6 +69,8 @@ pub struct View<'a> {
     pub credentials: &'a Credentials,
     /// The other sessions that are bound to its branch.
     pub shared: &'a [SessionId],
+    /// The commit that the session starts from is not here: nobody knows the policy.
+    pub base_missing: Option<&'a Failure>,
 }
 
 impl View<'_> {
@@ -145,6 +147,7 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
         }))
         .chain(view.state.holding().map(unknown))
         .chain(shared(view))
+        .chain(view.base_missing.cloned().map(Blocker::from))
         .collect()
 }
 

@@ -70,6 +70,7 @@ pub(in crate::core) fn is_stopped(event: &Event, op: &Operation, way: Way) -> bo
         | Event::Audited { .. }
         | Event::Reviewed { .. }
         | Event::Imported { .. }
+        | Event::Rebased { .. }
         | Event::Refreshed => true,
         // A failure that was not known when the way was opened; a run that did not know of the rework.
         Event::Ran { evidence } => is_rollback || !evidence.passed(),

@@ -2,7 +2,7 @@
 //! gate asks is not known here.
 
 use super::{
-    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, LaneReport, OpConflict,
+    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, OpConflict,
     PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
@@ -68,7 +68,7 @@ impl State {
         if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
         }
-        match self.void_reason(event) {
+        match self.void_reason(event, beside) {
             Some((transition, why)) => self.void.push(Void {
                 op: op.op.clone(),
                 transition,
@@ -97,13 +97,18 @@ impl State {
 
     /// The transition of an approval that counts for nothing, and why: it names another content than the session has without what was
     /// taken back, or with what was written apart. An honest one never does where nobody was apart.
-    fn void_reason(&self, event: &Event) -> Option<(Transition, String)> {
+    fn void_reason(&self, event: &Event, beside: &Beside<'_>) -> Option<(Transition, String)> {
         let Event::Approved {
             transition, files, ..
         } = event
         else {
             return None;
         };
+        if beside.missed(BASE) && self.stage == transition.from() {
+            let why =
+                format!("{transition} was approved while somebody gave the session another base");
+            return Some((*transition, why));
+        }
         let here = covered_files(self, *transition);
         let differing: Vec<&str> = Artifact::ALL
             .iter()
@@ -177,7 +182,14 @@ impl State {
                 }
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
-            Event::Unbound => self.branch = None,
+            Event::Unbound => {
+                self.fold = FOLD;
+                self.branch = None;
+            }
+            Event::Rebased { base } => {
+                beside.knew(BASE, op);
+                self.rebase(base);
+            }
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;
                 let knew = beside.knew("profile", op);
@@ -331,7 +343,8 @@ impl State {
                     .verdict
                     .as_ref()
                     .is_some_and(|known| !known.value.is_approval() && !beside.saw(&known.op));
-                if !held {
+                let is_of_other_base = verdict.is_approval() && beside.missed(BASE);
+                if !held && !is_of_other_base {
                     self.verdict = Some(recorded(op, verdict.clone()));
                 }
             }
@@ -366,6 +379,18 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// What is approved and not used yet, and what a review saw, was a change from another commit.
+    fn rebase(&mut self, base: &Oid) {
+        self.fold = FOLD;
+        self.base = Some(base.clone());
+        if self.stage != Stage::Done {
+            self.approvals.retain(|_, approval| !approval.armed);
+        }
+        if self.stage == Stage::Review {
+            self.verdict = None;
+        }
     }
 
     fn builds(&mut self, op: &Operation) {
@@ -505,6 +530,9 @@ impl State {
         Ok(())
     }
 }
+
+/// The commit that a session starts from.
+const BASE: &str = "base";
 
 /// The fact that a session ended.
 const ENDING: &str = "ending";

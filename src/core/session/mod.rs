@@ -34,6 +34,8 @@ pub const MAX_BUILD_ITERATIONS: u32 = 10;
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
 pub const FOLD: u32 = 3;
+/// The same for a state to which no rule came that is newer: programs that know only those rules read it.
+pub const FIRST_FOLD: u32 = 2;
 
 /// Everything that is true of a session. Serialized as `state.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -281,7 +283,7 @@ impl State {
             fold: u32,
         }
         let Header { format, fold } = super::op::parse_json(bytes, path)?;
-        if format != FORMAT || fold != FOLD {
+        if format != FORMAT || !(FIRST_FOLD..=FOLD).contains(&fold) {
             return Ok(None);
         }
         let state: State = super::op::parse_json(bytes, path)?;

@@ -127,6 +127,7 @@ impl Loaded {
             delta: facts,
             credentials: &nobody,
             shared: &[],
+            base_missing: None,
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(
