@@ -14,6 +14,7 @@ mod guard;
 mod import;
 mod incoming;
 mod join;
+mod journals;
 #[cfg(test)]
 mod laws;
 mod layout;
