@@ -29,6 +29,7 @@ impl Repo {
     pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
         self.keep(new)?;
         reach("step-written");
+        self.require_here(new)?;
         let swap = self.backend.swap_ref(name, new, old, why);
         if matches!(swap, Ok(Swap::Moved)) {
             fail("ref-moved").map_err(|error| super::unwritable(Path::new(name), &error))?;
