@@ -604,6 +604,8 @@ codes! {
         "A session or another entity has as many records as it may have.";
     RedoOvertaken "redo_overtaken" [Refused]
         "A later operation does not fit on what would be brought back.";
+    RefClosed "ref_closed" [Refused]
+        "A push moves a ref that nobody pushes to.";
     RefLocked "ref_locked" [Internal, Waiting]
         "Another git process is moving a ref, or was killed while it did.";
     RefreshClosed "refresh_closed" [Refused]

@@ -8,8 +8,9 @@
 use super::context::Context;
 use super::hook::Outcome;
 use super::hook_push::{outcome, set_back};
+use super::receive::Update;
 use super::verify::{self, Sessions, Span};
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::{Code, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
@@ -18,19 +19,8 @@ use crate::store::{Store, pushed};
 
 const HEADS: &str = "refs/heads/";
 
-/// One line: where a ref was, and where it is to be.
-struct Update {
-    name: String,
-    old: Option<Oid>,
-    new: Option<Oid>,
-}
-
 /// Judges a push.
-pub fn pre_receive(ctx: &Context, store: &Store<'_>, stdin: &[u8]) -> Result<Outcome> {
-    let updates = String::from_utf8_lossy(stdin)
-        .lines()
-        .map(update)
-        .collect::<Result<Vec<Update>>>()?;
+pub fn pre_receive(ctx: &Context, store: &Store<'_>, updates: &[Update]) -> Result<Outcome> {
     let mut findings = Vec::new();
     let mut tip = ctx.repo.find_ref(&store.branch_ref())?;
     if let Some(update) = updates
@@ -44,7 +34,7 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, stdin: &[u8]) -> Result<Out
     }
     let sessions = Sessions::at(ctx, tip, store.branch())?;
     let server = Server::new(ctx)?;
-    for update in &updates {
+    for update in updates {
         if let Some(branch) = update.name.strip_prefix(HEADS)
             && update.name != store.branch_ref()
         {
@@ -56,28 +46,6 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, stdin: &[u8]) -> Result<Out
         Vec::new(),
         command!("verify").note("(and push the loopx branch, if the sessions are not there yet)"),
     ))
-}
-
-/// Reads `<old oid> <new oid> <ref>`.
-fn update(line: &str) -> Result<Update> {
-    let mut words = line.splitn(3, ' ');
-    let mut id = || -> Result<Option<Oid>> {
-        let text = words.next().unwrap_or_default();
-        let id = Oid::parse(text)?;
-        Ok(Some(id).filter(|_| text.bytes().any(|byte| byte != b'0')))
-    };
-    let (old, new) = (id()?, id()?);
-    match words.next() {
-        Some(name) => Ok(Update {
-            name: name.to_owned(),
-            old,
-            new,
-        }),
-        None => Err(Failure::usage(
-            Code::LineInvalid,
-            format!("expected `OLD NEW REF`, found `{line}`"),
-        )),
-    }
 }
 
 /// What is wrong with a push of the loopx branch.
@@ -165,10 +133,7 @@ impl<'a> Server<'a> {
         let Some(new) = &update.new else {
             return Ok(findings);
         };
-        // What a branch object of another kind would mean is git's business.
-        let Ok(info) = repo.commit_info(new) else {
-            return Ok(findings);
-        };
+        let info = repo.commit_info(new)?;
         let label = format!("{POLICY_FILE} at {}", new.short());
         if let Err(failure) = self.ctx.policy_at(&info.tree, &label) {
             findings.push(finding(
@@ -203,11 +168,7 @@ impl<'a> Server<'a> {
             (None, Some(tip)) => repo.merge_base(tip, new)?,
             (None, None) => None,
         };
-        // A branch that is nobody's target may carry a policy that its session wrote: the target's counts.
-        let policy = match own_policy {
-            Some(policy) if protected => policy,
-            _ => self.policy.clone(),
-        };
+        let policies = self.policies(own_policy.filter(|_| protected));
         let span = Span {
             base,
             hidden,
@@ -218,7 +179,20 @@ impl<'a> Server<'a> {
             branch: Some(branch.to_owned()),
             bound,
         };
-        findings.extend(verify::judge(repo, sessions, span, &policy)?.findings);
+        for policy in policies {
+            for finding in verify::judge(repo, sessions, span.clone(), &policy)?.findings {
+                if !findings.contains(&finding) {
+                    findings.push(finding);
+                }
+            }
+        }
         Ok(findings)
+    }
+
+    /// The policies that a push has to pass: the default branch's, and a protected branch's own, which may be
+    /// older. A branch that is nobody's target may carry one that its session wrote: that does not count.
+    fn policies(&self, own: Option<Policy>) -> Vec<Policy> {
+        let own = own.filter(|own| *own != self.policy);
+        own.into_iter().chain([self.policy.clone()]).collect()
     }
 }

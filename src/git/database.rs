@@ -223,6 +223,7 @@ impl Database {
         find: impl Fn(&'r git2::Repository, git2::Oid) -> Result<T, git2::Error>,
     ) -> Result<T> {
         let wanted = self.raw(id)?;
+        super::read_here("object-read", format_args!("read {what} {id}"))?;
         self.loose.check(id)?;
         match find(&self.repo, wanted) {
             Err(error) if error.code() == git2::ErrorCode::NotFound && self.is_partial() => {
@@ -242,6 +243,7 @@ impl Database {
     }
 
     pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {
+        super::read_here("object-read", format_args!("read commit {commit}"))?;
         self.loose.check_commits(&self.repo, [commit, ancestor])?;
         self.repo
             .graph_descendant_of(self.raw(commit)?, self.raw(ancestor)?)
@@ -249,6 +251,7 @@ impl Database {
     }
 
     pub(super) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
+        super::read_here("object-read", format_args!("read commit {other}"))?;
         self.loose.check_commits(&self.repo, [one, other])?;
         match self.repo.merge_base(self.raw(one)?, self.raw(other)?) {
             Ok(id) => oid(id).map(Some),
@@ -263,6 +266,7 @@ impl Database {
         to: &Oid,
         hidden: &[Oid],
     ) -> Result<impl Iterator<Item = Result<Oid>>> {
+        super::read_here("object-read", format_args!("read commit {to}"))?;
         let doing = {
             let to = to.clone();
             move |error: git2::Error| failed(&error, format!("walk the commits up to {to}"))

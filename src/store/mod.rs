@@ -126,9 +126,15 @@ impl<'r> Store<'r> {
         format!("refs/heads/{}", self.branch)
     }
 
+    /// Where the branch stands. One that cannot be read is none that is not there, and comes back.
+    pub fn tip(&self) -> Result<Option<Oid>> {
+        let tip = self.repo.find_ref(&self.branch_ref());
+        tip.map_err(|failure| failure.help(command!("doctor --recover")))
+    }
+
     /// The newest state, or `None` where nothing has been initialised.
     pub fn read(&self) -> Result<Option<Snapshot<'r>>> {
-        let Some(tip) = self.repo.find_ref(&self.branch_ref())? else {
+        let Some(tip) = self.tip()? else {
             return Ok(None);
         };
         match Snapshot::at(self.repo, tip.clone(), &self.branch) {
@@ -228,7 +234,7 @@ impl<'r> Store<'r> {
     pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
         let name = self.branch_ref();
         self.transact(lock, |shadow| {
-            if let Some(tip) = self.repo.find_ref(&name)? {
+            if let Some(tip) = self.tip()? {
                 return Ok(Move {
                     old: Some(tip.clone()),
                     new: tip,

@@ -10,7 +10,7 @@ use super::loss::{self, Holding, Loss};
 use super::room::Room;
 use super::shelf::{self, Fault};
 use super::{Lines, Session, Snapshot, onward};
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
 use crate::git::Repo;
@@ -177,7 +177,9 @@ impl<'a> Checking<'a> {
         }
         match Snapshot::at(self.repo, commit.clone(), self.branch) {
             Ok(before) => Holding::of(before).map(|holding| Some(Rc::new(holding))),
-            Err(_) => Ok(None),
+            // The constant root, or a history of somebody else: it holds no sessions.
+            Err(failure) if failure.code == Code::BranchForeign => Ok(None),
+            Err(failure) => Err(failure),
         }
     }
 

@@ -64,6 +64,8 @@ mod pre_receive;
 mod race;
 mod reader_props;
 mod readme;
+mod receive_faults;
+mod receive_refs;
 mod resolve;
 mod scale;
 mod scenario_build;
