@@ -858,6 +858,8 @@ codes! {
         "No transition has this name.";
     TreeEntryInvalid "tree_entry_invalid" [Internal]
         "A tree would get what is neither file nor folder.";
+    TreeNameInvalid "tree_name_invalid" [Refused]
+        "A file or folder of the branch of sessions has a name that no tree should have.";
     UnarchiveConflict "unarchive_conflict" [Conflict]
         "What the archive changed was changed again since.";
     UnarchiveInvalid "unarchive_invalid" [Refused]

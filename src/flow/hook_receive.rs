@@ -19,9 +19,13 @@ use crate::store::{Store, pushed};
 
 const HEADS: &str = "refs/heads/";
 
+/// So many unknown paths are named.
+const SHOWN: usize = 10;
+
 /// Judges a push.
 pub fn pre_receive(ctx: &Context, store: &Store<'_>, updates: &[Update]) -> Result<Outcome> {
     let mut findings = Vec::new();
+    let mut warnings = Vec::new();
     let mut tip = ctx.repo.find_ref(&store.branch_ref())?;
     if let Some(update) = updates
         .iter()
@@ -30,6 +34,7 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, updates: &[Update]) -> Resu
         findings.extend(loopx(ctx, store, update)?);
         if findings.is_empty() {
             tip.clone_from(&update.new);
+            warnings = unknown(ctx, store, update)?;
         }
     }
     let sessions = Sessions::at(ctx, tip, store.branch())?;
@@ -43,7 +48,7 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, updates: &[Update]) -> Resu
     }
     Ok(outcome(
         findings,
-        Vec::new(),
+        warnings,
         command!("verify").note("(and push the loopx branch, if the sessions are not there yet)"),
     ))
 }
@@ -76,6 +81,21 @@ fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Findin
             )
         })
         .collect()
+}
+
+/// What a push of the branch brings that nobody here knows.
+fn unknown(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<String>> {
+    let Some(new) = &update.new else {
+        return Ok(Vec::new());
+    };
+    let branch = store.branch();
+    let all = pushed::unknown(&ctx.repo, branch, update.old.as_ref(), new)?;
+    let said = all.iter().take(SHOWN).map(|path| {
+        format!("`{branch}`: `{path}` is nothing that this git loopx knows; it is kept for programs that do")
+    });
+    let more = all.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("`{branch}`: {more} more of such paths"));
+    Ok(said.chain(more).collect())
 }
 
 fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<Finding> {

@@ -5,6 +5,7 @@ use super::failed;
 use super::repo::{Identity, Repo, oid, person, rfc3339};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, Person};
+use crate::core::tree_name;
 use std::collections::BTreeMap;
 
 /// What a tree entry is.
@@ -35,6 +36,26 @@ impl Entry {
             id,
             kind: EntryKind::Tree,
         }
+    }
+}
+
+/// An entry of a tree as it is stored, whatever its name and mode are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawEntry {
+    pub mode: Vec<u8>,
+    pub name: Vec<u8>,
+    pub id: Oid,
+}
+
+impl RawEntry {
+    pub fn is_tree(&self) -> bool {
+        matches!(self.mode.as_slice(), b"40000" | b"040000")
+    }
+
+    /// What git sorts by: a folder as if its name ended in a slash.
+    pub fn key(&self) -> Vec<u8> {
+        let end: &[u8] = if self.is_tree() { b"/" } else { b"" };
+        [&self.name, end].concat()
     }
 }
 
@@ -417,6 +438,10 @@ fn set_entry(
     let doing = |error: git2::Error| failed(&error, format!("set the tree entry `{name}`"));
     match entry {
         Some((entry, id)) => {
+            if let Some(why) = tree_name::fault(name.as_bytes()) {
+                let what = format!("the name `{}` {why}", name.escape_debug());
+                return Err(Failure::refused(Code::TreeNameInvalid, what).help("rename it"));
+            }
             let mode = match entry.kind {
                 // A file that could be executed still can.
                 EntryKind::Blob => match builder.get(name).map_err(doing)? {

@@ -4,7 +4,7 @@
 //! inflate that folder again. So large trees are kept here from the first time they are read, by their
 //! ids, so that none can be stale; a name is looked up in them by halving.
 
-use super::objects::{Entry, EntryKind};
+use super::objects::{Entry, EntryKind, RawEntry};
 use super::repo::Repo;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
@@ -60,6 +60,21 @@ impl Repo {
                     Ok((name, entry.owned()?))
                 })
                 .collect()
+        })
+    }
+
+    /// The entries of a tree as they are stored.
+    pub fn raw_entries(&self, tree: &Oid) -> Result<Vec<RawEntry>> {
+        self.with_tree(tree, |tree| {
+            let entries = tree.entries().map(|entry| {
+                let entry = entry?;
+                Ok(RawEntry {
+                    mode: entry.mode.to_vec(),
+                    name: entry.name.to_vec(),
+                    id: Oid::of_bytes(entry.id)?,
+                })
+            });
+            entries.collect()
         })
     }
 

@@ -4,7 +4,7 @@
 use super::arrived::{TakenAway, lost_operations};
 use super::transaction::Move;
 use super::unite::{United, require_no_jumps, unite};
-use super::{Lock, Snapshot, Store};
+use super::{Lock, Snapshot, Store, names};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -95,6 +95,7 @@ impl Store<'_> {
         let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
         if repo.is_ancestor(&ours, theirs)? {
             require_no_jumps(repo, here.tree(), there.tree())?;
+            names::require_none_new(repo, Some(&ours), theirs, label)?;
             let taken_away = self.taken_away(&ours, theirs)?;
             return match taken_away.is_empty() {
                 true => Ok(done(Met::Forward, theirs)),
@@ -104,6 +105,7 @@ impl Store<'_> {
         let base = repo
             .merge_base(&ours, theirs)?
             .ok_or_else(|| self.no_base(label))?;
+        names::require_none_new(repo, Some(&ours), theirs, label)?;
         let taken_away = self.taken_away(&base, theirs)?;
         let base = repo.commit_info(&base)?.tree;
         let anew = taken_away.iter().any(|one| one.brought_back);

@@ -6,6 +6,7 @@
 
 mod arrived;
 mod attest;
+mod beside;
 pub mod check;
 pub mod checked;
 mod edits;
@@ -20,6 +21,7 @@ mod lock;
 mod loss;
 mod meet;
 mod message;
+mod names;
 mod onward;
 mod ops;
 mod past;
@@ -33,6 +35,7 @@ mod signatures;
 pub mod snapshot;
 mod summaries;
 mod transaction;
+mod unique;
 mod unite;
 mod united;
 pub mod unread;

@@ -4,16 +4,19 @@
 //! What a commit has as one of its parents has it was judged with that, or was here before the push; it is
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.
 
-use super::check::{bindings, check_folder};
+use super::beside::bindings;
+use super::check::check_folder;
 use super::layout;
 use super::loss::{self, Holding, Loss};
+use super::names::Names;
 use super::room::Room;
 use super::shelf::{self, Fault};
+use super::unique::Uids;
 use super::{Lines, Session, Snapshot, onward};
 use crate::core::failure::{Code, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
-use crate::git::Repo;
+use crate::git::{CommitInfo, EntryKind, Repo};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -40,11 +43,18 @@ pub fn check(
         last: None,
         room: Room::default(),
         lines: Lines::of(repo),
+        names: Names::default(),
+        uids: Uids::default(),
+        ends: false,
     };
     let mut found = Vec::new();
     for commit in &commits {
         let wrong = checking.commit(commit)?;
         found.extend(wrong.into_iter().map(|what| (commit.clone(), what)));
+        // What comes after stands on what nobody can read.
+        if checking.ends {
+            break;
+        }
     }
     if found.is_empty() {
         let snapshot = Snapshot::at(repo, new.clone(), branch)?;
@@ -63,6 +73,51 @@ pub fn check(
                 .into_iter()
                 .map(|damage| (new.clone(), format!("{}: {}", damage.session, damage.what))),
         );
+    }
+    Ok(found)
+}
+
+/// What a push brings that this program does not know, by path. A newer program may: it is kept.
+pub fn unknown(repo: &Repo, branch: &str, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
+    let now = strangers(repo, &Snapshot::at(repo, new.clone(), branch)?)?;
+    let before = match old.map(|old| Snapshot::at(repo, old.clone(), branch)) {
+        Some(Ok(before)) => strangers(repo, &before)?,
+        _ => BTreeSet::new(),
+    };
+    Ok(now.difference(&before).cloned().collect())
+}
+
+/// What lies where nothing of this program does: beside the known folders, or among sessions without the
+/// name of one. A folder with records is an entity, whatever it is about.
+fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
+    const KNOWN: [&str; 5] = [
+        layout::README_FILE,
+        layout::FORMAT_FILE,
+        layout::ARCHIVE,
+        layout::BRANCHES,
+        layout::JOURNAL,
+    ];
+    let mut found = BTreeSet::new();
+    for (top, entry) in repo.list_tree(snapshot.tree())? {
+        if entry.kind != EntryKind::Tree {
+            if !KNOWN.contains(&top.as_str()) {
+                found.insert(top);
+            }
+            continue;
+        }
+        if top == layout::SESSIONS {
+            let names = snapshot.session_names()?.into_iter();
+            let strange = names.filter(|name| SessionId::parse(name).is_err());
+            found.extend(strange.map(|name| format!("{top}/{name}")));
+        } else if !KNOWN.contains(&top.as_str()) {
+            for (name, entry) in repo.list_tree(&entry.id)? {
+                let is_entity = entry.kind == EntryKind::Tree
+                    && repo.entry_at(&entry.id, layout::OPS)?.is_some();
+                if !is_entity {
+                    found.insert(format!("{top}/{name}"));
+                }
+            }
+        }
     }
     Ok(found)
 }
@@ -86,6 +141,10 @@ struct Checking<'a> {
     room: Room,
     /// One text in conflict is merged once, however many commits have it.
     lines: Lines<'a>,
+    names: Names,
+    uids: Uids,
+    /// Nothing can be said of the commits that follow.
+    ends: bool,
 }
 
 impl<'a> Checking<'a> {
@@ -99,6 +158,12 @@ impl<'a> Checking<'a> {
             Ok(now) => now,
             Err(failure) => return Ok(vec![failure.message]),
         };
+        let named = self.badly_named(&info)?;
+        if !named.is_empty() {
+            // What such names hold is nobody's.
+            self.ends = true;
+            return Ok(named);
+        }
         let now = Rc::new(Holding::of(now)?);
         let mut before = Vec::new();
         for parent in &info.parents {
@@ -115,6 +180,45 @@ impl<'a> Checking<'a> {
                 wrong.push(format!("{path}: {what}"));
             }
         }
+        wrong.extend(self.sessions(&now, &before)?);
+        for (path, entry) in &now.others {
+            if !before
+                .iter()
+                .any(|before| before.others.get(path) == Some(entry))
+            {
+                wrong.extend(self.room.excess(self.repo, path, entry)?);
+            }
+        }
+        wrong.extend(self.uids.copies(&now, &before));
+        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
+        let faults = now.snapshot.journal_faults(&known)?.into_iter();
+        wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
+        for before in &before {
+            let lost = loss::between(before, &now);
+            wrong.extend(lost.iter().map(Loss::said));
+        }
+        self.last = Some(now);
+        wrong.sort();
+        wrong.dedup();
+        Ok(wrong)
+    }
+
+    /// The names of a commit that no tree should have and no parent has.
+    fn badly_named(&mut self, info: &CommitInfo) -> Result<Vec<String>> {
+        let mut trees = Vec::new();
+        for parent in &info.parents {
+            trees.push(self.repo.commit_info(parent)?.tree);
+        }
+        let faults = self.names.faults(self.repo, &info.tree, &trees)?;
+        let faults = faults.into_iter();
+        Ok(faults
+            .map(|(path, why)| format!("`{path}` {why}"))
+            .collect())
+    }
+
+    /// What is wrong with the sessions that no parent has as they are.
+    fn sessions(&mut self, now: &Holding<'a>, before: &[Rc<Holding<'a>>]) -> Result<Vec<String>> {
+        let mut wrong = Vec::new();
         for (id, folder) in now.folders.values() {
             if before.iter().any(|before| before.has(folder)) {
                 continue;
@@ -144,28 +248,10 @@ impl<'a> Checking<'a> {
                 continue;
             }
             match session {
-                Ok(session) => wrong.extend(self.folder(id, &session, &before)?),
+                Ok(session) => wrong.extend(self.folder(id, &session, before)?),
                 Err(failure) => wrong.push(failure.message),
             }
         }
-        for (path, entry) in &now.others {
-            if !before
-                .iter()
-                .any(|before| before.others.get(path) == Some(entry))
-            {
-                wrong.extend(self.room.excess(self.repo, path, entry)?);
-            }
-        }
-        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
-        let faults = now.snapshot.journal_faults(&known)?.into_iter();
-        wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
-        for before in &before {
-            let lost = loss::between(before, &now);
-            wrong.extend(lost.iter().map(Loss::said));
-        }
-        self.last = Some(now);
-        wrong.sort();
-        wrong.dedup();
         Ok(wrong)
     }
 

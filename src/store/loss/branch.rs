@@ -144,7 +144,7 @@ fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>> {
 }
 
 /// The uid that a session's state says.
-fn uid(repo: &Repo, folder: &Entry) -> Option<String> {
+pub(in crate::store) fn uid(repo: &Repo, folder: &Entry) -> Option<String> {
     #[derive(Deserialize)]
     struct Uid {
         uid: String,

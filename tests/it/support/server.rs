@@ -70,3 +70,74 @@ pub(crate) fn literally(s: &Sandbox, kind: &str, bytes: impl Into<Vec<u8>>) -> S
     let args = ["hash-object", "-t", kind, "-w", "--literally", "--stdin"];
     s.call("git").args(&args).stdin(bytes).run().line()
 }
+
+/// A tree of these entries (mode, name, id), as they are: git itself would not write some of them.
+pub(crate) fn raw_tree(s: &Sandbox, entries: &[(String, Vec<u8>, String)]) -> String {
+    let mut bytes = Vec::new();
+    for (mode, name, id) in entries {
+        bytes.extend([mode.as_bytes(), b" ", name, b"\0"].concat());
+        let digits = id.as_bytes().chunks_exact(2);
+        bytes.extend(digits.map(|pair| {
+            let text = std::str::from_utf8(pair).expect("digits");
+            u8::from_str_radix(text, 16).expect("digits")
+        }));
+    }
+    literally(s, "tree", bytes)
+}
+
+/// The entries of a tree; none where there is no such tree.
+pub(crate) fn entries(s: &Sandbox, tree: &str) -> Vec<(String, Vec<u8>, String)> {
+    let listed = s.git(&["ls-tree", "--full-tree", tree]).stdout;
+    let entry = |line: &str| {
+        let (meta, name) = line.split_once('\t').expect("an entry");
+        let mut words = meta.split(' ');
+        let mode = words.next().expect("a mode").trim_start_matches('0');
+        let id = words.nth(1).expect("an id");
+        (mode.to_owned(), name.as_bytes().to_vec(), id.to_owned())
+    };
+    listed.lines().map(entry).collect()
+}
+
+/// The root tree of a commit in which one folder has one more entry, in its place.
+pub(crate) fn with_entry(
+    s: &Sandbox,
+    commit: &str,
+    path: &str,
+    more: (&str, &[u8], &str),
+) -> String {
+    let tree = match path {
+        "" => format!("{commit}^{{tree}}"),
+        path => format!("{commit}:{path}"),
+    };
+    let mut known = entries(s, &tree);
+    let key = |mode: &str, name: &[u8]| {
+        let end: &[u8] = if mode == "40000" { b"/" } else { b"" };
+        [name, end].concat()
+    };
+    let (mode, name, id) = more;
+    known.retain(|(_, other, _)| other != name);
+    known.push((mode.to_owned(), name.to_vec(), id.to_owned()));
+    known.sort_by_key(|(mode, name, _)| key(mode, name));
+    let tree = raw_tree(s, &known);
+    if path.is_empty() {
+        return tree;
+    }
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    with_entry(s, commit, parent, ("40000", name.as_bytes(), &tree))
+}
+
+/// A commit on top of the loopx branch with this tree; the branch moves there.
+pub(crate) fn put_tree(s: &Sandbox, tree: &str) {
+    let args = [
+        "commit-tree",
+        tree,
+        "-p",
+        "loopx",
+        "-m",
+        "x",
+        "-m",
+        "Loopx-Event: saved",
+    ];
+    let commit = s.git(&args).line();
+    s.git(&["update-ref", "refs/heads/loopx", &commit]).ok();
+}
