@@ -568,6 +568,8 @@ codes! {
         "A protected branch takes only the result of a session.";
     PushNotJudged "push_not_judged" [Refused]
         "A push could not be judged, so it is refused.";
+    PushTooLarge "push_too_large" [Refused]
+        "A push brings more than a server judges at once.";
     RangeInvalid "range_invalid" [Usage]
         "The text is neither a range of commits nor a commit.";
     RangeWithoutBase "range_without_base" [Usage]

@@ -51,7 +51,7 @@ pub fn probe_answer(token: &str, event: &str) -> String {
 pub fn run(request: &Request) -> Result<Outcome> {
     let name = request.event.to_string_lossy();
     match &*name {
-        "pre-receive" => return receive::on_server(),
+        "pre-receive" => return receive::on_server(|_| ()),
         "update" => {
             return Err(Failure::refused(
                 Code::EventUnsupported,

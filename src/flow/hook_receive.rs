@@ -15,6 +15,7 @@ use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
 use crate::core::range_policy::{Finding, Severity};
+use crate::store::pushed::Budget;
 use crate::store::{Store, pushed};
 
 const HEADS: &str = "refs/heads/";
@@ -23,7 +24,12 @@ const HEADS: &str = "refs/heads/";
 const SHOWN: usize = 10;
 
 /// Judges a push.
-pub fn pre_receive(ctx: &Context, store: &Store<'_>, updates: &[Update]) -> Result<Outcome> {
+pub fn pre_receive(
+    ctx: &Context,
+    store: &Store<'_>,
+    updates: &[Update],
+    budget: &Budget,
+) -> Result<Outcome> {
     let mut findings = Vec::new();
     let mut warnings = Vec::new();
     let mut tip = ctx.repo.find_ref(&store.branch_ref())?;
@@ -31,14 +37,14 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, updates: &[Update]) -> Resu
         .iter()
         .find(|update| update.name == store.branch_ref())
     {
-        findings.extend(loopx(ctx, store, update)?);
+        findings.extend(loopx(ctx, store, update, budget)?);
         if findings.is_empty() {
             tip.clone_from(&update.new);
             warnings = unknown(ctx, store, update)?;
         }
     }
     let sessions = Sessions::at(ctx, tip, store.branch())?;
-    let server = Server::new(ctx)?;
+    let server = Server::new(ctx, budget)?;
     for update in updates {
         if let Some(branch) = update.name.strip_prefix(HEADS)
             && update.name != store.branch_ref()
@@ -54,7 +60,12 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, updates: &[Update]) -> Resu
 }
 
 /// What is wrong with a push of the loopx branch.
-fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Finding>> {
+fn loopx(
+    ctx: &Context,
+    store: &Store<'_>,
+    update: &Update,
+    budget: &Budget,
+) -> Result<Vec<Finding>> {
     let repo = &ctx.repo;
     let branch = store.branch();
     let Some(new) = &update.new else {
@@ -70,7 +81,7 @@ fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Findin
             })
             .collect();
     };
-    pushed::check(repo, branch, update.old.as_ref(), new)?
+    pushed::check(repo, branch, update.old.as_ref(), new, budget)?
         .into_iter()
         .map(|(commit, what)| {
             finding(
@@ -113,6 +124,7 @@ fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<F
 /// The repository as it is before the push.
 struct Server<'a> {
     ctx: &'a Context,
+    budget: &'a Budget,
     /// The default branch.
     default: Option<String>,
     default_tip: Option<Oid>,
@@ -121,10 +133,11 @@ struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    fn new(ctx: &'a Context) -> Result<Self> {
+    fn new(ctx: &'a Context, budget: &'a Budget) -> Result<Self> {
         let head = ctx.repo.head()?;
         Ok(Server {
             ctx,
+            budget,
             policy: verify::policy_at(ctx, head.commit.as_ref())?,
             default: head.branch,
             default_tip: head.commit,
@@ -188,6 +201,7 @@ impl<'a> Server<'a> {
             (None, Some(tip)) => repo.merge_base(tip, new)?,
             (None, None) => None,
         };
+        self.budget.require_merges(repo, new, &hidden)?;
         let policies = self.policies(own_policy.filter(|_| protected));
         let span = Span {
             base,

@@ -16,6 +16,8 @@ pub(super) type Fault = (String, &'static str);
 #[derive(Default)]
 pub(super) struct Names {
     seen: HashSet<Oid>,
+    /// The bytes of the files that were new, where they are counted.
+    pub(super) bytes: Option<u64>,
 }
 
 impl Names {
@@ -51,12 +53,30 @@ impl Names {
                         let before = before.map(|one| one.id.clone()).collect();
                         next.push((format!("{path}/"), entry.id, before));
                     }
-                    None => {}
+                    None if known.contains(&entry) => {}
+                    None => self.count(repo, &entry.id)?,
                 }
             }
         }
         found.sort();
         Ok(found)
+    }
+
+    /// With a count of the bytes of new files.
+    pub(super) fn counting() -> Self {
+        Names {
+            bytes: Some(0),
+            ..Names::default()
+        }
+    }
+
+    fn count(&mut self, repo: &Repo, blob: &Oid) -> Result<()> {
+        if let Some(bytes) = self.bytes
+            && self.seen.insert(blob.clone())
+        {
+            self.bytes = Some(bytes.saturating_add(repo.blob_size(blob)?));
+        }
+        Ok(())
     }
 }
 

@@ -13,12 +13,59 @@ use super::room::Room;
 use super::shelf::{self, Fault};
 use super::unique::Uids;
 use super::{Lines, Session, Snapshot, onward};
-use crate::core::failure::{Code, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
 use crate::git::{CommitInfo, EntryKind, Repo};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
+
+/// What one push may bring; more is refused before it is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pub records: u64,
+    pub merges: u64,
+    /// Bytes of files of the branch.
+    pub bytes: u64,
+}
+
+impl Budget {
+    /// Refuses a range with too many merges, each of which is made again.
+    pub fn require_merges(&self, repo: &Repo, new: &Oid, hidden: &[Oid]) -> Result<()> {
+        let mut merges = 0;
+        for commit in repo.range(new, hidden, usize::MAX)? {
+            merges += u64::from(repo.commit_info(&commit)?.parents.len() > 1);
+            require(merges, self.merges, "merges", "loopx.receiveMerges")?;
+        }
+        Ok(())
+    }
+
+    fn require_records(&self, count: u64) -> Result<()> {
+        require(count, self.records, "records", "loopx.receiveRecords")
+    }
+
+    fn require_bytes(&self, count: Option<u64>) -> Result<()> {
+        require(
+            count.unwrap_or(0),
+            self.bytes,
+            "bytes of files",
+            "loopx.receiveBytes",
+        )
+    }
+}
+
+fn require(count: u64, most: u64, what: &str, setting: &str) -> Result<()> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::PushTooLarge,
+        format!("this push brings more than {most} {what}, and that is the most that is judged at once ({setting})"),
+    )
+    .help(format!(
+        "push a part of it first; for the administrator of this server: git config {setting} NUMBER"
+    )))
+}
 
 /// Why a push of the branch cannot be taken, by commit; empty when it can.
 pub fn check(
@@ -26,6 +73,7 @@ pub fn check(
     branch: &str,
     old: Option<&Oid>,
     new: &Oid,
+    budget: &Budget,
 ) -> Result<Vec<(Oid, String)>> {
     if let Some(old) = old
         && !repo.is_ancestor(old, new)?
@@ -36,6 +84,9 @@ pub fn check(
     let hidden: Vec<Oid> = old.iter().map(|old| (*old).clone()).collect();
     let mut commits = repo.range(new, &hidden, usize::MAX)?;
     commits.reverse();
+    budget.require_merges(repo, new, &hidden)?;
+    // Each of them is about one record at least, but for the merges.
+    budget.require_records(commits.len() as u64 / 2)?;
     let mut checking = Checking {
         repo,
         branch,
@@ -43,7 +94,9 @@ pub fn check(
         last: None,
         room: Room::default(),
         lines: Lines::of(repo),
-        names: Names::default(),
+        names: Names::counting(),
+        budget,
+        records: 0,
         uids: Uids::default(),
         ends: false,
     };
@@ -142,6 +195,9 @@ struct Checking<'a> {
     /// One text in conflict is merged once, however many commits have it.
     lines: Lines<'a>,
     names: Names,
+    budget: &'a Budget,
+    /// How many are new, so far.
+    records: u64,
     uids: Uids,
     /// Nothing can be said of the commits that follow.
     ends: bool,
@@ -180,6 +236,8 @@ impl<'a> Checking<'a> {
                 wrong.push(format!("{path}: {what}"));
             }
         }
+        self.records += self.new_records(&now, &before)?;
+        self.budget.require_records(self.records)?;
         wrong.extend(self.sessions(&now, &before)?);
         for (path, entry) in &now.others {
             if !before
@@ -210,6 +268,7 @@ impl<'a> Checking<'a> {
             trees.push(self.repo.commit_info(parent)?.tree);
         }
         let faults = self.names.faults(self.repo, &info.tree, &trees)?;
+        self.budget.require_bytes(self.names.bytes)?;
         let faults = faults.into_iter();
         Ok(faults
             .map(|(path, why)| format!("`{path}` {why}"))
@@ -253,6 +312,34 @@ impl<'a> Checking<'a> {
             }
         }
         Ok(wrong)
+    }
+
+    /// So many records are here that the parent with the most of them has not.
+    fn new_records(&mut self, now: &Holding<'_>, before: &[Rc<Holding<'_>>]) -> Result<u64> {
+        let mut fewest = None;
+        for parent in before {
+            let (mut has, mut had) = (0, 0);
+            for (entry, is_same) in now.entries(parent) {
+                if !is_same {
+                    has += self.room.records(self.repo, entry)?;
+                }
+            }
+            for (entry, is_same) in parent.entries(now) {
+                if !is_same {
+                    had += self.room.records(self.repo, entry)?;
+                }
+            }
+            let new = u64::saturating_sub(has, had);
+            fewest = Some(fewest.map_or(new, |fewest| new.min(fewest)));
+        }
+        if let Some(fewest) = fewest {
+            return Ok(fewest);
+        }
+        let mut all = 0;
+        for (entry, _) in now.entries(now) {
+            all += self.room.records(self.repo, entry)?;
+        }
+        Ok(all)
     }
 
     /// What a parent holds; `None` where it is none of this branch's states.

@@ -65,6 +65,7 @@ mod race;
 mod reader_props;
 mod readme;
 mod receive_faults;
+mod receive_limits;
 mod receive_names;
 mod receive_refs;
 mod receive_unique;

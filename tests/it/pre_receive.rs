@@ -392,6 +392,10 @@ fn g19_more_records_than_one_session_may_have_are_counted_and_not_read() {
     server(&s);
     let good = tip(&s);
     overgrown(&s, 20_001);
+    // 0: as many at once as there are.
+    let remote = s.root().join("remote.git");
+    s.git_in(&remote, &["config", "loopx.receiveRecords", "0"])
+        .ok();
     refused(&s, &["loopx"], "has 20001 records");
     // No clone takes them over, and its own work goes on.
     let other = s.root().join("other.git");

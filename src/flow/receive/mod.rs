@@ -4,6 +4,7 @@
 //! branches is [`super::hook_receive`].
 
 mod input;
+pub mod limits;
 mod namespaces;
 mod unjudged;
 
@@ -14,11 +15,14 @@ use super::hook::Outcome;
 use super::hook_receive;
 use crate::core::failure::{Code, Failure, Result};
 use std::io::{IsTerminal, Read};
+use std::time::Duration;
 
-/// pre-receive: what cannot be judged is refused.
-pub fn on_server() -> Result<Outcome> {
-    let ctx = Context::open_in_hook().map_err(|failure| unjudged::refusal(None, &[], failure))?;
-    let updates = read().map_err(|failure| unjudged::refusal(None, &[], failure))?;
+/// pre-receive: what cannot be judged is refused. `within` is told how long it may take.
+pub fn on_server(within: impl Fn(Option<Duration>)) -> Result<Outcome> {
+    let early = |failure| unjudged::refusal(None, &[], failure);
+    let ctx = Context::open_in_hook().map_err(early)?;
+    within(limits::within(&ctx).map_err(early)?);
+    let updates = read().map_err(early)?;
     judge(&ctx, &updates).map_err(|failure| unjudged::refusal(Some(&ctx), &updates, failure))
 }
 
@@ -42,6 +46,6 @@ fn judge(ctx: &Context, updates: &[Update]) -> Result<Outcome> {
     let updates = namespaces::resolved(ctx, updates)?;
     match namespaces::refused(&updates) {
         Some(refusal) => Ok(Outcome::Refused(refusal)),
-        None => hook_receive::pre_receive(ctx, &store, &updates),
+        None => hook_receive::pre_receive(ctx, &store, &updates, &limits::budget(ctx)?),
     }
 }

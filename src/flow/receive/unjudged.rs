@@ -12,6 +12,10 @@ const LOOKED_AT: usize = 1000;
 
 /// The refusal of a push that ended in this failure.
 pub(super) fn refusal(ctx: Option<&Context>, updates: &[Update], failure: Failure) -> Failure {
+    // What is too much is not unreadable.
+    if failure.code == Code::PushTooLarge {
+        return failure;
+    }
     let unread = ctx.and_then(|ctx| unread(ctx, updates));
     let (id, message) = match unread {
         Some((id, message)) => (Some(id), message),
