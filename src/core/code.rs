@@ -580,6 +580,8 @@ codes! {
         "A protected branch takes only the result of a session.";
     PushNotJudged "push_not_judged" [Refused]
         "A push could not be judged, so it is refused.";
+    PushTooLarge "push_too_large" [Refused]
+        "A push brings more than a server judges at once.";
     RangeInvalid "range_invalid" [Usage]
         "The text is neither a range of commits nor a commit.";
     RangeWithoutBase "range_without_base" [Usage]
@@ -616,6 +618,8 @@ codes! {
         "A session or another entity has as many records as it may have.";
     RedoOvertaken "redo_overtaken" [Refused]
         "A later operation does not fit on what would be brought back.";
+    RefClosed "ref_closed" [Refused]
+        "A push moves a ref that nobody pushes to.";
     RefLocked "ref_locked" [Internal, Waiting]
         "Another git process is moving a ref, or was killed while it did.";
     RefreshClosed "refresh_closed" [Refused]
@@ -870,6 +874,8 @@ codes! {
         "No transition has this name.";
     TreeEntryInvalid "tree_entry_invalid" [Internal]
         "A tree would get what is neither file nor folder.";
+    TreeNameInvalid "tree_name_invalid" [Refused]
+        "A file or folder of the branch of sessions has a name that no tree should have.";
     UnarchiveConflict "unarchive_conflict" [Conflict]
         "What the archive changed was changed again since.";
     UnarchiveInvalid "unarchive_invalid" [Refused]
@@ -904,6 +910,8 @@ codes! {
         "change/slices.json has no slice.";
     WaiverUnused "waiver_unused" [Usage]
         "A scenario is waived that needs no waiver.";
+    WordTakenBack "word_taken_back" [Refused]
+        "A signed word was taken back or brought back by somebody who may not.";
     WordUnknown "word_unknown" [Usage]
         "The word is none of those that are expected.";
     WorkingCopyCommitted "working_copy_committed" [Refused]

@@ -49,6 +49,7 @@ pub mod stage;
 mod tagged;
 pub mod topic;
 pub mod trailers;
+pub mod tree_name;
 pub mod unfinished;
 pub mod words;
 

@@ -169,6 +169,8 @@ pub struct Approve {
     pub independent: BTreeSet<Transition>,
     /// Who has a role: globs over `Name <email>`.
     pub roles: BTreeMap<String, Vec<String>>,
+    /// The roles whose signed word stands for a signed word that was taken back.
+    pub take_back: Vec<String>,
     /// The roles that may approve a transition; everybody where nothing is said.
     pub by: BTreeMap<Transition, Vec<String>>,
     /// The file of the keys that people sign with, in the format of ssh-keygen's allowed signers.
@@ -186,6 +188,7 @@ impl Default for Approve {
             touched: BTreeSet::new(),
             independent: BTreeSet::new(),
             roles: BTreeMap::new(),
+            take_back: Vec::new(),
             by: BTreeMap::new(),
             signers: "loopx.signers".to_owned(),
             revoked: "loopx.revoked".to_owned(),
@@ -356,14 +359,17 @@ impl Policy {
         for patterns in self.approve.roles.values() {
             Globs::new(patterns)?;
         }
-        for (transition, roles) in &self.approve.by {
+        let by = self.approve.by.iter();
+        let by = by.map(|(transition, roles)| (format!("approve.by: {transition}"), roles));
+        let all = by.chain([("approve.take_back".to_owned(), &self.approve.take_back)]);
+        for (place, roles) in all {
             for role in roles {
                 if !self.approve.roles.contains_key(role) {
                     let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
                     return Err(Failure::usage(
                         Code::PolicyInvalid,
                         format!(
-                            "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
+                            "{label}: {place} names the role `{role}`, and approve.roles has {}",
                             if known.is_empty() {
                                 "none".to_owned()
                             } else {
@@ -396,9 +402,16 @@ impl Policy {
 
     /// Whether somebody of these names has a role that may approve a transition.
     pub fn may_approve(&self, transition: Transition, names: &[Person]) -> bool {
-        let Some(roles) = self.approve.by.get(&transition) else {
-            return true;
-        };
+        let roles = self.approve.by.get(&transition);
+        roles.is_none_or(|roles| self.has_role(roles, names))
+    }
+
+    /// Whether the signed word of somebody of these names stands for one that was taken back.
+    pub fn may_take_back(&self, names: &[Person]) -> bool {
+        self.has_role(&self.approve.take_back, names)
+    }
+
+    fn has_role(&self, roles: &[String], names: &[Person]) -> bool {
         roles
             .iter()
             .filter_map(|role| self.approve.roles.get(role))

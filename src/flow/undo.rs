@@ -11,7 +11,7 @@ use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::Operation;
+use crate::core::op::{Event, Operation};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
 use crate::core::words::Word;
@@ -98,6 +98,7 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> 
             )
             .help(command!("undo --only {} --reason WHY", other.op).session(id)));
         }
+        require_own_refusals(ctx, snapshot, session, &undone, &me)?;
         let ids = undone.iter().map(|op| op.op.clone()).collect();
         let moved = undone.into_iter().map(Moved::of).collect();
         Ok((Word::Undone { undone: ids }, moved))
@@ -145,6 +146,55 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
         let moved = redone.into_iter().map(Moved::of).collect();
         Ok((Word::Redone { redone: ids }, moved))
     })
+}
+
+/// Refuses to take back a verdict that asks for changes, where somebody else signed it: it would hold the
+/// session all the same.
+pub(super) fn require_own_refusals(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    operations: &[&Operation],
+    me: &Person,
+) -> Result<()> {
+    let refusals = operations.iter().filter(|op| refuses(op) && !is_by(op, me));
+    let refusals: Vec<&&Operation> = refusals.collect();
+    if refusals.is_empty()
+        || ctx
+            .policy(&session.state)?
+            .may_take_back(std::slice::from_ref(me))
+    {
+        return Ok(());
+    }
+    let signed = snapshot.signatures(session)?;
+    let Some(one) = refusals
+        .into_iter()
+        .find(|op| signed.contains_key(&op.file_name()))
+    else {
+        return Ok(());
+    };
+    Err(Failure::refused(
+        Code::WordTakenBack,
+        format!(
+            "`{}` (@{}) was signed by {}, and only {} takes it back",
+            one.word(),
+            one.seq,
+            one.by,
+            one.by
+        ),
+    )
+    .help(
+        command!("review --verdict approve --sign")
+            .session(&session.state.id)
+            .note(format!(
+                "(by {}, or by a role of approve.take_back)",
+                one.by
+            )),
+    ))
+}
+
+fn refuses(op: &Operation) -> bool {
+    matches!(op.event(), Some(Event::Reviewed { verdict }) if !verdict.is_approval())
 }
 
 /// Whether somebody did it, or ran the agent that did.

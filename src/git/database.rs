@@ -287,6 +287,7 @@ impl Database {
         find: impl Fn(&'r git2::Repository, git2::Oid) -> Result<T, git2::Error>,
     ) -> Result<T> {
         let wanted = self.raw(id)?;
+        super::read_here("object-read", format_args!("read {what} {id}"))?;
         if self.pending.is_new(id) {
             self.settle()?;
         }
@@ -309,6 +310,7 @@ impl Database {
     }
 
     pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {
+        super::read_here("object-read", format_args!("read commit {commit}"))?;
         self.settle()?;
         self.loose.check_commits(&self.repo, [commit, ancestor])?;
         self.repo
@@ -317,6 +319,7 @@ impl Database {
     }
 
     pub(super) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
+        super::read_here("object-read", format_args!("read commit {other}"))?;
         self.settle()?;
         self.loose.check_commits(&self.repo, [one, other])?;
         match self.repo.merge_base(self.raw(one)?, self.raw(other)?) {
@@ -332,6 +335,7 @@ impl Database {
         to: &Oid,
         hidden: &[Oid],
     ) -> Result<impl Iterator<Item = Result<Oid>>> {
+        super::read_here("object-read", format_args!("read commit {to}"))?;
         let doing = {
             let to = to.clone();
             move |error: git2::Error| failed(&error, format!("walk the commits up to {to}"))

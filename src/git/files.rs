@@ -176,6 +176,7 @@ impl Files {
 
 impl Backend for Files {
     fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        super::read_here("ref-read", format_args!("read {name}"))?;
         match self.repo.refname_to_id(name) {
             Ok(id) => oid(id).map(Some),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
@@ -225,6 +226,7 @@ impl Backend for Files {
     }
 
     fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
+        super::read_here("ref-read", format_args!("read {name}"))?;
         let found = match self.repo.find_reference(name) {
             Ok(found) => found,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
@@ -236,6 +238,7 @@ impl Backend for Files {
     }
 
     fn head(&self) -> Result<Head> {
+        super::read_here("ref-read", "read HEAD")?;
         let reference = self
             .repo
             .find_reference("HEAD")

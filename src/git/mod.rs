@@ -57,6 +57,12 @@ pub(crate) fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Fail
     Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
 }
 
+/// Fails here, as a disk does that cannot be read, when a test asked for it.
+pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()> {
+    crate::failpoint::fail(what)
+        .map_err(|error| Failure::internal(Code::GitFailed, error.to_string()).context(doing))
+}
+
 /// What the system says where a disk is full or a file may not be touched: nothing is broken then.
 const NOT_OURS: [&str; 7] = [
     "Read-only file system",

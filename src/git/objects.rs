@@ -40,6 +40,26 @@ impl Entry {
     }
 }
 
+/// An entry of a tree as it is stored, whatever its name and mode are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawEntry {
+    pub mode: Vec<u8>,
+    pub name: Vec<u8>,
+    pub id: Oid,
+}
+
+impl RawEntry {
+    pub fn is_tree(&self) -> bool {
+        matches!(self.mode.as_slice(), b"40000" | b"040000")
+    }
+
+    /// What git sorts by: a folder as if its name ended in a slash.
+    pub fn key(&self) -> Vec<u8> {
+        let end: &[u8] = if self.is_tree() { b"/" } else { b"" };
+        [&self.name, end].concat()
+    }
+}
+
 /// A commit, owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {

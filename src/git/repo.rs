@@ -182,6 +182,7 @@ impl Repo {
 
     /// Every value of a setting that may be given more than once; git itself is asked.
     pub fn config_all(&self, key: &str) -> Result<Vec<String>> {
+        super::read_here("config-read", format_args!("read {key}"))?;
         let said = super::run::Run::git(["config", "--null", "--get-all", key]).capture()?;
         // 1: there is none.
         let values = match said.ended.code {

@@ -4,10 +4,11 @@
 //! inflate that folder again. So large trees are kept here from the first time they are read, by their
 //! ids, so that none can be stale; a name is looked up in them by halving.
 
-use super::objects::{Entry, EntryKind, binary};
+use super::objects::{Entry, EntryKind, RawEntry, binary};
 use super::repo::Repo;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
+use crate::core::tree_name;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
@@ -60,6 +61,21 @@ impl Repo {
                     Ok((name, entry.owned()?))
                 })
                 .collect()
+        })
+    }
+
+    /// The entries of a tree as they are stored.
+    pub fn raw_entries(&self, tree: &Oid) -> Result<Vec<RawEntry>> {
+        self.with_tree(tree, |tree| {
+            let entries = tree.entries().map(|entry| {
+                let entry = entry?;
+                Ok(RawEntry {
+                    mode: entry.mode.to_vec(),
+                    name: entry.name.to_vec(),
+                    id: Oid::of_bytes(entry.id)?,
+                })
+            });
+            entries.collect()
         })
     }
 
@@ -144,15 +160,11 @@ impl Draft {
             self.0.remove(name.as_bytes());
             return Ok(());
         };
-        let is_name = !matches!(name, "" | "." | "..")
-            && !name.eq_ignore_ascii_case(".git")
-            && !name.contains(['/', '\0']);
+        if let Some(why) = tree_name::fault(name.as_bytes()) {
+            let what = format!("the name `{}` {why}", name.escape_debug());
+            return Err(Failure::refused(Code::TreeNameInvalid, what).help("rename it"));
+        }
         let mode = match entry.kind {
-            _ if !is_name => {
-                return Err(invalid(format!(
-                    "`{name}` is no name of a file or a folder"
-                )));
-            }
             // A file that could be executed still can.
             EntryKind::Blob => match self.0.get(name.as_bytes()) {
                 Some((EXECUTABLE, _)) => EXECUTABLE,

@@ -10,15 +10,14 @@ use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
-    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, bindings, guard, layout, ops, past,
-    shelf, shelves,
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, guard, layout, ops,
+    past, shelves,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
-use crate::core::shelf::Shelf;
 use crate::core::signature::SUFFIX;
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
@@ -45,6 +44,11 @@ pub struct Damage {
 }
 
 impl Damage {
+    /// Whether a commit on top mends it.
+    pub fn is_mendable(&self) -> bool {
+        !matches!(self.mend, Mend::Rewind | Mend::Choose)
+    }
+
     /// Signatures of a session that do not hold as what they claim to be.
     pub fn signatures(id: &SessionId, what: String, unsigned: Vec<String>) -> Self {
         Damage {
@@ -71,6 +75,10 @@ pub enum Mend {
     Arrange,
     /// Nothing is known to be wrong with the record: the object has to come back as it was.
     PutBack,
+    /// No commit can mend it: it stays in the history.
+    Rewind,
+    /// Two folders are one session: only a person can say which it is.
+    Choose,
 }
 
 /// What a look at the signatures of a session came to.
@@ -92,8 +100,30 @@ pub struct Found {
 }
 
 /// Checks every session of a snapshot that `memory` does not know to be whole, what the history since then
-/// did to them, and what the branches are bound to. `signed` looks at what people signed in one.
+/// did to them, what the branches are bound to, and the names of all that is there. `signed` looks at what people
+/// signed in a session.
 pub fn check(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
+) -> Result<Found> {
+    let named = beside::names(repo, snapshot, memory);
+    match records(repo, snapshot, memory, signed) {
+        Ok(mut found) => {
+            found.damages.extend(named);
+            Ok(found)
+        }
+        Err(failure) if named.is_empty() => Err(failure),
+        // Whoever gave it such a name did not make it readable either.
+        Err(_) => Ok(Found {
+            damages: named,
+            ..Found::default()
+        }),
+    }
+}
+
+fn records(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     memory: &mut Memory,
@@ -175,6 +205,30 @@ pub fn check(
             None => memory.is_whole(path, entry.id),
         }
     }
+    history_of(repo, snapshot, memory, &mut found)?;
+    found.damages.extend(beside::layouts(repo, snapshot)?);
+    found.damages.extend(beside::doubles(snapshot)?);
+    // A session that is going to be restored is one that a branch may be bound to.
+    let known: BTreeSet<String> = found
+        .damages
+        .iter()
+        .map(|one| one.session.clone())
+        .collect();
+    let before = memory.tip().cloned();
+    let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
+    found
+        .damages
+        .extend(beside::bindings(repo, snapshot, &known, before.as_ref())?);
+    Ok(found)
+}
+
+/// What history did to the sessions, and what is wrong with the journal.
+fn history_of(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    found: &mut Found,
+) -> Result<()> {
     let past = past::look(repo, snapshot, memory.tip())?;
     memory.commits = past.commits;
     memory.unread = past.unread;
@@ -194,22 +248,10 @@ pub fn check(
             found.damages.push(damage(&place, what, Mend::Restore));
         }
     }
-    found.damages.extend(layouts(repo, snapshot)?);
-    // A session that is going to be restored is one that a branch may be bound to.
-    let known: BTreeSet<String> = found
-        .damages
-        .iter()
-        .map(|one| one.session.clone())
-        .collect();
-    let before = memory.tip().cloned();
-    let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
-    found
-        .damages
-        .extend(bindings(repo, snapshot, &known, before.as_ref())?);
-    Ok(found)
+    Ok(())
 }
 
-fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
+pub(super) fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
     Damage {
         session: session.to_owned(),
         what: what.into(),
@@ -232,38 +274,6 @@ fn unreadable(session: &str, unread: Vec<Unread>) -> Damage {
         unread,
         ..damage(session, format!("{what}{more}"), Mend::PutBack)
     }
-}
-
-/// Shelves that are not laid out as the number of their entries asks for.
-fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
-    let mut found = Vec::new();
-    for (path, shelf) in shelves::all(repo, snapshot.tree())? {
-        if let Some(Fault::Unfitting(what) | Fault::Misplaced(what)) =
-            shelf::faults(repo, Shelf::Names, &shelf)?
-        {
-            found.push(damage(&path, what, Mend::Arrange));
-        }
-    }
-    Ok(found)
-}
-
-/// Where the index of bindings is not what the sessions say; what `before` had is taken to be right.
-pub(super) fn bindings(
-    repo: &Repo,
-    snapshot: &Snapshot<'_>,
-    restored: &BTreeSet<String>,
-    before: Option<&Snapshot<'_>>,
-) -> Result<Vec<Damage>> {
-    if let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)?
-        && entry.kind != EntryKind::Tree
-    {
-        let what = format!("{} is not a folder", layout::BRANCHES);
-        return Ok(vec![damage(layout::BRANCHES, what, Mend::Index)]);
-    }
-    let faults = bindings::faults(repo, snapshot, before, restored)?.into_iter();
-    Ok(faults
-        .map(|fault| damage(&fault.path, fault.what, Mend::Index))
-        .collect())
 }
 
 pub(super) fn check_entry(
@@ -383,6 +393,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     let repo = store.repo();
     let mut edits = Edits::default();
     for damage in damages {
+        if !damage.is_mendable() {
+            continue;
+        }
         if damage.mend == Mend::Arrange {
             edits.arrange(damage.session.clone());
             continue;
@@ -454,6 +467,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     let mended = shelves::edit(repo, Some(snapshot.tree()), &edits)?;
     bindings::mend(repo, &snapshot.with_tree(mended), &mut edits)?;
     if edits.is_empty() {
+        if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
+            return Err(beside::not_mended(snapshot, damage));
+        }
         let first = damages.first();
         let what = first.map(|one| format!("{}: {}", one.session, one.what));
         return Err(Failure::internal(

@@ -3,7 +3,8 @@
 //!
 //! A clone is a tree of the branch and its place in the history; no process runs here.
 
-use super::check::{bindings, check_archived, check_folder};
+use super::beside::bindings;
+use super::check::{check_archived, check_folder};
 use super::unite::unite;
 use super::{Edits, Lines, Record, Session, Snapshot, layout, ops, replay, shelves};
 use crate::core::artifact::Artifact;

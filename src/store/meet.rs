@@ -5,7 +5,7 @@ use super::arrived::{TakenAway, lost_operations};
 use super::incoming::{self, Flaw, Sides};
 use super::transaction::Move;
 use super::unite::{United, unite};
-use super::{Lock, Snapshot, Store, shelves};
+use super::{Lock, Snapshot, Store, names, shelves};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -166,6 +166,7 @@ impl Store<'_> {
         }
         let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
         if repo.is_ancestor(ours, theirs)? {
+            names::require_none_new(repo, Some(ours), theirs, label)?;
             let taken_away = self.taken_away(ours, theirs)?;
             return match taken_away.is_empty() {
                 true => Ok(done(Met::Forward, theirs)),
@@ -175,6 +176,7 @@ impl Store<'_> {
         let base = repo
             .merge_base(ours, theirs)?
             .ok_or_else(|| self.no_base(label))?;
+        names::require_none_new(repo, Some(&ours), theirs, label)?;
         let taken_away = self.taken_away(&base, theirs)?;
         let parted = Snapshot::at(repo, base.clone(), label).ok();
         let base = repo.commit_info(&base)?.tree;

@@ -6,6 +6,7 @@
 
 mod arrived;
 mod attest;
+mod beside;
 mod bindings;
 pub mod check;
 pub mod checked;
@@ -23,6 +24,7 @@ mod lock;
 mod loss;
 mod meet;
 mod message;
+mod names;
 mod onward;
 mod ops;
 mod past;
@@ -36,6 +38,7 @@ mod signatures;
 pub mod snapshot;
 mod summaries;
 mod transaction;
+mod unique;
 mod unite;
 mod united;
 pub mod unread;
@@ -130,9 +133,15 @@ impl<'r> Store<'r> {
         format!("refs/heads/{}", self.branch)
     }
 
+    /// Where the branch stands. One that cannot be read is none that is not there, and comes back.
+    pub fn tip(&self) -> Result<Option<Oid>> {
+        let tip = self.repo.find_ref(&self.branch_ref());
+        tip.map_err(|failure| failure.help(command!("doctor --recover")))
+    }
+
     /// The newest state, or `None` where nothing has been initialised.
     pub fn read(&self) -> Result<Option<Snapshot<'r>>> {
-        let Some(tip) = self.repo.find_ref(&self.branch_ref())? else {
+        let Some(tip) = self.tip()? else {
             return Ok(None);
         };
         match Snapshot::at(self.repo, tip.clone(), &self.branch) {
@@ -232,7 +241,7 @@ impl<'r> Store<'r> {
     pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
         let name = self.branch_ref();
         self.transact(lock, |shadow| {
-            if let Some(tip) = self.repo.find_ref(&name)? {
+            if let Some(tip) = self.tip()? {
                 return Ok(Move {
                     old: Some(tip.clone()),
                     new: tip,

@@ -13,6 +13,7 @@ mod conclusions;
 mod plan;
 mod review;
 mod standing;
+mod taken;
 
 use crate::core::hint::{command, hint};
 pub use approval::{
@@ -24,6 +25,7 @@ pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates,
 pub use plan::{delta, scope_patterns};
 pub use review::{archive, judgement, reviewer, verdict_signature};
 pub use standing::{Credentials, Weighed};
+pub use taken::{Taken, taken};
 
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code, Failure};

@@ -104,6 +104,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Who has a role: patterns over \"Name <email>\"",
     ),
     (
+        "approve.take_back",
+        "The roles whose signed word stands for one that somebody signed and that was taken back",
+    ),
+    (
         "approve.by",
         "The roles that may approve a transition; everybody where nothing is said",
     ),

@@ -93,12 +93,12 @@ pub fn sync(
     let store = ctx.store()?;
     let remote = remote(ctx, request.remote.as_deref())?;
     store.require_undisturbed()?;
-    let before = ctx.repo.find_ref(&store.branch_ref())?;
+    let before = store.tip()?;
     let mut report = Report {
         remote: remote.clone(),
         branch: store.branch().to_owned(),
         dry_run: request.dry_run,
-        tip: match ctx.repo.find_ref(&store.branch_ref())? {
+        tip: match store.tip()? {
             Some(tip) => tip,
             None => Oid::parse(&"0".repeat(40))?,
         },
@@ -255,7 +255,7 @@ fn fetch(
 
 /// Brings the branch here and what was fetched together.
 fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report) -> Result<()> {
-    let ours = ctx.repo.find_ref(&store.branch_ref())?;
+    let ours = store.tip()?;
     let Some(theirs) = &report.remote_tip else {
         // Nothing there: what is here goes there.
         report.tip = store.snapshot()?.commit().clone();
@@ -441,8 +441,7 @@ pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
 /// Asks the remotes for a branch of sessions, where the clone has not got one: `init` must not begin
 /// another beside it. Gives what could not be asked.
 pub fn probe(ctx: &Context, store: &Store<'_>) -> Result<Option<String>> {
-    let has_one = ctx.repo.find_ref(&store.branch_ref())?.is_some()
-        || !ctx.repo.tracking_refs(store.branch())?.is_empty();
+    let has_one = store.tip()?.is_some() || !ctx.repo.tracking_refs(store.branch())?.is_empty();
     if has_one || ctx.repo.remotes()?.is_empty() {
         return Ok(None);
     }

@@ -37,6 +37,7 @@ pub(super) fn judge(
     let all = approvals::used(session, &operations, &Lines::of(repo))?;
     found.extend(approvals::void(session, newest, &state, &all));
     found.extend(approvals::unknown(session, newest, &state));
+    found.extend(approvals::taken(session, newest, &credentials));
     for used in all {
         found.extend(approvals::judge(
             policy,
