@@ -218,7 +218,7 @@ impl<'a> Server<'a> {
             branch: Some(branch.to_owned()),
             bound,
         };
-        findings.extend(verify::judge(repo, sessions, span, &policy)?.findings);
+        findings.extend(verify::judge(self.ctx, sessions, span, &policy)?.findings);
         Ok(findings)
     }
 }

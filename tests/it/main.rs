@@ -53,6 +53,7 @@ mod hostile;
 mod hostile_sync;
 mod import;
 mod kill;
+mod landing;
 mod layers;
 mod lease;
 mod long_session;
