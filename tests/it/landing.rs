@@ -1,6 +1,7 @@
 //! What a protected branch takes: the account of `docs/landing.md`, in pre-receive of a server and in
 //! `verify` as CI runs it. Each attack is refused by both, its honest neighbour taken by both.
 
+use crate::support::forge::forge_records;
 use crate::support::keys::{key, public, use_key};
 use crate::support::session::{advance, begin, start};
 use crate::support::{Kept, Output, Sandbox};
@@ -10,14 +11,19 @@ const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 const PROTECTED: &str = "[gates]\nprotected = [\"main\"]\n";
 
 /// A session that is done on `demo`: two commits, without trailers, as of somebody without hooks.
-fn done() -> Sandbox {
+fn finished() -> Sandbox {
     static KEPT: OnceLock<Kept> = OnceLock::new();
-    let s = Sandbox::remake(KEPT.get_or_init(|| {
+    Sandbox::remake(KEPT.get_or_init(|| {
         let s = Sandbox::new();
         begin(&s, PROTECTED);
         build(&s);
         s.keep()
-    }));
+    }))
+}
+
+/// The same with a server that has the branch.
+fn done() -> Sandbox {
+    let s = finished();
     serve(&s);
     offer(&s, &["demo"]);
     s
@@ -600,6 +606,13 @@ fn archives_land_as_the_program_makes_them() {
     would_land(&s, &made);
     let evil = amend(&s, "CHANGELOG.md", "anything\n");
     ci(&s, &evil, "other").fails_with(1);
+    // The changelog is no way into what is guarded.
+    s.git(&["reset", "--quiet", "--hard", &promoted]).ok();
+    s.loopx(&["spec", "changelog", "--write", "--file", "AGENTS.md"])
+        .ok();
+    s.git(&["add", "--all", "AGENTS.md", "changelog.d"]).ok();
+    let evil = make(&s, &[], "changelog");
+    ci(&s, &evil, "other").fails_with(1);
     // Taken back, and not with more than that.
     s.git(&["reset", "--quiet", "--hard", &promoted]).ok();
     s.loopx(&["archive", "--undo", "demo", "--onto", "main"])
@@ -734,4 +747,29 @@ fn verify_explains_what_covers_each_commit_and_path() {
     s.loopx(&["verify", "main..main", "--explain"])
         .says("nothing is accounted for")
         .ok();
+}
+
+/// They name neither where the branch was nor what it is to go to.
+#[test]
+fn sessions_of_older_programs_land_by_where_their_review_began() {
+    let s = finished();
+    forge_records(&s, "demo", |op| {
+        if let Some(verdict) = op["body"]["verdict"].as_object_mut() {
+            verdict.remove("onto");
+            verdict.remove("seen");
+        }
+        if (op["kind"] == "entered" || op["kind"] == "approved")
+            && let Some(body) = op["body"].as_object_mut()
+        {
+            body.remove("head");
+        }
+    });
+    serve(&s);
+    offer(&s, &["demo"]);
+    would_land(&s, "demo");
+    let made = squash(&s, "main", "demo", SQUASH);
+    would_land(&s, &made);
+    at(&s, &made);
+    let evil = amend(&s, "src/a.rs", "evil\n");
+    refused(&s, &evil, "protected_without_session");
 }

@@ -106,10 +106,10 @@ impl<'a> Span<'a> {
             return Ok(Why::NoVerdict(session));
         };
         if self.objects.reaches(ready.head, commit)? {
-            return Ok(if !self.is_shown(ready.head, x)? {
-                Why::NotShown(session)
-            } else if ready.has_landed(self, x)? {
+            return Ok(if ready.has_landed(self, x)? {
                 Why::Landed(session)
+            } else if !self.is_shown(ready.head, x)? {
+                Why::NotShown(session)
             } else {
                 // By itself it would do; what it comes with does not.
                 let paths = Vec::new();
@@ -126,6 +126,9 @@ impl<'a> Span<'a> {
             .merge(x, ready.head, &node.tree, Depth::Whole)?;
         if is_merge && merged == Merge::Conflict {
             return Ok(Why::Conflict(session));
+        }
+        if is_merge && ready.has_landed(self, x)? {
+            return Ok(Why::Landed(session));
         }
         let paths = if self.objects.reaches(commit, ready.head)? {
             let reviewed = self.objects.commit(ready.head)?.tree;

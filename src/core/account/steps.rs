@@ -37,11 +37,12 @@ impl<'a> Span<'a> {
         self.objects.between(end, &without)
     }
 
-    /// The session whose review showed a commit.
-    fn owner(&self, commit: &Oid) -> Result<Option<&SessionId>> {
+    /// The session whose review showed a commit, and has not landed on `x`.
+    fn owner(&self, commit: &Oid, x: &Oid) -> Result<Option<&SessionId>> {
         for word in self.words {
             if let Some(ready) = word.ready(self)?
                 && ready.owns(self, commit)?
+                && !ready.has_landed(self, x)?
             {
                 return Ok(Some(&word.candidate.session));
             }
@@ -62,7 +63,7 @@ impl<'a> Span<'a> {
     /// Whether everything that a commit brings to `x` is covered by some review.
     pub(super) fn is_shown(&self, end: &Oid, x: &Oid) -> Result<bool> {
         for commit in self.beyond(end, x)? {
-            if self.owner(&commit)?.is_none() && self.lender(&commit)?.is_none() {
+            if self.owner(&commit, x)?.is_none() && self.lender(&commit)?.is_none() {
                 return Ok(false);
             }
         }
@@ -74,7 +75,7 @@ impl<'a> Span<'a> {
         &self,
         ready: &Ready<'_, '_>,
         end: &Oid,
-        x: &Oid,
+        (x, onto): (&Oid, &Oid),
         tail: &[(Oid, Step)],
     ) -> Result<Option<Vec<(Oid, Step)>>> {
         let mut steps = Vec::new();
@@ -83,7 +84,7 @@ impl<'a> Span<'a> {
                 step.clone()
             } else if ready.owns(self, &commit)? {
                 Step::Forward(ready.word.candidate.session.clone())
-            } else if let Some(session) = self.owner(&commit)? {
+            } else if let Some(session) = self.owner(&commit, onto)? {
                 Step::Forward(session.clone())
             } else if let Some(branch) = self.lender(&commit)? {
                 Step::Backport(branch.to_owned())
@@ -190,7 +191,7 @@ impl<'a> Span<'a> {
             return Ok(false);
         };
         let is_new = !ready.has_landed(self, x)? && !ready.has_landed(self, onto)?;
-        Ok(is_new && self.shown(ready, end, x, &tail)?.is_some())
+        Ok(is_new && self.shown(ready, end, (x, onto), &tail)?.is_some())
     }
 
     /// Whether a reviewed branch and some changes have a path in common.

@@ -432,6 +432,27 @@ fn g3_a_verdict_lands_once() {
 }
 
 #[test]
+fn g3_a_verdict_does_not_land_again_below_another_one() {
+    let Start {
+        mut world,
+        main,
+        two,
+        demo,
+        ..
+    } = start();
+    let top = world.add(&[&two], &[("src/top", "1")]);
+    // Reviewed from the first session's end on: what is below was shown by that one alone.
+    let all = [demo, reviewed(&world, "top", &two, &top)];
+    assert_eq!(letters(&judge(&world, &main, &top, &all)), "FFF");
+    let squash = world.merged(&main, &two, &[&main]);
+    let back = world.add(&[&squash], &[("src/old", "1"), ("src/a", "")]);
+    let merge = world.merged(&back, &top, &[&back, &top]);
+    assert!(!judge(&world, &back, &merge, &all).is_covered());
+    let again = world.merged(&back, &top, &[&back]);
+    assert!(!judge(&world, &back, &again, &all).is_covered());
+}
+
+#[test]
 fn g4_what_the_review_did_not_show_does_not_land() {
     let Start {
         mut world,

@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
                 if !line.contains(end) || !span.objects.reaches(end, x)? {
                     continue;
                 }
-                let Some(steps) = span.shown(&ready, end, x, &tail[..length])? else {
+                let Some(steps) = span.shown(&ready, end, (x, x), &tail[..length])? else {
                     continue;
                 };
                 if steps.is_empty() || ready.has_landed(span, x)? {

@@ -101,12 +101,12 @@ fn landing(repo: &Repo, span: &Span, target: String, policy: &Policy) -> Result<
     let mut backports = Vec::new();
     let lends = |name: &&String| **name != target && policy.protects(name);
     for name in policy.landing.backport.iter().filter(lends) {
-        let mut tips: Vec<Oid> = repo
-            .find_ref(&format!("refs/heads/{name}"))?
-            .into_iter()
-            .collect();
-        // On a server the branch itself counts; elsewhere what was fetched does too.
-        tips.extend(repo.tracking_refs(name)?.into_iter().map(|(_, tip)| tip));
+        let fetched = repo.tracking_refs(name)?.into_iter();
+        let mut tips: Vec<Oid> = fetched.map(|(_, tip)| tip).collect();
+        if tips.is_empty() {
+            // A server has the branch itself.
+            tips.extend(repo.find_ref(&format!("refs/heads/{name}"))?);
+        }
         backports.extend(tips.into_iter().map(|tip| (name.clone(), tip)));
     }
     Ok(Landing {

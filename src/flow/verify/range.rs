@@ -30,6 +30,10 @@ pub fn judge(
     if span.protected {
         // Whatever a pull request calls its branch: commits and verdicts say whose result it is.
         span.bound = None;
+        if let Some(base) = &span.base {
+            span.hidden = vec![base.clone()];
+            span.upstream.clear();
+        }
     }
     let infos = infos(repo, &span)?;
     let merger = Merger::new(repo);

@@ -2,7 +2,7 @@
 //! by byte. What a trailer says only tells where to look.
 
 use super::Sessions;
-use crate::core::account::{Change, Made, Mode};
+use crate::core::account::{Change, Made, Mode, Rules};
 use crate::core::changelog::{self, Entries};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 type Texts = BTreeMap<String, Option<String>>;
 
 /// Whether a commit is the archive of a session: the specs are what its delta makes of those before, and the
-/// fragment is the delta's. Where that was in conflict, a person's resolution of these files is taken.
+/// fragment is the delta's. A spec that was in conflict is taken as a person resolved it.
 pub(super) fn is_archive(
     ctx: &Context,
     policy: &Policy,
@@ -38,11 +38,17 @@ pub(super) fn is_archive(
     act::read_texts(&ctx.repo, state, &mut texts)?;
     let target = Target::of_tree(Some(made.before.clone()));
     let judged = delta::judge(ctx, state, policy, (&target, &target), &texts)?;
+    if !judged.facts.blockers.is_empty() {
+        return Ok(false);
+    }
     let mut expected = Texts::new();
-    let mut paths = Vec::new();
+    let mut chosen = Vec::new();
     for one in &judged.verdict.domains {
         let path = delta::spec_path(policy, &one.outcome.domain);
-        paths.push(path.clone());
+        if !one.outcome.conflicts.is_empty() {
+            chosen.push(path);
+            continue;
+        }
         let after = match &one.outcome.action {
             Action::Write(text) => Some(text.clone()),
             Action::Retire => None,
@@ -57,20 +63,19 @@ pub(super) fn is_archive(
     if !folder.is_empty() && !entries.is_empty() {
         let path = format!("{folder}/{}.md", state.id);
         if ctx.repo.entry_at(&made.before, &path)?.is_none() {
-            expected.insert(path.clone(), Some(entries.text()));
+            expected.insert(path, Some(entries.text()));
         }
-        paths.push(path);
     }
-    if judged.is_clean() {
-        return made.has(&ctx.repo, &expected);
-    }
-    Ok(made.changes.iter().all(|change| {
-        paths.contains(&change.path)
+    let is_chosen = |change: &Change| {
+        chosen.contains(&change.path)
             && matches!(
                 (change.old, change.new),
                 (Some(Mode::Plain) | None, Some(Mode::Plain) | None)
             )
-    }))
+    };
+    let mut rest = made;
+    rest.changes.retain(|change| !is_chosen(change));
+    rest.has(&ctx.repo, &expected)
 }
 
 /// What other commands make.
@@ -84,7 +89,7 @@ pub(super) fn made(
         return Ok(None);
     };
     let says = |event: &str| made.info.trailer("Loopx-Event").contains(&event);
-    if says(UNARCHIVE) && is_undo(ctx, sessions, &made)? {
+    if says(UNARCHIVE) && is_undo(ctx, sessions, policy, &made)? {
         return Ok(Some(Made::Undo));
     }
     if says("adr") && is_decision(ctx, sessions, policy, &made)? {
@@ -97,7 +102,7 @@ pub(super) fn made(
 }
 
 /// An archive that the session's own record names, taken back.
-fn is_undo(ctx: &Context, sessions: &Sessions<'_>, made: &Commit) -> Result<bool> {
+fn is_undo(ctx: &Context, sessions: &Sessions<'_>, policy: &Policy, made: &Commit) -> Result<bool> {
     let undone = made.info.trailer("Loopx-Undoes");
     let Some(state) = made.session(sessions)? else {
         return Ok(false);
@@ -112,6 +117,8 @@ fn is_undo(ctx: &Context, sessions: &Sessions<'_>, made: &Commit) -> Result<bool
     if undone != [archive.as_str()]
         || !ctx.repo.contains(archive)?
         || !ctx.repo.is_ancestor(archive, &made.parent)?
+        // What a record names could be any commit.
+        || !is_archive(ctx, policy, &state, archive)?
     {
         return Ok(false);
     }
@@ -172,7 +179,8 @@ fn is_changelog(repo: &Repo, policy: &Policy, made: &Commit) -> Result<bool> {
     let [into] = rest.as_slice() else {
         return Ok(false);
     };
-    if fragments.is_empty() || !into.path.ends_with(".md") {
+    if fragments.is_empty() || !into.path.ends_with(".md") || Rules::new(policy)?.guards(&into.path)
+    {
         return Ok(false);
     }
     let text = |path: &str| -> Result<Option<String>> {
