@@ -109,6 +109,8 @@ fn event() -> impl Strategy<Value = Event> {
             findings: Vec::new(),
             base: None,
             head: None,
+            onto: None,
+            seen: None,
             tree: tree(),
             commits: 1,
             dependence: Vec::new(),
@@ -540,6 +542,7 @@ impl Step<'_> {
                 let event = Event::Entered {
                     transition: armed.transition,
                     scope: Vec::new(),
+                    head: None,
                 };
                 self.act(event.into(), none)
             }
@@ -638,6 +641,7 @@ impl Step<'_> {
             files,
             code: None,
             completes: transition == Transition::ReviewToDone,
+            head: None,
         })
     }
 

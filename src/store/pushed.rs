@@ -5,6 +5,7 @@
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.
 
 use super::beside::bindings;
+use super::bindings as index;
 use super::check::check_folder;
 use super::layout;
 use super::loss::{self, Holding, Loss};
@@ -172,6 +173,31 @@ fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
                 }
             }
         }
+    }
+    Ok(found)
+}
+
+/// The bindings that a push brings: each branch with the name of its session.
+pub fn bound(
+    repo: &Repo,
+    branch: &str,
+    old: Option<&Oid>,
+    new: &Oid,
+) -> Result<Vec<(String, String)>> {
+    let now = Snapshot::at(repo, new.clone(), branch)?;
+    let before = match old {
+        Some(old) => bindings_at(repo, Snapshot::at(repo, old.clone(), branch)?.tree())?,
+        None => BTreeSet::new(),
+    };
+    let now = bindings_at(repo, now.tree())?;
+    Ok(now.difference(&before).cloned().collect())
+}
+
+fn bindings_at(repo: &Repo, tree: &Oid) -> Result<BTreeSet<(String, String)>> {
+    let mut found = BTreeSet::new();
+    for (name, entry) in index::entries(repo, tree)? {
+        let sessions = index::sessions(repo, &entry)?.into_iter();
+        found.extend(sessions.map(|session| (layout::unescape(&name), session)));
     }
     Ok(found)
 }
