@@ -49,6 +49,12 @@ impl Damage {
         !matches!(self.mend, Mend::Rewind | Mend::Choose)
     }
 
+    /// The name of what is damaged, without the folder that it lies in.
+    fn name(&self) -> String {
+        let name = self.session.rsplit('/').next();
+        name.unwrap_or(&self.session).to_owned()
+    }
+
     /// Signatures of a session that do not hold as what they claim to be.
     pub fn signatures(id: &SessionId, what: String, unsigned: Vec<String>) -> Self {
         Damage {
@@ -212,7 +218,7 @@ fn records(
     let known: BTreeSet<String> = found
         .damages
         .iter()
-        .map(|one| one.session.clone())
+        .map(Damage::name)
         .collect();
     let before = memory.tip().cloned();
     let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
@@ -465,7 +471,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     }
     // After the sessions: one that comes back may be bound.
     let mended = shelves::edit(repo, Some(snapshot.tree()), &edits)?;
-    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits)?;
+    let unmended = damages.iter().filter(|one| !one.is_mendable());
+    let unmended = unmended.map(Damage::name).collect();
+    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits, &unmended)?;
     if edits.is_empty() {
         if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
             return Err(beside::not_mended(snapshot, damage));
