@@ -22,6 +22,7 @@ mod base_gone;
 mod branch_lost;
 mod bundle;
 mod canary;
+mod causes;
 mod change;
 mod change_drift;
 mod change_driver;
