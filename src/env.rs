@@ -29,6 +29,8 @@ pub const GIT_CONFIG_COUNT: &str = "GIT_CONFIG_COUNT";
 pub const GIT_CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 /// git's: where objects are written, if not in the repository.
 pub const GIT_OBJECT_DIRECTORY: &str = "GIT_OBJECT_DIRECTORY";
+/// git's: the part of the refs that a server shows.
+pub const GIT_NAMESPACE: &str = "GIT_NAMESPACE";
 /// git's: objects wait here until a push that is being received is accepted.
 pub const GIT_QUARANTINE_PATH: &str = "GIT_QUARANTINE_PATH";
 /// Not empty: no colour (<https://no-color.org>).

@@ -62,6 +62,9 @@ pub const ERRORS: [&str; 5] = [
     "worktree-written",
 ];
 
+/// What can fail as a disk does when it is read.
+pub const READS: [&str; 4] = ["config-read", "object-read", "ref-read", "stdin-read"];
+
 /// Fails here when a test asked for it.
 #[inline]
 pub fn fail(name: &str) -> std::io::Result<()> {

@@ -48,13 +48,15 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(checked.put_back.len(), "object")
         ));
     }
-    match (&checked.repaired, checked.damages.len()) {
+    let left = checked.damages.iter().filter(|one| !one.is_mendable());
+    let left = left.count();
+    match (&checked.repaired, checked.damages.len() - left) {
         (Some(commit), n) => ui.status(format!(
             "repaired {} in {}",
             counted(n, "record"),
             commit.short()
         )),
-        (None, 0) => ui.status(format!(
+        (None, 0) if left == 0 => ui.status(format!(
             "{}, all whole ({} looked at, {} known from before, {})",
             counted(checked.sessions, "active session"),
             checked.checked,
@@ -78,7 +80,8 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }),
     );
     Ok(
-        if checked.damages.is_empty() || checked.repaired.is_some() || !checked.put_back.is_empty()
+        if checked.damages.is_empty()
+            || left == 0 && (checked.repaired.is_some() || !checked.put_back.is_empty())
         {
             Exit::Done
         } else {

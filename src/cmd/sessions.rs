@@ -4,7 +4,7 @@ use super::report;
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
+use crate::core::id::{Oid, SessionId};
 use crate::core::op::Profile;
 use crate::core::session::Ending;
 use crate::flow::sessions::{self, Binding, StartRequest};
@@ -134,14 +134,14 @@ pub struct UseArgs {
 pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
     let ctx = Context::open(Some(args.id))?.leaving_to(ui.unfinished());
     let done = sessions::bind(&ctx, args.branch)?;
-    let said = match &done.value.before {
-        Some(before) if *before != done.id => {
-            format!(
-                "bound to branch {} (which was bound to {before})",
-                done.value.branch
-            )
-        }
-        _ => format!("bound to branch {}", done.value.branch),
+    let before: Vec<&str> = done.value.before.iter().map(SessionId::as_str).collect();
+    let said = match before.as_slice() {
+        [] => format!("bound to branch {}", done.value.branch),
+        before => format!(
+            "bound to branch {} (which was bound to {})",
+            done.value.branch,
+            before.join(", ")
+        ),
     };
     let extra = json!({ "branch": done.value.branch, "before": done.value.before });
     report(ui, "use", &done, &said, Some(command!("status")), extra);

@@ -101,6 +101,19 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             line(&void.why)
         ));
     }
+    for taken in &status.taken {
+        let did = if taken.back { "brought" } else { "taken" };
+        let word = ui.paint(style::WARN, &format!("{did} back"));
+        let why = taken.reason.as_ref();
+        let why = why.map_or_else(String::new, |why| format!(": {}", line(why)));
+        ui.out(format!(
+            "  {word}  `{}` that {} signed (@{}), by {}{why}",
+            taken.word,
+            line(&taken.by.to_string()),
+            taken.seq,
+            line(&taken.told_by.to_string())
+        ));
+    }
     if let Some(review) = &status.review {
         let outcome = review
             .judgement

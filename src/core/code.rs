@@ -112,6 +112,8 @@ codes! {
         "The specs changed since the session began, and a person has to choose.";
     ArchiveDates "archive_dates" []
         "Archived OpenSpec changes have their days and no commit.";
+    ArchiveDiffers "archive_differs" [Refused]
+        "The commit has the trailers of an archive, and is not what archiving the session makes of the specs.";
     ArchiveNotThere "archive_not_there" [Refused]
         "The commit of the archive is not on the branch that is named.";
     ArchiveRequiresDoneSession "archive_requires_done_session" [Refused]
@@ -180,10 +182,14 @@ codes! {
         "Git cannot keep a branch of this name beside one that is there.";
     BranchNameInvalid "branch_name_invalid" [Usage]
         "Git takes no branch of this name.";
+    BranchProtected "branch_protected" [Refused]
+        "Policy protects the branch, so no session can be bound to it.";
     BranchReplaced "branch_replaced" [Conflict]
         "The branch of sessions was replaced by one that does not come from it.";
     BranchRewound "branch_rewound" [Conflict]
         "The branch of sessions was set back.";
+    BranchShared "branch_shared" [Refused]
+        "Several sessions are bound to one branch, so that nobody can say whose work is on it.";
     BranchUnknown "branch_unknown" [NotFound]
         "There is no branch of this name.";
     BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]
@@ -410,6 +416,14 @@ codes! {
         "No transition leads from the stage of the session to the one that is named.";
     KindInvalid "kind_invalid" [Usage]
         "The kind of a run is not one word.";
+    LandedAlready "landed_already" [Refused]
+        "The verdict has landed on this branch before; what was taken back since needs a new one.";
+    LandingConflict "landing_conflict" [Refused]
+        "What was reviewed is in conflict with what the branch has by now; a resolution is reviewed again.";
+    LandingNotShown "landing_not_shown" [Refused]
+        "The review began above a commit that would land.";
+    LandingOtherTarget "landing_other_target" [Refused]
+        "The verdict is about another branch than the one that would take it.";
     LaneIncompleteExecution "lane_incomplete_execution" [Refused]
         "The execution lane was not reported complete.";
     LeaseInvalid "lease_invalid" [Usage]
@@ -526,6 +540,8 @@ codes! {
         "The argument is not written as NAME=STATUS.";
     PartialScopeRemaining "partial_scope_remaining" [Refused]
         "The execution record says that a part of the scope remains.";
+    PathGuarded "path_guarded" [Refused]
+        "The path decides who judges what, or is an accepted result: it lands only by a session.";
     PathUnreadable "path_unreadable" [Internal]
         "The system cannot resolve a path.";
     PatternInvalid "pattern_invalid" [Usage]
@@ -578,6 +594,8 @@ codes! {
         "A protected branch takes only the result of a session.";
     PushNotJudged "push_not_judged" [Refused]
         "A push could not be judged, so it is refused.";
+    PushTooLarge "push_too_large" [Refused]
+        "A push brings more than a server judges at once.";
     RangeInvalid "range_invalid" [Usage]
         "The text is neither a range of commits nor a commit.";
     RangeWithoutBase "range_without_base" [Usage]
@@ -614,6 +632,8 @@ codes! {
         "A session or another entity has as many records as it may have.";
     RedoOvertaken "redo_overtaken" [Refused]
         "A later operation does not fit on what would be brought back.";
+    RefClosed "ref_closed" [Refused]
+        "A push moves a ref that nobody pushes to.";
     RefLocked "ref_locked" [Internal, Waiting]
         "Another git process is moving a ref, or was killed while it did.";
     RefreshClosed "refresh_closed" [Refused]
@@ -628,6 +648,8 @@ codes! {
         "There are several remotes, and none is named.";
     RemoteAuthentication "remote_authentication" [Refused]
         "The remote did not accept who you are.";
+    RemoteDamaged "remote_damaged" [Refused]
+        "The remote's branch brings damage that is not here.";
     RemoteEmpty "remote_empty" [Refused]
         "The remote has no branch yet.";
     RemoteFoundSecrets "remote_found_secrets" [Refused]
@@ -694,6 +716,8 @@ codes! {
         "The review asks for no changes in the clarification.";
     ReviewDoneScopeBlocked "review_done_scope_blocked" [Refused]
         "The execution record does not cover the whole scope.";
+    ReviewEmpty "review_empty" [Refused]
+        "The review covers no change, and gives no reason for that.";
     ReviewGateBlocked "review_gate_blocked" [Refused]
         "The execution record is not ready for a review.";
     ReviewNotApproved "review_not_approved" [Refused]
@@ -706,6 +730,8 @@ codes! {
         "No verdict has been recorded.";
     ReviewVerdictRequestChanges "review_verdict_request-changes" [Refused]
         "The review asks for changes.";
+    ReviewedCommitMissing "reviewed_commit_missing" [Refused]
+        "The reviewed commit is not in this repository, so nothing can be held against it.";
     ReviewerNotIndependent "reviewer_not_independent" [Refused]
         "The reviewer took part in what is reviewed.";
     RevisionUnknown "revision_unknown" [NotFound]
@@ -866,6 +892,8 @@ codes! {
         "No transition has this name.";
     TreeEntryInvalid "tree_entry_invalid" [Internal]
         "A tree would get what is neither file nor folder.";
+    TreeNameInvalid "tree_name_invalid" [Refused]
+        "A file or folder of the branch of sessions has a name that no tree should have.";
     UnarchiveConflict "unarchive_conflict" [Conflict]
         "What the archive changed was changed again since.";
     UnarchiveInvalid "unarchive_invalid" [Refused]
@@ -900,6 +928,8 @@ codes! {
         "change/slices.json has no slice.";
     WaiverUnused "waiver_unused" [Usage]
         "A scenario is waived that needs no waiver.";
+    WordTakenBack "word_taken_back" [Refused]
+        "A signed word was taken back or brought back by somebody who may not.";
     WordUnknown "word_unknown" [Usage]
         "The word is none of those that are expected.";
     WorkingCopyCommitted "working_copy_committed" [Refused]

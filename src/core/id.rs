@@ -81,6 +81,13 @@ impl SessionId {
         &self.0
     }
 
+    /// Whether this is a name that [`SessionId::beside`] gives to the session of a uid.
+    pub fn is_beside(&self, uid: &str) -> bool {
+        // A name as long as names may be is cut off, and ends in the same way.
+        let end = Self("x".into()).beside(uid);
+        self.0.len() > end.0.len() - 1 && self.0.ends_with(&end.0[1..])
+    }
+
     /// The name of a session beside another that has this one: with the random end of its uid, so that
     /// every clone finds the same.
     #[must_use]

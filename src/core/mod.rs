@@ -3,6 +3,7 @@
 //! Nothing here may name git2, clap, files, processes, the environment or the clock: whoever calls
 //! brings the facts.
 
+pub mod account;
 pub mod adr;
 pub mod agent;
 pub mod artifact;
@@ -49,6 +50,7 @@ pub mod stage;
 mod tagged;
 pub mod topic;
 pub mod trailers;
+pub mod tree_name;
 pub mod unfinished;
 pub mod words;
 

@@ -27,6 +27,7 @@ pub struct Policy {
     pub review: ReviewPolicy,
     pub build: BuildPolicy,
     pub archive: ArchivePolicy,
+    pub landing: LandingPolicy,
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
     pub secrets: SecretPolicy,
@@ -169,6 +170,8 @@ pub struct Approve {
     pub independent: BTreeSet<Transition>,
     /// Who has a role: globs over `Name <email>`.
     pub roles: BTreeMap<String, Vec<String>>,
+    /// The roles whose signed word stands for a signed word that was taken back.
+    pub take_back: Vec<String>,
     /// The roles that may approve a transition; everybody where nothing is said.
     pub by: BTreeMap<Transition, Vec<String>>,
     /// The file of the keys that people sign with, in the format of ssh-keygen's allowed signers.
@@ -186,6 +189,7 @@ impl Default for Approve {
             touched: BTreeSet::new(),
             independent: BTreeSet::new(),
             roles: BTreeMap::new(),
+            take_back: Vec::new(),
             by: BTreeMap::new(),
             signers: "loopx.signers".to_owned(),
             revoked: "loopx.revoked".to_owned(),
@@ -234,6 +238,26 @@ impl Default for BuildPolicy {
 #[serde(default, deny_unknown_fields)]
 pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
+}
+
+/// What lands on a protected branch besides what was reviewed for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LandingPolicy {
+    /// Protected branches whose commits may be picked, or merged, onto others. One that is not protected
+    /// lends nothing.
+    pub backport: Vec<String>,
+    /// Whose signed commits land without a session, and where.
+    pub exception: Vec<LandingException>,
+}
+
+/// Paths that a key may change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LandingException {
+    pub paths: Vec<String>,
+    /// A public key as OpenSSH writes it, its comment left out or not.
+    pub key: String,
 }
 
 /// What archive says of a change besides the specs.
@@ -306,6 +330,7 @@ impl Policy {
             }
         }
         policy.check_roles(label)?;
+        policy.check_landing(label)?;
         Ok(policy)
     }
 
@@ -356,14 +381,17 @@ impl Policy {
         for patterns in self.approve.roles.values() {
             Globs::new(patterns)?;
         }
-        for (transition, roles) in &self.approve.by {
+        let by = self.approve.by.iter();
+        let by = by.map(|(transition, roles)| (format!("approve.by: {transition}"), roles));
+        let all = by.chain([("approve.take_back".to_owned(), &self.approve.take_back)]);
+        for (place, roles) in all {
             for role in roles {
                 if !self.approve.roles.contains_key(role) {
                     let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
                     return Err(Failure::usage(
                         Code::PolicyInvalid,
                         format!(
-                            "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
+                            "{label}: {place} names the role `{role}`, and approve.roles has {}",
                             if known.is_empty() {
                                 "none".to_owned()
                             } else {
@@ -372,6 +400,39 @@ impl Policy {
                         ),
                     ));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// An exception has paths and a key.
+    fn check_landing(&self, label: &str) -> Result<()> {
+        let invalid =
+            |what: String| Failure::usage(Code::PolicyInvalid, format!("{label}: landing.{what}"));
+        for exception in &self.landing.exception {
+            Globs::new(&exception.paths)?;
+            let mut words = exception.key.split_whitespace();
+            let is_key = |kind: &str| {
+                ["ssh-", "ecdsa-", "sk-"]
+                    .iter()
+                    .any(|start| kind.starts_with(start))
+            };
+            let is_base64 = |text: &str| {
+                let mut bytes = text.bytes();
+                bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+            };
+            let is_public_key =
+                words.next().is_some_and(is_key) && words.next().is_some_and(is_base64);
+            if !is_public_key || exception.key.contains(['\n', '\r']) {
+                return Err(invalid(format!(
+                    "exception.key: expected a public key like `ssh-ed25519 AAAA...`, found `{}`",
+                    exception.key
+                )));
+            }
+            if exception.paths.is_empty() {
+                return Err(invalid(
+                    "exception.paths: expected paths, found none".to_owned(),
+                ));
             }
         }
         Ok(())
@@ -396,9 +457,16 @@ impl Policy {
 
     /// Whether somebody of these names has a role that may approve a transition.
     pub fn may_approve(&self, transition: Transition, names: &[Person]) -> bool {
-        let Some(roles) = self.approve.by.get(&transition) else {
-            return true;
-        };
+        let roles = self.approve.by.get(&transition);
+        roles.is_none_or(|roles| self.has_role(roles, names))
+    }
+
+    /// Whether the signed word of somebody of these names stands for one that was taken back.
+    pub fn may_take_back(&self, names: &[Person]) -> bool {
+        self.has_role(&self.approve.take_back, names)
+    }
+
+    fn has_role(&self, roles: &[String], names: &[Person]) -> bool {
         roles
             .iter()
             .filter_map(|role| self.approve.roles.get(role))
@@ -508,6 +576,35 @@ mod tests {
             ("release/1/fix", false),
         ] {
             assert_eq!(policy.protects(branch), protected, "{branch}");
+        }
+    }
+
+    #[test]
+    fn an_exception_of_landing_has_paths_and_a_public_key() {
+        let good = "[gates]\nprotected = [\"main\"]\n[landing]\nbackport = [\"main\"]\n\
+             [[landing.exception]]\npaths = [\"Cargo.lock\"]\nkey = \"ssh-ed25519 AAAA+/= bot\"\n";
+        let policy = Policy::parse(good, "loopx.toml").expect("a policy");
+        assert_eq!(policy.landing.exception[0].paths, ["Cargo.lock"]);
+        for (bad, said) in [
+            (
+                "[[landing.exception]]\npaths = [\"a\"]\nkey = \"AAAA\"\n",
+                "a public key",
+            ),
+            (
+                "[[landing.exception]]\npaths = []\nkey = \"ssh-ed25519 AAAA\"\n",
+                "expected paths",
+            ),
+            (
+                "[[landing.exception]]\nkey = \"ssh-ed25519 AAAA\"\n",
+                "paths",
+            ),
+            (
+                "[[landing.exception]]\npaths = [\"a\"]\nkey = \"ssh-ed25519 AAAA\"\nmore = 1\n",
+                "more",
+            ),
+        ] {
+            let failure = Policy::parse(bad, "loopx.toml").expect_err(bad);
+            assert!(failure.message.contains(said), "{failure}");
         }
     }
 

@@ -7,12 +7,17 @@ enum Takes {
     /// What git takes for a boolean (git-config(1), "Values").
     Truth,
     Seconds,
+    Number,
     Words(&'static [&'static str]),
 }
 
-const SETTINGS: [(&str, Takes); 6] = [
+const SETTINGS: [(&str, Takes); 10] = [
     ("loopx.fsync", Takes::Truth),
     ("loopx.lockTimeout", Takes::Seconds),
+    ("loopx.receiveBytes", Takes::Number),
+    ("loopx.receiveMerges", Takes::Number),
+    ("loopx.receiveRecords", Takes::Number),
+    ("loopx.receiveTimeout", Takes::Seconds),
     ("loopx.sync", Takes::Words(&["merge", "linear"])),
     ("loopx.syncOnPush", Takes::Truth),
     ("loopx.syncOnPushTimeout", Takes::Seconds),
@@ -29,13 +34,14 @@ pub fn faults(value: impl Fn(&str) -> Option<String>) -> Vec<String> {
                 let words = ["true", "false", "yes", "no", "on", "off", "1", "0", ""];
                 words.iter().any(|word| value.eq_ignore_ascii_case(word))
             }
-            Takes::Seconds => value.parse::<u64>().is_ok(),
+            Takes::Seconds | Takes::Number => value.parse::<u64>().is_ok(),
             Takes::Words(words) => words.contains(&value.as_str()),
         };
         if !fits {
             let expected = match takes {
                 Takes::Truth => "true or false".to_owned(),
                 Takes::Seconds => "a number of seconds".to_owned(),
+                Takes::Number => "a number".to_owned(),
                 Takes::Words(words) => words.join(" or "),
             };
             found.push(format!("{key} is `{value}`, expected {expected}"));

@@ -89,7 +89,7 @@ impl Context {
             };
         }
         if let Some(branch) = self.repo.head()?.branch
-            && let Some(id) = snapshot.bound_to(&branch)?
+            && let Some(id) = snapshot.sole_bound_to(&branch)?
         {
             if !snapshot.has(&id)? {
                 return Err(Failure::not_found(

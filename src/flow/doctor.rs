@@ -15,6 +15,7 @@ use crate::core::id::Oid;
 use crate::core::settings;
 use crate::git::Repo;
 use crate::git::run::Run;
+use crate::store::check::Mend;
 use crate::store::{Accepted, Left, Recovered, RefLock, Standing, Store};
 use serde::Serialize;
 use std::path::Path;
@@ -453,7 +454,9 @@ pub fn accept(ctx: &Context) -> Result<Accepted> {
     let store = ctx.store()?;
     let lock = store.lock()?;
     let damages = fsck::damages(ctx, &store)?;
-    if let Some(first) = damages.first() {
+    // What no commit mends holds nobody up.
+    let mut mendable = damages.iter().filter(|one| one.mend != Mend::Rewind);
+    if let Some(first) = mendable.next() {
         return Err(Failure::new(
             Kind::Refused,
             Code::BranchDamaged,

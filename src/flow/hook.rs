@@ -5,7 +5,7 @@
 
 use super::context::Context;
 use super::hook_once::Once;
-use super::{hook_commit, hook_push, hook_receive};
+use super::{hook_commit, hook_push, receive};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hooks::Event;
 use crate::env;
@@ -51,7 +51,7 @@ pub fn probe_answer(token: &str, event: &str) -> String {
 pub fn run(request: &Request) -> Result<Outcome> {
     let name = request.event.to_string_lossy();
     match &*name {
-        "pre-receive" => return on_server(),
+        "pre-receive" => return receive::on_server(|_| ()),
         "update" => {
             return Err(Failure::refused(
                 Code::EventUnsupported,
@@ -88,27 +88,6 @@ pub fn run(request: &Request) -> Result<Outcome> {
         // Only a proven violation stops git; that we could not look is none.
         kind: Kind::Internal,
         ..failure
-    })
-}
-
-/// pre-receive: what cannot be judged is refused.
-fn on_server() -> Result<Outcome> {
-    let judged = || {
-        let ctx = Context::open_in_hook()?;
-        let store = ctx.store()?;
-        hook_receive::pre_receive(&ctx, &store, &read_stdin())
-    };
-    judged().map_err(|failure| match failure.kind {
-        Kind::Refused => failure,
-        _ => Failure::refused(
-            Code::PushNotJudged,
-            format!("git loopx could not judge this push: {}", failure.message),
-        )
-        .help(
-            failure
-                .help
-                .unwrap_or_else(|| "ask whoever runs the server".into()),
-        ),
     })
 }
 

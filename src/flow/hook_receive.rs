@@ -8,43 +8,47 @@
 use super::context::Context;
 use super::hook::Outcome;
 use super::hook_push::{outcome, set_back};
+use super::receive::Update;
 use super::verify::{self, Sessions, Span};
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::{Code, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
 use crate::core::range_policy::{Finding, Severity};
+use crate::store::pushed::Budget;
 use crate::store::{Store, pushed};
 
 const HEADS: &str = "refs/heads/";
 
-/// One line: where a ref was, and where it is to be.
-struct Update {
-    name: String,
-    old: Option<Oid>,
-    new: Option<Oid>,
-}
+/// So many unknown paths are named.
+const SHOWN: usize = 10;
 
 /// Judges a push.
-pub fn pre_receive(ctx: &Context, store: &Store<'_>, stdin: &[u8]) -> Result<Outcome> {
-    let updates = String::from_utf8_lossy(stdin)
-        .lines()
-        .map(update)
-        .collect::<Result<Vec<Update>>>()?;
+pub fn pre_receive(
+    ctx: &Context,
+    store: &Store<'_>,
+    updates: &[Update],
+    budget: &Budget,
+) -> Result<Outcome> {
     let mut findings = Vec::new();
+    let mut warnings = Vec::new();
     let mut tip = ctx.repo.find_ref(&store.branch_ref())?;
     if let Some(update) = updates
         .iter()
         .find(|update| update.name == store.branch_ref())
     {
-        findings.extend(loopx(ctx, store, update)?);
+        findings.extend(loopx(ctx, store, update, budget)?);
         if findings.is_empty() {
             tip.clone_from(&update.new);
+            warnings = unknown(ctx, store, update)?;
         }
     }
     let sessions = Sessions::at(ctx, tip, store.branch())?;
-    let server = Server::new(ctx)?;
-    for update in &updates {
+    let server = Server::new(ctx, budget)?;
+    for update in updates {
+        if update.name == store.branch_ref() && findings.is_empty() {
+            findings.extend(server.bound(store, update)?);
+        }
         if let Some(branch) = update.name.strip_prefix(HEADS)
             && update.name != store.branch_ref()
         {
@@ -53,35 +57,18 @@ pub fn pre_receive(ctx: &Context, store: &Store<'_>, stdin: &[u8]) -> Result<Out
     }
     Ok(outcome(
         findings,
-        Vec::new(),
+        warnings,
         command!("verify").note("(and push the loopx branch, if the sessions are not there yet)"),
     ))
 }
 
-/// Reads `<old oid> <new oid> <ref>`.
-fn update(line: &str) -> Result<Update> {
-    let mut words = line.splitn(3, ' ');
-    let mut id = || -> Result<Option<Oid>> {
-        let text = words.next().unwrap_or_default();
-        let id = Oid::parse(text)?;
-        Ok(Some(id).filter(|_| text.bytes().any(|byte| byte != b'0')))
-    };
-    let (old, new) = (id()?, id()?);
-    match words.next() {
-        Some(name) => Ok(Update {
-            name: name.to_owned(),
-            old,
-            new,
-        }),
-        None => Err(Failure::usage(
-            Code::LineInvalid,
-            format!("expected `OLD NEW REF`, found `{line}`"),
-        )),
-    }
-}
-
 /// What is wrong with a push of the loopx branch.
-fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Finding>> {
+fn loopx(
+    ctx: &Context,
+    store: &Store<'_>,
+    update: &Update,
+    budget: &Budget,
+) -> Result<Vec<Finding>> {
     let repo = &ctx.repo;
     let branch = store.branch();
     let Some(new) = &update.new else {
@@ -97,7 +84,7 @@ fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Findin
             })
             .collect();
     };
-    pushed::check(repo, branch, update.old.as_ref(), new)?
+    pushed::check(repo, branch, update.old.as_ref(), new, budget)?
         .into_iter()
         .map(|(commit, what)| {
             finding(
@@ -108,6 +95,21 @@ fn loopx(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Findin
             )
         })
         .collect()
+}
+
+/// What a push of the branch brings that nobody here knows.
+fn unknown(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<String>> {
+    let Some(new) = &update.new else {
+        return Ok(Vec::new());
+    };
+    let branch = store.branch();
+    let all = pushed::unknown(&ctx.repo, branch, update.old.as_ref(), new)?;
+    let said = all.iter().take(SHOWN).map(|path| {
+        format!("`{branch}`: `{path}` is nothing that this git loopx knows; it is kept for programs that do")
+    });
+    let more = all.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("`{branch}`: {more} more of such paths"));
+    Ok(said.chain(more).collect())
 }
 
 fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<Finding> {
@@ -125,6 +127,7 @@ fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<F
 /// The repository as it is before the push.
 struct Server<'a> {
     ctx: &'a Context,
+    budget: &'a Budget,
     /// The default branch.
     default: Option<String>,
     default_tip: Option<Oid>,
@@ -133,10 +136,11 @@ struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    fn new(ctx: &'a Context) -> Result<Self> {
+    fn new(ctx: &'a Context, budget: &'a Budget) -> Result<Self> {
         let head = ctx.repo.head()?;
         Ok(Server {
             ctx,
+            budget,
             policy: verify::policy_at(ctx, head.commit.as_ref())?,
             default: head.branch,
             default_tip: head.commit,
@@ -165,10 +169,7 @@ impl<'a> Server<'a> {
         let Some(new) = &update.new else {
             return Ok(findings);
         };
-        // What a branch object of another kind would mean is git's business.
-        let Ok(info) = repo.commit_info(new) else {
-            return Ok(findings);
-        };
+        let info = repo.commit_info(new)?;
         let label = format!("{POLICY_FILE} at {}", new.short());
         if let Err(failure) = self.ctx.policy_at(&info.tree, &label) {
             findings.push(finding(
@@ -179,7 +180,11 @@ impl<'a> Server<'a> {
             )?);
             return Ok(findings);
         }
-        let bound = sessions.bound_to(branch)?.filter(|state| state.is_active());
+        // What a protected branch takes, no session that somebody bound to it decides.
+        let bound = match protected {
+            true => None,
+            false => sessions.bound_to(branch)?.filter(|state| state.is_active()),
+        };
         if !protected && bound.is_none() {
             return Ok(findings);
         }
@@ -203,11 +208,8 @@ impl<'a> Server<'a> {
             (None, Some(tip)) => repo.merge_base(tip, new)?,
             (None, None) => None,
         };
-        // A branch that is nobody's target may carry a policy that its session wrote: the target's counts.
-        let policy = match own_policy {
-            Some(policy) if protected => policy,
-            _ => self.policy.clone(),
-        };
+        self.budget.require_merges(repo, new, &hidden)?;
+        let policies = self.policies(own_policy.filter(|_| protected));
         let span = Span {
             base,
             hidden,
@@ -218,7 +220,39 @@ impl<'a> Server<'a> {
             branch: Some(branch.to_owned()),
             bound,
         };
-        findings.extend(verify::judge(repo, sessions, span, &policy)?.findings);
+        for policy in policies {
+            for finding in verify::judge(self.ctx, sessions, span.clone(), &policy)?.findings {
+                if !findings.contains(&finding) {
+                    findings.push(finding);
+                }
+            }
+        }
         Ok(findings)
+    }
+
+    /// A session that a push of the loopx branch binds to a protected branch.
+    fn bound(&self, store: &Store<'_>, update: &Update) -> Result<Vec<Finding>> {
+        let Some(new) = &update.new else {
+            return Ok(Vec::new());
+        };
+        let bound = pushed::bound(&self.ctx.repo, store.branch(), update.old.as_ref(), new)?;
+        let protected = bound
+            .into_iter()
+            .filter(|(branch, _)| self.policy.protects(branch));
+        protected
+            .map(|(branch, session)| {
+                let message = format!(
+                    "session {session} is bound to {branch}, which is protected: no session can be"
+                );
+                finding(self.ctx, new, Code::BranchProtected, message)
+            })
+            .collect()
+    }
+
+    /// The policies that a push has to pass: the default branch's, and a protected branch's own, which may be
+    /// older. A branch that is nobody's target may carry one that its session wrote: that does not count.
+    fn policies(&self, own: Option<Policy>) -> Vec<Policy> {
+        let own = own.filter(|own| *own != self.policy);
+        own.into_iter().chain([self.policy.clone()]).collect()
     }
 }

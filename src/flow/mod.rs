@@ -37,6 +37,7 @@ pub mod opening;
 pub mod operation;
 pub mod point;
 pub mod rebase;
+pub mod receive;
 pub mod resolve;
 pub mod review;
 pub mod seat;

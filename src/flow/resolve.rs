@@ -12,7 +12,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::Write;
+use crate::core::op::{Operation, Write};
 use crate::core::session::{OpConflict, State};
 use crate::core::words::Word;
 use crate::store::{self, Decision, Session, Snapshot};
@@ -172,6 +172,10 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
         let state = &session.state;
         let (keep, drop) = operations(state, choices)?;
+        let all = snapshot.operations(&session)?;
+        let dropped = all.iter().filter(|op| drop.contains(&op.op));
+        let dropped: Vec<&Operation> = dropped.collect();
+        undo::require_own_refusals(ctx, snapshot, &session, &dropped, &identity.author)?;
         let mut writes = BTreeMap::new();
         if let Some((artifact, text)) = &choices.artifact {
             let to = chosen(ctx, copy.as_ref(), state, &identity.author, *artifact, text)?;
@@ -188,7 +192,6 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let op = seal(&ctx.repo, &draft)?;
         let mut edits = store::Edits::default();
         let after = edits.rebuild(&ctx.repo, &session, &op)?;
-        undo::rebind(ctx, snapshot, &mut edits, state, &after)?;
         let message = store::message(&id, &what, &op, &after);
         Ok(Decision {
             edits,

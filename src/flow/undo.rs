@@ -11,7 +11,7 @@ use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::Operation;
+use crate::core::op::{Event, Operation};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
 use crate::core::words::Word;
@@ -65,8 +65,10 @@ pub struct Told {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
-    /// In the order in which they went: newest first for an undo, oldest first for a redo.
+    /// In the order in which they went: newest first for an undo, the last that was undone first for a redo.
     pub moved: Vec<Moved>,
+    /// The artifacts whose text is another one now.
+    pub changed: Vec<Artifact>,
 }
 
 /// Takes events of the session back, the newest first.
@@ -96,6 +98,7 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> 
             )
             .help(command!("undo --only {} --reason WHY", other.op).session(id)));
         }
+        require_own_refusals(ctx, snapshot, session, &undone, &me)?;
         let ids = undone.iter().map(|op| op.op.clone()).collect();
         let moved = undone.into_iter().map(Moved::of).collect();
         Ok((Word::Undone { undone: ids }, moved))
@@ -143,6 +146,55 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told>
         let moved = redone.into_iter().map(Moved::of).collect();
         Ok((Word::Redone { redone: ids }, moved))
     })
+}
+
+/// Refuses to take back a verdict that asks for changes, where somebody else signed it: it would hold the
+/// session all the same.
+pub(super) fn require_own_refusals(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    operations: &[&Operation],
+    me: &Person,
+) -> Result<()> {
+    let refusals = operations.iter().filter(|op| refuses(op) && !is_by(op, me));
+    let refusals: Vec<&&Operation> = refusals.collect();
+    if refusals.is_empty()
+        || ctx
+            .policy(&session.state)?
+            .may_take_back(std::slice::from_ref(me))
+    {
+        return Ok(());
+    }
+    let signed = snapshot.signatures(session)?;
+    let Some(one) = refusals
+        .into_iter()
+        .find(|op| signed.contains_key(&op.file_name()))
+    else {
+        return Ok(());
+    };
+    Err(Failure::refused(
+        Code::WordTakenBack,
+        format!(
+            "`{}` (@{}) was signed by {}, and only {} takes it back",
+            one.word(),
+            one.seq,
+            one.by,
+            one.by
+        ),
+    )
+    .help(
+        command!("review --verdict approve --sign")
+            .session(&session.state.id)
+            .note(format!(
+                "(by {}, or by a role of approve.take_back)",
+                one.by
+            )),
+    ))
+}
+
+fn refuses(op: &Operation) -> bool {
+    matches!(op.event(), Some(Event::Reviewed { verdict }) if !verdict.is_approval())
 }
 
 /// Whether somebody did it, or ran the agent that did.
@@ -324,24 +376,24 @@ fn tell(
         require_no_new_conflict(&session.state, &state, &operations, word)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, Some(&session), &op, &state)?;
-        rebind(ctx, snapshot, &mut edits, &session.state, &state)?;
         let message = store::message(&id, &subject(word, &moved), &op, &state);
         Ok(Decision {
             edits,
             message,
-            value: (state, moved),
+            value: (state, moved, op.writes.into_keys().collect()),
         })
     };
     let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
     let follows = |_: &_| publish.clone().into_iter().collect();
     let scope = opening.scope(ctx);
     let committed = scope.commit(decide, follows)?;
-    let (state, moved) = committed.value;
+    let (state, moved, changed) = committed.value;
     Ok(Told {
         id,
         commit: committed.commit,
         state,
         moved,
+        changed,
     })
 }
 
@@ -398,32 +450,4 @@ fn subject(word: &str, moved: &[Moved]) -> String {
             format!("{word} {} events: {}{more}", many.len(), shown.join(", "))
         }
     }
-}
-
-/// The records of bound branches, after a session's past was told anew.
-pub(super) fn rebind(
-    ctx: &Context,
-    snapshot: &Snapshot<'_>,
-    edits: &mut store::Edits,
-    before: &State,
-    after: &State,
-) -> Result<()> {
-    let id = &after.id;
-    // Only what can still change holds a branch.
-    let held = |state: &State| state.branch.clone().filter(|_| state.is_active());
-    let (old, new) = (held(before), held(after));
-    if old == new {
-        return Ok(());
-    }
-    if let Some(old) = old
-        && snapshot.bound_to(&old)?.as_ref() == Some(id)
-    {
-        edits.unbind(&old);
-    }
-    if let Some(new) = new
-        && snapshot.bound_to(&new)?.is_none()
-    {
-        edits.bind(&ctx.repo, &new, id)?;
-    }
-    Ok(())
 }

@@ -12,7 +12,7 @@ use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, AuditItem, Claim, GateView};
+use crate::core::gate::{self, AuditItem, Claim, GateView, Taken};
 use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::{Operation, Profile};
@@ -42,6 +42,8 @@ pub struct Status {
     pub approvals: BTreeMap<ApprovalKey, &'static str>,
     /// Approvals that count for nothing: the session has not what they name.
     pub void: Vec<Void>,
+    /// Signed words that somebody took back, or brought back.
+    pub taken: Vec<Taken>,
     /// What stands between this stage and the next.
     pub blockers: Vec<Blocker>,
     pub evidence_chain: Vec<Claim>,
@@ -182,6 +184,7 @@ pub(super) fn status_of(
         commit: snapshot.commit().clone(),
         approvals: gate::approval_statuses(view),
         void: state.void_still().cloned().collect(),
+        taken: facts.credentials.taken.clone(),
         blockers: if state.is_active() {
             blockers
         } else {
@@ -278,13 +281,13 @@ pub fn list(ctx: &Context, archived: bool) -> Result<Vec<Listed>> {
     let snapshot = store.snapshot()?;
     let here = match ctx.repo.head()?.branch {
         Some(branch) => snapshot.bound_to(&branch)?,
-        None => None,
+        None => Vec::new(),
     };
     Ok(snapshot
         .summaries(archived)?
         .into_iter()
         .map(|(id, summary)| {
-            let current = here.as_ref() == Some(&id);
+            let current = here.contains(&id);
             match summary {
                 Ok(summary) => Listed {
                     session: id,

@@ -17,6 +17,7 @@ mod loose;
 pub mod merge;
 pub mod objects;
 pub mod pack;
+mod pending;
 pub mod processes;
 mod program;
 mod putback;
@@ -54,6 +55,12 @@ pub(crate) fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Fail
         _ => Code::GitFailed,
     };
     Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
+}
+
+/// Fails here, as a disk does that cannot be read, when a test asked for it.
+pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()> {
+    crate::failpoint::fail(what)
+        .map_err(|error| Failure::internal(Code::GitFailed, error.to_string()).context(doing))
 }
 
 /// What the system says where a disk is full or a file may not be touched: nothing is broken then.

@@ -12,6 +12,7 @@ use crate::core::id::Oid;
 use crate::env;
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -165,13 +166,8 @@ impl Program {
         })
     }
 
-    fn has(&self, name: &str) -> bool {
-        std::fs::symlink_metadata(self.found.git_dir.join(name)).is_ok()
-    }
-}
-
-impl Backend for Program {
-    fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+    /// What git lists under this name: one that it cannot read it leaves out, with a warning.
+    fn listed(&self, name: &str) -> Result<Option<Oid>> {
         let listed = self
             .git
             .run(["for-each-ref", "--format=%(refname) %(objectname)", name])
@@ -184,6 +180,46 @@ impl Backend for Program {
             .find(|(listed, _)| *listed == name)
             .map(|(_, id)| Oid::parse(id))
             .transpose()
+    }
+
+    /// Whether a file stands where git keeps such a ref. One that names another ref is none: that one may be
+    /// unborn.
+    fn has_file_of(&self, name: &str) -> Result<bool> {
+        let path = self.found.common_dir.join(name);
+        let error = match std::fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() => return Ok(false),
+            Ok(_) => match std::fs::read(&path) {
+                Ok(bytes) => return Ok(!bytes.starts_with(b"ref: ")),
+                Err(error) => error,
+            },
+            Err(error) => error,
+        };
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(false),
+            _ => Err(Failure::internal(Code::GitFailed, error.to_string())
+                .context(format!("read {name}"))),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        std::fs::symlink_metadata(self.found.git_dir.join(name)).is_ok()
+    }
+}
+
+impl Backend for Program {
+    fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        super::read_here("ref-read", format_args!("read {name}"))?;
+        // One that was made between two looks is there at the second.
+        for _ in 0..2 {
+            if let Some(id) = self.listed(name)? {
+                return Ok(Some(id));
+            }
+            if !self.has_file_of(name)? {
+                return Ok(None);
+            }
+        }
+        let broken = "its file is there, and git reads no id in it";
+        Err(Failure::internal(Code::GitFailed, broken).context(format!("read {name}")))
     }
 
     fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
@@ -230,7 +266,8 @@ impl Backend for Program {
 
     fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
         let said = self.git.run(["symbolic-ref", "--quiet", name]).capture()?;
-        if !said.ended.success() {
+        // 1: it is there and names no other, or it is not there.
+        if said.ended.code == 1 {
             return Ok(None);
         }
         Ok(Some(String::from_utf8_lossy(&said.line()?).into_owned()))

@@ -25,11 +25,17 @@ impl Repo {
         self.backend.find_ref(name)
     }
 
+    /// The ref that a symbolic ref names; `None` where it is an ordinary one, or none.
+    pub fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
+        self.backend.symbolic_target(name)
+    }
+
     /// Moves a ref if it still is where it was read; `None` is "must not exist". With a reflog entry.
     /// What the new commit brings is on disk before, in a kept pack.
     pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
         self.keep(new)?;
         reach("step-written");
+        self.require_here(new)?;
         let umask = SharedUmask::of(self.sharing());
         let swap = self.backend.swap_ref(name, new, old, why);
         drop(umask);

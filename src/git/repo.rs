@@ -105,6 +105,8 @@ impl Repo {
     }
 
     fn open_for(git: Git) -> Result<Self> {
+        // What a new object or a ref names is looked at here: libgit2 would read all packs again for it.
+        git2::opts::strict_object_creation(false);
         let repo = Self::found(git)?;
         repo.sync_refs();
         Ok(repo)
@@ -180,6 +182,7 @@ impl Repo {
 
     /// Every value of a setting that may be given more than once; git itself is asked.
     pub fn config_all(&self, key: &str) -> Result<Vec<String>> {
+        super::read_here("config-read", format_args!("read {key}"))?;
         let said = super::run::Run::git(["config", "--null", "--get-all", key]).capture()?;
         // 1: there is none.
         let values = match said.ended.code {

@@ -37,7 +37,7 @@ impl Store<'_> {
     /// and never was is none.
     pub fn require_undisturbed(&self) -> Result<()> {
         let shadow = self.shadow();
-        let tip = self.repo.find_ref(&self.branch_ref())?;
+        let tip = self.tip()?;
         self.require_grown(shadow.as_ref(), tip.as_ref())
     }
 

@@ -10,14 +10,14 @@ use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
-    Edits, Lines, Session, Snapshot, Store, attest, guard, layout, ops, past, shelf, shelves,
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, guard, layout, ops,
+    past, shelves,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
-use crate::core::shelf::Shelf;
 use crate::core::signature::SUFFIX;
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
@@ -44,6 +44,11 @@ pub struct Damage {
 }
 
 impl Damage {
+    /// Whether a commit on top mends it.
+    pub fn is_mendable(&self) -> bool {
+        !matches!(self.mend, Mend::Rewind | Mend::Choose)
+    }
+
     /// Signatures of a session that do not hold as what they claim to be.
     pub fn signatures(id: &SessionId, what: String, unsigned: Vec<String>) -> Self {
         Damage {
@@ -60,14 +65,20 @@ pub enum Mend {
     Recompute,
     /// Take the folder from the last commit in which it was whole.
     Restore,
-    /// Take the record away: it says nothing that is true.
-    Remove,
+    /// Make the index of bindings what the sessions say.
+    Index,
     /// Take the signature away: what it stands beside was not signed.
     Unsign,
+    /// Say again which format the branch is of.
+    Mark,
     /// Lay the folder out anew: nothing in it changes.
     Arrange,
     /// Nothing is known to be wrong with the record: the object has to come back as it was.
     PutBack,
+    /// No commit can mend it: it stays in the history.
+    Rewind,
+    /// Two folders are one session: only a person can say which it is.
+    Choose,
 }
 
 /// What a look at the signatures of a session came to.
@@ -89,8 +100,30 @@ pub struct Found {
 }
 
 /// Checks every session of a snapshot that `memory` does not know to be whole, what the history since then
-/// did to them, and what the branches are bound to. `signed` looks at what people signed in one.
+/// did to them, what the branches are bound to, and the names of all that is there. `signed` looks at what people
+/// signed in a session.
 pub fn check(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
+) -> Result<Found> {
+    let named = beside::names(repo, snapshot, memory);
+    match records(repo, snapshot, memory, signed) {
+        Ok(mut found) => {
+            found.damages.extend(named);
+            Ok(found)
+        }
+        Err(failure) if named.is_empty() => Err(failure),
+        // Whoever gave it such a name did not make it readable either.
+        Err(_) => Ok(Found {
+            damages: named,
+            ..Found::default()
+        }),
+    }
+}
+
+fn records(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     memory: &mut Memory,
@@ -109,6 +142,11 @@ pub fn check(
         });
     }
     let mut found = Found::default();
+    if let Some(what) = snapshot.format_fault()? {
+        found
+            .damages
+            .push(damage(layout::FORMAT_FILE, what, Mend::Mark));
+    }
     let active = snapshot.session_folders(false)?;
     found.sessions = active.len();
     for (id, folder) in active {
@@ -167,6 +205,30 @@ pub fn check(
             None => memory.is_whole(path, entry.id),
         }
     }
+    history_of(repo, snapshot, memory, &mut found)?;
+    found.damages.extend(beside::layouts(repo, snapshot)?);
+    found.damages.extend(beside::doubles(snapshot)?);
+    // A session that is going to be restored is one that a branch may be bound to.
+    let known: BTreeSet<String> = found
+        .damages
+        .iter()
+        .map(|one| one.session.clone())
+        .collect();
+    let before = memory.tip().cloned();
+    let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
+    found
+        .damages
+        .extend(beside::bindings(repo, snapshot, &known, before.as_ref())?);
+    Ok(found)
+}
+
+/// What history did to the sessions, and what is wrong with the journal.
+fn history_of(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    found: &mut Found,
+) -> Result<()> {
     let past = past::look(repo, snapshot, memory.tip())?;
     memory.commits = past.commits;
     memory.unread = past.unread;
@@ -186,20 +248,10 @@ pub fn check(
             found.damages.push(damage(&place, what, Mend::Restore));
         }
     }
-    found.damages.extend(layouts(repo, snapshot)?);
-    // A session that is going to be restored is one that a branch may be bound to.
-    let known: BTreeSet<String> = found
-        .damages
-        .iter()
-        .map(|one| one.session.clone())
-        .collect();
-    found
-        .damages
-        .extend(bindings(repo, snapshot, &known, None)?);
-    Ok(found)
+    Ok(())
 }
 
-fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
+pub(super) fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
     Damage {
         session: session.to_owned(),
         what: what.into(),
@@ -222,64 +274,6 @@ fn unreadable(session: &str, unread: Vec<Unread>) -> Damage {
         unread,
         ..damage(session, format!("{what}{more}"), Mend::PutBack)
     }
-}
-
-/// Shelves that are not laid out as the number of their entries asks for.
-fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
-    let mut found = Vec::new();
-    for (path, shelf) in shelves::all(repo, snapshot.tree())? {
-        if let Some(Fault::Unfitting(what) | Fault::Misplaced(what)) =
-            shelf::faults(repo, Shelf::Names, &shelf)?
-        {
-            found.push(damage(&path, what, Mend::Arrange));
-        }
-    }
-    Ok(found)
-}
-
-/// Records of bound branches that name no session; those that `before` has too are not looked at.
-pub(super) fn bindings(
-    repo: &Repo,
-    snapshot: &Snapshot<'_>,
-    restored: &BTreeSet<String>,
-    before: Option<&Snapshot<'_>>,
-) -> Result<Vec<Damage>> {
-    let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)? else {
-        return Ok(Vec::new());
-    };
-    if entry.kind != EntryKind::Tree {
-        let what = format!("{} is not a folder", layout::BRANCHES);
-        return Ok(vec![damage(layout::BRANCHES, what, Mend::Remove)]);
-    }
-    let mut known = BTreeMap::new();
-    if let Some(before) = before
-        && let Some(entry) = repo.entry_at(before.tree(), layout::BRANCHES)?
-        && entry.kind == EntryKind::Tree
-    {
-        let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
-        known.extend(held.map(|held| (held.name, held.entry)));
-    }
-    let mut found = Vec::new();
-    for shelf::Held { name, entry, .. } in shelf::entries(repo, Shelf::Names, &entry.id)? {
-        if known.get(&name) == Some(&entry) {
-            continue;
-        }
-        let id = match entry.kind {
-            EntryKind::Blob => repo.read_blob(&entry.id)?,
-            _ => Vec::new(),
-        };
-        let id = String::from_utf8_lossy(&id).trim().to_owned();
-        let known = match SessionId::parse(&id) {
-            Ok(id) => restored.contains(id.as_str()) || snapshot.has(&id)?,
-            Err(_) => false,
-        };
-        if !known {
-            let path = format!("{}/{name}", layout::BRANCHES);
-            let what = format!("names the session `{id}`, which is not there");
-            found.push(damage(&path, what, Mend::Remove));
-        }
-    }
-    Ok(found)
 }
 
 pub(super) fn check_entry(
@@ -399,12 +393,19 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     let repo = store.repo();
     let mut edits = Edits::default();
     for damage in damages {
+        if !damage.is_mendable() {
+            continue;
+        }
         if damage.mend == Mend::Arrange {
             edits.arrange(damage.session.clone());
             continue;
         }
-        if damage.mend == Mend::Remove {
-            edits.remove(damage.session.clone());
+        if damage.mend == Mend::Mark {
+            let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
+            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
+            continue;
+        }
+        if damage.mend == Mend::Index {
             continue;
         }
         if damage.mend == Mend::PutBack && !damage.unread.iter().all(Unread::is_computed) {
@@ -462,7 +463,13 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             }
         }
     }
+    // After the sessions: one that comes back may be bound.
+    let mended = shelves::edit(repo, Some(snapshot.tree()), &edits)?;
+    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits)?;
     if edits.is_empty() {
+        if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
+            return Err(beside::not_mended(snapshot, damage));
+        }
         let first = damages.first();
         let what = first.map(|one| format!("{}: {}", one.session, one.what));
         return Err(Failure::internal(
@@ -492,7 +499,7 @@ fn restored(
 }
 
 /// A session's folder with the state that its operations give.
-fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
+pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     let folder = &ops::arranged(repo, folder)?;
     let (state, _) = replay(&Lines::of(repo), id, folder)?;
     let mut inner = BTreeMap::new();

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Raised when what is checked changes: what an older program found whole is looked at again.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 struct Kept {

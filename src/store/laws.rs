@@ -3,7 +3,8 @@
 //!
 //! A clone is a tree of the branch and its place in the history; no process runs here.
 
-use super::check::{bindings, check_archived, check_folder};
+use super::beside::bindings;
+use super::check::{check_archived, check_folder};
 use super::unite::unite;
 use super::{Edits, Lines, Record, Session, Snapshot, layout, ops, replay, shelves};
 use crate::core::artifact::Artifact;
@@ -108,6 +109,8 @@ fn event() -> impl Strategy<Value = Event> {
             findings: Vec::new(),
             base: None,
             head: None,
+            onto: None,
+            seen: None,
             tree: tree(),
             commits: 1,
             dependence: Vec::new(),
@@ -152,6 +155,7 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Event::Refreshed),
         Just(Event::Rebased { base: tree() }),
         Just(Event::Abandoned),
+        Just(Event::Unbound),
     ]
 }
 
@@ -345,15 +349,13 @@ impl World {
         found
     }
 
-    /// The paths of which two trees have not the same. Which branches were bound along the way is left out: a
-    /// session may hold several, and whoever lets one go says it by no operation.
+    /// The paths of which two trees have not the same.
     fn differing(&self, one: &Oid, other: &Oid) -> Vec<String> {
         let walk = |tree: &Oid| -> BTreeSet<(String, Oid)> {
-            let found = self.repo.walk_blobs(tree).expect("a tree");
-            let bound = format!("{}/", layout::BRANCHES);
-            let found = found.into_iter();
-            found
-                .filter(|(path, _)| !path.starts_with(&bound))
+            self.repo
+                .walk_blobs(tree)
+                .expect("a tree")
+                .into_iter()
                 .collect()
         };
         let (one, other) = (walk(one), walk(other));
@@ -431,7 +433,7 @@ impl World {
         }
         let branch = on.map(branch);
         if let Some(branch) = &branch
-            && snapshot.bound_to(branch).expect("a look").is_some()
+            && !snapshot.bound_to(branch).expect("a look").is_empty()
         {
             return None;
         }
@@ -460,9 +462,6 @@ impl World {
         edits
             .record(&self.repo, None, &op, &state)
             .expect("recorded");
-        if let Some(branch) = &branch {
-            edits.bind(&self.repo, branch, &id).expect("bound");
-        }
         let said = told(&id, &op);
         Some((edits, said))
     }
@@ -543,16 +542,13 @@ impl Step<'_> {
                 let event = Event::Entered {
                     transition: armed.transition,
                     scope: Vec::new(),
+                    head: None,
                 };
                 self.act(event.into(), none)
             }
             Turn::Event(event) => self.act((**event).clone().into(), none),
             Turn::Bind(n) => {
                 let branch = branch(*n);
-                let bound = self.snapshot.bound_to(&branch).expect("a look");
-                if bound.is_some_and(|id| id != state.id) {
-                    return None;
-                }
                 self.act(Event::Bound { branch }.into(), none)
             }
             Turn::Run(exit, text) => self.run(*exit, *text),
@@ -645,6 +641,7 @@ impl Step<'_> {
             files,
             code: None,
             completes: transition == Transition::ReviewToDone,
+            head: None,
         })
     }
 
@@ -673,25 +670,7 @@ impl Step<'_> {
         if state.conflicts.len() > before.conflicts.len() || state.void.len() > before.void.len() {
             return None;
         }
-        let bound = match record.op.event() {
-            Some(Event::Bound { branch }) => Some(branch.clone()),
-            _ => None,
-        };
-        let (mut edits, said) = self.edits(record, &state);
-        if let Some(branch) = bound {
-            let bind = edits.bind(&self.world.repo, &branch, &state.id);
-            bind.expect("bound");
-        }
-        let is_bound = |branch: &String| {
-            let id = self.snapshot.bound_to(branch).expect("a look");
-            id.as_ref() == Some(&state.id)
-        };
-        if let Some(branch) = state.branch.as_ref().filter(|_| !state.is_active())
-            && is_bound(branch)
-        {
-            edits.unbind(branch);
-        }
-        Some((edits, said))
+        Some(self.edits(record, &state))
     }
 
     fn edits(&self, record: Record<'_>, state: &State) -> (Edits, String) {
@@ -702,27 +681,6 @@ impl Step<'_> {
             .record(repo, Some(self.session), record, state)
             .expect("recorded");
         (edits, said)
-    }
-
-    fn rebind(&self, edits: &mut Edits, after: &State) {
-        let held = |state: &State| state.branch.clone().filter(|_| state.is_active());
-        let (old, new) = (held(&self.session.state), held(after));
-        let bound = |branch: &String| self.snapshot.bound_to(branch).expect("a look");
-        if old == new {
-            return;
-        }
-        if let Some(old) = old
-            && bound(&old).as_ref() == Some(&after.id)
-        {
-            edits.unbind(&old);
-        }
-        if let Some(new) = new
-            && bound(&new).is_none()
-        {
-            edits
-                .bind(&self.world.repo, &new, &after.id)
-                .expect("bound");
-        }
     }
 
     fn run(&self, exit: i32, text: u8) -> Option<(Edits, String)> {
@@ -766,8 +724,7 @@ impl Step<'_> {
         if state.conflicts.iter().any(|conflict| !known(&conflict.op)) {
             return None;
         }
-        let (mut edits, said) = self.edits((&op).into(), &state);
-        self.rebind(&mut edits, &state);
+        let (edits, said) = self.edits((&op).into(), &state);
         Some((edits, said))
     }
 
@@ -808,7 +765,6 @@ impl Step<'_> {
         let mut edits = Edits::default();
         let state = edits.rebuild(&self.world.repo, self.session, &op);
         let state = state.expect("rebuilt");
-        self.rebind(&mut edits, &state);
         Some((edits, told(&state.id, &op)))
     }
 
@@ -914,5 +870,5 @@ fn a_session_that_has_not_ended_after_all_has_its_branch() {
     let session = snapshot.session(&demo).expect("a look");
     let state = session.expect("a session").state;
     assert!(state.is_active() && !state.conflicts.is_empty());
-    assert_eq!(snapshot.bound_to(&branch(0)).expect("a look"), Some(demo));
+    assert_eq!(snapshot.bound_to(&branch(0)).expect("a look"), [demo]);
 }

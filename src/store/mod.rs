@@ -6,13 +6,17 @@
 
 mod arrived;
 mod attest;
+mod beside;
+mod bindings;
 pub mod check;
 pub mod checked;
 mod edits;
 mod folder;
 mod guard;
 mod import;
+mod incoming;
 mod join;
+mod journals;
 #[cfg(test)]
 mod laws;
 mod layout;
@@ -20,6 +24,7 @@ mod lock;
 mod loss;
 mod meet;
 mod message;
+mod names;
 mod onward;
 mod ops;
 mod past;
@@ -33,6 +38,7 @@ mod signatures;
 pub mod snapshot;
 mod summaries;
 mod transaction;
+mod unique;
 mod unite;
 mod united;
 pub mod unread;
@@ -44,11 +50,12 @@ pub use attest::left_out;
 pub use edits::Edits;
 pub use folder::Record;
 pub use import::Placed;
+pub use incoming::Flaw;
 pub use join::{Lines, replay};
 pub use lock::{Left, Lock, RefLock};
 pub use loss::has_all;
 pub use meet::{Linear, Meeting, Met, stands_for, was};
-pub use message::{journal_message, message, one_line};
+pub use message::{also, journal_message, message, one_line};
 pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
 pub use shadow::Standing;
@@ -56,7 +63,7 @@ pub use shelves::comparable;
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
-pub use unite::{Rebound, Renamed, United, UnitedSession};
+pub use unite::{Renamed, Shared, United, UnitedSession};
 pub use united::version_path;
 
 use crate::core::failure::{Code, Failure, Kind, Result};
@@ -126,9 +133,15 @@ impl<'r> Store<'r> {
         format!("refs/heads/{}", self.branch)
     }
 
+    /// Where the branch stands. One that cannot be read is none that is not there, and comes back.
+    pub fn tip(&self) -> Result<Option<Oid>> {
+        let tip = self.repo.find_ref(&self.branch_ref());
+        tip.map_err(|failure| failure.help(command!("doctor --recover")))
+    }
+
     /// The newest state, or `None` where nothing has been initialised.
     pub fn read(&self) -> Result<Option<Snapshot<'r>>> {
-        let Some(tip) = self.repo.find_ref(&self.branch_ref())? else {
+        let Some(tip) = self.tip()? else {
             return Ok(None);
         };
         match Snapshot::at(self.repo, tip.clone(), &self.branch) {
@@ -228,7 +241,7 @@ impl<'r> Store<'r> {
     pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
         let name = self.branch_ref();
         self.transact(lock, |shadow| {
-            if let Some(tip) = self.repo.find_ref(&name)? {
+            if let Some(tip) = self.tip()? {
                 return Ok(Move {
                     old: Some(tip.clone()),
                     new: tip,
@@ -250,7 +263,10 @@ impl<'r> Store<'r> {
             };
             let (tip, why) = match known {
                 Some((name, tip)) => {
-                    Snapshot::at(self.repo, tip.clone(), &name)?;
+                    let tip = match shadow {
+                        Some(_) => Snapshot::at(self.repo, tip, &name)?.commit().clone(),
+                        None => self.plan_meeting(identity, &tip, &name, Linear::No)?.tip,
+                    };
                     (tip, format!("loopx: init from {name}"))
                 }
                 None => (self.first_commit(identity)?, "loopx: init".to_owned()),

@@ -4,18 +4,70 @@
 //! What a commit has as one of its parents has it was judged with that, or was here before the push; it is
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.
 
-use super::check::{bindings, check_folder};
+use super::beside::bindings;
+use super::bindings as index;
+use super::check::check_folder;
 use super::layout;
 use super::loss::{self, Holding, Loss};
+use super::names::Names;
 use super::room::Room;
 use super::shelf::{self, Fault};
-use super::{Lines, Session, Snapshot, onward};
-use crate::core::failure::Result;
+use super::unique::Uids;
+use super::unite::require_no_jump;
+use super::{Lines, Session, Snapshot, incoming, onward};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
-use crate::git::Repo;
+use crate::git::{CommitInfo, EntryKind, Repo};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
+
+/// What one push may bring; more is refused before it is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pub records: u64,
+    pub merges: u64,
+    /// Bytes of files of the branch.
+    pub bytes: u64,
+}
+
+impl Budget {
+    /// Refuses a range with too many merges, each of which is made again.
+    pub fn require_merges(&self, repo: &Repo, new: &Oid, hidden: &[Oid]) -> Result<()> {
+        let mut merges = 0;
+        for commit in repo.range(new, hidden, usize::MAX)? {
+            merges += u64::from(repo.commit_info(&commit)?.parents.len() > 1);
+            require(merges, self.merges, "merges", "loopx.receiveMerges")?;
+        }
+        Ok(())
+    }
+
+    fn require_records(&self, count: u64) -> Result<()> {
+        require(count, self.records, "records", "loopx.receiveRecords")
+    }
+
+    fn require_bytes(&self, count: Option<u64>) -> Result<()> {
+        require(
+            count.unwrap_or(0),
+            self.bytes,
+            "bytes of files",
+            "loopx.receiveBytes",
+        )
+    }
+}
+
+fn require(count: u64, most: u64, what: &str, setting: &str) -> Result<()> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::PushTooLarge,
+        format!("this push brings more than {most} {what}, and that is the most that is judged at once ({setting})"),
+    )
+    .help(format!(
+        "push a part of it first; for the administrator of this server: git config {setting} NUMBER"
+    )))
+}
 
 /// Why a push of the branch cannot be taken, by commit; empty when it can.
 pub fn check(
@@ -23,6 +75,7 @@ pub fn check(
     branch: &str,
     old: Option<&Oid>,
     new: &Oid,
+    budget: &Budget,
 ) -> Result<Vec<(Oid, String)>> {
     if let Some(old) = old
         && !repo.is_ancestor(old, new)?
@@ -33,6 +86,9 @@ pub fn check(
     let hidden: Vec<Oid> = old.iter().map(|old| (*old).clone()).collect();
     let mut commits = repo.range(new, &hidden, usize::MAX)?;
     commits.reverse();
+    budget.require_merges(repo, new, &hidden)?;
+    // Each of them is about one record at least, but for the merges.
+    budget.require_records(commits.len() as u64 / 2)?;
     let mut checking = Checking {
         repo,
         branch,
@@ -40,11 +96,20 @@ pub fn check(
         last: None,
         room: Room::default(),
         lines: Lines::of(repo),
+        names: Names::counting(),
+        budget,
+        records: 0,
+        uids: Uids::default(),
+        ends: false,
     };
     let mut found = Vec::new();
     for commit in &commits {
         let wrong = checking.commit(commit)?;
         found.extend(wrong.into_iter().map(|what| (commit.clone(), what)));
+        // What comes after stands on what nobody can read.
+        if checking.ends {
+            break;
+        }
     }
     if found.is_empty() {
         let snapshot = Snapshot::at(repo, new.clone(), branch)?;
@@ -63,6 +128,76 @@ pub fn check(
                 .into_iter()
                 .map(|damage| (new.clone(), format!("{}: {}", damage.session, damage.what))),
         );
+    }
+    Ok(found)
+}
+
+/// What a push brings that this program does not know, by path. A newer program may: it is kept.
+pub fn unknown(repo: &Repo, branch: &str, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
+    let now = strangers(repo, &Snapshot::at(repo, new.clone(), branch)?)?;
+    let before = match old.map(|old| Snapshot::at(repo, old.clone(), branch)) {
+        Some(Ok(before)) => strangers(repo, &before)?,
+        _ => BTreeSet::new(),
+    };
+    Ok(now.difference(&before).cloned().collect())
+}
+
+/// What lies where nothing of this program does: beside the known folders, or among sessions without the
+/// name of one. A folder with records is an entity, whatever it is about.
+fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
+    const KNOWN: [&str; 5] = [
+        layout::README_FILE,
+        layout::FORMAT_FILE,
+        layout::ARCHIVE,
+        layout::BRANCHES,
+        layout::JOURNAL,
+    ];
+    let mut found = BTreeSet::new();
+    for (top, entry) in repo.list_tree(snapshot.tree())? {
+        if entry.kind != EntryKind::Tree {
+            if !KNOWN.contains(&top.as_str()) {
+                found.insert(top);
+            }
+            continue;
+        }
+        if top == layout::SESSIONS {
+            let names = snapshot.session_names()?.into_iter();
+            let strange = names.filter(|name| SessionId::parse(name).is_err());
+            found.extend(strange.map(|name| format!("{top}/{name}")));
+        } else if !KNOWN.contains(&top.as_str()) {
+            for (name, entry) in repo.list_tree(&entry.id)? {
+                let is_entity = entry.kind == EntryKind::Tree
+                    && repo.entry_at(&entry.id, layout::OPS)?.is_some();
+                if !is_entity {
+                    found.insert(format!("{top}/{name}"));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The bindings that a push brings: each branch with the name of its session.
+pub fn bound(
+    repo: &Repo,
+    branch: &str,
+    old: Option<&Oid>,
+    new: &Oid,
+) -> Result<Vec<(String, String)>> {
+    let now = Snapshot::at(repo, new.clone(), branch)?;
+    let before = match old {
+        Some(old) => bindings_at(repo, Snapshot::at(repo, old.clone(), branch)?.tree())?,
+        None => BTreeSet::new(),
+    };
+    let now = bindings_at(repo, now.tree())?;
+    Ok(now.difference(&before).cloned().collect())
+}
+
+fn bindings_at(repo: &Repo, tree: &Oid) -> Result<BTreeSet<(String, String)>> {
+    let mut found = BTreeSet::new();
+    for (name, entry) in index::entries(repo, tree)? {
+        let sessions = index::sessions(repo, &entry)?.into_iter();
+        found.extend(sessions.map(|session| (layout::unescape(&name), session)));
     }
     Ok(found)
 }
@@ -86,6 +221,13 @@ struct Checking<'a> {
     room: Room,
     /// One text in conflict is merged once, however many commits have it.
     lines: Lines<'a>,
+    names: Names,
+    budget: &'a Budget,
+    /// How many are new, so far.
+    records: u64,
+    uids: Uids,
+    /// Nothing can be said of the commits that follow.
+    ends: bool,
 }
 
 impl<'a> Checking<'a> {
@@ -99,12 +241,22 @@ impl<'a> Checking<'a> {
             Ok(now) => now,
             Err(failure) => return Ok(vec![failure.message]),
         };
+        let named = self.badly_named(&info)?;
+        if !named.is_empty() {
+            // What such names hold is nobody's.
+            self.ends = true;
+            return Ok(named);
+        }
         let now = Rc::new(Holding::of(now)?);
         let mut before = Vec::new();
         for parent in &info.parents {
             before.extend(self.parent(parent)?);
         }
         let mut wrong = Vec::new();
+        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
+        if let Some(what) = incoming::went_back(&known, &now.snapshot)? {
+            wrong.push(format!("{}: {what}", layout::FORMAT_FILE));
+        }
         for shelf in &now.shelves {
             if before.iter().any(|before| before.shelves.contains(shelf)) {
                 continue;
@@ -115,6 +267,50 @@ impl<'a> Checking<'a> {
                 wrong.push(format!("{path}: {what}"));
             }
         }
+        self.records += self.new_records(&now, &before)?;
+        self.budget.require_records(self.records)?;
+        wrong.extend(self.sessions(&now, &before)?);
+        for (path, entry) in &now.others {
+            if !before
+                .iter()
+                .any(|before| before.others.get(path) == Some(entry))
+            {
+                wrong.extend(self.room.excess(self.repo, path, entry)?);
+                let jump = require_no_jump(self.repo, path, &entry.id, 0);
+                wrong.extend(jump.err().map(|failure| failure.message));
+            }
+        }
+        wrong.extend(self.uids.copies(&now, &before));
+        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
+        let faults = now.snapshot.journal_faults(&known)?.into_iter();
+        wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
+        for before in &before {
+            let lost = loss::between(before, &now);
+            wrong.extend(lost.iter().map(Loss::said));
+        }
+        self.last = Some(now);
+        wrong.sort();
+        wrong.dedup();
+        Ok(wrong)
+    }
+
+    /// The names of a commit that no tree should have and no parent has.
+    fn badly_named(&mut self, info: &CommitInfo) -> Result<Vec<String>> {
+        let mut trees = Vec::new();
+        for parent in &info.parents {
+            trees.push(self.repo.commit_info(parent)?.tree);
+        }
+        let faults = self.names.faults(self.repo, &info.tree, &trees)?;
+        self.budget.require_bytes(self.names.bytes)?;
+        let faults = faults.into_iter();
+        Ok(faults
+            .map(|(path, why)| format!("`{path}` {why}"))
+            .collect())
+    }
+
+    /// What is wrong with the sessions that no parent has as they are.
+    fn sessions(&mut self, now: &Holding<'a>, before: &[Rc<Holding<'a>>]) -> Result<Vec<String>> {
+        let mut wrong = Vec::new();
         for (id, folder) in now.folders.values() {
             if before.iter().any(|before| before.has(folder)) {
                 continue;
@@ -134,6 +330,12 @@ impl<'a> Checking<'a> {
                     continue;
                 }
             }
+            if folder.entry.kind == EntryKind::Tree
+                && let Err(failure) = require_no_jump(self.repo, &folder.path, &folder.entry.id, 0)
+            {
+                wrong.push(failure.message);
+                continue;
+            }
             let session = now.snapshot.load_folder(folder.clone());
             if folder.path.starts_with(layout::ARCHIVE) {
                 let read = session.and_then(|session| now.snapshot.operations(&session));
@@ -144,29 +346,39 @@ impl<'a> Checking<'a> {
                 continue;
             }
             match session {
-                Ok(session) => wrong.extend(self.folder(id, &session, &before)?),
+                Ok(session) => wrong.extend(self.folder(id, &session, before)?),
                 Err(failure) => wrong.push(failure.message),
             }
         }
-        for (path, entry) in &now.others {
-            if !before
-                .iter()
-                .any(|before| before.others.get(path) == Some(entry))
-            {
-                wrong.extend(self.room.excess(self.repo, path, entry)?);
-            }
-        }
-        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
-        let faults = now.snapshot.journal_faults(&known)?.into_iter();
-        wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
-        for before in &before {
-            let lost = loss::between(before, &now);
-            wrong.extend(lost.iter().map(Loss::said));
-        }
-        self.last = Some(now);
-        wrong.sort();
-        wrong.dedup();
         Ok(wrong)
+    }
+
+    /// So many records are here that the parent with the most of them has not.
+    fn new_records(&mut self, now: &Holding<'_>, before: &[Rc<Holding<'_>>]) -> Result<u64> {
+        let mut fewest = None;
+        for parent in before {
+            let (mut has, mut had) = (0, 0);
+            for (entry, is_same) in now.entries(parent) {
+                if !is_same {
+                    has += self.room.records(self.repo, entry)?;
+                }
+            }
+            for (entry, is_same) in parent.entries(now) {
+                if !is_same {
+                    had += self.room.records(self.repo, entry)?;
+                }
+            }
+            let new = u64::saturating_sub(has, had);
+            fewest = Some(fewest.map_or(new, |fewest| new.min(fewest)));
+        }
+        if let Some(fewest) = fewest {
+            return Ok(fewest);
+        }
+        let mut all = 0;
+        for (entry, _) in now.entries(now) {
+            all += self.room.records(self.repo, entry)?;
+        }
+        Ok(all)
     }
 
     /// What a parent holds; `None` where it is none of this branch's states.
@@ -177,7 +389,9 @@ impl<'a> Checking<'a> {
         }
         match Snapshot::at(self.repo, commit.clone(), self.branch) {
             Ok(before) => Holding::of(before).map(|holding| Some(Rc::new(holding))),
-            Err(_) => Ok(None),
+            // The constant root, or a history of somebody else: it holds no sessions.
+            Err(failure) if failure.code == Code::BranchForeign => Ok(None),
+            Err(failure) => Err(failure),
         }
     }
 

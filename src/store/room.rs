@@ -66,6 +66,12 @@ impl Room {
         Ok(records.len())
     }
 
+    /// So many records are in an entity's folder.
+    pub(super) fn records(&mut self, repo: &Repo, folder: &Entry) -> Result<u64> {
+        let count = self.count(repo, folder, usize::MAX)?;
+        Ok(u64::try_from(count).unwrap_or(u64::MAX))
+    }
+
     /// What is wrong with an entity that has too many.
     pub(super) fn excess(
         &mut self,

@@ -1,7 +1,7 @@
 //! What people signed, beside the operations that it is about: `ops/<seq>-<op>.json.sig`, and one file
 //! of lines where an older program archived the session. Whether a signature holds is not known here.
 
-use super::{Session, Snapshot, layout, ops};
+use super::{Session, Snapshot, layout, ops, unique};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::op::parse_json;
@@ -23,8 +23,13 @@ struct Line {
 }
 
 impl Snapshot<'_> {
-    /// What people signed about the operations of a session.
+    /// What people signed about the operations of a session, under the name that it has or that a merge took
+    /// from it.
     pub fn signatures(&self, session: &Session) -> Result<SignatureFiles> {
+        unique::under_its_name(self, session, self.signature_files(session)?)
+    }
+
+    fn signature_files(&self, session: &Session) -> Result<SignatureFiles> {
         let repo = self.repo();
         if let Some(entry) = repo.entry_at(&session.tree, layout::SEALED_SIGNATURES)? {
             let label = format!("{}/{}", session.place, layout::SEALED_SIGNATURES);

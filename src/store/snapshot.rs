@@ -1,24 +1,21 @@
 //! One state of the loopx branch, read by path: a tip, a few trees, one blob.
 
-use super::shelf::Held;
 use super::united::settle_candidate;
-use super::{EARLIER, FORMAT, layout, ops, shelf, shelves};
+use super::{EARLIER, FORMAT, bindings, layout, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::hint::{command, hint};
+use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
-use crate::core::signature::SUFFIX;
 use crate::git::{CommitInfo, Entry, EntryKind, Repo};
-use std::collections::{BTreeMap, HashSet};
 
 /// The branch as it was at one commit.
 pub struct Snapshot<'r> {
-    repo: &'r Repo,
-    commit: Oid,
-    tree: Oid,
+    pub(super) repo: &'r Repo,
+    pub(super) commit: Oid,
+    pub(super) tree: Oid,
 }
 
 /// A session as it was there.
@@ -67,6 +64,19 @@ impl<'r> Snapshot<'r> {
             )
             .help("git config loopx.branch ANOTHER-NAME")),
         }
+    }
+
+    /// Whether an older program wrote it last.
+    pub(super) fn is_of_earlier_format(&self) -> Result<bool> {
+        Ok(EARLIER.contains(&self.format()?.as_str()))
+    }
+
+    /// The format that the branch says it is written in.
+    pub(super) fn format(&self) -> Result<String> {
+        let said = self.repo.blob_at(&self.tree, layout::FORMAT_FILE)?;
+        Ok(String::from_utf8_lossy(&said.unwrap_or_default())
+            .trim()
+            .to_owned())
     }
 
     pub fn repo(&self) -> &'r Repo {
@@ -138,7 +148,7 @@ impl<'r> Snapshot<'r> {
     }
 
     /// The tree of an entry that has to be a folder.
-    fn folder<'e>(&self, path: &str, entry: &'e Entry) -> Result<&'e Oid> {
+    pub(super) fn folder<'e>(&self, path: &str, entry: &'e Entry) -> Result<&'e Oid> {
         if entry.kind == EntryKind::Tree {
             return Ok(&entry.id);
         }
@@ -248,12 +258,40 @@ impl<'r> Snapshot<'r> {
             .collect())
     }
 
-    /// The session that a code branch is bound to.
-    pub fn bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
-        let Some(bytes) = shelves::blob_at(self.repo, &self.tree, &layout::binding(branch))? else {
-            return Ok(None);
-        };
-        Ok(SessionId::parse(String::from_utf8_lossy(&bytes).trim()).ok())
+    /// The sessions that a code branch is bound to: several, where clones bound it apart.
+    pub fn bound_to(&self, branch: &str) -> Result<Vec<SessionId>> {
+        bindings::of_branch(self.repo, &self.tree, branch)
+    }
+
+    /// The session that a code branch is bound to. Refused where there are several.
+    pub fn sole_bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
+        let mut bound = self.bound_to(branch)?;
+        match bound.as_slice() {
+            [] | [_] => Ok(bound.pop()),
+            several => {
+                let names: Vec<&str> = several.iter().map(SessionId::as_str).collect();
+                Err(Failure::refused(
+                    Code::BranchShared,
+                    format!(
+                        "the branch {branch} is bound to {}; only one session may have it",
+                        names.join(" and to ")
+                    ),
+                )
+                .help(hint![
+                    command!("use {} --branch {branch}", several[0]),
+                    "  (or another of them; the others let it go)"
+                ]))
+            }
+        }
+    }
+
+    /// The same branch with another tree, which nobody has committed.
+    pub(super) fn with_tree(&self, tree: Oid) -> Self {
+        Snapshot {
+            repo: self.repo,
+            commit: self.commit.clone(),
+            tree,
+        }
     }
 
     /// Refuses an active session whose stored state is not what its operations give: what lets code in
@@ -279,101 +317,6 @@ impl<'r> Snapshot<'r> {
     /// Every operation of a session, in file order, which is theirs.
     pub fn operations(&self, session: &Session) -> Result<Vec<Operation>> {
         operations_in(self.repo, &session.place, &session.tree)
-    }
-
-    /// The months of the journal, and where their records lie.
-    fn journals(&self) -> Result<Vec<(String, Oid)>> {
-        let Some(entry) = self.repo.entry_at(&self.tree, layout::JOURNAL)? else {
-            return Ok(Vec::new());
-        };
-        let mut found = Vec::new();
-        for (month, entry) in self.repo.list_tree(self.folder(layout::JOURNAL, &entry)?)? {
-            let place = format!("{}/{}", layout::journal(&month), layout::OPS);
-            let folder = self.folder(&layout::journal(&month), &entry)?;
-            if let Some(ops) = self.repo.entry_at(folder, layout::OPS)? {
-                found.push((place.clone(), self.folder(&place, &ops)?.clone()));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Every record of the journal, month by month.
-    pub fn journal(&self) -> Result<Vec<Operation>> {
-        let mut found = Vec::new();
-        for (place, ops) in self.journals()? {
-            found.extend(ops::read(self.repo, &ops, &place)?);
-        }
-        Ok(found)
-    }
-
-    /// The largest number in the journal of a month, and the records that have it. Nothing is read for it but
-    /// names: a journal only grows.
-    pub fn journal_newest(&self, month: &str) -> Result<(u64, Vec<OpId>)> {
-        let place = format!("{}/{}", layout::journal(month), layout::OPS);
-        let Some(entry) = self.repo.entry_at(&self.tree, &place)? else {
-            return Ok((0, Vec::new()));
-        };
-        let mut newest = (0, Vec::new());
-        for held in ops::files(self.repo, self.folder(&place, &entry)?)? {
-            let Some((seq, id)) = held.name.trim_end_matches(".json").split_once('-') else {
-                continue;
-            };
-            let (Ok(seq), Ok(id)) = (seq.parse::<u64>(), OpId::parse(id)) else {
-                continue;
-            };
-            match seq.cmp(&newest.0) {
-                std::cmp::Ordering::Greater => newest = (seq, vec![id]),
-                std::cmp::Ordering::Equal => newest.1.push(id),
-                std::cmp::Ordering::Less => {}
-            }
-        }
-        Ok(newest)
-    }
-
-    /// What is wrong with the journal beyond what lies in `known` too: a record that is not what its name
-    /// says, or that belongs elsewhere. By the folder of the records.
-    pub(super) fn journal_faults(&self, known: &[&Snapshot<'_>]) -> Result<Vec<(String, String)>> {
-        let mut judged: HashSet<(String, Oid)> = HashSet::new();
-        for other in known {
-            for (_, ops) in other.journals()? {
-                let held = ops::files(self.repo, &ops)?.into_iter();
-                judged.extend(held.map(|held| (held.name, held.entry.id)));
-            }
-        }
-        let mut found = Vec::new();
-        for (place, ops) in self.journals()? {
-            for held in ops::files(self.repo, &ops)? {
-                if judged.contains(&(held.name.clone(), held.entry.id.clone())) {
-                    continue;
-                }
-                if let Some(what) = journal_fault(self.repo, &place, &held) {
-                    found.push((place.clone(), what));
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// The records of a month of the journal with what is wrong taken out, and what is whole in history put
-    /// back.
-    pub(super) fn journal_mended(&self, place: &str) -> Result<Oid> {
-        let mut whole = BTreeMap::new();
-        let mut trees = HashSet::new();
-        for commit in self.repo.range(&self.commit, &[], usize::MAX)? {
-            let tree = self.repo.commit_info(&commit)?.tree;
-            let Some(ops) = self.repo.entry_at(&tree, place)? else {
-                continue;
-            };
-            if ops.kind != EntryKind::Tree || !trees.insert(ops.id.clone()) {
-                continue;
-            }
-            for held in ops::files(self.repo, &ops.id)? {
-                if journal_fault(self.repo, place, &held).is_none() {
-                    whole.insert(held.name, Some(held.entry));
-                }
-            }
-        }
-        ops::edit(self.repo, None, &whole)
     }
 
     /// The log of a recorded command, as far as it was kept.
@@ -427,23 +370,6 @@ pub(super) fn state_of(repo: &Repo, path: &str, place: &str, tree: &Oid) -> Resu
             settle_candidate(&mut state, candidate.map(|entry| entry.id));
             state.ops = ops;
             Ok(state)
-        }
-    }
-}
-
-/// What is wrong with one file of the journal.
-fn journal_fault(repo: &Repo, place: &str, held: &Held) -> Option<String> {
-    if held.name.ends_with(SUFFIX) {
-        return None;
-    }
-    let label = format!("{place}/{}", held.place);
-    let entity = place.trim_end_matches(&format!("/{}", layout::OPS));
-    match ops::read_one(repo, held, &label) {
-        Err(failure) => Some(failure.message),
-        Ok(op) if op.entity.as_deref() == Some(entity) => None,
-        Ok(op) => {
-            let of = op.entity.as_deref().unwrap_or("a session");
-            Some(format!("the record {} belongs to {of}", held.name))
         }
     }
 }

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The kinds of operations that one session goes through in [`eventful`].
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 22] = [
     "abandoned",
     "approved",
     "audited",
@@ -36,6 +36,7 @@ const KINDS: [&str; 21] = [
     "reviewed",
     "saved",
     "started",
+    "unbound",
     "undone",
     "waived",
 ];
@@ -164,6 +165,9 @@ fn eventful() -> Drive {
     d.does(&["review"]);
     d.verdict(&["--verdict", "approve", "--finding", "low: a long name"]);
     d.git(&["switch", "--quiet", "--create", "second"]).ok();
+    d.does(&["use", ID]);
+    d.does(&["start", "--no-branch", "Other"]);
+    d.does(&["use", "other"]);
     d.does(&["use", ID]);
     d
 }

@@ -1,52 +1,13 @@
 //! `hook pre-receive` on a bare repository, with real pushes through the hook file that the README
 //! shows: every ref of a push, policy from before the push, and a loopx branch that only goes forward.
 
+use crate::support::Sandbox;
 use crate::support::clones::Clones;
 use crate::support::scale::prolong;
+use crate::support::server::{HOOK, bypass, push, refused, server};
 use crate::support::session::{READY_SPEC, advance, commit, put, started, tip};
 use crate::support::store::tamper;
-use crate::support::{Output, Sandbox};
 use std::fmt::Write as _;
-
-/// What a server's admin writes into `hooks/pre-receive`.
-const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
-
-/// A server with `main` and the loopx branch of a sandbox, and the hook.
-fn server(s: &Sandbox) {
-    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
-    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
-    s.script("../remote.git/hooks/pre-receive", HOOK);
-    push(s, &["main", "loopx"]).ok();
-}
-
-/// Pushes past our own pre-push: the server stands alone.
-#[must_use]
-fn push(s: &Sandbox, what: &[&str]) -> Output {
-    let mut all = vec!["push", "--quiet", "--no-verify", "origin"];
-    all.extend(what);
-    s.git(&all)
-}
-
-/// A push that is refused as a whole, with this code.
-#[track_caller]
-fn refused(s: &Sandbox, what: &[&str], code: &str) {
-    let remote = s.root().join("remote.git");
-    let before = s.git_in(&remote, &["for-each-ref"]).ok();
-    push(s, what)
-        .fails_with(1)
-        .says(code)
-        .says("pre-receive hook declined");
-    assert_eq!(s.git_in(&remote, &["for-each-ref"]).ok(), before);
-    // Quarantined objects are gone with it.
-    s.git_in(&remote, &["fsck", "--strict"]).ok();
-}
-
-fn bypass(s: &Sandbox, path: &str) {
-    s.write(path, path);
-    s.git(&["add", "--force", "--", path]).ok();
-    s.git(&["commit", "--quiet", "--no-verify", "-m", path])
-        .ok();
-}
 
 #[test]
 fn what_the_workflow_allows_goes_through_and_the_rest_does_not() {
@@ -274,10 +235,12 @@ fn what_cannot_be_judged_is_refused() {
         let call = s.call(crate::support::LOOPX).cwd(&remote);
         call.args(&["hook", event]).stdin(stdin).run()
     };
-    hook("pre-receive", "").ok();
+    hook("pre-receive", "").fails_with(1);
     hook("pre-receive", "not a line\n").fails_with(1);
     let unknown = format!("{} {} refs/heads/demo\n", "0".repeat(40), "1".repeat(40));
-    hook("pre-receive", &unknown).ok();
+    hook("pre-receive", &unknown)
+        .fails_with(1)
+        .says(&format!("git cat-file -p {}", "1".repeat(40)));
     let loopx = format!("{} {} refs/heads/loopx\n", "0".repeat(40), "1".repeat(40));
     hook("pre-receive", &loopx)
         .fails_with(1)
@@ -429,6 +392,10 @@ fn g19_more_records_than_one_session_may_have_are_counted_and_not_read() {
     server(&s);
     let good = tip(&s);
     overgrown(&s, 20_001);
+    // 0: as many at once as there are.
+    let remote = s.root().join("remote.git");
+    s.git_in(&remote, &["config", "loopx.receiveRecords", "0"])
+        .ok();
     refused(&s, &["loopx"], "has 20001 records");
     // No clone takes them over, and its own work goes on.
     let other = s.root().join("other.git");

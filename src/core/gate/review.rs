@@ -12,7 +12,9 @@ use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::approval::missing;
 use super::build::word;
 use super::plan::delta;
-use super::{Credentials, Proof, View, audit, conflicts, covered, covered_files, next_action};
+use super::{
+    Credentials, Proof, Taken, View, audit, conflicts, covered, covered_files, next_action,
+};
 use crate::core::hint::{command, hint};
 
 /// What the recorded verdict comes to now.
@@ -121,6 +123,8 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
         ));
     }
     found.extend(reviewer(view.policy, verdict, view.credentials));
+    let taken = view.credentials.taken.iter();
+    found.extend(taken.filter(|one| one.holds_gate()).map(Taken::blocker));
     found
 }
 

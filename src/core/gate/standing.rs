@@ -8,6 +8,7 @@ use super::super::policy::Policy;
 use super::super::session::ApprovedBy;
 use super::super::signature::{Checked, Flaw, Signatures};
 use super::super::stage::Transition;
+use super::Taken;
 use crate::core::hint::{Hint, command, hint};
 use std::collections::BTreeMap;
 
@@ -19,6 +20,8 @@ pub struct Credentials {
     pub aliases: BTreeMap<Person, Vec<Person>>,
     /// Everybody who took part in the range and in the build, under every name.
     pub participants: Vec<(Role, Person)>,
+    /// Signed words that somebody took back, or brought back.
+    pub taken: Vec<Taken>,
 }
 
 /// One approver, weighed.
@@ -126,6 +129,10 @@ impl Credentials {
                 format!("policy does not let {who} approve {transition}"),
                 somebody,
             );
+        }
+        let taken = self.taken.iter().find(|one| one.op == by.op);
+        if let Some(taken) = taken.filter(|one| one.holds && one.back) {
+            return Some(taken.blocker());
         }
         match self.signatures.get(&by.op) {
             None if policy.asks_signature(transition) => {

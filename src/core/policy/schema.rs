@@ -104,6 +104,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Who has a role: patterns over \"Name <email>\"",
     ),
     (
+        "approve.take_back",
+        "The roles whose signed word stands for one that somebody signed and that was taken back",
+    ),
+    (
         "approve.by",
         "The roles that may approve a transition; everybody where nothing is said",
     ),
@@ -134,6 +138,14 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "archive.evidence",
         "What to do with a scenario that no passing run proves",
+    ),
+    (
+        "landing.backport",
+        "Protected branches whose commits may be picked, or merged, onto other protected branches",
+    ),
+    (
+        "landing.exception",
+        "Paths that a key may change without a session: commits signed by it, never on guarded paths",
     ),
     (
         "changelog.fragments",
@@ -267,6 +279,12 @@ fn setting(name: &str, default: &Value) -> Value {
     let mut found = match default {
         Value::Bool(_) => json!({ "type": "boolean" }),
         Value::Number(_) => json!({ "type": "integer", "minimum": 0 }),
+        Value::Array(_) if name == "landing.exception" => {
+            let names = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 });
+            let properties = json!({ "paths": names, "key": { "type": "string" } });
+            let item = json!({ "type": "object", "additionalProperties": false, "required": ["paths", "key"], "properties": properties });
+            json!({ "type": "array", "items": item })
+        }
         Value::Array(_) => json!({ "type": "array", "items": text() }),
         Value::Object(_) => {
             let names = json!({ "type": "array", "items": { "type": "string" } });
@@ -365,6 +383,8 @@ mod tests {
             let wrap = |word: &str| {
                 if is_text {
                     format!("\"{word}\"")
+                } else if name == "landing.exception" {
+                    format!("[{{ paths = [\"{word}\"], key = \"ssh-ed25519 AAAA\" }}]")
                 } else {
                     format!("[\"{word}\"]")
                 }

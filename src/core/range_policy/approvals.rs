@@ -150,6 +150,18 @@ pub fn void(session: &SessionId, commit: &Commit, state: &State, used: &[Used]) 
         .collect()
 }
 
+/// Signed words that somebody else took back or brought back: the session waits for those who signed.
+pub fn taken(session: &SessionId, commit: &Commit, credentials: &Credentials) -> Vec<Finding> {
+    let held = credentials.taken.iter().filter(|one| one.holds_gate());
+    held.map(|one| {
+        let blocker = one.blocker();
+        let message = format!("session {session}: {}", blocker.message);
+        let (code, help) = (Code::WordTakenBack, command!("log").session(session));
+        finding(commit, code, Severity::Error, Vec::new(), message, &help)
+    })
+    .collect()
+}
+
 /// What only a newer program understands: nothing of that session lands by this one.
 pub fn unknown(session: &SessionId, commit: &Commit, state: &State) -> Vec<Finding> {
     let held = state.holding();
@@ -179,6 +191,7 @@ fn code(gate: Code) -> Code {
         Code::ReviewerNotIndependent,
         Code::VerdictUnsigned,
         Code::VerdictSignatureInvalid,
+        Code::WordTakenBack,
     ]
     .into_iter()
     .find(|code| *code == gate)

@@ -9,7 +9,7 @@ use crate::core::artifact::Artifact;
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
 use crate::core::op::{
-    Body, Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, SessionBody,
+    Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Unknown,
 };
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
@@ -40,28 +40,30 @@ impl State {
         op: &Operation,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
-        let SessionBody {
-            event,
-            bases,
-            claim,
-        } = match &op.body {
-            Body::Session(step) => step,
-            Body::Unknown(unknown) => {
-                self.unknown.push(UnknownOp {
-                    op: op.op.clone(),
-                    seq: op.seq,
-                    topic: unknown.topic.clone(),
-                    kind: unknown.kind.clone(),
-                    weight: op.weight,
-                    needs: unknown.needs,
-                    by: op.by.clone(),
-                });
-                return Ok(());
-            }
-            // They change nothing of the session; so they fit everywhere, in one that another writer had
-            // ended too.
-            Body::Log(_) | Body::Note(_) => return Ok(()),
-        };
+        op.fold(self, beside)
+    }
+
+    /// Keeps what only a newer program understands.
+    pub(in crate::core) fn keep_unknown(&mut self, op: &Operation, unknown: &Unknown) {
+        self.unknown.push(UnknownOp {
+            op: op.op.clone(),
+            seq: op.seq,
+            topic: unknown.topic.clone(),
+            kind: unknown.kind.clone(),
+            weight: op.weight,
+            needs: unknown.needs,
+            by: op.by.clone(),
+        });
+    }
+
+    /// What an event of the session makes of it.
+    pub(in crate::core) fn take_event(
+        &mut self,
+        op: &Operation,
+        event: &Event,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        let (claim, bases) = (op.claim(), op.bases());
         let is_apart = matches!(event, Event::Ran { .. }) && beside.missed(ENDING);
         if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
@@ -180,6 +182,10 @@ impl State {
                 }
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
+            Event::Unbound => {
+                self.fold = FOLD;
+                self.branch = None;
+            }
             Event::Rebased { base } => {
                 beside.knew(BASE, op);
                 self.rebase(base);
@@ -197,6 +203,7 @@ impl State {
                 files,
                 code,
                 completes,
+                head: _,
             } => {
                 at_stage(self, transition.from())?;
                 self.approve(op, *transition, content, files, code.as_ref());
@@ -204,7 +211,9 @@ impl State {
                     self.enter(op, *transition, &[])?;
                 }
             }
-            Event::Entered { transition, scope } => {
+            Event::Entered {
+                transition, scope, ..
+            } => {
                 at_stage(self, transition.from())?;
                 self.enter(op, *transition, scope)?;
             }
@@ -534,7 +543,7 @@ const ENDING: &str = "ending";
 /// What the writer of an operation had seen, for facts of which only one can stand: where two did not
 /// know of each other, the one that holds a gate does.
 #[derive(Default)]
-pub(in crate::core) struct Beside<'a> {
+pub(crate) struct Beside<'a> {
     /// Operations that were not seen; nothing for one that saw all.
     pub(in crate::core) unseen: Option<&'a dyn Fn(&OpId) -> bool>,
     /// Who wrote last, of the facts that do not say so themselves.

@@ -4,9 +4,13 @@
 //! machine, whatever the order in which they arrived. An operation that does not fit is kept and listed
 //! as a conflict. Conclusions (readiness, blockers, next command) are computed in `gate`, never stored.
 
+mod apart;
 mod apply;
 
-pub(super) use apply::{Beside, signed};
+pub(crate) use apart::Way;
+pub(super) use apart::{BRANCH, OWNER, is_stopped, way};
+pub(crate) use apply::Beside;
+pub(super) use apply::signed;
 
 use super::artifact::Artifact;
 use super::failure::Result;

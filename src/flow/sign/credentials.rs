@@ -5,7 +5,7 @@ use super::super::context::Context;
 use super::super::upstream;
 use super::Judge;
 use crate::core::failure::Result;
-use crate::core::gate::Credentials;
+use crate::core::gate::{Credentials, taken};
 use crate::core::id::{Oid, Person};
 use crate::core::op::{Operation, Role};
 use crate::core::policy::Policy;
@@ -66,20 +66,24 @@ pub fn gather(
     if depth == Depth::Everything || matches!(state.stage, Stage::Review | Stage::Done) {
         ops.extend(state.verdict.as_ref().map(|verdict| verdict.op.as_str()));
     }
-    let files = match ops.is_empty() {
+    // What was taken back is signed too, and stands in no state.
+    let all = depth == Depth::Everything || matches!(state.stage, Stage::Review | Stage::Done);
+    let files = match ops.is_empty() && !all {
         true => BTreeMap::new(),
         false => snapshot.signatures(session)?,
     };
     if !files.is_empty() {
         let operations = snapshot.operations(session)?;
+        let is_told = operations.iter().any(|op| op.said().is_some());
         for op in replay::in_order(&operations) {
-            if ops.contains(&op.op.as_str())
+            if (ops.contains(&op.op.as_str()) || is_told)
                 && let Some(bytes) = files.get(&op.file_name())
             {
                 let checked = judge.check(repo, state, op, bytes.as_deref())?;
                 credentials.signatures.insert(op.op.clone(), checked);
             }
         }
+        credentials.taken = taken(&operations, policy, &credentials);
     }
     let matters = Transition::ALL
         .into_iter()
@@ -118,6 +122,7 @@ pub fn behind(
             credentials.signatures.insert(op.op.clone(), checked);
         }
     }
+    credentials.taken = taken(operations, policy, &credentials);
     if Transition::ALL
         .into_iter()
         .any(|transition| policy.asks_independence(transition))
@@ -141,9 +146,9 @@ fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Result<Vec<Oid>
         return Ok(Vec::new());
     };
     let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
-    let tips = target.map(|target| target.tips).unwrap_or_default();
-    let own = upstream::own(repo, state.base.as_ref(), &tips, &head, Some(&state.id))?;
-    Ok(own.commits)
+    Ok(upstream::shown(repo, state, target, policy, &head)?
+        .own
+        .commits)
 }
 
 fn aliases<'p>(

@@ -47,8 +47,12 @@ impl<'r> Sessions<'r> {
         if let Some(remote) = repo.default_remote(Some(store.branch()))? {
             let name = format!("refs/remotes/{remote}/{}", store.branch());
             if let Some(tip) = repo.find_ref(&name)? {
-                // A branch of that name on a remote need not be one of ours.
-                tips.extend(Snapshot::at(repo, tip, &name).ok());
+                match Snapshot::at(repo, tip, &name) {
+                    // A branch of that name on a remote need not be one of ours.
+                    Err(failure)
+                        if matches!(failure.code, Code::BranchForeign | Code::FormatNewer) => {}
+                    there => tips.push(there?),
+                }
             }
         }
         Ok(Sessions { repo, tips })
@@ -143,7 +147,7 @@ impl<'r> Sessions<'r> {
         let Some(tip) = self.tips.first() else {
             return Ok(None);
         };
-        match tip.bound_to(branch)? {
+        match tip.sole_bound_to(branch)? {
             Some(id) => self.now(&id),
             None => Ok(None),
         }

@@ -11,7 +11,7 @@ use crate::git::Repo;
 use std::rc::Rc;
 
 /// A range whose ends are known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Span {
     pub base: Option<Oid>,
     /// Reachable from here is judged elsewhere.

@@ -89,6 +89,21 @@ impl<'a> Holding<'a> {
         })
     }
 
+    /// The folders with records, and whether the other has the same at that place.
+    pub(in crate::store) fn entries<'h>(
+        &'h self,
+        other: &'h Holding<'_>,
+    ) -> impl Iterator<Item = (&'h Entry, bool)> {
+        let sessions = self.folders.iter().map(|(path, (_, folder))| {
+            let there = other.folders.get(path);
+            let is_same = there.is_some_and(|(_, there)| there.entry == folder.entry);
+            (&folder.entry, is_same)
+        });
+        let others = self.others.iter();
+        let others = others.map(|(path, entry)| (entry, other.others.get(path) == Some(entry)));
+        sessions.chain(others)
+    }
+
     /// Whether the very same folder lies at the same place.
     pub(in crate::store) fn has(&self, folder: &Folder) -> bool {
         let known = self.folders.get(&folder.path);
@@ -127,7 +142,7 @@ impl<'a> Holding<'a> {
 }
 
 /// The folders with records that are no sessions.
-fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>> {
+pub(in crate::store) fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>> {
     let mut found = BTreeMap::new();
     for (top, entry) in repo.list_tree(tree)? {
         let known = [layout::SESSIONS, layout::ARCHIVE, layout::BRANCHES];
@@ -144,7 +159,7 @@ fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>> {
 }
 
 /// The uid that a session's state says.
-fn uid(repo: &Repo, folder: &Entry) -> Option<String> {
+pub(in crate::store) fn uid(repo: &Repo, folder: &Entry) -> Option<String> {
     #[derive(Deserialize)]
     struct Uid {
         uid: String,

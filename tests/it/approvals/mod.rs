@@ -1,6 +1,7 @@
 //! What an approval is worth, and of whom: edge cases 11 to 13 of the hooks reference.
 
 mod people;
+mod taken;
 
 use crate::support::drive::{Drive, ID};
 use crate::support::forge::forge_records;

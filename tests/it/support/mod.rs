@@ -15,6 +15,7 @@ pub(crate) mod hooks;
 pub(crate) mod keys;
 pub(crate) mod place;
 pub(crate) mod scale;
+pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod store;
 pub(crate) mod zoo;

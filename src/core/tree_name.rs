@@ -1,0 +1,114 @@
+//! Names that no tree should have: git checks them out nowhere, other programs take them for something else,
+//! or nobody can read which one it is. A branch that has one is refused by every server that checks objects,
+//! for ever.
+
+/// Names of git's own, as file systems may read them.
+const GITS: [&str; 3] = ["git", "gitmodules", "gitattributes"];
+
+/// What file systems of eight and three letters call them.
+const SHORT: [&str; 5] = ["git~", "gitmod~", "gitatt~", "gi7eba~", "gi7d29~"];
+
+/// What is wrong with the name of an entry.
+pub fn fault(name: &[u8]) -> Option<&'static str> {
+    let Ok(text) = std::str::from_utf8(name) else {
+        return Some("is not UTF-8");
+    };
+    match text {
+        "" => return Some("is empty"),
+        "." | ".." => return Some("leads to another folder"),
+        _ => {}
+    }
+    if text.contains('/') {
+        return Some("has a slash in it");
+    }
+    if text.contains('\\') {
+        return Some("has a backslash in it, which some systems take for a slash");
+    }
+    if text.chars().any(char::is_control) {
+        return Some("has a control character in it");
+    }
+    if text.starts_with('"') || text.ends_with('"') {
+        return Some("begins or ends with a quotation mark");
+    }
+    is_gits(text).then_some("is one of git's own")
+}
+
+fn is_gits(text: &str) -> bool {
+    // Apple's file systems pass over these, Windows over what follows.
+    let seen = text.chars().filter(|sign| !is_passed_over(*sign));
+    let seen: String = seen.flat_map(char::to_lowercase).collect();
+    let seen = seen.split(':').next().unwrap_or_default();
+    let seen = seen.trim_end_matches([' ', '.']);
+    let own = seen
+        .strip_prefix('.')
+        .is_some_and(|rest| GITS.contains(&rest));
+    let short = SHORT.iter().any(|short| {
+        let number = seen.strip_prefix(short);
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    });
+    own || short
+}
+
+fn is_passed_over(sign: char) -> bool {
+    matches!(sign, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fault;
+
+    #[test]
+    fn g15_names_that_no_tree_should_have_are_faults() {
+        let names: [&[u8]; 25] = [
+            b"",
+            b".",
+            b"..",
+            b".git",
+            b".GIT",
+            b".git.",
+            b".git . .",
+            b".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it".as_bytes(),
+            b"git~1",
+            b".gitmodules",
+            b".GitModules ",
+            b"gi7eba~9",
+            b".gitattributes",
+            b"a/b",
+            b"a\\b",
+            b"a\nb",
+            b"\x1b[31m",
+            b"\x7f",
+            b"\xff",
+            b"\xc0\xae",
+            b"\"..",
+            b"x\"",
+            b"\"",
+            "\u{85}".as_bytes(),
+        ];
+        for name in names {
+            assert!(fault(name).is_some(), "{}", String::from_utf8_lossy(name));
+        }
+    }
+
+    #[test]
+    fn g15_other_names_are_none() {
+        for name in [
+            "spec.md",
+            ".gitkeep",
+            ".gitignore",
+            ".github",
+            "git",
+            "git~x",
+            "...",
+            "+00",
+            "feat%2Flog-in",
+            "say \"hello\" twice",
+            "résumé 日本.md",
+            "con",
+            ".x",
+        ] {
+            assert_eq!(fault(name.as_bytes()), None, "{name}");
+        }
+    }
+}

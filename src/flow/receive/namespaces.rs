@@ -1,0 +1,106 @@
+//! Refs that are not what their names say: names for other refs, and namespaces that change what everybody
+//! on the server reads.
+
+use super::Update;
+use crate::core::counted;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::env;
+use crate::flow::context::Context;
+
+/// Nobody pushes below these, and why.
+const CLOSED: [(&str, &str); 2] = [
+    (
+        "refs/replace/",
+        "a replaced object changes what everybody reads here, and no review saw it",
+    ),
+    (
+        "refs/loopx/",
+        "each repository keeps there what it knew of its own sessions",
+    ),
+];
+
+/// So often a name is followed to another: git follows no further.
+const FOLLOWED: usize = 5;
+
+/// Refuses to go on where the name of the branch of sessions is not the one that git reads: a setting that
+/// cannot be read is none, and another branch would be judged. A part of the refs has names of its own.
+pub(super) fn require_settings(ctx: &Context, branch: &str) -> Result<()> {
+    if let Some(part) = env::var_os(env::GIT_NAMESPACE) {
+        let message = format!(
+            "expected all refs of a repository, found its part `{}` (GIT_NAMESPACE)",
+            part.display()
+        );
+        return Err(Failure::internal(Code::GitFailed, message));
+    }
+    let said = ctx.repo.config_all("loopx.branch")?;
+    let wanted = said.last().map_or("loopx", String::as_str);
+    if wanted == branch {
+        return Ok(());
+    }
+    Err(Failure::internal(
+        Code::GitFailed,
+        format!("expected sessions on `{wanted}` as loopx.branch says, found `{branch}`"),
+    ))
+}
+
+/// The refs that a push moves: git follows a symbolic ref to the one that it names.
+pub(super) fn resolved(ctx: &Context, updates: &[Update]) -> Result<Vec<Update>> {
+    let mut found = updates.to_vec();
+    for update in &mut found {
+        for _ in 0..FOLLOWED {
+            match ctx.repo.symbolic_target(&update.name)? {
+                Some(target) => update.name = target,
+                None => break,
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The refusal of a push into a closed namespace.
+pub(super) fn refused(updates: &[Update]) -> Option<Failure> {
+    let blockers: Vec<Blocker> = updates.iter().filter_map(blocker).collect();
+    if blockers.is_empty() {
+        return None;
+    }
+    let reasons = counted(blockers.len(), "reason");
+    Some(
+        Failure::refused(
+            Code::RefClosed,
+            format!("this push is not taken, for {reasons}"),
+        )
+        .blockers(blockers)
+        .help("git update-ref  (on the server itself, where its administrator wants it)"),
+    )
+}
+
+fn blocker(update: &Update) -> Option<Blocker> {
+    let name = &update.name;
+    let (below, why) = CLOSED.iter().find(|(below, _)| name.starts_with(below))?;
+    let message = format!("`{name}`: nothing is pushed below {below}: {why}");
+    Some(Blocker::new(Code::RefClosed, message, "leave it out"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Update, refused};
+    use crate::core::failure::Code;
+
+    fn update(name: &str) -> Update {
+        Update {
+            name: name.into(),
+            old: None,
+            new: None,
+        }
+    }
+
+    #[test]
+    fn g14_closed_namespaces_are_named_and_all_others_pass() {
+        let open = ["refs/heads/replace/x", "refs/tags/loopx/1", "refs/notes/x"];
+        assert_eq!(refused(&open.map(update)), None);
+        let all = ["refs/heads/main", "refs/replace/1", "refs/loopx/shadow"];
+        let failure = refused(&all.map(update)).expect("a refusal");
+        assert_eq!(failure.code, Code::RefClosed);
+        assert_eq!(failure.blockers.len(), 2);
+    }
+}
