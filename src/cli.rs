@@ -357,11 +357,13 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         ui.address(session.as_str());
     }
     let opened = RefCell::new(opened);
+    let is_bare = ui.bare();
     let open = || {
         let ctx = match opened.take() {
             Some((ctx, _)) => ctx,
             None => Context::open(global.session.clone())?,
         };
+        is_bare.set(ctx.repo.work_dir().is_none());
         Ok(ctx.leaving_to(&unfinished))
     };
     match command {

@@ -140,7 +140,10 @@ pub fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             supersedes,
         } => {
             let draft = change::new(ctx, &title, nygard, &supersedes)?;
-            let next = command!("adr promote {}", draft.path);
+            let next = match ctx.repo.head()?.branch {
+                Some(_) => command!("adr promote {}", draft.path),
+                None => command!("adr promote {} --onto BRANCH", draft.path),
+            };
             ui.status(format!("wrote {}", clean(&draft.path)));
             ui.hint(hint!["edit it, then: ", &next]);
             let record = Record::read(
@@ -230,7 +233,10 @@ fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     if records.is_empty() {
         ui.status(format!("no records in {}", clean(&folder.path)));
-        ui.hint(command!("adr new \"USE WHAT, AND WHY\""));
+        // Records are written in a worktree.
+        if ctx.repo.work_dir().is_some() {
+            ui.hint(command!("adr new \"USE WHAT, AND WHY\""));
+        }
     }
     ui.json(
         "adr list",

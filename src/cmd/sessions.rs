@@ -101,6 +101,9 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Some(branch) => format!("started on branch {branch}, stage clarify"),
         None => "started without a branch, stage clarify".to_owned(),
     };
+    if ctx.must_name(&done.id) {
+        ui.address(done.id.as_str());
+    }
     let next = hint![
         command!("edit spec.md"),
         format!("   (or edit .loopx/{}/spec.md and run: ", done.id),

@@ -528,6 +528,8 @@ codes! {
         "Operations that a session needs are not there.";
     OtherSession "other_session" [Refused]
         "A commit names a session whose branch does not have it.";
+    OpenFilesExhausted "open_files_exhausted" [Refused]
+        "The system lets the process open no more files.";
     OutOfScope "out_of_scope" [Refused]
         "A path is outside of the scope that the plan declared.";
     OutputUnwritable "output_unwritable" [Output]

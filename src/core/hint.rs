@@ -127,6 +127,15 @@ const fn begins(template: &[u8], word: &[u8]) -> bool {
     template.len() == word.len() || template[word.len()] == b' '
 }
 
+/// Where a hint will be typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place<'p> {
+    /// The session that would not be meant without being named.
+    pub session: Option<&'p str>,
+    /// There is no worktree.
+    pub is_bare: bool,
+}
+
 /// A command of ours, as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Command {
@@ -155,14 +164,24 @@ impl Command {
             .trim_start()
     }
 
-    /// As it has to be typed where `session` would not be meant without being named.
-    fn typed(&self, session: Option<&str>) -> String {
+    /// As it has to be typed there.
+    fn typed(&self, place: Place<'_>) -> String {
         let named =
             |id: &&str| self.about_a_session && !self.words.split(' ').any(|word| word == *id);
-        match self.session.as_deref().or(session.filter(named)) {
+        let command = match self.session.as_deref().or(place.session.filter(named)) {
             Some(id) => format!("{PROGRAM} -s {id} {}", self.words),
             None => format!("{PROGRAM} {}", self.words),
+        };
+        // The verb of one that was printed into a document is gone.
+        let needs_worktree = ["edit ", "put ", "save", "checkout"];
+        if place.is_bare
+            && needs_worktree
+                .iter()
+                .any(|verb| self.words.starts_with(verb))
+        {
+            return format!("git worktree add ../work  (and there: {command})");
         }
+        command
     }
 }
 
@@ -227,11 +246,11 @@ impl Hint {
         self.parts.is_empty()
     }
 
-    /// As it has to be typed where `session` would not be meant without being named.
-    pub fn addressed(&self, session: Option<&str>) -> String {
+    /// As it has to be typed there.
+    pub fn addressed(&self, place: Place<'_>) -> String {
         let part = |part: &Part| match part {
             Part::Advice(text) => text.clone(),
-            Part::Command(command) => command.typed(session),
+            Part::Command(command) => command.typed(place),
         };
         self.parts.iter().map(part).collect()
     }
@@ -266,7 +285,7 @@ impl From<&Hint> for Hint {
 
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.addressed(None))
+        f.write_str(&self.addressed(Place::default()))
     }
 }
 
@@ -281,16 +300,16 @@ impl Serialize for Hint {
 }
 
 /// Puts the text of every hint of a document into its place.
-pub fn print_hints(document: &mut Value, session: Option<&str>) {
+pub fn print_hints(document: &mut Value, place: Place<'_>) {
     match document {
         Value::Object(map) => match map.remove(KEY) {
             Some(parts) => {
                 let parts: Vec<Part> = serde_json::from_value(parts).unwrap_or_default();
-                *document = Value::String(Hint { parts }.addressed(session));
+                *document = Value::String(Hint { parts }.addressed(place));
             }
-            None => map.values_mut().for_each(|one| print_hints(one, session)),
+            None => map.values_mut().for_each(|one| print_hints(one, place)),
         },
-        Value::Array(all) => all.iter_mut().for_each(|one| print_hints(one, session)),
+        Value::Array(all) => all.iter_mut().for_each(|one| print_hints(one, place)),
         _ => {}
     }
 }
@@ -316,8 +335,34 @@ pub(crate) use {command, hint};
 
 #[cfg(test)]
 mod tests {
-    use super::{Hint, Verb, print_hints};
+    use super::{Hint, Place, Verb, print_hints};
     use serde_json::json;
+
+    fn in_b() -> Place<'static> {
+        Place {
+            session: Some("b"),
+            is_bare: false,
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_worktree_one_is_added_first() {
+        let bare = Place {
+            is_bare: true,
+            ..in_b()
+        };
+        let hint = command!("edit spec.md");
+        assert_eq!(
+            hint.addressed(bare),
+            "git worktree add ../work  (and there: git loopx -s b edit spec.md)"
+        );
+        let mut document = json!({ "next": hint });
+        print_hints(&mut document, bare);
+        assert_eq!(
+            document["next"],
+            "git worktree add ../work  (and there: git loopx -s b edit spec.md)"
+        );
+    }
 
     #[test]
     fn a_command_about_a_session_names_it() {
@@ -337,7 +382,7 @@ mod tests {
             ),
             ("git init".into(), "git init"),
         ] {
-            assert_eq!(hint.addressed(Some("b")), wanted);
+            assert_eq!(hint.addressed(in_b()), wanted);
         }
     }
 
@@ -347,7 +392,7 @@ mod tests {
             "message": "status", "next_action": command!("status"),
             "blockers": [{"help": command!("list"), "code": "x"}, {"help": Hint::default()}],
         });
-        print_hints(&mut document, Some("b"));
+        print_hints(&mut document, in_b());
         let wanted = json!({
             "message": "status", "next_action": "git loopx -s b status",
             "blockers": [{"help": "git loopx list", "code": "x"}, {"help": ""}],

@@ -162,6 +162,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         .args([file.as_os_str()])
         .capture()?;
     if !heads.ended.success() {
+        heads.refused_by_the_system()?;
         let said = String::from_utf8_lossy(&heads.stderr)
             .trim()
             .replace('\n', " ");
@@ -193,6 +194,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         .env("LC_ALL", "C")
         .capture()?;
     if !fetched.ended.success() {
+        fetched.refused_by_the_system()?;
         let said = String::from_utf8_lossy(&fetched.stderr)
             .trim()
             .replace('\n', " ");
@@ -203,8 +205,11 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         .find_ref(&local)?
         .ok_or_else(|| foreign("it is empty".into()))?;
     let taken = (|| {
-        let operations =
-            only_session(repo, &tip, &id).map_err(|failure| foreign(failure.message))?;
+        let operations = only_session(repo, &tip, &id).map_err(|failure| match failure.code {
+            // Nothing that the bundle could help.
+            Code::RepositoryUnwritable | Code::OpenFilesExhausted => failure,
+            _ => foreign(failure.message),
+        })?;
         let here = store.snapshot()?;
         // A bundle's commits are others than those that they were made from: a merge would bring nothing
         // but them.

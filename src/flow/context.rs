@@ -65,6 +65,11 @@ impl Context {
         Some(!meant.is_ok_and(|meant| meant == *id))
     }
 
+    /// Whether this session has to be named to be meant.
+    pub fn must_name(&self, id: &SessionId) -> bool {
+        self.means_another(id).unwrap_or(false)
+    }
+
     /// The session that was asked for by name.
     pub fn wanted(&self) -> Option<&str> {
         self.wanted.as_deref()
@@ -127,11 +132,15 @@ impl Context {
                         names.join(", ")
                     ),
                 )
-                .help(hint![
-                    command!("use {}", names[0]),
-                    "  or  ",
-                    command!("status").session(names[0])
-                ]))
+                .help(match self.repo.head()?.branch {
+                    Some(_) => hint![
+                        command!("use {}", names[0]),
+                        "  or  ",
+                        command!("status").session(names[0])
+                    ],
+                    // There is no branch to bind.
+                    None => command!("status").session(names[0]),
+                }))
             }
         }
     }

@@ -206,7 +206,7 @@ fn require_branch(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
     } else {
         hint![
             format!("git switch {bound}, or: "),
-            command!("use {}", facts.state.id),
+            upstream::rebind(ctx, &facts.state.id)?,
             format!("  (where {here} has its commits now)")
         ]
     }))

@@ -37,9 +37,13 @@ fn git_in(worktree: &Path, args: &[&str]) -> Run {
 fn patiently(worktree: &Path, args: &[&str]) -> Result<Captured> {
     for _ in 0..TRIES {
         let ended = git_in(worktree, args).capture()?;
-        let held =
-            !ended.ended.success() && String::from_utf8_lossy(&ended.stderr).contains("index.lock");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        let is_there = said.contains("index.lock") && said.contains("File exists");
+        let held = !ended.ended.success() && is_there;
         if !held {
+            if !ended.ended.success() {
+                ended.refused_by_the_system()?;
+            }
             return Ok(ended);
         }
         std::thread::sleep(Duration::from_millis(50));

@@ -12,7 +12,7 @@
 
 use super::context::Context;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
 use crate::core::session::State;
@@ -261,6 +261,14 @@ pub fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     }
 }
 
+/// The command that binds a session to another branch: to the one that is checked out, if one is.
+pub fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
+    Ok(match ctx.repo.head()?.branch {
+        Some(_) => command!("use {id}"),
+        None => command!("use {id} --branch NAME"),
+    })
+}
+
 /// What to say when the branch that a session is bound to was deleted or renamed.
 pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
     let Some(branch) = &state.branch else {
@@ -286,7 +294,7 @@ pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
             Some(here) => command!("use {id}").note(format!(
                 "(on the branch that has its commits now; `{here}` is checked out)"
             )),
-            None => command!("use {id} --branch NAME"),
+            None => rebind(ctx, id)?,
         }),
     ))
 }

@@ -139,7 +139,7 @@ pub(super) fn status_of(
     let is_settled = state.conflicts.is_empty() && state.contested().next().is_none();
     let next_action = match conflicted {
         _ if !is_settled => command!("resolve").session(&state.id),
-        _ if missing.is_some() => command!("use {}", state.id),
+        _ if missing.is_some() => upstream::rebind(ctx, &state.id)?,
         _ if facts.base_missing.is_some() => match rebase::suggest(ctx, state, &facts.policy)? {
             Some(onto) => command!("rebase --onto {} --reason WHY", onto.short()),
             None => command!("doctor"),

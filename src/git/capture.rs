@@ -31,7 +31,8 @@ pub fn record(argv: &[String], cwd: &Path, live: impl Write + Send) -> Result<Re
             .unwrap_or_else(|| Failure::internal(Code::RunFailed, said))
             .context("record a command")
     };
-    let output = tempfile::NamedTempFile::new().map_err(doing)?;
+    let output = tempfile::NamedTempFile::new()
+        .map_err(|error| super::no_temporary_folder("keep what the command prints", &error))?;
     let (program, args) = argv
         .split_first()
         .ok_or_else(|| Failure::usage(Code::CommandMissing, "expected a command after `--`"))?;

@@ -90,7 +90,7 @@ impl Database {
 
     /// What an object names: a commit its tree and parents, a tree its entries.
     pub(super) fn named_by(&self, id: &Oid) -> Result<Vec<Oid>> {
-        let doing = |error: git2::Error| failed(&error, format!("read {id}"));
+        let doing = |error: git2::Error| self.failed(&error, format!("read {id}"));
         if let Some(written) = self.pending.get(id) {
             return match written.kind {
                 git2::ObjectType::Commit => commit_names(&written.bytes),
@@ -201,7 +201,22 @@ impl Database {
             .repo
             .odb()
             .map_err(|error| failed(&error, "open the object database"))?;
-        Ok(odb.exists(id))
+        match odb.exists(id) {
+            true => Ok(true),
+            false => self.loose.hidden().map_or(Ok(false), Err),
+        }
+    }
+
+    /// [`failed`], where an object that is said to be missing may only be out of reach.
+    fn failed(&self, error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
+        let hidden = match error.code() {
+            git2::ErrorCode::NotFound => self.loose.hidden(),
+            _ => None,
+        };
+        match hidden {
+            Some(failure) => failure.context(doing),
+            None => failed(error, doing),
+        }
     }
 
     /// Refuses an object of which not even the header can be read. What a partial clone left out is no damage.
@@ -215,7 +230,7 @@ impl Database {
             Err(error) if error.code() == git2::ErrorCode::NotFound && self.is_partial() => Ok(()),
             read => read
                 .map(drop)
-                .map_err(|error| failed(&error, format!("read {id}"))),
+                .map_err(|error| self.failed(&error, format!("read {id}"))),
         }
     }
 
@@ -300,7 +315,7 @@ impl Database {
             }
             found => found,
         }
-        .map_err(|error| failed(&error, format!("read {what} {id}")))
+        .map_err(|error| self.failed(&error, format!("read {what} {id}")))
     }
 
     /// The paths of files that differ between two trees, sorted.
@@ -333,7 +348,7 @@ impl Database {
         self.loose.check_commits(&self.repo, [commit, ancestor])?;
         self.repo
             .graph_descendant_of(self.raw(commit)?, self.raw(ancestor)?)
-            .map_err(|error| failed(&error, format!("compare {ancestor} and {commit}")))
+            .map_err(|error| self.failed(&error, format!("compare {ancestor} and {commit}")))
     }
 
     pub(super) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
@@ -342,7 +357,9 @@ impl Database {
         self.loose.check_commits(&self.repo, [one, other])?;
         match self.repo.merge_base(self.raw(one)?, self.raw(other)?) {
             Ok(id) => oid(id).map(Some),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => {
+                self.loose.hidden().map_or(Ok(None), Err)
+            }
             Err(error) => Err(failed(&error, "find the merge base")),
         }
     }
@@ -356,7 +373,7 @@ impl Database {
         super::read_here("object-read", format_args!("read commit {to}"))?;
         let doing = {
             let to = to.clone();
-            move |error: git2::Error| failed(&error, format!("walk the commits up to {to}"))
+            move |error: git2::Error| self.failed(&error, format!("walk the commits up to {to}"))
         };
         self.settle()?;
         self.loose
@@ -373,7 +390,8 @@ impl Database {
 
     /// The last of the first parents.
     pub(super) fn root_of(&self, commit: &Oid) -> Result<Option<Oid>> {
-        let doing = |error: git2::Error| failed(&error, format!("walk the commits up to {commit}"));
+        let doing =
+            |error: git2::Error| self.failed(&error, format!("walk the commits up to {commit}"));
         self.settle()?;
         self.loose.check_commits(&self.repo, [commit])?;
         let mut walk = self.repo.revwalk().map_err(doing)?;
@@ -399,7 +417,7 @@ impl Database {
     pub(super) fn object_size(&self, id: &Oid) -> Result<u64> {
         let wanted = self.raw(id)?;
         let header = self.repo.odb().and_then(|odb| odb.read_header(wanted));
-        let (size, _) = header.map_err(|error| failed(&error, format!("read {id}")))?;
+        let (size, _) = header.map_err(|error| self.failed(&error, format!("read {id}")))?;
         Ok(size as u64)
     }
 

@@ -7,6 +7,7 @@
 
 use super::backend::Git;
 use super::repo::{oid, raw};
+use super::unwritable;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
@@ -40,6 +41,8 @@ enum Found {
     Nothing,
     Whole,
     Damaged(PathBuf),
+    /// The system does not let us read it.
+    Closed(Failure),
 }
 
 impl Loose {
@@ -65,6 +68,9 @@ impl Loose {
             Found::Nothing | Found::Whole => {}
             Found::Damaged(_) if self.is_packed_too(id)? => {}
             Found::Damaged(file) => return Err(damaged(id, &file)),
+            // git may read a packed copy; where it cannot be started, that is no other reason.
+            Found::Closed(_) if self.is_packed_too(id).unwrap_or(false) => {}
+            Found::Closed(failure) => return Err(failure),
         }
         self.harmless.borrow_mut().insert(id.clone());
         Ok(())
@@ -102,6 +108,37 @@ impl Loose {
         }
     }
 
+    /// Why an object may look missing that is here: libgit2 passes over packs that it cannot open.
+    pub(super) fn hidden(&self) -> Option<Failure> {
+        // As many as it needs at once to read one object.
+        const NEEDED: usize = 4;
+        let mut open = VecDeque::new();
+        for folder in self.folders.iter().map(|objects| objects.join("pack")) {
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if is_absence(error.kind()) => continue,
+                Err(error) => return Some(unwritable(&folder, &error)),
+            };
+            for path in entries.flatten().map(|entry| entry.path()) {
+                match File::open(&path) {
+                    Ok(file) => open.push_back(file),
+                    Err(error) if is_absence(error.kind()) => {}
+                    Err(error) => return Some(unwritable(&path, &error)),
+                }
+                if open.len() > NEEDED {
+                    open.pop_front();
+                }
+            }
+            while open.len() < NEEDED {
+                match File::open(&folder) {
+                    Ok(file) => open.push_back(file),
+                    Err(error) => return Some(unwritable(&folder, &error)),
+                }
+            }
+        }
+        None
+    }
+
     /// Whether git can read the object all the same: it and libgit2 take a packed copy first.
     fn is_packed_too(&self, id: &Oid) -> Result<bool> {
         let read = self.git.run(["cat-file", "-p", id.as_str()]).capture()?;
@@ -125,9 +162,10 @@ impl Loose {
                 continue;
             }
             let path = objects.join(folder).join(name);
-            // Who may not read it gets libgit2's own answer.
-            let Ok(file) = File::open(&path) else {
-                continue;
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                Err(error) if is_absence(error.kind()) => continue,
+                Err(error) => return Found::Closed(unwritable(&path, &error)),
             };
             let mut inflated = ZlibDecoder::new(BufReader::new(file));
             return match std::io::copy(&mut inflated, &mut std::io::sink()) {
@@ -138,6 +176,10 @@ impl Loose {
         }
         Found::Nothing
     }
+}
+
+fn is_absence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn is_about_the_bytes(kind: ErrorKind) -> bool {

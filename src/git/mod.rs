@@ -64,7 +64,7 @@ pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()>
 }
 
 /// What the system says where a disk is full or a file may not be touched: nothing is broken then.
-const NOT_OURS: [&str; 7] = [
+const NOT_OURS: [&str; 8] = [
     "Read-only file system",
     "Permission denied",
     "No space left on device",
@@ -72,6 +72,8 @@ const NOT_OURS: [&str; 7] = [
     "Out of diskspace",
     "File too large",
     "Disk quota exceeded",
+    // git says no more of the file of a ref.
+    "couldn't write '",
     // git says no more where its configuration meets any of these.
     "failed to write new configuration file",
 ];
@@ -80,19 +82,51 @@ const TRY_AGAIN: &str = "make room, or give yourself the right to write there; t
 
 /// A refusal of the system as one of ours, where `said` is one.
 pub(crate) fn not_written(said: &str) -> Option<Failure> {
+    if let Some(failure) = no_more_files(said) {
+        return Some(failure);
+    }
     let refuses = |line: &&str| NOT_OURS.iter().any(|words| line.contains(words));
     let line = said.lines().find(refuses)?;
     let line = line.trim().trim_end_matches('.');
-    Some(Failure::refused(Code::RepositoryUnwritable, line).help(TRY_AGAIN))
+    Some(Failure::refused(Code::RepositoryUnwritable, without_lock(line)).help(TRY_AGAIN))
 }
 
-/// A failure to write a file: the system's refusal, never damage of ours.
+/// libgit2 calls a file locked that the system does not let it open.
+fn without_lock(said: &str) -> String {
+    said.replace("failed open - '", "'")
+        .replace("' is locked: ", "': ")
+}
+
+/// What the system says where a process, or all of them, have as many files open as they may.
+fn no_more_files(said: &str) -> Option<Failure> {
+    let line = said
+        .lines()
+        .find(|line| line.contains("Too many open files"))?;
+    let line = without_lock(line.trim().trim_end_matches('.'));
+    let message = format!("the system opens no more files for this process: {line}");
+    let failure = Failure::refused(Code::OpenFilesExhausted, message);
+    Some(failure.help("ulimit -n 256  (or close what has so many files open); then try again"))
+}
+
+/// A failure to read or write a file: the system's refusal, never damage of ours.
 pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    let said = format!("{}: {error}", path.display());
+    if let Some(failure) = no_more_files(&said) {
+        return failure;
+    }
+    Failure::refused(Code::RepositoryUnwritable, said).help(TRY_AGAIN)
+}
+
+/// There is no place for a file that lives for a moment. `purpose`: what it is needed for.
+pub fn no_temporary_folder(purpose: &str, error: &std::io::Error) -> Failure {
+    if let Some(failure) = no_more_files(&error.to_string()) {
+        return failure;
+    }
     Failure::refused(
-        Code::RepositoryUnwritable,
-        format!("{}: {error}", path.display()),
+        Code::TemporaryFolderMissing,
+        format!("git loopx needs a temporary folder to {purpose}: {error}"),
     )
-    .help(TRY_AGAIN)
+    .help("set TMPDIR to a folder that can be written")
 }
 
 /// The id of the tree that has no entry, which no repository has to hold.
@@ -104,6 +138,7 @@ pub(crate) fn empty_tree_id(format: git2::ObjectFormat) -> Result<Oid> {
 #[cfg(test)]
 mod tests {
     use super::not_written;
+    use crate::core::failure::Code;
 
     #[test]
     fn a_full_disk_is_known_by_each_of_gits_sentences() {
@@ -114,5 +149,15 @@ mod tests {
             assert!(not_written(said).is_some(), "{said}");
         }
         assert!(not_written("fatal: bad object HEAD").is_none());
+    }
+
+    #[test]
+    fn t11_a_file_that_may_not_be_opened_is_not_called_locked() {
+        let said = "failed open - '/r/.git/HEAD' is locked: Permission denied";
+        let failure = not_written(said).expect("a refusal");
+        assert_eq!(failure.message, "'/r/.git/HEAD': Permission denied");
+        let said = "could not open '/r/.git/HEAD': Too many open files";
+        let failure = not_written(said).expect("a refusal");
+        assert_eq!(failure.code, Code::OpenFilesExhausted);
     }
 }

@@ -4,9 +4,9 @@
 
 use super::backend::{Backend, Git};
 use super::config_env::canonical;
-use super::failed;
 use super::refs::Swap;
 use super::repo::{Head, Identity};
+use super::{failed, no_temporary_folder};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::env;
@@ -73,13 +73,7 @@ impl Found {
 
     /// The objects alone, as a repository of libgit2's that lives as long as the folder.
     pub(super) fn open_objects(&self) -> Result<(git2::Repository, tempfile::TempDir)> {
-        let failed_io = |error: std::io::Error| {
-            Failure::refused(
-                Code::TemporaryFolderMissing,
-                format!("git loopx needs a temporary folder to read this repository: {error}"),
-            )
-            .help("set TMPDIR to a folder that can be written")
-        };
+        let failed_io = |error: std::io::Error| no_temporary_folder("read this repository", &error);
         let dir = tempfile::Builder::new()
             .prefix("git-loopx-")
             .tempdir()

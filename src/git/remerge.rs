@@ -1,12 +1,12 @@
 //! Merging again what was merged: whole commits and trees, three ways, to see what a merge should have
 //! given. What comes out is thrown away: nothing is written to the repository.
 
-use super::failed;
 use super::objects::CommitInfo;
 use super::repo::{Repo, oid, raw};
 use super::run::{Captured, Run};
+use super::{failed, no_temporary_folder};
 use crate::core::account::{Depth, Merge};
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::Result;
 use crate::core::id::Oid;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -30,13 +30,7 @@ pub struct Strays {
 
 impl Remerge {
     pub fn new(repo: &Repo) -> Result<Self> {
-        let made = |error: std::io::Error| {
-            Failure::refused(
-                Code::TemporaryFolderMissing,
-                format!("git loopx needs a temporary folder to merge in: {error}"),
-            )
-            .help("set TMPDIR to a folder that can be written")
-        };
+        let made = |error: std::io::Error| no_temporary_folder("merge in", &error);
         // A push in quarantine has its objects elsewhere.
         let mut borrowed = vec![repo.common_dir().join("objects")];
         borrowed.extend(crate::env::var_os("GIT_OBJECT_DIRECTORY").map(PathBuf::from));

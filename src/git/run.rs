@@ -281,6 +281,9 @@ impl Run {
     }
 
     fn not_started(&self, error: &std::io::Error) -> Failure {
+        if let Some(failure) = super::no_more_files(&error.to_string()) {
+            return failure.context(format!("run `{}`", self.name()));
+        }
         let code = if error.kind() == ErrorKind::NotFound {
             Code::ProgramNotFound
         } else {
@@ -374,6 +377,15 @@ impl Captured {
             Code::ProgramFailed,
             format!("`{}` exited with {}: {said}", self.name, self.ended.code),
         ))
+    }
+
+    /// Fails where git met a full disk or a file that may not be touched, whatever it was doing.
+    pub fn refused_by_the_system(&self) -> Result<()> {
+        let said = String::from_utf8_lossy(&self.stderr);
+        match super::not_written(&said) {
+            Some(failure) => Err(failure.context(format!("`{}`", self.name))),
+            None => Ok(()),
+        }
     }
 
     /// What git complained of: the first line, and where that announces more, the next one too.

@@ -7,7 +7,7 @@
 
 use super::repo::Repo;
 use super::run::{Captured, Run};
-use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -307,13 +307,7 @@ fn private_dir() -> Result<tempfile::TempDir> {
     tempfile::Builder::new()
         .prefix("loopx-sign-")
         .tempdir()
-        .map_err(|error| {
-            Failure::new(
-                Kind::Internal,
-                Code::FileFailed,
-                format!("make a temporary folder: {error}"),
-            )
-        })
+        .map_err(|error| super::no_temporary_folder("sign in", &error))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

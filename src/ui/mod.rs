@@ -10,10 +10,12 @@ pub mod diff;
 pub mod report;
 
 use crate::core::failure::{Code, Failure, Kind};
-use crate::core::hint::{Hint, print_hints};
+use crate::core::hint::{Hint, Place, print_hints};
 use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
+use std::cell::Cell;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::rc::Rc;
 
 /// The number in every JSON document. It grows when a key changes its meaning or goes away.
 pub const JSON_SCHEMA: u32 = 1;
@@ -41,6 +43,8 @@ pub struct Ui {
     color: bool,
     color_err: bool,
     session: Option<String>,
+    /// The repository has no worktree.
+    is_bare: Rc<Cell<bool>>,
     unfinished: UnfinishedList,
     /// Why stdout took something no more.
     lost: Option<io::Error>,
@@ -60,6 +64,7 @@ impl Ui {
             color: wants(io::stdout().is_terminal()),
             color_err: wants(io::stderr().is_terminal()),
             session: None,
+            is_bare: Rc::default(),
             unfinished: UnfinishedList::default(),
             lost: None,
         }
@@ -104,7 +109,19 @@ impl Ui {
 
     /// A hint, as its commands have to be typed here.
     pub fn command(&self, hint: &Hint) -> String {
-        hint.addressed(self.session.as_deref())
+        hint.addressed(self.place())
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place {
+            session: self.session.as_deref(),
+            is_bare: self.is_bare.get(),
+        }
+    }
+
+    /// Where it is noted, once a repository is open, that it has no worktree.
+    pub fn bare(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.is_bare)
     }
 
     /// Whether one JSON document is wanted instead of text.
@@ -194,18 +211,18 @@ impl Ui {
             document.insert("unfinished".into(), serde_json::json!(unfinished));
         }
         let mut document = Value::Object(document);
-        print_hints(&mut document, self.session.as_deref());
+        print_hints(&mut document, self.place());
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
         self.print_line(&text);
     }
 
     /// Writes why the command failed, as text or JSON, to stderr.
     pub fn failure(&mut self, failure: &crate::core::failure::Failure) {
-        let session = self.session.as_deref();
+        let place = self.place();
         let text = if self.options.json {
-            report::json(failure, session, &self.unfinished.all())
+            report::json(failure, place, &self.unfinished.all())
         } else {
-            report::text(failure, session, self.color_err)
+            report::text(failure, place, self.color_err)
         };
         say(&text);
     }

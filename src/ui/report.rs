@@ -2,7 +2,7 @@
 
 use super::{JSON_SCHEMA, clean, style};
 use crate::core::failure::{Blocker, Failure, Kind};
-use crate::core::hint::print_hints;
+use crate::core::hint::{Place, print_hints};
 use crate::core::unfinished::Unfinished;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub(crate) fn is_last_help(blockers: &[Blocker], at: usize) -> bool {
 }
 
 /// `error: message`, the blockers one a line with their help, then the command that leads on.
-pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> String {
+pub(super) fn text(failure: &Failure, place: Place<'_>, color: bool) -> String {
     let head = match failure.kind {
         Kind::Refused => "refused:",
         Kind::Conflict => "conflict:",
@@ -40,10 +40,7 @@ pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> Str
             clean(&blocker.message)
         ));
         if is_last_help(shown, at) && failure.help.as_ref() != Some(&blocker.help) {
-            out.push_str(&format!(
-                "\n    {}",
-                clean(&blocker.help.addressed(session))
-            ));
+            out.push_str(&format!("\n    {}", clean(&blocker.help.addressed(place))));
         }
     }
     let rest = failure.blockers.len().saturating_sub(SHOWN);
@@ -51,7 +48,7 @@ pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> Str
         out.push_str(&format!("\n  and {rest} more (--json lists all)"));
     }
     if let Some(help) = &failure.help {
-        out.push_str(&format!("\n\nhint: {}", clean(&help.addressed(session))));
+        out.push_str(&format!("\n\nhint: {}", clean(&help.addressed(place))));
     }
     out
 }
@@ -59,7 +56,7 @@ pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> Str
 /// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`; where sides of a merge disagree,
 /// `error.conflicts` has them with their places. `unfinished`: what an earlier command left that could not be
 /// finished now.
-pub(super) fn json(failure: &Failure, session: Option<&str>, unfinished: &[Unfinished]) -> String {
+pub(super) fn json(failure: &Failure, place: Place<'_>, unfinished: &[Unfinished]) -> String {
     let mut document = json!({
         "schema": JSON_SCHEMA,
         "error": {
@@ -77,13 +74,13 @@ pub(super) fn json(failure: &Failure, session: Option<&str>, unfinished: &[Unfin
     if !unfinished.is_empty() {
         document["unfinished"] = json!(unfinished);
     }
-    print_hints(&mut document, session);
+    print_hints(&mut document, place);
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use super::{Place, text};
     use crate::core::failure::{Blocker, Code, Failure};
 
     #[test]
@@ -96,7 +93,7 @@ mod tests {
         let said = |n| {
             text(
                 &Failure::refused(Code::UnsavedEdits, "no").blockers(many(n)),
-                None,
+                Place::default(),
                 false,
             )
         };

@@ -23,6 +23,7 @@ mod bindings;
 mod branch_lost;
 mod bundle;
 mod canary;
+mod causes;
 mod change;
 mod change_drift;
 mod change_driver;

@@ -6,7 +6,7 @@
 
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
-use crate::support::archive::{ID as ARCHIVED, Yard};
+use crate::support::archive::{DEMO_PATH, ID as ARCHIVED, Yard};
 use crate::support::store::{ID, READY, assert_whole, count, everything, put, started, tell};
 use crate::support::{Call, LOOPX, Output, Sandbox};
 use std::fs;
@@ -261,4 +261,176 @@ fn t4_a_promotion_on_a_disk_that_is_full_at_any_block_is_nothing_or_lands_and_is
     tell(&format!(
         "a promotion: {refused} refused, {done} done, {unfinished} of them finished later"
     ));
+}
+
+#[test]
+fn t4_what_lands_on_a_full_disk_is_kept_by_the_next_commit_whichever_command_landed_it() {
+    let ready = Yard::ready();
+    if !may_mount(&ready) {
+        return;
+    }
+    let archived = Yard::ready();
+    archived.archive(ARCHIVED, &[]).ok();
+    let (mut refused, mut done) = (0, 0);
+    for (y, args) in [
+        (&ready, &["archive"][..]),
+        (&archived, &["archive", "--undo", ARCHIVED]),
+    ] {
+        y.write(".git/info/exclude", "/fill*\n/.loopx/\n");
+        let out = y.root().join("out");
+        fs::create_dir_all(&out).expect("a folder");
+        let place = y.root().join("mounted");
+        fs::create_dir_all(&place).expect("a folder");
+        let path = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+        let (place, repo, to) = (path(&place), path(y.path()), path(&out));
+        let said = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+        let before = y.git(&["rev-parse", &format!("HEAD:{DEMO_PATH}")]).line();
+        for blocks in (0..count(24, 80)).step_by(count(6, 1)) {
+            for name in ["text", "kept"] {
+                drop(fs::remove_file(out.join(name)));
+            }
+            let blocks = blocks.to_string();
+            let head = [place.as_str(), &repo, &blocks, &to, DEMO_PATH, LOOPX];
+            mounting(y, PROMOTED, &[&head[..], args].concat())
+                .run()
+                .ok();
+            let what = format!(
+                "{args:?} {blocks} blocks: {}\n{}",
+                said("stderr"),
+                said("fixed")
+            );
+            let code: i32 = said("code").trim().parse().expect("a code");
+            // Never empty, never half.
+            let size = said("record").trim().to_owned();
+            assert!(
+                size == "none" || size.parse().is_ok_and(|n: u32| n > 100),
+                "{size}\n{what}"
+            );
+            if code == 0 {
+                done += 1;
+                assert_ne!(said("landed").trim(), before, "{what}");
+            } else {
+                refused += 1;
+                one_sentence(
+                    code,
+                    &said("stderr"),
+                    &["No space left", "Out of diskspace"],
+                );
+                assert_eq!(said("landed").trim(), before, "{what}");
+                assert_eq!(said("before"), said("after"), "{what}");
+            }
+            assert_eq!(said("status"), "", "{what}");
+            assert_eq!(said("kept"), said("landed"), "{what}");
+            assert_ne!(said("text"), "", "{what}");
+        }
+    }
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
+    tell(&format!(
+        "archives on a full disk: {refused} refused, {done} done"
+    ));
+}
+
+#[test]
+fn t4_a_start_on_a_full_disk_has_started_or_has_not_and_a_commit_takes_nothing_away() {
+    let s = started();
+    if !may_mount(&s) {
+        return;
+    }
+    s.write(".git/info/exclude", "/fill*\n/.loopx/\n");
+    let out = s.root().join("out");
+    fs::create_dir_all(&out).expect("a folder");
+    let place = s.root().join("mounted");
+    let path = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let (place, repo, to) = (path(&place), path(s.path()), path(&out));
+    let said = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+    let (mut refused, mut done) = (0, 0);
+    for blocks in (0..count(16, 60)).step_by(count(4, 1)) {
+        let blocks = blocks.to_string();
+        let copy = ".loopx/other/spec.md";
+        let head = [place.as_str(), &repo, &blocks, &to, copy, LOOPX];
+        let start = ["start", "--no-branch", "other"];
+        mounting(&s, PROMOTED, &[&head[..], &start].concat())
+            .run()
+            .ok();
+        let what = format!("{blocks} blocks: {}\n{}", said("stderr"), said("fixed"));
+        match said("code").trim() {
+            "0" => {
+                done += 1;
+                assert!(!said("stderr").contains("refused"), "{what}");
+                assert_ne!(said("before"), said("after"), "{what}");
+            }
+            code => {
+                refused += 1;
+                let code = code.parse().expect("a code");
+                one_sentence(
+                    code,
+                    &said("stderr"),
+                    &["No space left", "Out of diskspace"],
+                );
+                assert_eq!(said("before"), said("after"), "{what}");
+            }
+        }
+        assert_eq!(said("status"), "", "{what}");
+    }
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
+}
+
+#[test]
+fn t11_a_bundle_that_has_no_room_is_not_blamed() {
+    let s = started();
+    if !may_mount(&s) {
+        return;
+    }
+    // What cannot be compressed, and is more than a block.
+    let noise: String = (0..2_000_u64)
+        .map(|n| format!("{:016x}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .collect();
+    put(&s, "spec.md", &format!("{READY}\n{noise}")).ok();
+    let bundle = s.root().join("one.bundle");
+    let bundle = bundle.to_str().expect("UTF-8");
+    s.loopx(&["export", ID, "-o", bundle]).ok();
+    let other = Sandbox::new();
+    other.commit_file("code.txt", "code\n", "code").ok();
+    other.loopx(&["init"]).ok();
+    other.write(".git/info/exclude", "/fill*\n/.loopx/\n");
+    let out = other.root().join("out");
+    fs::create_dir_all(&out).expect("a folder");
+    let place = other.root().join("mounted");
+    fs::create_dir_all(&place).expect("a folder");
+    let path = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let (place, repo, to) = (path(&place), path(other.path()), path(&out));
+    let said = |name: &str| fs::read_to_string(out.join(name)).expect("a file");
+    let (mut refused, mut done) = (0, 0);
+    for blocks in (0..count(40, 80)).step_by(count(8, 1)) {
+        let blocks = blocks.to_string();
+        let head = [place.as_str(), &repo, &blocks, &to, LOOPX];
+        let call = mounting(
+            &other,
+            FULL,
+            &[&head[..], &["import", "bundle", bundle]].concat(),
+        );
+        call.run().ok();
+        let what = format!("{blocks} blocks: {}", said("stderr"));
+        match said("code").trim() {
+            "0" => done += 1,
+            code => {
+                refused += 1;
+                let code = code.parse().expect("a code");
+                one_sentence(
+                    code,
+                    &said("stderr"),
+                    &["No space left", "Out of diskspace", "couldn't write"],
+                );
+                assert!(!said("stderr").contains("no session that"), "{what}");
+                assert_eq!(said("before"), said("after"), "{what}");
+                assert_eq!(said("second").trim(), "0", "{what}\n{}", said("again"));
+            }
+        }
+        assert!(
+            said("fsck").contains("all whole"),
+            "{what}\n{}",
+            said("fsck")
+        );
+    }
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
 }

@@ -3,6 +3,7 @@
 
 use crate::support::store::READY;
 use crate::support::{LOOPX, Output, Sandbox};
+use std::path::Path;
 
 /// Two sessions that no branch is bound to.
 fn two_sessions() -> Sandbox {
@@ -16,9 +17,17 @@ fn two_sessions() -> Sandbox {
 
 /// Types a suggested command.
 fn typed(s: &Sandbox, suggestion: &str) -> Output {
+    typed_in(s, s.path(), suggestion)
+}
+
+fn typed_in(s: &Sandbox, dir: &Path, suggestion: &str) -> Output {
     let words = suggestion.strip_prefix("git loopx ").expect("a command");
     let words: Vec<&str> = words.split(' ').collect();
-    s.call(LOOPX).args(&words).env("GIT_EDITOR", "true").run()
+    s.call(LOOPX)
+        .cwd(dir)
+        .args(&words)
+        .env("GIT_EDITOR", "true")
+        .run()
 }
 
 #[test]
@@ -84,4 +93,68 @@ fn a_session_that_is_meant_anyway_is_not_named() {
     let call = s.call(LOOPX).args(&["--json", "status"]);
     let from_environment = call.env("LOOPX_SESSION", "first").run().json();
     assert_eq!(from_environment["next_action"], "git loopx edit spec.md");
+}
+
+#[test]
+fn on_a_detached_head_no_branch_is_bound_that_is_not_there() {
+    let s = two_sessions();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    let out = s.loopx(&["status"]).fails_with(2);
+    assert!(
+        out.stderr.contains("hint: git loopx -s first status"),
+        "{out}"
+    );
+    assert!(!out.stderr.contains("use first"), "{out}");
+    // A session that begins there has to be named.
+    let started = s.loopx(&["--json", "start", "third"]).json();
+    let next = started["next_action"].as_str().expect("a hint");
+    assert!(
+        next.starts_with("git loopx -s third edit spec.md"),
+        "{next}"
+    );
+    let draft = s.loopx(&["--json", "adr", "new", "Keep it"]).json();
+    let next = draft["next_action"].as_str().expect("a command");
+    assert_eq!(
+        next,
+        "git loopx adr promote docs/adr/draft-keep-it.md --onto BRANCH"
+    );
+    s.git(&["branch", "--quiet", "here"]).ok();
+    typed(&s, &next.replace("BRANCH", "here")).ok();
+    // The branch of a session is gone.
+    s.git(&["switch", "--quiet", "-c", "gone"]).ok();
+    s.loopx(&["use", "first"]).ok();
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    s.git(&["branch", "--quiet", "-D", "gone"]).ok();
+    let status = s.loopx(&["-s", "first", "--json", "status"]).json();
+    let next = status["next_action"].as_str().expect("a command");
+    assert_eq!(next, "git loopx use first --branch NAME");
+    typed(&s, &next.replace("NAME", "here")).ok();
+}
+
+#[test]
+fn in_a_bare_repository_a_worktree_is_added_before_an_artifact_is_edited() {
+    let s = two_sessions();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    let bare = s.root().join("bare.git");
+    let path = bare.to_str().expect("UTF-8");
+    s.git(&["clone", "--quiet", "--bare", ".", path]).ok();
+    let status = s.loopx_in(&bare, &["-s", "second", "--json", "status"]);
+    let status = status.json();
+    let next = status["next_action"].as_str().expect("a command");
+    let wanted = "git worktree add ../work  (and there: git loopx -s second edit spec.md)";
+    assert_eq!(next, wanted);
+    s.loopx_in(&bare, &["-s", "second", "status"])
+        .says(&format!("next: {wanted}"))
+        .ok();
+    s.git_in(&bare, &["worktree", "add", "--quiet", "../work"])
+        .ok();
+    let edit = typed_in(
+        &s,
+        &s.root().join("work"),
+        "git loopx -s second edit spec.md",
+    );
+    assert!(matches!(edit.code, Some(0 | 5)), "{edit}");
+    let list = s.loopx_in(&bare, &["adr", "list"]).ok();
+    assert!(!list.contains("adr new"), "{list}");
 }

@@ -6,6 +6,7 @@ mod story;
 
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
+use crate::git::no_temporary_folder;
 use crate::git::run::Run;
 use crate::ui::{Ui, clean, style};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ pub fn demo(keep: bool, ui: &mut Ui) -> Result<Exit> {
     let folder = tempfile::Builder::new()
         .prefix("loopx-demo-")
         .tempdir()
-        .map_err(failed)?;
+        .map_err(|error| no_temporary_folder("play in", &error))?;
     let repository = folder.path().join("ward");
     std::fs::create_dir(&repository).map_err(failed)?;
     let mut stage = Stage {

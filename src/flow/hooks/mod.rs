@@ -229,7 +229,8 @@ fn hooks_dir(cwd: &Path, enter: &impl Fn(Run) -> Run) -> Result<(PathBuf, Option
 fn is_tracked(top: &Path, dir: &Path) -> bool {
     let inside = dir.starts_with(top) || real(dir).starts_with(real(top));
     inside
-        && Run::git(["ls-files", "-z", "--"])
+        // A monitor that the repository names is no business of a look at its hooks.
+        && Run::git(["-c", "core.fsmonitor=false", "ls-files", "-z", "--"])
             .args([real(dir)])
             .cwd(top)
             .capture()

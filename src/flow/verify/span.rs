@@ -151,7 +151,7 @@ fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) ->
             let id = &state.id;
             let gone = state.branch.as_deref().unwrap_or_default();
             return Ok(failure.help(hint![
-                command!("use {id}"),
+                upstream::rebind(ctx, id)?,
                 format!("  (its branch `{gone}` is gone: if this is its new name), or: "),
                 command!("verify main..HEAD")
             ]));
