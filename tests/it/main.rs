@@ -54,6 +54,7 @@ mod hostile_sync;
 mod import;
 mod kill;
 mod landing;
+mod landing_attacks;
 mod layers;
 mod lease;
 mod long_session;
