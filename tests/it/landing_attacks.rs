@@ -2,8 +2,8 @@
 //! runs it, each with an honest neighbour that both take.
 
 use crate::support::landing::{
-    HOOK, PROTECTED, PULL, SQUASH, at, build, ci, done, lands, make, merge, offer, push, refused,
-    rev, serve, squash, would_land,
+    HOOK, PROTECTED, PULL, SQUASH, at, ci, done, lands, make, merge, offer, push, refused, rev,
+    serve, squash, would_land,
 };
 use crate::support::session::{advance, begin, start};
 use crate::support::{LOOPX, Sandbox};
