@@ -75,24 +75,25 @@ impl Remerge {
         raw(id, self.inner.object_format())
     }
 
-    /// What a merge of two commits has that merging its parents does not give. libgit2 is asked first;
-    /// git, which follows renamed folders too, only before a path is held against somebody.
+    /// What a merge of two commits has that merging its parents does not give.
     pub fn strays(&self, merge: &CommitInfo) -> Result<Strays> {
         let [ours, theirs] = merge.parents.as_slice() else {
             return Ok(Strays::default());
         };
-        let doing =
-            |error: git2::Error| failed(&error, format!("merge the parents of {} again", merge.id));
+        self.departures(ours, theirs, &merge.tree)
+    }
+
+    /// What a tree has that merging two commits does not give. libgit2 is asked first; git, which follows
+    /// renamed folders too, only before a path is held against somebody.
+    pub fn departures(&self, ours: &Oid, theirs: &Oid, made: &Oid) -> Result<Strays> {
+        let doing = |error: git2::Error| failed(&error, format!("merge {theirs} into {ours}"));
         let find = |id: &Oid| self.inner.find_commit(self.raw(id)?).map_err(doing);
         let index = self
             .inner
             .merge_commits(&find(ours)?, &find(theirs)?, None)
             .map_err(doing)?;
         let conflicts = conflicts(&index).map_err(doing)?;
-        let tree = self
-            .inner
-            .find_tree(self.raw(&merge.tree)?)
-            .map_err(doing)?;
+        let tree = self.inner.find_tree(self.raw(made)?).map_err(doing)?;
         let mut options = git2::DiffOptions::new();
         options.skip_binary_check(true).include_typechange(true);
         let diff = self
@@ -109,11 +110,11 @@ impl Remerge {
             return Ok(found);
         }
         // A git that is too old to answer leaves the first answer.
-        Ok(self.by_git(merge, ours, theirs)?.unwrap_or(found))
+        Ok(self.by_git(made, ours, theirs)?.unwrap_or(found))
     }
 
     /// The same from `git merge-tree`.
-    fn by_git(&self, merge: &CommitInfo, ours: &Oid, theirs: &Oid) -> Result<Option<Strays>> {
+    fn by_git(&self, made: &Oid, ours: &Oid, theirs: &Oid) -> Result<Option<Strays>> {
         let Some((tree, words)) = self.git_merges(ours, theirs)? else {
             return Ok(None);
         };
@@ -124,7 +125,7 @@ impl Remerge {
             "--no-renames",
             "-z",
             &tree,
-            merge.tree.as_str(),
+            made.as_str(),
         ])?;
         if differing.ended.code != 0 {
             return Ok(None);

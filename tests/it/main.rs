@@ -58,6 +58,7 @@ mod import;
 mod judged_sync;
 mod kill;
 mod landing;
+mod landing_attacks;
 mod layers;
 mod lease;
 mod long_session;

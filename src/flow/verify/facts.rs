@@ -2,19 +2,28 @@
 
 use super::landing::Merger;
 use super::{Sessions, results};
-use crate::core::account::{Change, Depth, Made, Merge, Node, Objects};
+use crate::core::account::{Change, Depth, Made, Merge, Mode, Node, Objects};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
+use crate::core::spec::{MarkerNames, merge_spec};
 use crate::core::trailers;
 use crate::flow::context::Context;
 use crate::flow::sign;
+use crate::git::merge::FileMerge;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::Hash;
 
 /// What `git cherry-pick -x` writes before the id.
 const PICKED: &str = "(cherry picked from commit ";
+
+/// No marker is ever written.
+const NAMES: MarkerNames<'static> = MarkerNames {
+    base: "base",
+    ours: "ours",
+    theirs: "theirs",
+};
 
 type Memo<K, V> = RefCell<HashMap<K, V>>;
 
@@ -53,6 +62,50 @@ impl<'a, 'r> Facts<'a, 'r> {
             archives: Memo::default(),
             made: Memo::default(),
         }
+    }
+}
+
+impl Facts<'_, '_> {
+    /// Whether a tree is otherwise than git merges two commits only in specs, and has these as the spec
+    /// engine merges them by requirement.
+    fn merges_by_specs(&self, ours: &Oid, theirs: &Oid, tree: &Oid) -> Result<bool> {
+        let repo = &self.ctx.repo;
+        let strays = self.merger.get()?.departures(ours, theirs, tree)?;
+        let folder = format!("{}/", self.policy.paths.specs);
+        let paths: Vec<&String> = strays.paths.iter().chain(&strays.conflicts).collect();
+        let is_spec = |path: &&String| path.starts_with(&folder) && path.ends_with("/spec.md");
+        let Some(base) = repo.merge_base(ours, theirs)? else {
+            return Ok(false);
+        };
+        if paths.is_empty() || !paths.iter().all(is_spec) {
+            return Ok(false);
+        }
+        let before = self.commit(ours)?.tree;
+        let sides = [
+            self.commit(&base)?.tree,
+            before.clone(),
+            self.commit(theirs)?.tree,
+            tree.clone(),
+        ];
+        let changes = self.changes(Some(&before), tree)?;
+        for path in paths {
+            let mut texts = Vec::new();
+            for side in &sides {
+                let bytes = repo.blob_at(side, path)?;
+                texts.extend(bytes.and_then(|bytes| String::from_utf8(bytes).ok()));
+            }
+            let [base, ours, theirs, made] = texts.as_slice() else {
+                return Ok(false);
+            };
+            let is_plain =
+                |change: &Change| change.path != *path || change.new == Some(Mode::Plain);
+            let merged = merge_spec(base, ours, theirs, &FileMerge, NAMES);
+            if !merged.conflicts.is_empty() || merged.text != *made || !changes.iter().all(is_plain)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -115,7 +168,14 @@ impl Objects for Facts<'_, '_> {
             depth == Depth::Whole,
         );
         once(&self.merged, key, |_| {
-            self.merger.get()?.merge(ours, theirs, tree, depth)
+            let found = self.merger.get()?.merge(ours, theirs, tree, depth)?;
+            if found == Merge::Same || depth == Depth::Quick {
+                return Ok(found);
+            }
+            match self.merges_by_specs(ours, theirs, tree)? {
+                true => Ok(Merge::Same),
+                false => Ok(found),
+            }
         })
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod drive;
 pub(crate) mod forge;
 pub(crate) mod hooks;
 pub(crate) mod keys;
+pub(crate) mod landing;
 pub(crate) mod place;
 pub(crate) mod scale;
 pub(crate) mod server;
