@@ -215,11 +215,7 @@ fn records(
     found.damages.extend(beside::layouts(repo, snapshot)?);
     found.damages.extend(beside::doubles(snapshot)?);
     // A session that is going to be restored is one that a branch may be bound to.
-    let known: BTreeSet<String> = found
-        .damages
-        .iter()
-        .map(Damage::name)
-        .collect();
+    let known: BTreeSet<String> = found.damages.iter().map(Damage::name).collect();
     let before = memory.tip().cloned();
     let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
     found
@@ -470,10 +466,10 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
         }
     }
     // After the sessions: one that comes back may be bound.
-    let mended = shelves::edit(repo, Some(snapshot.tree()), &edits)?;
-    let unmended = damages.iter().filter(|one| !one.is_mendable());
-    let unmended = unmended.map(Damage::name).collect();
-    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits, &unmended)?;
+    let is_index_wrong = damages.iter().any(|one| one.mend == Mend::Index);
+    if is_index_wrong || !edits.is_empty() {
+        index_anew(repo, snapshot, damages, &mut edits)?;
+    }
     if edits.is_empty() {
         if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
             return Err(beside::not_mended(snapshot, damage));
@@ -491,6 +487,19 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     }
     guard::require_no_loss(repo, snapshot, &edits)?;
     Ok(edits)
+}
+
+/// Adds what makes the index of bindings follow from the sessions as they will be, but for those that stay damaged.
+fn index_anew(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    damages: &[Damage],
+    edits: &mut Edits,
+) -> Result<()> {
+    let mended = shelves::edit(repo, Some(snapshot.tree()), edits)?;
+    let stay = damages.iter().filter(|one| !one.is_mendable());
+    let stay = stay.map(Damage::name).collect();
+    bindings::mend(repo, &snapshot.with_tree(mended), edits, &stay)
 }
 
 /// The newest whole folder of a session, from history; laid out as what is written now.
