@@ -14,6 +14,7 @@ pub mod code;
 pub mod commit_policy;
 pub mod coverage;
 pub mod depends;
+pub mod event;
 pub mod failure;
 pub mod front;
 pub mod gate;
@@ -52,6 +53,7 @@ pub mod topic;
 pub mod trailers;
 pub mod tree_name;
 pub mod unfinished;
+mod word_lists;
 pub mod words;
 
 use std::fmt::Display;

@@ -2,8 +2,8 @@
 //! state: the records are the list, and no gate reads them.
 
 use super::failure::{Failure, Result};
-use super::op::vocabulary;
 use super::topic::{Topic, Weight};
+use super::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};
 
 vocabulary!(

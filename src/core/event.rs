@@ -1,0 +1,442 @@
+//! The topic `session`: what happens to a session, and the values that its records carry. What they make of the
+//! state is in [`super::session`].
+
+use super::artifact::Artifact;
+use super::id::{Oid, Person};
+use super::op::Operation;
+use super::session::{self, BRANCH, Beside, State, Way};
+use super::stage::{Stage, Transition};
+use super::topic::{Taken, Topic, Version, Weight};
+use super::word_lists::{
+    BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile,
+    Role, Severity, Smell, Target,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The topic `session`. Each variant is named by what happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    Started {
+        uid: String,
+        title: String,
+        profile: Profile,
+        branch: Option<String>,
+        /// The commit that the change starts from; policy and the review's range begin there.
+        base: Option<Oid>,
+    },
+    /// Artifacts changed, nothing else.
+    Saved,
+    Bound {
+        branch: String,
+    },
+    /// Its branch is another session's now.
+    Unbound,
+    /// The session starts from another commit: history was rewritten.
+    Rebased {
+        base: Oid,
+    },
+    /// A round of clarification ended; the artifacts say how.
+    Clarified {
+        profile: Profile,
+    },
+    Approved {
+        transition: Transition,
+        /// Tree of exactly the artifacts that the gate judged.
+        content: Oid,
+        files: BTreeMap<Artifact, Oid>,
+        /// The code tree, where the gate judged code.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<Oid>,
+        /// review->done, with everybody's approval that policy asks for: the stage moves here.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        completes: bool,
+        /// Where the branch was when the stage moved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Oid>,
+    },
+    /// A stage's command consumed its approval and moved the session.
+    Entered {
+        transition: Transition,
+        /// The declared scope, at plan->build.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scope: Vec<String>,
+        /// Where the branch was then: what it had been given by then was made in an earlier stage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Oid>,
+    },
+    /// A new draft of the plan after a critic who did not approve.
+    Drafted,
+    /// One of the two lanes of the plan's consensus loop gave its view.
+    PlanReviewed {
+        lane: PlanLane,
+        verdict: PlanVerdict,
+        findings: Vec<String>,
+        /// The plan that was judged.
+        files: BTreeMap<Artifact, Oid>,
+    },
+    /// A named person raised a cap.
+    Extended {
+        stage: Stage,
+        by: u32,
+    },
+    LaneReported {
+        lane: Lane,
+        status: LaneStatus,
+        summary: String,
+        /// The code that the report is about.
+        tree: Oid,
+    },
+    Delegated {
+        delegation: Delegation,
+    },
+    /// git loopx ran a command itself.
+    Ran {
+        evidence: Evidence,
+    },
+    Waived {
+        task: String,
+    },
+    /// A build iteration ended with what was found.
+    Audited {
+        tree: Oid,
+        blockers: Vec<String>,
+        no_deslop: bool,
+    },
+    /// The build was claimed, or its claim renewed, and nothing else.
+    Claimed,
+    /// The build cannot go on until somebody does something about it.
+    Blocked {
+        cause: BlockCause,
+        /// The codes of what was missing then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<String>,
+    },
+    /// What blocked the build is out of the way.
+    Resumed,
+    Reviewed {
+        verdict: Verdict,
+    },
+    /// The session came from another tool; the artifacts are those that it had there.
+    Imported {
+        /// The tool.
+        from: String,
+        /// Where it was in that tool's tree.
+        folder: String,
+        /// Its files as they were, by path below the folder; kept in `imported/` of the session.
+        files: BTreeMap<String, Oid>,
+        /// It had ended there: the session is archived from the beginning.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended: Option<ImportedEnd>,
+    },
+    /// What the delta was written against was recorded anew, from the target branch.
+    Refreshed,
+    Abandoned,
+    Archived {
+        /// The commit on the code branch that carries the result.
+        commit: Option<Oid>,
+        target: String,
+        /// `yyyy-mm`.
+        month: String,
+    },
+}
+
+impl Topic for Event {
+    const NAME: &'static str = "session";
+    type Move = Way;
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Event::Started { .. } => "started",
+            Event::Saved => "saved",
+            Event::Bound { .. } => "bound",
+            Event::Unbound => "unbound",
+            Event::Rebased { .. } => "rebased",
+            Event::Clarified { .. } => "clarified",
+            Event::Approved { .. } => "approved",
+            Event::Entered { .. } => "entered",
+            Event::Drafted => "drafted",
+            Event::PlanReviewed { .. } => "plan_reviewed",
+            Event::Extended { .. } => "extended",
+            Event::LaneReported { .. } => "lane_reported",
+            Event::Delegated { .. } => "delegated",
+            Event::Ran { .. } => "ran",
+            Event::Waived { .. } => "waived",
+            Event::Audited { .. } => "audited",
+            Event::Claimed => "claimed",
+            Event::Blocked { .. } => "blocked",
+            Event::Resumed => "resumed",
+            Event::Reviewed { .. } => "reviewed",
+            Event::Imported { .. } => "imported",
+            Event::Refreshed => "refreshed",
+            Event::Abandoned => "abandoned",
+            Event::Archived { .. } => "archived",
+        }
+    }
+
+    fn word(&self) -> &str {
+        match self {
+            Event::Started { .. } => "start",
+            Event::Saved => "save",
+            Event::Bound { .. } => "use",
+            Event::Unbound => "unbind",
+            Event::Rebased { .. } => "rebase",
+            Event::Clarified { .. } => "clarify",
+            Event::Approved { .. } => "approve",
+            Event::Entered { transition, .. } => transition.to().as_str(),
+            Event::Drafted => "draft",
+            Event::PlanReviewed { .. } => "plan-review",
+            Event::Extended { .. } => "extend",
+            Event::LaneReported { .. } => "report",
+            Event::Delegated { .. } => "delegate",
+            Event::Ran { .. } => "evidence",
+            Event::Waived { .. } => "waive",
+            Event::Audited { .. } => "audit",
+            Event::Claimed => "claim",
+            Event::Blocked { .. } => "block",
+            Event::Resumed => "resume",
+            Event::Reviewed { .. } => "verdict",
+            Event::Imported { .. } => "import",
+            Event::Refreshed => "refresh",
+            Event::Abandoned => "abandon",
+            Event::Archived { .. } => "archive",
+        }
+    }
+
+    fn weight(&self) -> Weight {
+        match self {
+            Event::Claimed => Weight::Note,
+            Event::Drafted | Event::Delegated { .. } | Event::Blocked { .. } | Event::Abandoned => {
+                Weight::Holds
+            }
+            _ => Weight::Opens,
+        }
+    }
+
+    fn trailers(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Event::Rebased { base } => vec![("Loopx-Base", base.to_string())],
+            Event::Approved {
+                transition,
+                content,
+                code,
+                ..
+            } => {
+                let mut trailers = vec![
+                    ("Loopx-Transition", transition.to_string()),
+                    ("Loopx-Content", content.to_string()),
+                ];
+                trailers.extend(code.iter().map(|code| ("Loopx-Tree", code.to_string())));
+                trailers
+            }
+            Event::Entered { transition, .. } => {
+                vec![("Loopx-Transition", transition.to_string())]
+            }
+            Event::Ran { evidence } => vec![("Loopx-Tree", evidence.tree.to_string())],
+            Event::Reviewed { verdict } => vec![
+                ("Loopx-Verdict", verdict.verdict.to_string()),
+                ("Loopx-Tree", verdict.tree.to_string()),
+            ],
+            Event::Archived {
+                commit: Some(commit),
+                ..
+            } => vec![("Loopx-Commit", commit.to_string())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_judgement(&self) -> bool {
+        matches!(self, Event::Approved { .. } | Event::Reviewed { .. })
+    }
+
+    fn moves(&self) -> Option<Way> {
+        session::way(self)
+    }
+
+    fn takes(&self) -> Vec<Taken<'_>> {
+        let branch = match self {
+            Event::Bound { branch } => branch.as_str(),
+            Event::Unbound => "",
+            _ => return Vec::new(),
+        };
+        vec![Taken {
+            slot: BRANCH,
+            value: branch,
+        }]
+    }
+
+    fn is_stopped(&self, record: &Operation, by: Way) -> bool {
+        session::is_stopped(self, record, by)
+    }
+
+    fn fold(
+        &self,
+        record: &Operation,
+        state: &mut State,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        state.take_event(record, self, beside)
+    }
+
+    fn needs(&self) -> Version {
+        match self {
+            Event::Unbound | Event::Rebased { .. } => Version::V0_3,
+            _ => Version::FIRST,
+        }
+    }
+
+    /// The tool's own notes, and what a run showed: nobody can take back that it ran.
+    fn is_passed_over(&self) -> bool {
+        match self {
+            Event::Claimed | Event::Ran { .. } => true,
+            Event::Blocked { cause, .. } => *cause != BlockCause::Reported,
+            _ => false,
+        }
+    }
+
+    fn is_bare(&self) -> bool {
+        matches!(
+            self,
+            Event::Saved
+                | Event::Unbound
+                | Event::Drafted
+                | Event::Claimed
+                | Event::Resumed
+                | Event::Refreshed
+                | Event::Abandoned
+        )
+    }
+}
+
+impl Event {
+    /// Whether it is how the session came to be: without it there is nothing.
+    pub fn is_beginning(&self) -> bool {
+        matches!(self, Event::Started { .. } | Event::Imported { .. })
+    }
+
+    /// Whether it can be recorded without the policy of the session: it moves nothing, and says nothing that
+    /// policy may forbid.
+    pub fn asks_no_policy(&self) -> bool {
+        matches!(
+            self,
+            Event::Saved
+                | Event::Bound { .. }
+                | Event::Rebased { .. }
+                | Event::Ran { .. }
+                | Event::Claimed
+                | Event::Blocked { .. }
+                | Event::Resumed
+                | Event::Abandoned
+        )
+    }
+}
+
+/// Work that was handed to somebody else. Blocking and not closed, it holds the hand-off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegation {
+    pub id: String,
+    pub role: String,
+    pub status: DelegationStatus,
+    pub blocking: bool,
+    pub summary: String,
+}
+
+impl Delegation {
+    pub fn is_open(&self) -> bool {
+        self.blocking
+            && !matches!(
+                self.status,
+                DelegationStatus::Complete | DelegationStatus::Skipped
+            )
+    }
+}
+
+/// The record of a command that git loopx itself ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// `test`, `lint`, `regression`, ...: free, but one word.
+    pub what: String,
+    /// The slice or task that it verifies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    pub argv: Vec<String>,
+    /// The exit code; `None` when a signal ended it or it could not be started.
+    pub exit: Option<i32>,
+    pub started: String,
+    pub millis: u64,
+    /// The content of the worktree as a tree id, so that committing the same content keeps the evidence.
+    pub tree: Oid,
+    /// Whether the command left the worktree as it found it.
+    pub tree_kept: bool,
+    /// The git blob id of the whole output, and its size.
+    pub output: Oid,
+    pub output_bytes: u64,
+    /// Whether the stored log was cut.
+    pub truncated: bool,
+}
+
+impl Evidence {
+    pub fn passed(&self) -> bool {
+        self.exit == Some(0)
+    }
+
+    /// Two runs of one thing: the later one counts.
+    pub fn is_rerun_of(&self, other: &Evidence) -> bool {
+        self.what == other.what && self.task == other.task && self.argv == other.argv
+    }
+}
+
+/// Where and when an imported change ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedEnd {
+    /// The code branch that its specs came to.
+    pub target: String,
+    /// `yyyy-mm`.
+    pub month: String,
+}
+
+/// Why a reviewer is not independent of what was reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependence {
+    pub role: Role,
+    pub person: Person,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewFinding {
+    pub severity: Severity,
+    pub text: String,
+}
+
+/// What a reviewer said of `base..head`, bound to the tree that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub verdict: CodeVerdict,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    pub architecture: Smell,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture_target: Option<Target>,
+    pub findings: Vec<ReviewFinding>,
+    pub base: Option<Oid>,
+    pub head: Option<Oid>,
+    /// The protected branch that the result is to go to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onto: Option<String>,
+    /// Where that was then: all that `head` has beyond it was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Oid>,
+    /// The code tree that was reviewed.
+    pub tree: Oid,
+    pub commits: u32,
+    /// Empty when the reviewer is independent of the range.
+    pub dependence: Vec<Dependence>,
+}
+
+impl Verdict {
+    /// Whether it opens the way to done: everything else holds it.
+    pub fn is_approval(&self) -> bool {
+        self.verdict == CodeVerdict::Approve && self.architecture == Smell::Pass
+    }
+}

@@ -1,0 +1,132 @@
+//! Closed lists of words: what an operation may say where only a few answers are possible. An unknown word is an
+//! error wherever it is read.
+
+use super::failure::{Failure, Result};
+use super::stage::Transition;
+use serde::{Deserialize, Serialize};
+
+macro_rules! vocabulary {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$vmeta])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word),+
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = Failure;
+            /// An unknown word is an error: nothing fails open.
+            fn from_str(text: &str) -> Result<Self> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(Failure::usage(
+                        $crate::core::code::Code::WordUnknown,
+                        format!("expected one of {}, found `{text}`", Self::WORDS.join(", ")),
+                    )),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+pub(super) use vocabulary;
+
+vocabulary!(
+    /// How thoroughly a session is clarified.
+    Profile { Standard = "standard", Deep = "deep" }
+);
+
+impl Profile {
+    /// The highest ambiguity score that passes.
+    pub fn threshold(self) -> f64 {
+        match self {
+            Profile::Standard => 0.2,
+            Profile::Deep => 0.1,
+        }
+    }
+
+    /// The rounds that are allowed before somebody raises the cap.
+    pub fn max_rounds(self) -> u32 {
+        match self {
+            Profile::Standard => 15,
+            Profile::Deep => 25,
+        }
+    }
+}
+
+vocabulary!(PlanLane { Architect = "architect", Critic = "critic" });
+vocabulary!(
+    /// The architect answers `approve` or `iterate`; the critic also `reject`.
+    PlanVerdict { Approve = "approve", Iterate = "iterate", Reject = "reject" }
+);
+vocabulary!(
+    /// The lanes of a build that a person reports on. Verification and regression are computed from evidence.
+    Lane { Execution = "execution", Architect = "architect", Deslop = "deslop" }
+);
+vocabulary!(LaneStatus {
+    Complete = "complete",
+    Incomplete = "incomplete",
+    Failed = "failed",
+    Blocked = "blocked",
+    Skipped = "skipped",
+});
+vocabulary!(DelegationStatus {
+    Pending = "pending",
+    Active = "active",
+    Complete = "complete",
+    Failed = "failed",
+    Blocked = "blocked",
+    Skipped = "skipped",
+});
+vocabulary!(CodeVerdict { Approve = "approve", RequestChanges = "request-changes" });
+vocabulary!(
+    /// What the architecture lane of a review found.
+    Smell { Pass = "pass", Warn = "warn", Block = "block" }
+);
+vocabulary!(
+    /// Where a review sends the session back to.
+    Target { Build = "build", Plan = "plan", Clarify = "clarify" }
+);
+vocabulary!(
+    /// How much a finding weighs. `critical` and `high` cannot stand beside an approval.
+    Severity { Critical = "critical", High = "high", Medium = "medium", Low = "low", Info = "info" }
+);
+vocabulary!(
+    /// Why a build was recorded as blocked.
+    BlockCause {
+        /// Somebody said so.
+        Reported = "reported",
+        /// The stop gate held an agent twice and nothing changed.
+        NoProgress = "no-progress",
+        /// The stop gate held an agent as often, or as long, as it may.
+        Exhausted = "exhausted",
+    }
+);
+vocabulary!(Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" });
+
+impl Target {
+    /// The rollback that leads there.
+    pub fn transition(self) -> Transition {
+        match self {
+            Target::Build => Transition::ReviewToBuild,
+            Target::Plan => Transition::ReviewToPlan,
+            Target::Clarify => Transition::ReviewToClarify,
+        }
+    }
+}
