@@ -36,7 +36,7 @@ pub enum Exit {
     after_help = "A session goes clarify -> plan -> build -> review -> done -> archived. Begin with\n  \
     git loopx init\n  git loopx start \"WHAT TO CHANGE\"\n  git loopx status\n\n\
     Exit codes: 0 done; 1 refused; 2 usage; 3 conflict for a person; 4 no such thing; 5 nothing to do; \
-    6 waiting; 70 internal.\nEvery refusal and error has a code: git loopx help codes"
+    6 waiting; 70 internal; 74 output could not be written.\nEvery refusal and error has a code: git loopx help codes"
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -68,6 +68,7 @@ pub enum Command {
     Init,
     Start(cmd::sessions::StartArgs),
     Use(cmd::sessions::UseArgs),
+    Rebase(cmd::sessions::RebaseArgs),
     /// List the sessions
     List {
         /// Archived ones too
@@ -224,6 +225,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(hook) = agent_hook_call(&args) {
         let mut ui = Ui::new(Options::default());
         let exit = cmd::agent_hook::run(&hook, &mut ui);
+        // Its exit code is part of what the host is told, so that one stays.
+        if let Some(lost) = ui.lost_output() {
+            ui.failure(&lost);
+            return ExitCode::SUCCESS;
+        }
         return ended(Ok(exit), &mut ui);
     }
     if let Some(options) = codes_call(&args) {
@@ -242,8 +248,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 })
                 .failure(&usage(&error));
             } else {
-                // clap writes help to stdout and errors to stderr; a closed pipe is no error.
-                drop(error.print());
+                let mut ui = Ui::new(Options::default());
+                ui.parser_said(&error);
+                if let Some(lost) = ui.lost_output() {
+                    return ended(Err(lost), &mut ui);
+                }
             }
             return ExitCode::from(code);
         }
@@ -302,6 +311,11 @@ fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     if outcome.is_ok() || !ui.is_json() {
         ui.warn_unfinished();
     }
+    // Whoever reads less than was to be said must not take it for all of it.
+    let outcome = outcome.and_then(|exit| match ui.lost_output() {
+        Some(lost) => Err(lost),
+        None => Ok(exit),
+    });
     match outcome {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Blocked) => ExitCode::from(1),
@@ -363,6 +377,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Init => cmd::sessions::init(&open()?, ui),
         Command::Start(args) => cmd::sessions::start(args, &open()?, ui),
         Command::Use(args) => cmd::sessions::bind(args, ui),
+        Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List { all } => cmd::sessions::list(all, &open()?, ui),
         Command::Status => cmd::status::status(&open()?, ui),
         Command::Show { run } => cmd::history::show(&open()?, run, ui),

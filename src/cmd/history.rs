@@ -234,6 +234,7 @@ fn happened(event: &Event) -> String {
         Event::Reviewed { verdict } => format!("verdict {}", verdict.verdict),
         Event::Extended { stage, by } => format!("extend {stage} by {by}"),
         Event::Bound { branch } => format!("use on {branch}"),
+        Event::Unbound => "let its branch go".to_owned(),
         Event::Blocked { cause, missing } => format!("blocked:{cause} ({})", missing.join(", ")),
         other => other.word().to_owned(),
     }

@@ -5,14 +5,15 @@ use crate::core::failure::Result;
 use crate::core::hint::command;
 use crate::core::note::{Note, NoteKind};
 use crate::flow::Context;
-use crate::flow::note::{self as flow, Filter, Noted};
+use crate::flow::note::{self as flow, Filter, Noted, Notes};
 use crate::ui::{Ui, clean, line, style};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Keep something said in passing, on the session or in the journal
 ///
 /// On the session that is named or bound to this branch; without one, in the journal, which belongs to no
-/// session. A note is never changed and holds no gate.
+/// session. The only session that there happens to be is not meant by itself: name it with `-s`. A note is never
+/// changed and holds no gate.
 ///
 /// Examples:
 ///   git loopx note "the cache is never cleared" --kind learning
@@ -93,7 +94,11 @@ pub fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn add(note: &Note, journal: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let Noted { session, commit } = flow::note(ctx, note, journal)?;
+    let Noted {
+        session,
+        op,
+        commit,
+    } = flow::note(ctx, note, journal)?;
     let place = match &session {
         Some(id) => ui.paint(style::NAME, id.as_str()),
         None => "journal".to_owned(),
@@ -106,13 +111,13 @@ fn add(note: &Note, journal: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     ui.hint(&next);
     ui.json(
         "note",
-        &json!({ "session": session, "commit": commit, "next_action": next }),
+        &json!({ "session": session, "op": op, "commit": commit, "next_action": next }),
     );
     Ok(Exit::Done)
 }
 
 fn list(filter: &Filter, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let notes = flow::list(ctx, filter)?;
+    let Notes { notes, damaged } = flow::list(ctx, filter)?;
     for note in &notes {
         let place = match &note.session {
             Some(id) => id.as_str(),
@@ -133,10 +138,26 @@ fn list(filter: &Filter, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("    {}", clean(text)));
         }
     }
-    if notes.is_empty() {
+    for (place, what) in &damaged {
+        ui.warn(format!("{} is damaged: {}", clean(place), clean(what)));
+    }
+    if !damaged.is_empty() {
+        ui.hint(command!("fsck --repair"));
+    } else if notes.is_empty() && filter.is_narrow() {
+        ui.status("no such note");
+        ui.hint(match (filter.all, filter.journal) {
+            (true, _) => command!("note list --all"),
+            (false, true) => command!("note list --journal"),
+            (false, false) => command!("note list"),
+        });
+    } else if notes.is_empty() {
         ui.status("no notes");
         ui.hint(command!("note \"WHAT WAS LEARNED\""));
     }
-    ui.json("note list", &json!({ "notes": notes }));
+    let damaged: Vec<Value> = damaged
+        .iter()
+        .map(|(place, what)| json!({ "place": place, "what": what }))
+        .collect();
+    ui.json("note list", &json!({ "notes": notes, "damaged": damaged }));
     Ok(Exit::Done)
 }

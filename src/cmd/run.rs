@@ -44,7 +44,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = if ui.is_json() {
         evidence::run(ctx, &request, std::io::stderr())?
     } else {
-        evidence::run(ctx, &request, std::io::stdout())?
+        evidence::run(ctx, &request, ui.stream())?
     };
     let ran = &done.value;
     let said = match (&ran.not_started, ran.evidence.exit) {

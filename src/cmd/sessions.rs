@@ -1,13 +1,14 @@
-//! `init`, `start`, `use`, `list`, `abandon`.
+//! `init`, `start`, `use`, `rebase`, `list`, `abandon`.
 
 use super::report;
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
+use crate::core::id::{Oid, SessionId};
 use crate::core::op::Profile;
 use crate::core::session::Ending;
 use crate::flow::sessions::{self, Binding, StartRequest};
-use crate::flow::{Context, view};
+use crate::flow::{Context, rebase, view};
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
@@ -130,17 +131,45 @@ pub struct UseArgs {
 pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
     let ctx = Context::open(Some(args.id))?.leaving_to(ui.unfinished());
     let done = sessions::bind(&ctx, args.branch)?;
-    let said = match &done.value.before {
-        Some(before) if *before != done.id => {
-            format!(
-                "bound to branch {} (which was bound to {before})",
-                done.value.branch
-            )
-        }
-        _ => format!("bound to branch {}", done.value.branch),
+    let before: Vec<&str> = done.value.before.iter().map(SessionId::as_str).collect();
+    let said = match before.as_slice() {
+        [] => format!("bound to branch {}", done.value.branch),
+        before => format!(
+            "bound to branch {} (which was bound to {})",
+            done.value.branch,
+            before.join(", ")
+        ),
     };
     let extra = json!({ "branch": done.value.branch, "before": done.value.before });
     report(ui, "use", &done, &said, Some(command!("status")), extra);
+    Ok(Exit::Done)
+}
+
+/// Start the session from another commit, after history was rewritten
+///
+/// The base gives the policy and the begin of what a review covers. Only one that is no longer in the history
+/// of the branch is replaced, and no commit of the session may come before the new one. What was approved
+/// and not used yet, and the verdict of an open review, have to be given again.
+#[derive(Debug, clap::Args)]
+pub struct RebaseArgs {
+    /// The commit to start from
+    #[arg(long, value_name = "COMMIT")]
+    pub onto: String,
+    /// Why, for the record (needed)
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+pub fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let RebaseArgs { onto, reason } = args;
+    let done = rebase::rebase(ctx, &onto, reason)?;
+    let before = done.value.before.as_ref().map_or("nothing", Oid::short);
+    let said = format!(
+        "starts from {} now (before: {before})",
+        done.value.base.short()
+    );
+    let extra = json!({ "base": done.value.base, "before": done.value.before });
+    report(ui, "rebase", &done, &said, Some(command!("status")), extra);
     Ok(Exit::Done)
 }
 

@@ -102,6 +102,16 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         ));
     }
     lost(&report.remote, &report.taken_away, report.dry_run, ui);
+    for one in &report.mended {
+        let would = if report.dry_run { "would be " } else { "" };
+        let (session, what) = (clean(&one.session), clean(&one.what));
+        let from = clean(&report.remote);
+        ui.warn(format!("{from}: {session}: {what}: {would}computed again"));
+    }
+    for one in &report.damaged {
+        let (session, what) = (clean(&one.session), clean(&one.what));
+        ui.warn(format!("{session} is damaged: {what}"));
+    }
     for one in &report.renamed {
         ui.warn(format!(
             "two sessions are named {}: the one that is \"{}\" is {} from now on",
@@ -110,14 +120,12 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             one.to
         ));
     }
-    for one in &report.bindings {
+    for one in &report.shared {
         ui.warn(format!(
-            "the branch {} was bound to {} and to {}: it is bound to {} now (else: {})",
+            "the branch {} is bound to {}: their gates hold until one of them has it alone (e.g. {})",
             clean(&one.branch),
-            clean(&one.session),
-            clean(&one.instead_of),
-            clean(&one.session),
-            command!("use {}", clean(&one.instead_of))
+            clean(&one.sessions.join(" and to ")),
+            command!("use {} --branch {}", clean(&one.sessions[0]), clean(&one.branch))
         ));
     }
     for one in &report.united {
@@ -160,7 +168,9 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
     }
     let (branch, remote) = (clean(&report.branch), clean(&report.remote));
     ui.status(format!("{branch} and {remote}: {}", said.join(", ")));
-    if let Some(one) = report.conflicts.first() {
+    if !report.damaged.is_empty() {
+        ui.hint(command!("fsck --repair"));
+    } else if let Some(one) = report.conflicts.first() {
         ui.hint(command!("resolve").session(&one.session));
     }
 }

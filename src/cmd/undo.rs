@@ -61,6 +61,8 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .iter()
         .flat_map(|one| one.artifacts.iter().map(|artifact| (artifact, one.seq)))
         .filter(|(artifact, _)| **artifact != Artifact::ArtifactGraph)
+        // What somebody wrote since stands.
+        .filter(|(artifact, _)| told.changed.contains(artifact))
         .collect();
     if let Some((first, seq)) = back.first() {
         let mut names: Vec<&str> = back.iter().map(|(artifact, _)| artifact.path()).collect();

@@ -32,6 +32,11 @@ pub enum Artifact {
 }
 
 impl Artifact {
+    /// Whether the tool writes it by itself beside the edits of people.
+    pub fn is_derived(self) -> bool {
+        matches!(self, Artifact::ArtifactGraph | Artifact::AdrCandidate)
+    }
+
     pub const ALL: [Artifact; 15] = [
         Artifact::Intent,
         Artifact::Spec,

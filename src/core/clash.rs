@@ -4,12 +4,15 @@
 //! where one of them closes a way and the other goes on, the closing one counts. What does not count is
 //! named with what stands against it, holds every gate of its session, and stays until a person
 //! settles it. All of this is a function of the set of operations, so that every clone says the same.
+//!
+//! What undo, redo and settling say is judged here, for they are about any operation. What an operation moves,
+//! takes and is stopped by, its topic says.
 
 use super::artifact::Artifact;
 use super::causality::{Causality, Groups, Set};
 use super::id::OpId;
-use super::op::{Event, Operation};
-use super::stage::Stage;
+use super::op::{Move, Operation};
+use super::topic::Taken;
 use super::words::Word;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,36 +37,6 @@ pub(super) enum Fate {
     },
 }
 
-/// Where a move leads: a stage, or the end.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
-    To { stage: Stage, is_rollback: bool },
-    End,
-}
-
-fn way(op: &Operation) -> Option<Way> {
-    let to = |transition: super::stage::Transition| Way::To {
-        stage: transition.to(),
-        is_rollback: transition.is_rollback(),
-    };
-    match op.event()? {
-        Event::Entered { transition, .. } => Some(to(*transition)),
-        Event::Approved {
-            transition,
-            completes: true,
-            ..
-        } => Some(to(*transition)),
-        Event::Abandoned | Event::Archived { .. } => Some(Way::End),
-        Event::Imported { ended: Some(_), .. } => Some(Way::End),
-        _ => None,
-    }
-}
-
-/// Whether an operation moves its session to another stage, or ends it.
-pub(super) fn is_move(op: &Operation) -> bool {
-    way(op).is_some()
-}
-
 /// The fates of operations in replay order.
 pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
     let (out, disputed) = out(ops, cause);
@@ -81,9 +54,9 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
         return fates;
     }
     let flips = Flips::of(ops, cause, &out);
-    let mut moves: Vec<(usize, Way)> = (0..ops.len())
+    let mut moves: Vec<(usize, Move)> = (0..ops.len())
         .filter(|at| fates[*at] == Fate::Counts)
-        .filter_map(|at| Some((at, way(ops[at])?)))
+        .filter_map(|at| Some((at, ops[at].body.moves()?)))
         .collect();
     // A move that was decided on what another took back meanwhile, or without what another brought back.
     for (at, _) in &moves {
@@ -92,24 +65,26 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
         }
     }
     moves.retain(|(at, _)| fates[*at] == Fate::Counts);
-    let others = Groups::of(cause, moves.iter().map(|(at, way)| (*way, *at)));
-    for (at, _) in &moves {
-        let with = others.apart(cause, *at, LOOKED_FOR, |_| true);
+    let others = Groups::of(cause, moves.iter().map(|(at, to)| (*to, *at)));
+    for (at, to) in &moves {
+        let with = others.apart(cause, *at, LOOKED_FOR, |other| to.meets(*other));
         if !with.is_empty() {
             fates[*at] = held(ops, with, "moved the session too");
         }
     }
     moves.retain(|(at, _)| fates[*at] == Fate::Counts);
-    let counting = (0..ops.len()).filter(|at| fates[*at] == Fate::Counts);
-    let bindings = counting.filter_map(|at| Some((branch(ops[at])?, at)));
-    let claims = (0..ops.len()).filter(|at| !out.contains(at));
-    let claims = claims.filter_map(|at| Some((owner(ops[at])?, at)));
+    let mut taken = Vec::new();
+    for at in (0..ops.len()).filter(|at| !out.contains(at)) {
+        let takes = ops[at].body.takes().into_iter();
+        let is_counting = fates[at] == Fate::Counts;
+        let held = takes.filter(|taken| is_counting || taken.slot.outlasts);
+        taken.extend(held.map(|taken| (taken, at)));
+    }
     let others = Others {
         ops,
         cause,
-        bindings: Groups::of(cause, bindings),
-        claims: Groups::of(cause, claims),
-        moves: Groups::of(cause, moves.iter().map(|(at, way)| (*way, *at))),
+        taken: Groups::of(cause, taken),
+        moves: Groups::of(cause, moves.iter().map(|(at, to)| (*to, *at))),
         flips,
     };
     for (at, fate) in fates.iter_mut().enumerate() {
@@ -126,10 +101,9 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
 struct Others<'c> {
     ops: &'c [&'c Operation],
     cause: &'c Causality,
-    moves: Groups<Way>,
+    moves: Groups<Move>,
     flips: Flips<'c>,
-    claims: Groups<&'c str>,
-    bindings: Groups<&'c str>,
+    taken: Groups<Taken<'c>>,
 }
 
 impl Others<'_> {
@@ -141,43 +115,26 @@ impl Others<'_> {
         };
         let moved = self
             .moves
-            .apart(cause, at, LOOKED_FOR, |way| is_stopped(ops[at], *way));
+            .apart(cause, at, LOOKED_FOR, |to| ops[at].is_stopped(*to));
         if let Some(fate) = held(moved, "moved the session meanwhile") {
             return Some(fate);
         }
         let clashes = |target: usize, takes_back: bool| {
             let other = ops[target];
-            let brings_on = !takes_back && way(other).is_some_and(|w| is_stopped(ops[at], w));
+            let moves = other.body.moves();
+            let brings_on = !takes_back && moves.is_some_and(|to| ops[at].is_stopped(to));
             brings_on || other.writes.keys().any(|a| writes(ops[at], *a))
         };
         if let Some(fate) = self.flips.held(at, clashes, "written") {
             return Some(fate);
         }
-        if let Some(own) = owner(ops[at]) {
-            let with = self
-                .claims
-                .apart(cause, at, LOOKED_FOR, |owner| *owner != own);
-            if let Some(fate) = held(with, "claimed the build too") {
-                return Some(fate);
-            }
-        }
-        let own = branch(ops[at])?;
-        let with = self
-            .bindings
-            .apart(cause, at, LOOKED_FOR, |branch| *branch != own);
-        held(with, "bound the session to another branch")
+        ops[at].body.takes().into_iter().find_map(|own| {
+            let with = self.taken.apart(cause, at, LOOKED_FOR, |other| {
+                other.slot == own.slot && other.value != own.value
+            });
+            held(with, own.slot.did)
+        })
     }
-}
-
-fn branch(op: &Operation) -> Option<&str> {
-    match op.event()? {
-        Event::Bound { branch } => Some(branch),
-        _ => None,
-    }
-}
-
-fn owner(op: &Operation) -> Option<&str> {
-    op.claim().map(|claim| claim.owner.as_str())
 }
 
 fn held(ops: &[&Operation], mut with: Vec<usize>, did: &str) -> Fate {
@@ -197,63 +154,8 @@ fn held(ops: &[&Operation], mut with: Vec<usize>, did: &str) -> Fate {
     }
 }
 
-/// Whether an operation cannot hold beside a move that its writer did not know of.
-fn is_stopped(op: &Operation, way: Way) -> bool {
-    // What is said of other operations, or in passing, holds everywhere.
-    let Some(event) = op.event() else {
-        return false;
-    };
-    match event {
-        // What a run showed of the code stays true in a session that somebody else ended meanwhile, and
-        // moves nothing there. A failure that was not known at the end is a person's to look at.
-        Event::Ran { evidence } if way == Way::End => {
-            return !evidence.passed() || op.writes.keys().any(|artifact| !is_derived(*artifact));
-        }
-        _ if way == Way::End => return true,
-        _ => {}
-    }
-    let Way::To { stage, is_rollback } = way else {
-        return true;
-    };
-    let by_event = match event {
-        Event::Clarified { .. }
-        | Event::Approved { .. }
-        | Event::Entered { .. }
-        | Event::Drafted
-        | Event::PlanReviewed { .. }
-        | Event::LaneReported { .. }
-        | Event::Delegated { .. }
-        | Event::Audited { .. }
-        | Event::Reviewed { .. }
-        | Event::Imported { .. }
-        | Event::Refreshed => true,
-        // A failure that was not known when the way was opened; a run that did not know of the rework.
-        Event::Ran { evidence } => is_rollback || !evidence.passed(),
-        Event::Started { .. }
-        | Event::Claimed
-        | Event::Blocked { .. }
-        | Event::Resumed
-        | Event::Saved
-        | Event::Bound { .. }
-        | Event::Extended { .. }
-        | Event::Waived { .. }
-        | Event::Abandoned
-        | Event::Archived { .. } => false,
-    };
-    by_event
-        || op
-            .writes
-            .keys()
-            .any(|artifact| !is_derived(*artifact) && !artifact.is_open_at(stage))
-}
-
-/// What the tool writes by itself beside the edits of people.
-pub(super) fn is_derived(artifact: Artifact) -> bool {
-    matches!(artifact, Artifact::ArtifactGraph | Artifact::AdrCandidate)
-}
-
 fn writes(op: &Operation, artifact: Artifact) -> bool {
-    !is_derived(artifact) && !op.is_about_others() && op.writes.contains_key(&artifact)
+    !artifact.is_derived() && !op.is_about_others() && op.writes.contains_key(&artifact)
 }
 
 /// One word of one operation about another: that it is taken back, or that it counts again.

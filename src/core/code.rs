@@ -148,6 +148,12 @@ codes! {
         "A folder's name cannot be the name of a domain.";
     BaseMissing "base_missing" [Refused]
         "The commit that the session starts from is not in this repository.";
+    BaseOutside "base_outside" [Refused]
+        "The commit cannot become the base of the session.";
+    BaseSame "base_same" [Nothing]
+        "The session starts from this commit already.";
+    BaseStands "base_stands" [Refused]
+        "The base of the session is in the history of its branch, so it stays.";
     BaseRecorded "base_recorded" []
         "An imported delta had no base, and the specs of now were recorded as one.";
     BoundBranchMissing "bound_branch_missing" [Refused]
@@ -174,10 +180,14 @@ codes! {
         "Git cannot keep a branch of this name beside one that is there.";
     BranchNameInvalid "branch_name_invalid" [Usage]
         "Git takes no branch of this name.";
+    BranchProtected "branch_protected" [Refused]
+        "Policy protects the branch, so no session can be bound to it.";
     BranchReplaced "branch_replaced" [Conflict]
         "The branch of sessions was replaced by one that does not come from it.";
     BranchRewound "branch_rewound" [Conflict]
         "The branch of sessions was set back.";
+    BranchShared "branch_shared" [Refused]
+        "Several sessions are bound to one branch, so that nobody can say whose work is on it.";
     BranchUnknown "branch_unknown" [NotFound]
         "There is no branch of this name.";
     BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]
@@ -510,6 +520,8 @@ codes! {
         "A commit names a session whose branch does not have it.";
     OutOfScope "out_of_scope" [Refused]
         "A path is outside of the scope that the plan declared.";
+    OutputUnwritable "output_unwritable" [Output]
+        "What the command says could not be written.";
     PackDamaged "pack_damaged" [Internal]
         "The index of a git pack is damaged.";
     PairExpected "pair_expected" [Usage]
@@ -622,6 +634,8 @@ codes! {
         "There are several remotes, and none is named.";
     RemoteAuthentication "remote_authentication" [Refused]
         "The remote did not accept who you are.";
+    RemoteDamaged "remote_damaged" [Refused]
+        "The remote's branch brings damage that is not here.";
     RemoteEmpty "remote_empty" [Refused]
         "The remote has no branch yet.";
     RemoteFoundSecrets "remote_found_secrets" [Refused]

@@ -29,6 +29,8 @@ pub enum Kind {
     Waiting,
     /// A bug, a failed system call, or a damaged store: 70.
     Internal,
+    /// What was to be said could not be written: 74.
+    Output,
 }
 
 impl Kind {
@@ -42,6 +44,7 @@ impl Kind {
             Kind::Nothing => 5,
             Kind::Waiting => 6,
             Kind::Internal => 70,
+            Kind::Output => 74,
         }
     }
 }
@@ -76,6 +79,16 @@ impl Blocker {
     /// The stable snake_case name, for machines.
     pub fn word(&self) -> String {
         self.code.word_about(&self.subject)
+    }
+}
+
+impl From<Failure> for Blocker {
+    fn from(failure: Failure) -> Self {
+        Blocker::new(
+            failure.code,
+            failure.message,
+            failure.help.unwrap_or_default(),
+        )
     }
 }
 
@@ -194,9 +207,10 @@ mod tests {
             Kind::Nothing,
             Kind::Waiting,
             Kind::Internal,
+            Kind::Output,
         ]
         .map(Kind::exit_code)
         .to_vec();
-        assert_eq!(codes, [1, 2, 3, 4, 5, 6, 70]);
+        assert_eq!(codes, [1, 2, 3, 4, 5, 6, 70, 74]);
     }
 }

@@ -80,6 +80,7 @@ verbs! {
     Park "park" Session,
     Plan "plan" Session,
     Put "put" Session,
+    Rebase "rebase" Session,
     Redo "redo" Session,
     Resolve "resolve" Session,
     Resume "resume" Session,

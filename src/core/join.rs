@@ -3,7 +3,6 @@
 
 use super::artifact::Artifact;
 use super::causality::Causality;
-use super::clash::is_derived;
 use super::failure::Result;
 use super::id::Oid;
 use super::op::Operation;
@@ -53,7 +52,7 @@ pub(super) fn artifacts(
     let mut joins = BTreeMap::new();
     for (artifact, writers) in writers {
         let mut newest = cause.newest(&writers);
-        if is_derived(artifact) {
+        if artifact.is_derived() {
             newest = newest.pop().into_iter().collect();
         }
         let (blob, join) = match newest.as_slice() {

@@ -81,7 +81,9 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         }),
         1 => Just(Event::Drafted),
         1 => Just(Event::Abandoned),
+        1 => Just(Event::Unbound),
         1 => "[a-z]{1,5}".prop_map(|branch| Event::Bound { branch }),
+        1 => any::<u8>().prop_map(|n| Event::Rebased { base: oid(n) }),
         1 => select(&[Profile::Standard, Profile::Deep][..])
             .prop_map(|profile| Event::Clarified { profile }),
         6 => (transition(), any::<u8>(), files(), any::<bool>()).prop_map(

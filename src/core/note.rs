@@ -37,6 +37,7 @@ pub enum Note {
 
 impl Topic for Note {
     const NAME: &'static str = "note";
+    type Move = std::convert::Infallible;
 
     fn kind(&self) -> &'static str {
         "noted"

@@ -9,8 +9,9 @@ use super::id::{Oid, OpId, Person};
 use super::lease::Claim;
 use super::note::Note;
 use super::record::FORMAT;
+use super::session::{self, BRANCH, Beside, OWNER, State, Way};
 use super::stage::{Stage, Transition};
-use super::topic::{Topic, Version, Weight};
+use super::topic::{Taken, Topic, Version, Weight};
 use super::words::Word;
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
@@ -136,7 +137,42 @@ impl Body {
         }
     }
 
-    fn is_passed_over(&self) -> bool {
+    /// Whether it judges the artifacts as its writer had them.
+    pub(super) fn is_judgement(&self) -> bool {
+        match self {
+            Body::Log(word) => word.is_judgement(),
+            Body::Session(step) => step.event.is_judgement(),
+            Body::Note(note) => note.is_judgement(),
+            Body::Unknown(_) => false,
+        }
+    }
+
+    /// Where it moves what it is about.
+    pub(super) fn moves(&self) -> Option<Move> {
+        match self {
+            Body::Session(step) => step.event.moves().map(Move::Session),
+            Body::Log(_) | Body::Note(_) | Body::Unknown(_) => None,
+        }
+    }
+
+    /// What it takes for itself.
+    pub(super) fn takes(&self) -> Vec<Taken<'_>> {
+        match self {
+            Body::Log(word) => word.takes(),
+            Body::Session(step) => {
+                let owner = step.claim.iter().map(|claim| Taken {
+                    slot: OWNER,
+                    value: &claim.owner,
+                });
+                owner.chain(step.event.takes()).collect()
+            }
+            Body::Note(note) => note.takes(),
+            Body::Unknown(_) => Vec::new(),
+        }
+    }
+
+    /// Whether `undo` passes over it to what a person did.
+    pub fn is_passed_over(&self) -> bool {
         match self {
             Body::Log(word) => word.is_passed_over(),
             Body::Session(step) => step.event.is_passed_over(),
@@ -152,6 +188,21 @@ impl Body {
                 step.event.is_bare() && step.bases.is_empty() && step.claim.is_none()
             }
             Body::Log(_) | Body::Note(_) | Body::Unknown(_) => false,
+        }
+    }
+}
+
+/// A move of one topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Move {
+    Session(Way),
+}
+
+impl Move {
+    /// Whether two moves are about one thing.
+    pub(super) fn meets(self, other: Move) -> bool {
+        match (self, other) {
+            (Move::Session(_), Move::Session(_)) => true,
         }
     }
 }
@@ -240,6 +291,27 @@ impl Operation {
         self.event().is_some_and(Event::is_beginning)
     }
 
+    /// Whether it cannot hold beside a move that its writer did not know of.
+    pub(super) fn is_stopped(&self, by: Move) -> bool {
+        match (&self.body, by) {
+            (Body::Session(step), Move::Session(way)) => step.event.is_stopped(self, way),
+            (Body::Log(_) | Body::Note(_) | Body::Unknown(_), _) => false,
+        }
+    }
+
+    /// What it makes of the state, but for files.
+    pub(super) fn fold(&self, state: &mut State, beside: &mut Beside<'_>) -> Result<(), String> {
+        match &self.body {
+            Body::Log(word) => word.fold(self, state, beside),
+            Body::Session(step) => step.event.fold(self, state, beside),
+            Body::Note(note) => note.fold(self, state, beside),
+            Body::Unknown(unknown) => {
+                state.keep_unknown(self, unknown);
+                Ok(())
+            }
+        }
+    }
+
     /// Whether it is something that `undo` passes over to what a person did: a note, a run, a claim, or
     /// another undo.
     pub fn is_passed_over(&self) -> bool {
@@ -293,6 +365,12 @@ pub enum Event {
     Saved,
     Bound {
         branch: String,
+    },
+    /// Its branch is another session's now.
+    Unbound,
+    /// The session starts from another commit: history was rewritten.
+    Rebased {
+        base: Oid,
     },
     /// A round of clarification ended; the artifacts say how.
     Clarified {
@@ -395,12 +473,15 @@ pub enum Event {
 
 impl Topic for Event {
     const NAME: &'static str = "session";
+    type Move = Way;
 
     fn kind(&self) -> &'static str {
         match self {
             Event::Started { .. } => "started",
             Event::Saved => "saved",
             Event::Bound { .. } => "bound",
+            Event::Unbound => "unbound",
+            Event::Rebased { .. } => "rebased",
             Event::Clarified { .. } => "clarified",
             Event::Approved { .. } => "approved",
             Event::Entered { .. } => "entered",
@@ -428,6 +509,8 @@ impl Topic for Event {
             Event::Started { .. } => "start",
             Event::Saved => "save",
             Event::Bound { .. } => "use",
+            Event::Unbound => "unbind",
+            Event::Rebased { .. } => "rebase",
             Event::Clarified { .. } => "clarify",
             Event::Approved { .. } => "approve",
             Event::Entered { transition, .. } => transition.to().as_str(),
@@ -462,6 +545,7 @@ impl Topic for Event {
 
     fn trailers(&self) -> Vec<(&'static str, String)> {
         match self {
+            Event::Rebased { base } => vec![("Loopx-Base", base.to_string())],
             Event::Approved {
                 transition,
                 content,
@@ -491,6 +575,46 @@ impl Topic for Event {
         }
     }
 
+    fn is_judgement(&self) -> bool {
+        matches!(self, Event::Approved { .. } | Event::Reviewed { .. })
+    }
+
+    fn moves(&self) -> Option<Way> {
+        session::way(self)
+    }
+
+    fn takes(&self) -> Vec<Taken<'_>> {
+        let branch = match self {
+            Event::Bound { branch } => branch.as_str(),
+            Event::Unbound => "",
+            _ => return Vec::new(),
+        };
+        vec![Taken {
+            slot: BRANCH,
+            value: branch,
+        }]
+    }
+
+    fn is_stopped(&self, record: &Operation, by: Way) -> bool {
+        session::is_stopped(self, record, by)
+    }
+
+    fn fold(
+        &self,
+        record: &Operation,
+        state: &mut State,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        state.take_event(record, self, beside)
+    }
+
+    fn needs(&self) -> Version {
+        match self {
+            Event::Unbound | Event::Rebased { .. } => Version::V0_3,
+            _ => Version::FIRST,
+        }
+    }
+
     /// The tool's own notes, and what a run showed: nobody can take back that it ran.
     fn is_passed_over(&self) -> bool {
         match self {
@@ -504,6 +628,7 @@ impl Topic for Event {
         matches!(
             self,
             Event::Saved
+                | Event::Unbound
                 | Event::Drafted
                 | Event::Claimed
                 | Event::Resumed
@@ -517,6 +642,22 @@ impl Event {
     /// Whether it is how the session came to be: without it there is nothing.
     pub fn is_beginning(&self) -> bool {
         matches!(self, Event::Started { .. } | Event::Imported { .. })
+    }
+
+    /// Whether it can be recorded without the policy of the session: it moves nothing, and says nothing that
+    /// policy may forbid.
+    pub fn asks_no_policy(&self) -> bool {
+        matches!(
+            self,
+            Event::Saved
+                | Event::Bound { .. }
+                | Event::Rebased { .. }
+                | Event::Ran { .. }
+                | Event::Claimed
+                | Event::Blocked { .. }
+                | Event::Resumed
+                | Event::Abandoned
+        )
     }
 }
 

@@ -145,7 +145,8 @@ struct Envelope<'a> {
     kind: Cow<'a, str>,
     #[serde(default)]
     files: BTreeMap<String, Write>,
-    weight: Weight,
+    #[serde(borrow)]
+    weight: Cow<'a, str>,
     needs: Version,
     #[serde(borrow)]
     body: Option<&'a RawValue>,
@@ -281,12 +282,17 @@ impl Operation {
 
     fn read_envelope(bytes: &[u8], path: &str) -> Result<Self> {
         let envelope: Envelope<'_> = parse_json(bytes, path)?;
+        let said = Weight::named(&envelope.weight);
         let body = match body(&envelope) {
             Ok(body) => body,
             Err(Fault::KindUnknown) => Body::Unknown(Unknown {
                 topic: envelope.topic.into_owned(),
                 kind: envelope.kind.into_owned(),
-                needs: envelope.needs,
+                needs: match (said, envelope.needs) {
+                    // Whoever wrote another word knows more than it says.
+                    (None, needs) if needs.is_known() => Version::UNKNOWN,
+                    (_, needs) => needs,
+                },
                 bytes: bytes.to_vec(),
             }),
             Err(Fault::Damaged(why)) => return Err(damaged(path, &why)),
@@ -312,7 +318,7 @@ impl Operation {
         // Whatever it says of itself: what it changes is what gates look at.
         let weight = match (&body, writes.is_empty()) {
             (Body::Unknown(_), false) => Weight::Opens,
-            _ => envelope.weight,
+            _ => said.unwrap_or(Weight::Opens),
         };
         Ok(Operation {
             format: envelope.format,
@@ -413,7 +419,8 @@ impl Operation {
 
 /// The body of an envelope, by its topic. One that a newer program wrote is of no kind that is known.
 fn body(envelope: &Envelope<'_>) -> std::result::Result<Body, Fault> {
-    if envelope.format > FORMAT || !envelope.needs.is_known() {
+    let is_weighed = Weight::named(&envelope.weight).is_some();
+    if envelope.format > FORMAT || !envelope.needs.is_known() || !is_weighed {
         return Err(Fault::KindUnknown);
     }
     let (kind, raw) = (envelope.kind.as_ref(), envelope.body);

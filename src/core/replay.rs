@@ -5,14 +5,14 @@
 
 use super::artifact::Artifact;
 use super::causality::Causality;
-use super::clash::{self, Fate, fates, is_move};
+use super::clash::{self, Fate, fates};
 use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, SessionId};
 use super::join::{self, Joiner, NoJoiner, artifacts};
 use super::op::{Event, Operation};
 use super::record::FORMAT;
 use super::session::{
-    Beside, BuildFacts, ClarifyFacts, FOLD, OpConflict, PlanFacts, State, signed,
+    Beside, BuildFacts, ClarifyFacts, FIRST_FOLD, OpConflict, PlanFacts, State, signed,
 };
 use super::stage::Stage;
 use crate::core::hint::command;
@@ -44,7 +44,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         .collect();
     Ok(State {
         format: FORMAT,
-        fold: FOLD,
+        fold: FIRST_FOLD,
         id: id.clone(),
         uid: uid.clone(),
         title: title.clone(),
@@ -118,11 +118,7 @@ pub fn walk(
     let mut standing = state.artifacts.clone();
     let mut writers = BTreeMap::new();
     for (at, (op, fate)) in ops.iter().zip(fates(&ops, &cause)).enumerate().skip(1) {
-        let is_word = matches!(
-            op.event(),
-            Some(Event::Approved { .. } | Event::Reviewed { .. })
-        );
-        let shows = is_word || is_move(op);
+        let shows = op.body.is_judgement() || op.body.moves().is_some();
         let conflict = match fate {
             Fate::Out => continue,
             Fate::Held { why, with } => Some((why, with)),
@@ -327,7 +323,7 @@ pub fn way_back<'o>(ops: &'o [Operation], to: &OpId) -> Option<WayBack<'o>> {
 /// What `redo` could bring back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Redoable<'o> {
-    /// Oldest first.
+    /// What was undone last comes first; of one undo the oldest.
     pub operations: Vec<&'o Operation>,
     /// What happened since something was undone, which keeps that from coming back.
     pub since: Option<&'o Operation>,
@@ -338,6 +334,7 @@ pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
     let sorted = in_order(ops);
     let cause = Causality::of(&sorted);
     let mut found = Redoable::default();
+    let mut back = Vec::new();
     for (at, undos) in clash::undos_of(&sorted, &cause) {
         let since = (0..sorted.len()).rev().find(|other| {
             let op = sorted[*other];
@@ -345,8 +342,11 @@ pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
         });
         match since {
             Some(other) => found.since = Some(sorted[other]),
-            None => found.operations.push(sorted[at]),
+            None => back.push((undos.into_iter().max(), at)),
         }
     }
+    back.sort_by_key(|(undo, at)| (std::cmp::Reverse(*undo), *at));
+    let back = back.into_iter().map(|(_, at)| sorted[at]);
+    found.operations.extend(back);
     found
 }

@@ -1,13 +1,18 @@
-//! The topic: what a record is about. Each topic brings its kinds, the words for them, what they weigh and
-//! what they make of a state; whatever keeps a log knows the envelope alone.
+//! The topic: what a record is about. Each topic brings its kinds, the words for them, what they weigh, what
+//! they make of a state, and what they cannot do beside others; whatever keeps a log knows the envelope alone.
 
+use super::op::Operation;
+use super::session::{Beside, State};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a topic says of one of its records. The serde names of its variants are the kinds.
-pub trait Topic: Serialize + Sized {
+pub(crate) trait Topic: Serialize + Sized {
     /// The word in the envelope.
     const NAME: &'static str;
+
+    /// Where its records move what they are about. A topic that moves nothing has none.
+    type Move: Copy + Ord;
 
     /// The kind in the envelope.
     fn kind(&self) -> &'static str;
@@ -37,6 +42,54 @@ pub trait Topic: Serialize + Sized {
     fn is_bare(&self) -> bool {
         false
     }
+
+    /// Whether it judges the artifacts as its writer had them.
+    fn is_judgement(&self) -> bool {
+        false
+    }
+
+    /// Where it moves what it is about. Two moves apart cannot both hold.
+    fn moves(&self) -> Option<Self::Move> {
+        None
+    }
+
+    /// What it takes for itself. Two that take one slot apart, with different values, cannot both hold.
+    fn takes(&self) -> Vec<Taken<'_>> {
+        Vec::new()
+    }
+
+    /// Whether it cannot hold beside a move that its writer did not know of. What is said in passing holds
+    /// everywhere.
+    fn is_stopped(&self, _record: &Operation, _by: Self::Move) -> bool {
+        false
+    }
+
+    /// What it makes of the state, but for files: those follow from the envelopes. Says why it does not fit.
+    fn fold(
+        &self,
+        _record: &Operation,
+        _state: &mut State,
+        _beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Something of an entity that only one writer at a time can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Slot {
+    pub(crate) name: &'static str,
+    /// What somebody did who took it, for the sentence that names a conflict.
+    pub(crate) did: &'static str,
+    /// Whether a record that does not count has it still.
+    pub(crate) outlasts: bool,
+}
+
+/// A slot as a record takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Taken<'r> {
+    pub(crate) slot: Slot,
+    pub(crate) value: &'r str,
 }
 
 /// What a record does to the gates of its session.
@@ -52,6 +105,18 @@ pub enum Weight {
     Opens,
 }
 
+impl Weight {
+    /// What a word of the envelope says; `None` for one that only a newer program knows.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "note" => Some(Weight::Note),
+            "holds" => Some(Weight::Holds),
+            "opens" => Some(Weight::Opens),
+            _ => None,
+        }
+    }
+}
+
 /// A version of this program, as far as formats go: `X.Y`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -62,8 +127,10 @@ pub struct Version {
 impl Version {
     /// The first that writes records of format 2.
     pub const FIRST: Version = Version { major: 0, minor: 2 };
+    /// The first in which a session lets its branch go, or starts from another commit.
+    pub const V0_3: Version = Version { major: 0, minor: 3 };
     /// This program's.
-    pub const THIS: Version = Version { major: 0, minor: 2 };
+    pub const THIS: Version = Version { major: 0, minor: 3 };
     /// Nobody said which; larger than every other.
     pub const UNKNOWN: Version = Version {
         major: u32::MAX,
@@ -123,7 +190,8 @@ mod tests {
             ("0.1", true),
             ("0.2", true),
             ("0.2.9", true),
-            ("0.3", false),
+            ("0.3", true),
+            ("0.4", false),
             ("1.0", false),
             ("x", false),
         ] {

@@ -31,6 +31,7 @@ pub enum Word {
 
 impl Topic for Word {
     const NAME: &'static str = "log";
+    type Move = std::convert::Infallible;
 
     fn kind(&self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
 use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
-use crate::core::op::{Body, Operation, RequirementBase, SessionBody, Write};
+use crate::core::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::record::Draft;
@@ -41,6 +41,10 @@ pub struct Facts<'a> {
     /// What stood in their files when they were read.
     pub taken: BTreeMap<Artifact, Oid>,
     pub operations: Vec<Operation>,
+    /// The other sessions that are bound to its branch.
+    pub shared: Vec<SessionId>,
+    /// The commit that the session starts from is not here.
+    pub base_missing: Option<Failure>,
 }
 
 impl Facts<'_> {
@@ -64,6 +68,8 @@ impl Facts<'_> {
             code: self.code.as_ref(),
             delta: &self.delta,
             credentials: &self.credentials,
+            shared: &self.shared,
+            base_missing: self.base_missing.as_ref(),
         }
     }
 }
@@ -77,8 +83,8 @@ pub struct Act<T> {
     pub reason: Option<String>,
     /// Artifacts that the tool itself writes.
     pub writes: BTreeMap<Artifact, String>,
-    /// A code branch to bind to this session.
-    pub bind: Option<String>,
+    /// A code branch that other sessions let go for this one.
+    pub takes: Option<String>,
     /// The log of a recorded command.
     pub log: Option<Oid>,
     /// Bases to record, instead of those of what is new in the delta.
@@ -97,7 +103,7 @@ impl<T> Act<T> {
             what: what.into(),
             reason: None,
             writes: BTreeMap::new(),
-            bind: None,
+            takes: None,
             log: None,
             bases: None,
             claim: None,
@@ -284,7 +290,7 @@ pub fn gather<'a>(
     identity: Option<&'a Identity>,
 ) -> Result<Facts<'a>> {
     let mut state = session.state.clone();
-    let policy = ctx.policy(&state)?;
+    let (policy, missing) = ctx.policy_if_there(&state)?;
     let mut texts = BTreeMap::new();
     let mut saved = Vec::new();
     let mut taken = BTreeMap::new();
@@ -309,7 +315,14 @@ pub fn gather<'a>(
     };
     let actor = identity.map(|identity| &identity.author);
     let credentials = sign::gather(ctx, &policy, snapshot, session, depth, actor)?;
+    let mut shared = match &state.branch {
+        Some(branch) => snapshot.bound_to(branch)?,
+        None => Vec::new(),
+    };
+    shared.retain(|id| *id != state.id);
     Ok(Facts {
+        shared,
+        base_missing: missing,
         credentials,
         code: if wants_code { ctx.repo.code()? } else { None },
         operations: if needs == Needs::Operations {
@@ -359,13 +372,18 @@ fn build<T>(
         what,
         reason,
         writes,
-        bind,
+        takes,
         log,
         bases,
         claim,
         word,
         value,
     } = act;
+    if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
+        && !step.event.asks_no_policy()
+    {
+        return Err(missing.clone());
+    }
     if let Some(claim) = &claim {
         lease::keep(repo, &claim.owner)?;
     }
@@ -385,63 +403,152 @@ fn build<T>(
     let writes = differences(&session.state.artifacts, &artifacts);
     let bases = match bases {
         Some(bases) => bases,
+        // Where the specs are nobody knows then, and what is not recorded is asked for at the gate.
+        None if facts.base_missing.is_some() => Vec::new(),
         None if writes.contains_key(&Artifact::SpecDelta) => {
             ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
         }
         None => Vec::new(),
     };
-    let body = match body {
-        Body::Session(step) => Body::Session(SessionBody {
-            bases,
-            claim,
-            ..step
-        }),
-        other => other,
-    };
-    let draft = Draft {
+    let what_happens = Happening {
+        body,
         reason,
         writes,
-        ..draft(identity, &session.state, body)
+        bases,
+        claim,
     };
-    let op = seal(repo, &draft)?;
-    let mut state = session.state.clone();
-    state.apply(&op);
-    if state.conflicts.len() > session.state.conflicts.len() {
-        let why = state.conflicts.last().map_or("", |c| c.why.as_str());
-        return Err(Failure::internal(
-            Code::OperationMisfit,
-            format!("the decision does not fit the session: {why}"),
-        ));
-    }
+    let (operations, state) = what_happens.operations(repo, identity, &session.state)?;
+    let op = &operations[operations.len() - 1];
     let signature = match word {
         Some(word) => {
             let around = (&session.state, &state);
-            word.settle(repo, &facts.policy, &facts.credentials, around, &op)?
+            word.settle(repo, &facts.policy, &facts.credentials, around, op)?
         }
         None => None,
     };
     let mut edits = store::Edits::default();
-    let record = Record {
-        op: &op,
-        signature: signature.as_deref(),
-        log,
-    };
-    edits.record(repo, Some(session), record, &state)?;
-    if let Some(branch) = bind {
-        edits.bind(repo, &branch, &state.id)?;
+    let mut records: Vec<Record<'_>> = operations.iter().map(Record::from).collect();
+    if let Some(record) = records.last_mut() {
+        record.signature = signature.as_deref();
+        record.log = log;
     }
-    if !state.is_active()
-        && let Some(branch) = &state.branch
-        && snapshot.bound_to(branch)?.as_ref() == Some(&state.id)
-    {
-        edits.unbind(branch);
+    edits.record_all(repo, Some(session), &records, &state)?;
+    let mut message = store::message(&state.id, &what, op, &state);
+    if let Some(branch) = takes {
+        edits.keep_bound(repo, &branch, &state.id)?;
+        for id in let_go(repo, snapshot, identity, &branch, op, &state.id, &mut edits)? {
+            message.push_str(&store::also(&id));
+        }
     }
-    let message = store::message(&state.id, &what, &op, &state);
     Ok(Decision {
         edits,
         message,
         value: (state, facts.saved, facts.taken, value),
     })
+}
+
+/// What a commit records of a session.
+struct Happening {
+    body: Body,
+    reason: Option<String>,
+    writes: BTreeMap<Artifact, Write>,
+    bases: Vec<RequirementBase>,
+    claim: Option<Claim>,
+}
+
+impl Happening {
+    /// Its operations, at least one, and the state after them. Nobody takes back that a command ran; the edits that
+    /// were saved along with it, somebody may: those have an operation of their own.
+    fn operations(
+        self,
+        repo: &Repo,
+        identity: &Identity,
+        before: &State,
+    ) -> Result<(Vec<Operation>, State)> {
+        let Happening {
+            body,
+            reason,
+            mut writes,
+            mut bases,
+            claim,
+        } = self;
+        let mut state = before.clone();
+        let mut operations = Vec::new();
+        if body.is_passed_over() && !writes.is_empty() {
+            let save = SessionBody {
+                event: Event::Saved,
+                bases: std::mem::take(&mut bases),
+                claim: None,
+            };
+            let save = Draft {
+                writes: std::mem::take(&mut writes),
+                ..draft(identity, &state, Body::Session(save))
+            };
+            operations.push(applied(repo, &save, &mut state)?);
+        }
+        let body = match body {
+            Body::Session(step) => Body::Session(SessionBody {
+                bases,
+                claim,
+                ..step
+            }),
+            other => other,
+        };
+        let mut draft = Draft {
+            reason,
+            writes,
+            ..draft(identity, &state, body)
+        };
+        if let Some(tx) = operations.first().and_then(|save| save.tx.clone()) {
+            draft.tx = tx;
+        }
+        operations.push(applied(repo, &draft, &mut state)?);
+        Ok((operations, state))
+    }
+}
+
+/// The operation of a draft, taken into a state that it has to fit.
+fn applied(repo: &Repo, draft: &Draft, state: &mut State) -> Result<Operation> {
+    let op = seal(repo, draft)?;
+    let conflicts = state.conflicts.len();
+    state.apply(&op);
+    match state.conflicts.get(conflicts) {
+        None => Ok(op),
+        Some(conflict) => Err(Failure::internal(
+            Code::OperationMisfit,
+            format!("the decision does not fit the session: {}", conflict.why),
+        )),
+    }
+}
+
+/// Records in the other sessions of a branch that it is theirs no more. Gives their names.
+fn let_go(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    identity: &Identity,
+    branch: &str,
+    by: &Operation,
+    taker: &SessionId,
+    edits: &mut store::Edits,
+) -> Result<Vec<SessionId>> {
+    let mut others = snapshot.bound_to(branch)?;
+    others.retain(|id| id != taker);
+    for id in &others {
+        let Some(session) = snapshot.session(id)? else {
+            edits.forget_bound(branch, id);
+            continue;
+        };
+        let mut draft = draft(identity, &session.state, Event::Unbound);
+        if let Some(tx) = &by.tx {
+            draft.tx.clone_from(tx);
+        }
+        draft.reason = Some(format!("{branch} is bound to {taker} since"));
+        let op = seal(repo, &draft)?;
+        let mut state = session.state.clone();
+        state.apply(&op);
+        edits.record(repo, Some(&session), &op, &state)?;
+    }
+    Ok(others)
 }
 
 /// The subject of a commit says when it takes a build over.

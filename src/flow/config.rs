@@ -4,6 +4,7 @@ use super::context::Context;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE, Policy, schema};
+use crate::core::session::State;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -38,7 +39,10 @@ pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
     let (session, commit) = match from {
         Some(revision) => (None, Some(repo.resolve_commit(revision)?)),
         None => match of_session(ctx)? {
-            Some((id, base)) => (Some(id), base),
+            Some(state) => {
+                ctx.policy(&state)?;
+                (Some(state.id), state.base)
+            }
             None => (None, repo.head()?.commit),
         },
     };
@@ -88,13 +92,13 @@ pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
     })
 }
 
-/// The session that is meant, with its base; `None` where none is, or nothing is initialised.
-fn of_session(ctx: &Context) -> Result<Option<(SessionId, Option<Oid>)>> {
+/// The session that is meant; `None` where none is, or nothing is initialised.
+fn of_session(ctx: &Context) -> Result<Option<State>> {
     let Some(snapshot) = ctx.store()?.read()? else {
         return Ok(None);
     };
     match ctx.session(&snapshot) {
-        Ok(session) => Ok(Some((session.state.id, session.state.base))),
+        Ok(session) => Ok(Some(session.state)),
         Err(failure) if ctx.wanted().is_some() => Err(failure),
         Err(_) => Ok(None),
     }

@@ -2,8 +2,9 @@
 
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
-use crate::core::id::SessionId;
+use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
+use crate::core::rebase::way_on;
 use crate::core::session::State;
 use crate::core::unfinished::UnfinishedList;
 use crate::env;
@@ -83,7 +84,7 @@ impl Context {
             };
         }
         if let Some(branch) = self.repo.head()?.branch
-            && let Some(id) = snapshot.bound_to(&branch)?
+            && let Some(id) = snapshot.sole_bound_to(&branch)?
         {
             if !snapshot.has(&id)? {
                 return Err(Failure::not_found(
@@ -145,15 +146,9 @@ impl Context {
     /// of the change that is judged.
     pub fn policy(&self, state: &State) -> Result<Policy> {
         match &state.base {
-            Some(base) if !self.repo.contains(base)? => Err(Failure::refused(
-                Code::BaseMissing,
-                format!(
-                    "session {} starts from commit {}, which is not in this repository",
-                    state.id,
-                    base.short()
-                ),
-            )
-            .help("git fetch  (the branch that has it), then try again")),
+            Some(base) if !self.repo.contains(base)? => {
+                Err(base_missing(&state.id, base, "COMMIT"))
+            }
             Some(base) => self.policy_at(
                 &self.repo.commit_info(base)?.tree,
                 &format!("{POLICY_FILE} at {}", base.short()),
@@ -162,8 +157,26 @@ impl Context {
         }
     }
 
+    /// The same for what asks no gate. Where the base is not here it is the default, and what is missing is
+    /// said beside it: every gate holds then.
+    pub fn policy_if_there(&self, state: &State) -> Result<(Policy, Option<Failure>)> {
+        match self.policy(state) {
+            Ok(policy) => Ok((policy, None)),
+            Err(failure) if failure.code == Code::BaseMissing => {
+                let policy = Policy::default();
+                let onto = super::rebase::suggest(self, state, &policy).ok().flatten();
+                let failure = match (&state.base, onto) {
+                    (Some(base), Some(onto)) => base_missing(&state.id, base, onto.short()),
+                    _ => failure,
+                };
+                Ok((policy, Some(failure)))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// The policy file of a tree, or the defaults.
-    pub fn policy_at(&self, tree: &crate::core::id::Oid, label: &str) -> Result<Policy> {
+    pub fn policy_at(&self, tree: &Oid, label: &str) -> Result<Policy> {
         let Some(bytes) = self.repo.blob_at(tree, POLICY_FILE)? else {
             return Ok(Policy::default());
         };
@@ -176,6 +189,18 @@ impl Context {
         };
         Ok(policy)
     }
+}
+
+/// The commit that a session starts from is not here. `onto` is one that could take its place.
+fn base_missing(id: &SessionId, base: &Oid, onto: &str) -> Failure {
+    Failure::refused(
+        Code::BaseMissing,
+        format!(
+            "session {id} starts from commit {}, which is not in this repository",
+            base.short()
+        ),
+    )
+    .help(way_on(onto))
 }
 
 /// The one of these that did not end; `None` where several go on, or none.

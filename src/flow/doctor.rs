@@ -83,6 +83,7 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         displaced(&store),
         copies(ctx, &store),
         sessions(ctx),
+        bases(ctx, &store),
         hooks(),
     ])
 }
@@ -376,6 +377,49 @@ fn sessions(ctx: &Context) -> Check {
 
 /// What says that an object cannot be read: to look here again leads nowhere.
 const UNREADABLE: [Code; 3] = [Code::ObjectDamaged, Code::ObjectMissing, Code::GitFailed];
+
+/// Whether the commits are here that the active sessions start from.
+fn bases(ctx: &Context, store: &Store<'_>) -> Check {
+    let found = || -> Result<Vec<Failure>> {
+        let Some(snapshot) = store.read()? else {
+            return Ok(Vec::new());
+        };
+        let mut missing = Vec::new();
+        for id in snapshot.active_ids()? {
+            // What cannot be read is said elsewhere.
+            if let Ok(Some(session)) = snapshot.session(&id) {
+                missing.extend(
+                    ctx.policy_if_there(&session.state)
+                        .ok()
+                        .and_then(|got| got.1),
+                );
+            }
+        }
+        Ok(missing)
+    };
+    match found() {
+        Err(_) => check("bases", Level::Fine, "not looked at"),
+        Ok(missing) => match missing.split_first() {
+            None => check(
+                "bases",
+                Level::Fine,
+                "each session starts from a commit that is here",
+            ),
+            Some((first, rest)) => {
+                let more = match rest.len() {
+                    0 => String::new(),
+                    more => format!(", and {more} more"),
+                };
+                let level = match ctx.repo.is_shallow() {
+                    true => Level::Note,
+                    false => Level::Problem,
+                };
+                let found = format!("{}{more}", first.message);
+                check("bases", level, found).help(first.help.clone().unwrap_or_default())
+            }
+        },
+    }
+}
 
 /// As `hooks status` sees them.
 fn hooks() -> Check {

@@ -4,16 +4,15 @@
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::failpoint::fail;
+use crate::git::{Repo, TEMPORARY};
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
     crate::git::unwritable(path, error).context(doing)
 }
-
-/// How the names of temporary files begin.
-const TEMPORARY: &str = ".loopx-";
 
 /// `top/relative`, refusing a path on which anything below `top` is a symbolic link.
 pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
@@ -58,6 +57,13 @@ pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// The same as [`write`] for a file of the git dir, which others may share.
+pub fn write_in_git_dir(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
+    fail("file-written")
+        .and_then(|()| repo.write_shared(path, bytes))
+        .map_err(|error| failed(path, "write", &error))
+}
+
 /// Writes a file whole: to a temporary one beside it, then renamed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fail("file-written").map_err(|error| failed(path, "write", &error))?;
@@ -65,6 +71,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY)
+        .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(parent)
         .map_err(|error| failed(parent, "write in", &error))?;
     temporary
@@ -96,17 +103,15 @@ pub fn put(made: &Path, path: &Path) -> Result<()> {
     moved.map_err(|error| failed(path, "write", &error))
 }
 
-/// The mode that the file has, or what the umask gives a new one: a temporary file is private.
+/// The mode that the file has; a new one has what the umask gives it.
 fn set_mode(file: &fs::File, target: &Path) -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(target).map_or(0o644, |meta| meta.permissions().mode() & 0o777);
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    match fs::metadata(target) {
+        Ok(meta) => {
+            let mode = meta.permissions().mode() & 0o777;
+            file.set_permissions(fs::Permissions::from_mode(mode))
+        }
+        Err(_) => Ok(()),
     }
-    #[cfg(not(unix))]
-    let _ = (file, target);
-    Ok(())
 }
 
 /// Removes the temporary files that a kill left in a folder. The caller holds the store's lock, under

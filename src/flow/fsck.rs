@@ -66,7 +66,7 @@ pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
         put_back: Vec::new(),
     };
     let is_whole = found.damages.is_empty();
-    memory.keep(is_whole.then(|| snapshot.commit().clone()));
+    memory.keep(&ctx.repo, is_whole.then(|| snapshot.commit().clone()));
     if is_whole || !repair {
         return Ok(found);
     }

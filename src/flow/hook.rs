@@ -123,7 +123,7 @@ fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
         (_, outcome, _) => outcome,
     };
     if let Some(once) = once {
-        once.remember(!matches!(outcome, Outcome::Refused(_)));
+        once.remember(repo, !matches!(outcome, Outcome::Refused(_)));
     }
     Ok(outcome)
 }

@@ -33,6 +33,8 @@ enum Found {
     NotOurs,
     /// HEAD is on the loopx branch itself.
     LoopxBranch,
+    /// Several sessions are bound to the branch.
+    Shared(Failure),
     Making(Box<Making>),
 }
 
@@ -41,6 +43,7 @@ pub fn pre_commit(ctx: &Context, store: &Store<'_>) -> Result<Outcome> {
     match find(ctx, store)? {
         Found::NotOurs => Ok(Outcome::Passed(Vec::new())),
         Found::LoopxBranch => Ok(Outcome::Refused(on_loopx_branch(store))),
+        Found::Shared(failure) => Ok(Outcome::Refused(failure)),
         Found::Making(making) => {
             let policy = ctx.policy(&making.state)?;
             Ok(match judge(&making, &policy)? {
@@ -58,6 +61,7 @@ pub fn commit_msg(ctx: &Context, store: &Store<'_>, args: &[OsString]) -> Result
     let making = match find(ctx, store)? {
         Found::NotOurs => return Ok(Outcome::Passed(Vec::new())),
         Found::LoopxBranch => return Ok(Outcome::Refused(on_loopx_branch(store))),
+        Found::Shared(failure) => return Ok(Outcome::Refused(failure)),
         Found::Making(making) => making,
     };
     let policy = ctx.policy(&making.state)?;
@@ -89,8 +93,11 @@ fn find(ctx: &Context, store: &Store<'_>) -> Result<Found> {
     if branch == store.branch() {
         return Ok(Found::LoopxBranch);
     }
-    let Some(id) = snapshot.bound_to(branch)? else {
-        return Ok(Found::NotOurs);
+    let id = match snapshot.sole_bound_to(branch) {
+        Ok(Some(id)) => id,
+        Ok(None) => return Ok(Found::NotOurs),
+        Err(failure) if failure.code == Code::BranchShared => return Ok(Found::Shared(failure)),
+        Err(failure) => return Err(failure),
     };
     // An archived session binds nothing any more, so only the active ones are looked at.
     let state = match snapshot.session(&id)? {

@@ -10,6 +10,7 @@
 
 use crate::core::hooks::Event;
 use crate::env;
+use crate::git::Repo;
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -65,9 +66,10 @@ impl Once {
     }
 
     /// Leaves the verdict for a second call. A repository that cannot be written to has none.
-    pub fn remember(&self, passed: bool) {
+    pub fn remember(&self, repo: &Repo, passed: bool) {
         let verdict = if passed { PASSED } else { REFUSED };
         drop(fs::write(&self.path, format!("{} {verdict}\n", self.key)));
+        repo.share(&self.path);
     }
 }
 

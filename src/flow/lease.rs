@@ -38,7 +38,8 @@ pub(super) fn keep(repo: &Repo, owner: &str) -> Result<()> {
     if token(repo).is_some() {
         return Ok(());
     }
-    super::files::write(&folder(repo).join("owner"), format!("{owner}\n").as_bytes())
+    let file = folder(repo).join("owner");
+    super::files::write_in_git_dir(repo, &file, format!("{owner}\n").as_bytes())
 }
 
 /// Who asks. `agent` is the session that is known to ask; else the environment may name one, or a hook has

@@ -36,6 +36,7 @@ pub mod note;
 pub mod opening;
 pub mod operation;
 pub mod point;
+pub mod rebase;
 pub mod receive;
 pub mod resolve;
 pub mod review;

@@ -23,6 +23,7 @@ const LONGEST: usize = 64 * 1024;
 pub struct Noted {
     /// None: in the journal.
     pub session: Option<SessionId>,
+    pub op: OpId,
     pub commit: Oid,
 }
 
@@ -51,6 +52,8 @@ pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
         })?;
         return Ok(Noted {
             session: Some(done.id),
+            // A note is always the last thing that happened then.
+            op: done.state.last,
             commit: done.commit,
         });
     }
@@ -71,12 +74,13 @@ pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
         Ok(Decision {
             edits,
             message: journal_message(&subject, &op),
-            value: (),
+            value: op.op,
         })
     };
-    let committed = opening.scope(ctx).commit(decide, |()| Vec::new())?;
+    let committed = opening.scope(ctx).commit(decide, |_| Vec::new())?;
     Ok(Noted {
         session: None,
+        op: committed.value,
         commit: committed.commit,
     })
 }
@@ -88,7 +92,7 @@ fn is_about_a_session(ctx: &Context) -> Result<bool> {
     }
     let snapshot = ctx.store()?.snapshot()?;
     match ctx.repo.head()?.branch {
-        Some(branch) => Ok(snapshot.bound_to(&branch)?.is_some()),
+        Some(branch) => Ok(!snapshot.bound_to(&branch)?.is_empty()),
         None => Ok(false),
     }
 }
@@ -128,31 +132,58 @@ pub struct Listed {
     pub text: String,
 }
 
-/// The notes of the session that is meant, of the journal, or all; oldest first.
-pub fn list(ctx: &Context, filter: &Filter) -> Result<Vec<Listed>> {
+/// What a list found.
+#[derive(Debug, Default)]
+pub struct Notes {
+    pub notes: Vec<Listed>,
+    /// Sessions and folders of the journal of which something cannot be read, and why.
+    pub damaged: Vec<(String, String)>,
+}
+
+/// The notes of the session that is meant, of the journal, or all; oldest first. Of all, what is damaged hides
+/// no other.
+pub fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
     let snapshot = ctx.store()?.snapshot()?;
     let mut found = Vec::new();
+    let mut damaged = Vec::new();
     let mut sessions: Vec<Session> = Vec::new();
     if filter.all {
         let everywhere = snapshot.active()?.into_iter().chain(snapshot.archived()?);
-        for (_, session) in everywhere {
-            sessions.push(session?);
+        for (id, session) in everywhere {
+            match session {
+                Ok(session) => sessions.push(session),
+                Err(failure) => damaged.push((id.to_string(), failure.message)),
+            }
         }
     } else if !filter.journal && is_about_a_session(ctx)? {
         sessions.push(ctx.session(&snapshot)?);
     }
     for session in &sessions {
         let id = Some(session.state.id.clone());
-        let operations = snapshot.operations(session)?;
+        let operations = match snapshot.operations(session) {
+            Err(failure) if filter.all => {
+                damaged.push((session.state.id.to_string(), failure.message));
+                continue;
+            }
+            read => read?,
+        };
         found.extend(operations.into_iter().filter_map(|op| listed(&id, op)));
     }
     if filter.all || sessions.is_empty() {
-        let operations = snapshot.journal()?.into_iter();
-        found.extend(operations.filter_map(|op| listed(&None, op)));
+        for (place, op) in snapshot.journal()? {
+            match op {
+                Ok(op) => found.extend(listed(&None, op)),
+                Err(failure) if filter.all => damaged.push((place, failure.message)),
+                Err(failure) => return Err(failure),
+            }
+        }
     }
     found.retain(|note| filter.takes(note));
     found.sort_by(|one, other| (&one.at, one.seq).cmp(&(&other.at, other.seq)));
-    Ok(found)
+    Ok(Notes {
+        notes: found,
+        damaged,
+    })
 }
 
 fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
@@ -172,6 +203,11 @@ fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
 }
 
 impl Filter {
+    /// Whether it leaves out any note of the place that is looked at.
+    pub fn is_narrow(&self) -> bool {
+        self.kind.is_some() || self.to.is_some() || self.by.is_some() || self.text.is_some()
+    }
+
     fn takes(&self, note: &Listed) -> bool {
         let has = |text: &str, part: &Option<String>| match part {
             Some(part) => text.to_lowercase().contains(&part.to_lowercase()),

@@ -192,7 +192,6 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let op = seal(&ctx.repo, &draft)?;
         let mut edits = store::Edits::default();
         let after = edits.rebuild(&ctx.repo, &session, &op)?;
-        undo::rebind(ctx, snapshot, &mut edits, state, &after)?;
         let message = store::message(&id, &what, &op, &after);
         Ok(Decision {
             edits,

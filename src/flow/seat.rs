@@ -7,7 +7,7 @@ use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
 use crate::failpoint::fail;
 use crate::git::run::{Captured, Run};
-use crate::git::{Entry, unwritable};
+use crate::git::{Entry, Repo, unwritable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -347,20 +347,20 @@ fn write(ctx: &Context, worktree: &Path, paths: &[&str]) -> Result<()> {
     if paths.is_empty() {
         return Ok(());
     }
-    let staging = Staging::open(ctx.repo.common_dir().join("loopx").join("staging"))?;
-    fail("worktree-written").map_err(|error| unwritable(&staging.0, &error))?;
+    let staging = Staging::open(&ctx.repo)?;
+    fail("worktree-written").map_err(|error| unwritable(staging.path(), &error))?;
     let mut list = Vec::new();
     for path in paths {
         list.extend(path.bytes());
         list.push(0);
     }
-    let prefix = format!("--prefix={}/", staging.0.display());
+    let prefix = format!("--prefix={}/", staging.path().display());
     git_in(worktree, &["checkout-index", "-z", "--stdin", &prefix])
         .stdin(list)
         .capture()?
         .ok()?;
     for path in paths {
-        files::put(&staging.0.join(path), &worktree.join(path))?;
+        files::put(&staging.path().join(path), &worktree.join(path))?;
     }
     Ok(())
 }
@@ -379,19 +379,35 @@ fn remove(worktree: &Path, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// A folder in which files are made; what is left in it goes with it. Only a holder of the lock has it.
-struct Staging(PathBuf);
+/// A folder in which files are made; what is left in it goes with it. Only a holder of the lock has one, and
+/// each its own: what a killed command of another user left may stay.
+struct Staging(tempfile::TempDir);
 
 impl Staging {
-    fn open(dir: PathBuf) -> Result<Self> {
-        drop(std::fs::remove_dir_all(&dir));
-        std::fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, &error))?;
-        Ok(Staging(dir))
+    fn open(repo: &Repo) -> Result<Self> {
+        let folder = repo.common_dir().join("loopx").join("staging");
+        let failed = |error: std::io::Error| unwritable(&folder, &error);
+        if let Ok(left) = std::fs::read_dir(&folder) {
+            for one in left.flatten() {
+                drop(std::fs::remove_dir_all(one.path()));
+            }
+        }
+        repo.make_folder(&folder).map_err(failed)?;
+        let made = tempfile::Builder::new().tempdir_in(&folder);
+        made.map(Staging).map_err(failed)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
     }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
+        // With the folder around it, if nothing else is in there.
+        drop(std::fs::remove_dir_all(self.path()));
+        if let Some(folder) = self.path().parent() {
+            drop(std::fs::remove_dir(folder));
+        }
     }
 }

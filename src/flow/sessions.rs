@@ -7,9 +7,10 @@ use super::opening::{Opening, first, new_uid, seal};
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::{Event, Profile};
+use crate::core::policy::Policy;
 use crate::core::replay::begin;
 use crate::core::session::{Ending, State};
 use crate::store::{self, Decision, Snapshot};
@@ -82,7 +83,14 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
     // A session that pins a broken policy could go nowhere.
     if let Some(base) = &base {
         let label = format!("{} at {}", crate::core::policy::FILE, base.short());
-        ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?;
+        let policy = ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?;
+        if let Some(branch) = &branch {
+            let leads_on = hint![
+                format!("git switch -c {id}  and start there, or: "),
+                command!("start --no-branch {id}")
+            ];
+            require_unprotected(&policy, branch, leads_on)?;
+        }
     }
     let opening = Opening::of(ctx)?;
     opening.earlier.check(&id)?;
@@ -93,8 +101,8 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
             return Err(taken(&known.state));
         }
         if let Some(branch) = &branch
-            && let Some(other) = snapshot.bound_to(branch)?
-            && let Some(other) = snapshot.session(&other)?
+            && let Some(other) = snapshot.bound_to(branch)?.first()
+            && let Some(other) = snapshot.session(other)?
             && other.state.is_active()
         {
             return Err(Failure::refused(
@@ -137,9 +145,6 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
         let state = begin(&id, &op)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, None, &op, &state)?;
-        if let Some(branch) = &branch {
-            edits.bind(&ctx.repo, branch, &id)?;
-        }
         let message = store::message(&id, "start", &op, &state);
         Ok(Decision {
             edits,
@@ -158,6 +163,19 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
         saved: Vec::new(),
         value: (),
     })
+}
+
+/// Refuses a branch that policy protects: what lands there comes from other branches, and a session that held it
+/// would stop all of them.
+fn require_unprotected(policy: &Policy, branch: &str, leads_on: Hint) -> Result<()> {
+    if !policy.protects(branch) {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::BranchProtected,
+        format!("the branch {branch} is protected: no session can be bound to it"),
+    )
+    .help(leads_on))
 }
 
 /// An id is never reused silently (S-008).
@@ -183,7 +201,8 @@ fn taken(state: &State) -> Failure {
 #[derive(Debug)]
 pub struct Used {
     pub branch: String,
-    pub before: Option<SessionId>,
+    /// The other sessions that were bound to it.
+    pub before: Vec<SessionId>,
 }
 
 /// Binds a branch to the session.
@@ -208,14 +227,18 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
     let store = ctx.store()?;
     let before = store.snapshot()?.bound_to(&branch)?;
     act(ctx, Needs::Stage, |facts| {
-        if before.as_ref() == Some(&facts.state.id) && facts.state.branch.as_ref() == Some(&branch)
-        {
+        if before == [facts.state.id.clone()] {
             return Err(Failure::nothing(
                 Code::BranchBoundAlready,
                 format!("the branch {branch} is bound to session {}", facts.state.id),
             )
             .help(command!("status")));
         }
+        let leads_on = hint![
+            format!("git switch -c {0}  and: ", facts.state.id),
+            command!("use {}", facts.state.id)
+        ];
+        require_unprotected(&facts.policy, &branch, leads_on)?;
         let event = Event::Bound {
             branch: branch.clone(),
         };
@@ -224,10 +247,13 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
             format!("use on {branch}"),
             Used {
                 branch: branch.clone(),
-                before: before.clone(),
+                before: {
+                    let others = before.iter().filter(|id| **id != facts.state.id);
+                    others.cloned().collect()
+                },
             },
         );
-        act.bind = Some(branch.clone());
+        act.takes = Some(branch.clone());
         Ok(act)
     })
 }

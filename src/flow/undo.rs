@@ -65,8 +65,10 @@ pub struct Told {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
-    /// In the order in which they went: newest first for an undo, oldest first for a redo.
+    /// In the order in which they went: newest first for an undo, the last that was undone first for a redo.
     pub moved: Vec<Moved>,
+    /// The artifacts whose text is another one now.
+    pub changed: Vec<Artifact>,
 }
 
 /// Takes events of the session back, the newest first.
@@ -339,7 +341,7 @@ fn tell(
         }
         if let Some(copy) = &mut copy {
             // Edits that are not saved would be lost between two states: they go first.
-            let policy = ctx.policy(&session.state)?;
+            let (policy, _) = ctx.policy_if_there(&session.state)?;
             let edits = copy.collect(&session.state, policy.artifacts.max_bytes)?;
             if let Some((artifact, _)) = edits.writes.first_key_value() {
                 return Err(Failure::refused(
@@ -374,24 +376,24 @@ fn tell(
         require_no_new_conflict(&session.state, &state, &operations, word)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, Some(&session), &op, &state)?;
-        rebind(ctx, snapshot, &mut edits, &session.state, &state)?;
         let message = store::message(&id, &subject(word, &moved), &op, &state);
         Ok(Decision {
             edits,
             message,
-            value: (state, moved),
+            value: (state, moved, op.writes.into_keys().collect()),
         })
     };
     let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
     let follows = |_: &_| publish.clone().into_iter().collect();
     let scope = opening.scope(ctx);
     let committed = scope.commit(decide, follows)?;
-    let (state, moved) = committed.value;
+    let (state, moved, changed) = committed.value;
     Ok(Told {
         id,
         commit: committed.commit,
         state,
         moved,
+        changed,
     })
 }
 
@@ -448,32 +450,4 @@ fn subject(word: &str, moved: &[Moved]) -> String {
             format!("{word} {} events: {}{more}", many.len(), shown.join(", "))
         }
     }
-}
-
-/// The records of bound branches, after a session's past was told anew.
-pub(super) fn rebind(
-    ctx: &Context,
-    snapshot: &Snapshot<'_>,
-    edits: &mut store::Edits,
-    before: &State,
-    after: &State,
-) -> Result<()> {
-    let id = &after.id;
-    // Only what can still change holds a branch.
-    let held = |state: &State| state.branch.clone().filter(|_| state.is_active());
-    let (old, new) = (held(before), held(after));
-    if old == new {
-        return Ok(());
-    }
-    if let Some(old) = old
-        && snapshot.bound_to(&old)?.as_ref() == Some(id)
-    {
-        edits.unbind(&old);
-    }
-    if let Some(new) = new
-        && snapshot.bound_to(&new)?.is_none()
-    {
-        edits.bind(&ctx.repo, &new, id)?;
-    }
-    Ok(())
 }

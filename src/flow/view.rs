@@ -4,6 +4,7 @@ use super::act::{Facts, Needs, gather};
 use super::archive;
 use super::context::Context;
 use super::lease::{self, ClaimView};
+use super::rebase;
 use super::review;
 use super::sign;
 use super::upstream;
@@ -119,9 +120,7 @@ pub(super) fn status_of(
             .unwrap_or_default(),
     };
     if let Some(failure) = &missing {
-        let help = failure.help.clone().unwrap_or_default();
-        let blocker = Blocker::new(failure.code, failure.message.clone(), help);
-        blockers.insert(0, blocker);
+        blockers.insert(0, Blocker::from(failure.clone()));
     }
     let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
         Some(copy) => copy.statuses(state)?,
@@ -141,6 +140,10 @@ pub(super) fn status_of(
     let next_action = match conflicted {
         _ if !is_settled => command!("resolve").session(&state.id),
         _ if missing.is_some() => command!("use {}", state.id),
+        _ if facts.base_missing.is_some() => match rebase::suggest(ctx, state, &facts.policy)? {
+            Some(onto) => command!("rebase --onto {} --reason WHY", onto.short()),
+            None => command!("doctor"),
+        },
         Some((artifact, _)) => command!("edit {artifact}"),
         None if archive::has_conflicts(ctx, &state.id) => match state.is_active() {
             true => command!("archive --continue"),
@@ -278,13 +281,13 @@ pub fn list(ctx: &Context, archived: bool) -> Result<Vec<Listed>> {
     let snapshot = store.snapshot()?;
     let here = match ctx.repo.head()?.branch {
         Some(branch) => snapshot.bound_to(&branch)?,
-        None => None,
+        None => Vec::new(),
     };
     Ok(snapshot
         .summaries(archived)?
         .into_iter()
         .map(|(id, summary)| {
-            let current = here.as_ref() == Some(&id);
+            let current = here.contains(&id);
             match summary {
                 Ok(summary) => Listed {
                     session: id,
@@ -329,7 +332,7 @@ pub fn show(ctx: &Context) -> Result<Shown> {
     let signatures = match snapshot.signatures(&session)?.is_empty() {
         true => Signatures::new(),
         false => {
-            let policy = ctx.policy(&session.state)?;
+            let (policy, _) = ctx.policy_if_there(&session.state)?;
             let depth = sign::Depth::Everything;
             sign::gather(ctx, &policy, &snapshot, &session, depth, None)?.signatures
         }

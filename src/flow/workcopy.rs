@@ -467,7 +467,8 @@ impl<'r> WorkCopy<'r> {
 
     fn write_bases(&mut self) -> Result<()> {
         self.bases.format = 1;
-        files::write(&self.bases_file, &crate::core::op::to_json(&self.bases)?)
+        let text = crate::core::op::to_json(&self.bases)?;
+        files::write_in_git_dir(&self.repo, &self.bases_file, &text)
     }
 }
 
@@ -513,7 +514,7 @@ pub fn exclude(repo: &Repo) -> Result<()> {
     }
     text.extend(rule.as_bytes());
     text.push(b'\n');
-    files::write(&path, &text)
+    files::write_in_git_dir(repo, &path, &text)
 }
 
 /// A path for people: relative to the top of the worktree where it is inside.

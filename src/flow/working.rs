@@ -179,7 +179,7 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
         "mend the input, then run: ",
         command!("put {artifact} FILE")
     ];
-    let policy = ctx.policy(state)?;
+    let (policy, _) = ctx.policy_if_there(state)?;
     if bytes.len() as u64 > policy.artifacts.max_bytes {
         return Err(Failure::refused(
             Code::ArtifactTooLarge,

@@ -75,7 +75,7 @@ impl Repo {
         let dir = self.common_dir().join("loopx");
         let failed =
             |error: std::io::Error| super::unwritable(&dir, &error).context("copy the index");
-        std::fs::create_dir_all(&dir).map_err(failed)?;
+        self.make_folder(&dir).map_err(failed)?;
         let copy = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
         let index = self.backend.index_path();
         if index.exists() {

@@ -26,6 +26,7 @@ pub mod remote;
 pub mod repo;
 mod roll_up;
 pub mod run;
+mod sharing;
 pub mod signing;
 mod tree_diff;
 mod trees;
@@ -38,6 +39,9 @@ pub use repo::{Head, Identity, Repo};
 
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
+
+/// How the names of temporary files begin.
+pub const TEMPORARY: &str = ".loopx-";
 
 /// A libgit2 error, with what was being done.
 pub(crate) fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {

@@ -6,6 +6,7 @@
 //! `.keep` is there before the pack is. Loose objects and ordinary packs lose this race.
 
 use super::repo::{Repo, oid};
+use super::sharing::SharedUmask;
 use super::unwritable;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;
@@ -151,9 +152,16 @@ impl Repo {
             .help("write in the clone that pushes"));
         }
         let workshop = self.inner.objects_dir().join(WORKSHOP);
-        let made = Workshop::open(workshop)?;
-        let built = self.inner.write_pack(ids, &made.dir)?;
+        self.make_folder(&workshop)
+            .map_err(|error| unwritable(&workshop, &error))?;
+        let made = Workshop { dir: workshop };
+        let umask = SharedUmask::of(self.sharing());
+        let built = self.inner.write_pack(ids, &made.dir);
+        drop(umask);
+        let built = built?;
         let [pack, index] = ["pack", "idx"].map(|kind| built.with_extension(kind));
+        self.share(&pack);
+        self.share(&index);
         reach("pack-built");
         let durable = self.is_durable();
         if durable {
@@ -162,7 +170,8 @@ impl Repo {
         }
         reach("pack-synced");
         let folder = self.pack_dir();
-        std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+        self.make_folder(&folder)
+            .map_err(|error| unwritable(&folder, &error))?;
         let stem = folder.join(format!("{prefix}{}", self.nonce()?));
         let keep = stem.with_extension("keep");
         let placed = || -> Result<()> {
@@ -170,6 +179,7 @@ impl Repo {
             File::create_new(&keep)
                 .and_then(|mut file| file.write_all(note.as_bytes()))
                 .map_err(|error| unwritable(&keep, &error))?;
+            self.share(&keep);
             reach("pack-keep");
             rename(&pack, &stem.with_extension("pack"))?;
             reach("pack-named");
@@ -253,7 +263,7 @@ impl Repo {
         if !file.exists() {
             let text = "# Read by git loopx alone, see `git config loopx.fsync`.\n\
                         [core]\n\tfsyncObjectFiles = true\n";
-            drop(std::fs::write(file, text));
+            drop(self.write_shared(&file, text.as_bytes()));
         }
     }
 
@@ -286,13 +296,6 @@ impl Repo {
 /// The folder in which a pack is made; what is left in it goes with us.
 struct Workshop {
     dir: PathBuf,
-}
-
-impl Workshop {
-    fn open(dir: PathBuf) -> Result<Self> {
-        std::fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, &error))?;
-        Ok(Workshop { dir })
-    }
 }
 
 impl Drop for Workshop {

@@ -2,6 +2,7 @@
 
 use super::repo::Repo;
 use super::run::Run;
+use super::sharing::SharedUmask;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::failpoint::{fail, reach};
@@ -34,7 +35,10 @@ impl Repo {
     pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
         self.keep(new)?;
         reach("step-written");
+        let umask = SharedUmask::of(self.sharing());
         let swap = self.backend.swap_ref(name, new, old, why);
+        drop(umask);
+        self.share_ref(name);
         if matches!(swap, Ok(Swap::Moved)) {
             fail("ref-moved").map_err(|error| super::unwritable(Path::new(name), &error))?;
         }
@@ -81,7 +85,7 @@ impl Repo {
         }
         let aside = self.common_dir().join("loopx").join("broken");
         let to = aside.join(name.replace('/', "-"));
-        std::fs::create_dir_all(&aside)
+        self.make_folder(&aside)
             .and_then(|()| std::fs::rename(&path, &to))
             .map_err(|error| super::unwritable(&path, &error))?;
         Ok(true)

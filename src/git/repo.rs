@@ -11,6 +11,8 @@ use super::program::{Found, Program};
 use super::trees::LargeTrees;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, Person};
+use crate::core::sharing::Sharing;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -24,6 +26,7 @@ pub struct Repo {
     work_dir: Option<PathBuf>,
     pub(super) large_trees: LargeTrees,
     pub(super) step: Step,
+    pub(super) sharing: OnceCell<Sharing>,
 }
 
 /// Where HEAD points.
@@ -97,6 +100,7 @@ impl Repo {
             work_dir: None,
             large_trees: LargeTrees::default(),
             step: Step::default(),
+            sharing: OnceCell::new(),
         }
     }
 
@@ -121,6 +125,7 @@ impl Repo {
                     work_dir,
                     large_trees: LargeTrees::default(),
                     step: Step::default(),
+                    sharing: OnceCell::new(),
                 })
             }
             // git may know better: a ref format, an extension, an owner that it trusts. What it does not
@@ -137,6 +142,7 @@ impl Repo {
                     backend: Box::new(Program::new(git, found, folder)?),
                     large_trees: LargeTrees::default(),
                     step: Step::default(),
+                    sharing: OnceCell::new(),
                 })
             }
         }

@@ -99,7 +99,7 @@ impl Repo {
     fn bound_comparing(&self) {
         let file = self.common_dir().join(PACKING);
         if std::fs::read_to_string(&file).ok().as_deref() != Some(PACKING_TEXT) {
-            drop(std::fs::write(&file, PACKING_TEXT));
+            drop(self.write_shared(&file, PACKING_TEXT.as_bytes()));
         }
         self.inner.add_settings(&file);
     }

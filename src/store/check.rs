@@ -10,7 +10,8 @@ use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
-    Edits, Lines, Session, Snapshot, Store, attest, beside, guard, layout, ops, past, shelves,
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, guard, layout, ops,
+    past, shelves,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -64,10 +65,12 @@ pub enum Mend {
     Recompute,
     /// Take the folder from the last commit in which it was whole.
     Restore,
-    /// Take the record away: it says nothing that is true.
-    Remove,
+    /// Make the index of bindings what the sessions say.
+    Index,
     /// Take the signature away: what it stands beside was not signed.
     Unsign,
+    /// Say again which format the branch is of.
+    Mark,
     /// Lay the folder out anew: nothing in it changes.
     Arrange,
     /// Nothing is known to be wrong with the record: the object has to come back as it was.
@@ -139,6 +142,11 @@ fn records(
         });
     }
     let mut found = Found::default();
+    if let Some(what) = snapshot.format_fault()? {
+        found
+            .damages
+            .push(damage(layout::FORMAT_FILE, what, Mend::Mark));
+    }
     let active = snapshot.session_folders(false)?;
     found.sessions = active.len();
     for (id, folder) in active {
@@ -206,9 +214,11 @@ fn records(
         .iter()
         .map(|one| one.session.clone())
         .collect();
+    let before = memory.tip().cloned();
+    let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
     found
         .damages
-        .extend(beside::bindings(repo, snapshot, &known, None)?);
+        .extend(bindings(repo, snapshot, &known, before.as_ref())?);
     Ok(found)
 }
 
@@ -264,6 +274,25 @@ fn unreadable(session: &str, unread: Vec<Unread>) -> Damage {
         unread,
         ..damage(session, format!("{what}{more}"), Mend::PutBack)
     }
+}
+
+/// Where the index of bindings is not what the sessions say; what `before` had is taken to be right.
+pub(super) fn bindings(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    restored: &BTreeSet<String>,
+    before: Option<&Snapshot<'_>>,
+) -> Result<Vec<Damage>> {
+    if let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)?
+        && entry.kind != EntryKind::Tree
+    {
+        let what = format!("{} is not a folder", layout::BRANCHES);
+        return Ok(vec![damage(layout::BRANCHES, what, Mend::Index)]);
+    }
+    let faults = bindings::faults(repo, snapshot, before, restored)?.into_iter();
+    Ok(faults
+        .map(|fault| damage(&fault.path, fault.what, Mend::Index))
+        .collect())
 }
 
 pub(super) fn check_entry(
@@ -390,8 +419,12 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             edits.arrange(damage.session.clone());
             continue;
         }
-        if damage.mend == Mend::Remove {
-            edits.remove(damage.session.clone());
+        if damage.mend == Mend::Mark {
+            let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
+            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
+            continue;
+        }
+        if damage.mend == Mend::Index {
             continue;
         }
         if damage.mend == Mend::PutBack && !damage.unread.iter().all(Unread::is_computed) {
@@ -449,6 +482,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             }
         }
     }
+    // After the sessions: one that comes back may be bound.
+    let mended = shelves::edit(repo, Some(snapshot.tree()), &edits)?;
+    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits)?;
     if edits.is_empty() {
         if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
             return Err(beside::not_mended(snapshot, damage));
@@ -482,7 +518,7 @@ fn restored(
 }
 
 /// A session's folder with the state that its operations give.
-fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
+pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     let folder = &ops::arranged(repo, folder)?;
     let (state, _) = replay(&Lines::of(repo), id, folder)?;
     let mut inner = BTreeMap::new();

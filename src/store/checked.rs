@@ -6,9 +6,9 @@
 
 use super::Store;
 use crate::core::id::Oid;
+use crate::git::Repo;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Raised when what is checked changes: what an older program found whole is looked at again.
@@ -88,7 +88,7 @@ impl Memory {
     }
 
     /// Keeps what is known now. `tip` is given where nothing was wrong up to there.
-    pub fn keep(self, tip: Option<Oid>) {
+    pub fn keep(self, repo: &Repo, tip: Option<Oid>) {
         let Some(file) = &self.file else { return };
         let tip = tip.filter(|_| self.unread == 0);
         let kept = Kept {
@@ -99,7 +99,9 @@ impl Memory {
         };
         if kept != self.before {
             // Without it the next run takes longer, and says the same.
-            drop(write(file, &kept));
+            if let Ok(bytes) = serde_json::to_vec(&kept) {
+                drop(repo.write_shared(file, &bytes));
+            }
         }
     }
 }
@@ -112,15 +114,4 @@ fn place(store: &Store<'_>) -> PathBuf {
     let name = store.branch().replace('/', "%");
     let folder = store.repo().common_dir().join("loopx/checked");
     folder.join(format!("{name}.json"))
-}
-
-fn write(file: &std::path::Path, kept: &Kept) -> std::io::Result<()> {
-    let Some(folder) = file.parent() else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(folder)?;
-    let mut next = tempfile::NamedTempFile::new_in(folder)?;
-    next.write_all(&serde_json::to_vec(kept)?)?;
-    next.persist(file)?;
-    Ok(())
 }

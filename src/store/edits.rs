@@ -27,6 +27,11 @@ impl Edits {
         self.entries.insert(path.into(), None);
     }
 
+    /// Sets a path, or removes it.
+    pub(super) fn put(&mut self, path: impl Into<String>, entry: Option<Entry>) {
+        self.entries.insert(path.into(), entry);
+    }
+
     /// Whether they change nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.arrange.is_empty()
@@ -37,19 +42,8 @@ impl Edits {
         self.arrange.insert(shelf.into());
     }
 
-    /// Binds a code branch to a session.
-    pub fn bind(&mut self, repo: &Repo, branch: &str, id: &SessionId) -> Result<()> {
-        let blob = repo.write_blob(format!("{id}\n").as_bytes())?;
-        self.set(layout::binding(branch), Entry::blob(blob));
-        Ok(())
-    }
-
-    pub fn unbind(&mut self, branch: &str) {
-        self.remove(layout::binding(branch));
-    }
-
     /// Records an operation: its file, the files that it changed, and the state after it; wherever the session
-    /// belongs then.
+    /// belongs then. The index of bindings follows the state.
     pub fn record<'a>(
         &mut self,
         repo: &Repo,
@@ -57,19 +51,31 @@ impl Edits {
         record: impl Into<Record<'a>>,
         state: &State,
     ) -> Result<()> {
-        let record = record.into();
-        room::require(repo, session, record.op)?;
+        self.record_all(repo, session, &[record.into()], state)
+    }
+
+    /// The same of several operations that one commit records.
+    pub fn record_all(
+        &mut self,
+        repo: &Repo,
+        session: Option<&Session>,
+        records: &[Record<'_>],
+        state: &State,
+    ) -> Result<()> {
         let mut parts = Parts {
             before: session,
             ..Parts::default()
         };
-        parts.add(repo, &record)?;
+        for record in records {
+            room::require(repo, session, record.op)?;
+            parts.add(repo, record)?;
+        }
         let (path, tree, _) = assemble(repo, parts, state.clone())?;
         if let Some(before) = session.filter(|session| session.path != path) {
             self.remove(before.path.clone());
         }
         self.set(path, Entry::tree(tree));
-        Ok(())
+        self.index(repo, session.map(|session| &session.state), state)
     }
 
     /// Adds a record to the journal of a month.
@@ -98,6 +104,7 @@ impl Edits {
         let (path, tree, _) = assemble(repo, parts, state.clone())?;
         let mut edits = Edits::default();
         edits.set(path, Entry::tree(tree));
+        edits.index(repo, None, state)?;
         Ok(edits)
     }
 

@@ -150,7 +150,9 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Event::Resumed),
         select(&[CodeVerdict::Approve, CodeVerdict::RequestChanges][..]).prop_map(verdict),
         Just(Event::Refreshed),
+        Just(Event::Rebased { base: tree() }),
         Just(Event::Abandoned),
+        Just(Event::Unbound),
     ]
 }
 
@@ -344,15 +346,13 @@ impl World {
         found
     }
 
-    /// The paths of which two trees have not the same. Which branches were bound along the way is left out: a
-    /// session may hold several, and whoever lets one go says it by no operation.
+    /// The paths of which two trees have not the same.
     fn differing(&self, one: &Oid, other: &Oid) -> Vec<String> {
         let walk = |tree: &Oid| -> BTreeSet<(String, Oid)> {
-            let found = self.repo.walk_blobs(tree).expect("a tree");
-            let bound = format!("{}/", layout::BRANCHES);
-            let found = found.into_iter();
-            found
-                .filter(|(path, _)| !path.starts_with(&bound))
+            self.repo
+                .walk_blobs(tree)
+                .expect("a tree")
+                .into_iter()
                 .collect()
         };
         let (one, other) = (walk(one), walk(other));
@@ -430,7 +430,7 @@ impl World {
         }
         let branch = on.map(branch);
         if let Some(branch) = &branch
-            && snapshot.bound_to(branch).expect("a look").is_some()
+            && !snapshot.bound_to(branch).expect("a look").is_empty()
         {
             return None;
         }
@@ -459,9 +459,6 @@ impl World {
         edits
             .record(&self.repo, None, &op, &state)
             .expect("recorded");
-        if let Some(branch) = &branch {
-            edits.bind(&self.repo, branch, &id).expect("bound");
-        }
         let said = told(&id, &op);
         Some((edits, said))
     }
@@ -548,10 +545,6 @@ impl Step<'_> {
             Turn::Event(event) => self.act((**event).clone().into(), none),
             Turn::Bind(n) => {
                 let branch = branch(*n);
-                let bound = self.snapshot.bound_to(&branch).expect("a look");
-                if bound.is_some_and(|id| id != state.id) {
-                    return None;
-                }
                 self.act(Event::Bound { branch }.into(), none)
             }
             Turn::Run(exit, text) => self.run(*exit, *text),
@@ -672,25 +665,7 @@ impl Step<'_> {
         if state.conflicts.len() > before.conflicts.len() || state.void.len() > before.void.len() {
             return None;
         }
-        let bound = match record.op.event() {
-            Some(Event::Bound { branch }) => Some(branch.clone()),
-            _ => None,
-        };
-        let (mut edits, said) = self.edits(record, &state);
-        if let Some(branch) = bound {
-            let bind = edits.bind(&self.world.repo, &branch, &state.id);
-            bind.expect("bound");
-        }
-        let is_bound = |branch: &String| {
-            let id = self.snapshot.bound_to(branch).expect("a look");
-            id.as_ref() == Some(&state.id)
-        };
-        if let Some(branch) = state.branch.as_ref().filter(|_| !state.is_active())
-            && is_bound(branch)
-        {
-            edits.unbind(branch);
-        }
-        Some((edits, said))
+        Some(self.edits(record, &state))
     }
 
     fn edits(&self, record: Record<'_>, state: &State) -> (Edits, String) {
@@ -701,27 +676,6 @@ impl Step<'_> {
             .record(repo, Some(self.session), record, state)
             .expect("recorded");
         (edits, said)
-    }
-
-    fn rebind(&self, edits: &mut Edits, after: &State) {
-        let held = |state: &State| state.branch.clone().filter(|_| state.is_active());
-        let (old, new) = (held(&self.session.state), held(after));
-        let bound = |branch: &String| self.snapshot.bound_to(branch).expect("a look");
-        if old == new {
-            return;
-        }
-        if let Some(old) = old
-            && bound(&old).as_ref() == Some(&after.id)
-        {
-            edits.unbind(&old);
-        }
-        if let Some(new) = new
-            && bound(&new).is_none()
-        {
-            edits
-                .bind(&self.world.repo, &new, &after.id)
-                .expect("bound");
-        }
     }
 
     fn run(&self, exit: i32, text: u8) -> Option<(Edits, String)> {
@@ -765,8 +719,7 @@ impl Step<'_> {
         if state.conflicts.iter().any(|conflict| !known(&conflict.op)) {
             return None;
         }
-        let (mut edits, said) = self.edits((&op).into(), &state);
-        self.rebind(&mut edits, &state);
+        let (edits, said) = self.edits((&op).into(), &state);
         Some((edits, said))
     }
 
@@ -807,7 +760,6 @@ impl Step<'_> {
         let mut edits = Edits::default();
         let state = edits.rebuild(&self.world.repo, self.session, &op);
         let state = state.expect("rebuilt");
-        self.rebind(&mut edits, &state);
         Some((edits, told(&state.id, &op)))
     }
 
@@ -913,5 +865,5 @@ fn a_session_that_has_not_ended_after_all_has_its_branch() {
     let session = snapshot.session(&demo).expect("a look");
     let state = session.expect("a session").state;
     assert!(state.is_active() && !state.conflicts.is_empty());
-    assert_eq!(snapshot.bound_to(&branch(0)).expect("a look"), Some(demo));
+    assert_eq!(snapshot.bound_to(&branch(0)).expect("a look"), [demo]);
 }

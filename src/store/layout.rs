@@ -85,8 +85,18 @@ pub(crate) fn journal(month: &str) -> String {
     format!("{JOURNAL}/{month}")
 }
 
-/// The record that binds a code branch to a session. One path part, readable for plain names, the
-/// same on file systems that fold letter case.
+/// Where the index has a session that is bound to a code branch.
+pub(crate) fn bound(branch: &str, id: &SessionId) -> String {
+    format!("{}/{id}", binding(branch))
+}
+
+/// Whether a path is in the index of bindings.
+pub(crate) fn is_bound(path: &str) -> bool {
+    path.starts_with(&format!("{BRANCHES}/"))
+}
+
+/// Where the index has the sessions of a code branch. One path part, readable for plain names, the same on
+/// file systems that fold letter case.
 pub(crate) fn binding(branch: &str) -> String {
     let mut name = String::new();
     for byte in branch.bytes() {

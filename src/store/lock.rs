@@ -215,7 +215,7 @@ pub(super) fn acquire(repo: &Repo) -> Result<Lock> {
     let path = file(&repo.common_dir());
     let refused = |error: std::io::Error| unwritable(&path, &error);
     if let Some(dir) = path.parent() {
-        std::fs::create_dir_all(dir).map_err(refused)?;
+        repo.make_folder(dir).map_err(refused)?;
     }
     let file = OpenOptions::new()
         .create(true)
@@ -224,6 +224,7 @@ pub(super) fn acquire(repo: &Repo) -> Result<Lock> {
         .write(true)
         .open(&path)
         .map_err(refused)?;
+    repo.share(&path);
     let deadline = repo
         .config("loopx.locktimeout")
         .and_then(|seconds| seconds.parse().ok())

@@ -2,9 +2,10 @@
 //! merge commit with both parents, or (linear) the own commits again on top of the others'.
 
 use super::arrived::{TakenAway, lost_operations};
+use super::incoming::{self, Flaw, Sides};
 use super::transaction::Move;
-use super::unite::{United, require_no_jumps, unite};
-use super::{Lock, Snapshot, Store, names};
+use super::unite::{United, unite};
+use super::{Lock, Snapshot, Store, names, shelves};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -40,6 +41,23 @@ pub struct Meeting {
     pub united: Option<United>,
     /// What the other side had taken away of what was here.
     pub taken_away: Vec<TakenAway>,
+    /// What did not follow from the records there, and was computed from them.
+    pub mended: Vec<Flaw>,
+    /// What is damaged and was taken all the same: it is damaged here too, or nothing was here.
+    pub damaged: Vec<Flaw>,
+}
+
+impl Meeting {
+    fn of(met: Met, tip: Oid) -> Self {
+        Meeting {
+            met,
+            tip,
+            united: None,
+            taken_away: Vec::new(),
+            mended: Vec::new(),
+            damaged: Vec::new(),
+        }
+    }
 }
 
 /// The trailer by which a commit that was made again names the one that it was: commits of code know
@@ -58,7 +76,8 @@ pub fn stands_for(info: &CommitInfo) -> Vec<Oid> {
 }
 
 impl Store<'_> {
-    /// What a meeting with `theirs` would give. Objects may be written; no ref moves.
+    /// What a meeting with `theirs` would give. Objects may be written; no ref moves. Refused where it would bring
+    /// damage that is not here.
     pub fn plan_meeting(
         &self,
         identity: &Identity,
@@ -67,53 +86,118 @@ impl Store<'_> {
         linear: Linear,
     ) -> Result<Meeting> {
         let repo = self.repo;
+        let ours = repo.find_ref(&self.branch_ref())?;
+        let meeting = match &ours {
+            None => {
+                Snapshot::at(repo, theirs.clone(), label)?;
+                Meeting::of(Met::Forward, theirs.clone())
+            }
+            Some(ours) => self.brought_together(identity, (ours, theirs), label, linear)?,
+        };
+        match ours.as_ref() == Some(&meeting.tip) {
+            true => Ok(meeting),
+            false => self.judged(identity, (ours.as_ref(), theirs), label, meeting),
+        }
+    }
+
+    /// Judges what a meeting came to, and puts right what follows from records in a commit on top of it.
+    fn judged(
+        &self,
+        identity: &Identity,
+        (ours, theirs): (Option<&Oid>, &Oid),
+        label: &str,
+        mut meeting: Meeting,
+    ) -> Result<Meeting> {
+        let repo = self.repo;
+        let at = |commit: &Oid| Snapshot::at(repo, commit.clone(), label);
+        let base = match ours {
+            Some(ours) => repo.merge_base(ours, theirs)?,
+            None => None,
+        };
+        // A base without a branch on it is the constant root.
+        let base = base.as_ref().and_then(|base| at(base).ok());
+        let ours = ours.map(at).transpose()?;
+        let (theirs, result) = (at(theirs)?, at(&meeting.tip)?);
+        let sides = Sides {
+            ours: ours.as_ref(),
+            base: base.as_ref(),
+            theirs: &theirs,
+        };
+        let judged = incoming::judge(sides, &result)?;
+        if ours.is_some() && !judged.damaged.is_empty() {
+            return Err(incoming::refused(label, theirs.commit(), &judged.damaged));
+        }
+        if !judged.edits.is_empty() {
+            let tree = shelves::edit(repo, Some(result.tree()), &judged.edits)?;
+            let message =
+                format!("loopx: compute again what {label} had otherwise\n\nLoopx-Event: repair\n");
+            let parents = [meeting.tip];
+            meeting.tip = repo.write_commit(&tree, &parents, &message, identity)?;
+            if meeting.met == Met::Forward {
+                meeting.met = Met::Merged;
+            }
+        }
+        meeting.mended = judged.mended;
+        meeting.damaged = judged.known;
+        meeting.damaged.extend(judged.damaged);
+        Ok(meeting)
+    }
+
+    /// The branch here and another one, brought together.
+    fn brought_together(
+        &self,
+        identity: &Identity,
+        (ours, theirs): (&Oid, &Oid),
+        label: &str,
+        linear: Linear,
+    ) -> Result<Meeting> {
+        let repo = self.repo;
         let there = Snapshot::at(repo, theirs.clone(), label)?;
-        let Some(ours) = repo.find_ref(&self.branch_ref())? else {
-            return Ok(Meeting {
-                met: Met::Forward,
-                tip: theirs.clone(),
-                united: None,
-                taken_away: Vec::new(),
-            });
-        };
-        let done = |met, tip: &Oid| Meeting {
-            met,
-            tip: tip.clone(),
-            united: None,
-            taken_away: Vec::new(),
-        };
-        if repo.is_ancestor(theirs, &ours)? {
+        let done = |met, tip: &Oid| Meeting::of(met, tip.clone());
+        if repo.is_ancestor(theirs, ours)? {
             // A merge that was made before merges were unwanted is made linear now.
-            return match linear == Linear::OursOnTop && self.has_merges(&ours, theirs)? {
+            return match linear == Linear::OursOnTop && self.has_merges(ours, theirs)? {
                 true => Ok(done(
                     Met::Replayed,
-                    &self.replayed(identity, &ours, theirs, false)?,
+                    &self.replayed(identity, ours, theirs, false)?,
                 )),
-                false => Ok(done(Met::Nothing, &ours)),
+                false => Ok(done(Met::Nothing, ours)),
             };
         }
         let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
-        if repo.is_ancestor(&ours, theirs)? {
-            require_no_jumps(repo, here.tree(), there.tree())?;
-            names::require_none_new(repo, Some(&ours), theirs, label)?;
-            let taken_away = self.taken_away(&ours, theirs)?;
+        if repo.is_ancestor(ours, theirs)? {
+            names::require_none_new(repo, Some(ours), theirs, label)?;
+            let taken_away = self.taken_away(ours, theirs)?;
             return match taken_away.is_empty() {
                 true => Ok(done(Met::Forward, theirs)),
                 false => self.bring_back(identity, (&here, &there), taken_away, label),
             };
         }
         let base = repo
-            .merge_base(&ours, theirs)?
+            .merge_base(ours, theirs)?
             .ok_or_else(|| self.no_base(label))?;
-        names::require_none_new(repo, Some(&ours), theirs, label)?;
+        names::require_none_new(repo, Some(ours), theirs, label)?;
         let taken_away = self.taken_away(&base, theirs)?;
+        let parted = Snapshot::at(repo, base.clone(), label).ok();
         let base = repo.commit_info(&base)?.tree;
         let anew = taken_away.iter().any(|one| one.brought_back);
-        let united = unite(repo, &base, here.tree(), there.tree(), anew)
-            .map_err(|why| not_brought_back(label, &taken_away, why))?;
+        let united = unite(repo, &base, here.tree(), there.tree(), anew).map_err(|why| {
+            // Records that cannot be read are theirs, not this clone's to repair.
+            let sides = Sides {
+                ours: Some(&here),
+                base: parted.as_ref(),
+                theirs: &there,
+            };
+            match incoming::judge(sides, &there) {
+                Ok(judged) if !judged.damaged.is_empty() && taken_away.is_empty() => {
+                    incoming::refused(label, theirs, &judged.damaged)
+                }
+                _ => not_brought_back(label, &taken_away, why),
+            }
+        })?;
         let (met, tip) = match linear {
-            Linear::OursOnTop => (Met::Replayed, self.replayed(identity, &ours, theirs, anew)?),
-            Linear::TheirsOnTop => (Met::Replayed, self.replayed(identity, theirs, &ours, anew)?),
+            Linear::OursOnTop => (Met::Replayed, self.replayed(identity, ours, theirs, anew)?),
+            Linear::TheirsOnTop => (Met::Replayed, self.replayed(identity, theirs, ours, anew)?),
             Linear::No => {
                 let message = format!("loopx: merge {label}\n\nLoopx-Event: sync\n");
                 let parents = [ours.clone(), theirs.clone()];
@@ -121,12 +205,11 @@ impl Store<'_> {
                 (Met::Merged, tip)
             }
         };
-        self.require_nothing_lost(&ours, &tip, label, &taken_away)?;
+        self.require_nothing_lost(ours, &tip, label, &taken_away)?;
         Ok(Meeting {
-            met,
-            tip,
             united: Some(united),
             taken_away,
+            ..Meeting::of(met, tip)
         })
     }
 
@@ -153,10 +236,9 @@ impl Store<'_> {
         }
         self.require_nothing_lost(here.commit(), &tip, label, &taken_away)?;
         Ok(Meeting {
-            met,
-            tip,
             united: tree,
             taken_away,
+            ..Meeting::of(met, tip)
         })
     }
 

@@ -29,6 +29,11 @@ pub fn message(id: &SessionId, what: &str, op: &Operation, state: &State) -> Str
     text
 }
 
+/// The trailer of one more session that a commit changed.
+pub fn also(id: &SessionId) -> String {
+    format!("Loopx-Session: {id}\n")
+}
+
 /// The commit message of a record in the journal.
 pub fn journal_message(what: &str, op: &Operation) -> String {
     let mut text = format!(

@@ -7,12 +7,14 @@
 mod arrived;
 mod attest;
 mod beside;
+mod bindings;
 pub mod check;
 pub mod checked;
 mod edits;
 mod folder;
 mod guard;
 mod import;
+mod incoming;
 mod join;
 #[cfg(test)]
 mod laws;
@@ -47,11 +49,12 @@ pub use attest::left_out;
 pub use edits::Edits;
 pub use folder::Record;
 pub use import::Placed;
+pub use incoming::Flaw;
 pub use join::{Lines, replay};
 pub use lock::{Left, Lock, RefLock};
 pub use loss::has_all;
 pub use meet::{Linear, Meeting, Met, stands_for, was};
-pub use message::{journal_message, message, one_line};
+pub use message::{also, journal_message, message, one_line};
 pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
 pub use shadow::Standing;
@@ -59,7 +62,7 @@ pub use shelves::comparable;
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
-pub use unite::{Rebound, Renamed, United, UnitedSession};
+pub use unite::{Renamed, Shared, United, UnitedSession};
 pub use united::version_path;
 
 use crate::core::failure::{Code, Failure, Kind, Result};
@@ -259,7 +262,10 @@ impl<'r> Store<'r> {
             };
             let (tip, why) = match known {
                 Some((name, tip)) => {
-                    Snapshot::at(self.repo, tip.clone(), &name)?;
+                    let tip = match shadow {
+                        Some(_) => Snapshot::at(self.repo, tip, &name)?.commit().clone(),
+                        None => self.plan_meeting(identity, &tip, &name, Linear::No)?.tip,
+                    };
                     (tip, format!("loopx: init from {name}"))
                 }
                 None => (self.first_commit(identity)?, "loopx: init".to_owned()),

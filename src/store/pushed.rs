@@ -4,15 +4,15 @@
 //! What a commit has as one of its parents has it was judged with that, or was here before the push; it is
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.
 
-use super::beside::bindings;
-use super::check::check_folder;
+use super::check::{bindings, check_folder};
 use super::layout;
 use super::loss::{self, Holding, Loss};
 use super::names::Names;
 use super::room::Room;
 use super::shelf::{self, Fault};
 use super::unique::Uids;
-use super::{Lines, Session, Snapshot, onward};
+use super::unite::require_no_jump;
+use super::{Lines, Session, Snapshot, incoming, onward};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
@@ -226,6 +226,10 @@ impl<'a> Checking<'a> {
             before.extend(self.parent(parent)?);
         }
         let mut wrong = Vec::new();
+        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
+        if let Some(what) = incoming::went_back(&known, &now.snapshot)? {
+            wrong.push(format!("{}: {what}", layout::FORMAT_FILE));
+        }
         for shelf in &now.shelves {
             if before.iter().any(|before| before.shelves.contains(shelf)) {
                 continue;
@@ -245,10 +249,11 @@ impl<'a> Checking<'a> {
                 .any(|before| before.others.get(path) == Some(entry))
             {
                 wrong.extend(self.room.excess(self.repo, path, entry)?);
+                let jump = require_no_jump(self.repo, path, &entry.id, 0);
+                wrong.extend(jump.err().map(|failure| failure.message));
             }
         }
         wrong.extend(self.uids.copies(&now, &before));
-        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
         let faults = now.snapshot.journal_faults(&known)?.into_iter();
         wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
         for before in &before {
@@ -296,6 +301,12 @@ impl<'a> Checking<'a> {
                     wrong.push(format!("session {id}: {}", failure.message));
                     continue;
                 }
+            }
+            if folder.entry.kind == EntryKind::Tree
+                && let Err(failure) = require_no_jump(self.repo, &folder.path, &folder.entry.id, 0)
+            {
+                wrong.push(failure.message);
+                continue;
             }
             let session = now.snapshot.load_folder(folder.clone());
             if folder.path.starts_with(layout::ARCHIVE) {

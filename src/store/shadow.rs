@@ -68,10 +68,7 @@ impl Store<'_> {
     /// The note is no more than a help: where it cannot be written, or is torn, the ref counts.
     fn note_known(&self, tip: &Oid) {
         let file = self.known_file();
-        if let Some(folder) = file.parent() {
-            drop(std::fs::create_dir_all(folder));
-        }
-        drop(std::fs::write(file, format!("{tip}\n")));
+        drop(self.repo.write_shared(&file, format!("{tip}\n").as_bytes()));
     }
 
     /// How a tip stands to a shadow that was read before it: the other way round a writer between the

@@ -81,14 +81,6 @@ pub(super) fn find(repo: &Repo, root: &Oid, path: &str) -> Result<Option<(String
     }
 }
 
-/// The bytes of the blob at a path of the branch.
-pub(super) fn blob_at(repo: &Repo, root: &Oid, path: &str) -> Result<Option<Vec<u8>>> {
-    match entry_at(repo, root, path)? {
-        Some(entry) if entry.kind == EntryKind::Blob => repo.read_blob(&entry.id).map(Some),
-        _ => Ok(None),
-    }
-}
-
 fn tree_at(repo: &Repo, root: &Oid, path: &str) -> Result<Option<Oid>> {
     let entry = repo.entry_at(root, path)?;
     Ok(entry

@@ -2,12 +2,12 @@
 
 use super::shelf::Held;
 use super::united::settle_candidate;
-use super::{EARLIER, FORMAT, layout, ops, shelf, shelves};
+use super::{EARLIER, FORMAT, bindings, layout, loss, ops, shelf, shelves};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::op::Operation;
+use crate::core::op::{Body, Operation};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
 use crate::core::signature::SUFFIX;
@@ -67,6 +67,19 @@ impl<'r> Snapshot<'r> {
             )
             .help("git config loopx.branch ANOTHER-NAME")),
         }
+    }
+
+    /// Whether an older program wrote it last.
+    pub(super) fn is_of_earlier_format(&self) -> Result<bool> {
+        Ok(EARLIER.contains(&self.format()?.as_str()))
+    }
+
+    /// The format that the branch says it is written in.
+    pub(super) fn format(&self) -> Result<String> {
+        let said = self.repo.blob_at(&self.tree, layout::FORMAT_FILE)?;
+        Ok(String::from_utf8_lossy(&said.unwrap_or_default())
+            .trim()
+            .to_owned())
     }
 
     pub fn repo(&self) -> &'r Repo {
@@ -248,12 +261,40 @@ impl<'r> Snapshot<'r> {
             .collect())
     }
 
-    /// The session that a code branch is bound to.
-    pub fn bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
-        let Some(bytes) = shelves::blob_at(self.repo, &self.tree, &layout::binding(branch))? else {
-            return Ok(None);
-        };
-        Ok(SessionId::parse(String::from_utf8_lossy(&bytes).trim()).ok())
+    /// The sessions that a code branch is bound to: several, where clones bound it apart.
+    pub fn bound_to(&self, branch: &str) -> Result<Vec<SessionId>> {
+        bindings::of_branch(self.repo, &self.tree, branch)
+    }
+
+    /// The session that a code branch is bound to. Refused where there are several.
+    pub fn sole_bound_to(&self, branch: &str) -> Result<Option<SessionId>> {
+        let mut bound = self.bound_to(branch)?;
+        match bound.as_slice() {
+            [] | [_] => Ok(bound.pop()),
+            several => {
+                let names: Vec<&str> = several.iter().map(SessionId::as_str).collect();
+                Err(Failure::refused(
+                    Code::BranchShared,
+                    format!(
+                        "the branch {branch} is bound to {}; only one session may have it",
+                        names.join(" and to ")
+                    ),
+                )
+                .help(hint![
+                    command!("use {} --branch {branch}", several[0]),
+                    "  (or another of them; the others let it go)"
+                ]))
+            }
+        }
+    }
+
+    /// The same branch with another tree, which nobody has committed.
+    pub(super) fn with_tree(&self, tree: Oid) -> Self {
+        Snapshot {
+            repo: self.repo,
+            commit: self.commit.clone(),
+            tree,
+        }
     }
 
     /// Refuses an active session whose stored state is not what its operations give: what lets code in
@@ -297,13 +338,45 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
-    /// Every record of the journal, month by month.
-    pub fn journal(&self) -> Result<Vec<Operation>> {
+    /// The records of the journal, by the folder of each month. A damaged one is given as its failure: it hides
+    /// no other.
+    pub fn journal(&self) -> Result<Vec<(String, Result<Operation>)>> {
         let mut found = Vec::new();
         for (place, ops) in self.journals()? {
-            found.extend(ops::read(self.repo, &ops, &place)?);
+            for held in ops::files(self.repo, &ops)? {
+                if held.name.ends_with(SUFFIX) {
+                    continue;
+                }
+                let label = format!("{place}/{}", held.place);
+                found.push((place.clone(), ops::read_one(self.repo, &held, &label)));
+            }
         }
         Ok(found)
+    }
+
+    /// What is wrong with a branch that says an earlier format and has records of the present one.
+    pub(super) fn format_fault(&self) -> Result<Option<String>> {
+        let said = self.format()?;
+        if !EARLIER.contains(&said.as_str()) {
+            return Ok(None);
+        }
+        let is_later = |name: &String| {
+            let id = name.split_once('-').map(|(_, id)| id.len());
+            id.is_some_and(|len| len >= 40 + ".json".len())
+        };
+        let sessions = self.session_folders(true)?.into_iter();
+        let sessions = sessions.map(|(_, folder)| folder.entry);
+        let journals = loss::others(self.repo, &self.tree)?.into_values();
+        for entry in sessions.chain(journals) {
+            if let Ok(records) = loss::Records::of(self.repo, Some(&entry))
+                && records.names().any(is_later)
+            {
+                return Ok(Some(format!(
+                    "says {said}, and there are records of format {FORMAT}: an older program would repair them away"
+                )));
+            }
+        }
+        Ok(None)
     }
 
     /// The largest number in the journal of a month, and the records that have it. Nothing is read for it but
@@ -440,7 +513,14 @@ fn journal_fault(repo: &Repo, place: &str, held: &Held) -> Option<String> {
     let entity = place.trim_end_matches(&format!("/{}", layout::OPS));
     match ops::read_one(repo, held, &label) {
         Err(failure) => Some(failure.message),
-        Ok(op) if op.entity.as_deref() == Some(entity) => None,
+        Ok(op) if op.entity.as_deref() == Some(entity) => match op.body {
+            Body::Session(_) => Some(format!(
+                "the record {} is of the topic `{}`, and a journal has none",
+                held.name,
+                op.body.topic()
+            )),
+            _ => None,
+        },
         Ok(op) => {
             let of = op.entity.as_deref().unwrap_or("a session");
             Some(format!("the record {} belongs to {of}", held.name))

@@ -12,7 +12,6 @@ use crate::core::session::{Ending, State};
 use crate::core::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Below this many sessions reading them all is as fast.
@@ -89,7 +88,13 @@ impl Snapshot<'_> {
                 .retain(|_, summary| matches!(summary.ending, Some(Ending::Archived { .. })));
             now.extend(kept.by_tree);
             // A list without its file is slower, and right.
-            let _ = write(&file, now);
+            let kept = Kept {
+                format: FORMAT,
+                by_tree: now,
+            };
+            if let Ok(bytes) = serde_json::to_vec(&kept) {
+                drop(self.repo().write_shared(&file, &bytes));
+            }
         }
         Ok(found)
     }
@@ -105,19 +110,4 @@ fn read(file: &Path) -> Kept {
         .and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok())
         .filter(|kept| kept.format == FORMAT)
         .unwrap_or_default()
-}
-
-fn write(file: &Path, by_tree: HashMap<Oid, Summary>) -> std::io::Result<()> {
-    let Some(folder) = file.parent() else {
-        return Ok(());
-    };
-    let kept = Kept {
-        format: FORMAT,
-        by_tree,
-    };
-    std::fs::create_dir_all(folder)?;
-    let mut next = tempfile::NamedTempFile::new_in(folder)?;
-    next.write_all(&serde_json::to_vec(&kept)?)?;
-    next.persist(file)?;
-    Ok(())
 }

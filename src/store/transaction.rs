@@ -6,14 +6,13 @@
 //! on, and a decision runs again for each try, so that it must be a pure function of what it read.
 
 use super::lock::{self, Lock};
-use super::{EARLIER, Edits, FORMAT, Snapshot, Store, layout, shelves};
+use super::{Edits, FORMAT, Snapshot, Store, bindings, layout, shelves};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::unfinished::Unfinished;
 use crate::failpoint::reach;
 use crate::git::{Entry, EntryKind, Identity, Repo, Swap};
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// How long a branch that others keep moving is tried. Only writers that do not know our lock can cost
@@ -89,8 +88,8 @@ impl Store<'_> {
         for entry in entries.filter(|entry| entry.kind == EntryKind::Blob) {
             self.repo.hold(&entry.id);
         }
-        let tree = shelves::edit(self.repo, Some(tree), edits)?;
-        let tree = in_present_format(self.repo, &tree)?;
+        let on = in_present_format(self.repo, tree, parent, edits)?;
+        let tree = shelves::edit(self.repo, Some(&on), edits)?;
         let parents = [parent.clone()];
         let commit = self.repo.write_commit(&tree, &parents, message, identity)?;
         Ok((tree, commit))
@@ -222,14 +221,18 @@ impl Tries {
     }
 }
 
-/// The tree of the branch, marked as one of the present format, where an older program wrote it last.
-fn in_present_format(repo: &Repo, tree: &Oid) -> Result<Oid> {
-    let said = repo.blob_at(tree, layout::FORMAT_FILE)?;
-    let said = said.as_deref().map(String::from_utf8_lossy);
-    if said.is_none_or(|format| !EARLIER.contains(&format.trim())) {
+/// The tree of the branch in the present format, where an older program wrote it last. Of the index of bindings
+/// only what is going to be edited has to be.
+fn in_present_format(repo: &Repo, tree: &Oid, commit: &Oid, edits: &Edits) -> Result<Oid> {
+    let snapshot = Snapshot::at(repo, commit.clone(), "earlier")?.with_tree(tree.clone());
+    let binds = edits.entries.keys().any(|path| layout::is_bound(path));
+    let is_due = binds && bindings::is_of_format_1(repo, tree)?;
+    if !is_due && !snapshot.is_of_earlier_format()? {
         return Ok(tree.clone());
     }
+    let mut upgrade = Edits::default();
     let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
-    let edits = BTreeMap::from([(layout::FORMAT_FILE.to_owned(), Some(Entry::blob(blob)))]);
-    repo.edit_tree(Some(tree), &edits)
+    upgrade.set(layout::FORMAT_FILE, Entry::blob(blob));
+    bindings::rewrite(repo, &snapshot, &mut upgrade)?;
+    shelves::edit(repo, Some(tree), &upgrade)
 }

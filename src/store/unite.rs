@@ -8,7 +8,7 @@
 use super::loss::{Records, Unreadable};
 use super::snapshot::state_of;
 use super::united::{Folder, build, gather_beside};
-use super::{Edits, layout, ops, room, shelf, shelves};
+use super::{Edits, bindings, layout, ops, room, shelf, shelves};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
@@ -28,7 +28,7 @@ pub struct United {
     /// Sessions that both sides had changed.
     pub sessions: Vec<UnitedSession>,
     pub renamed: Vec<Renamed>,
-    pub bindings: Vec<Rebound>,
+    pub shared: Vec<Shared>,
 }
 
 /// A session that was changed on both sides.
@@ -47,12 +47,11 @@ pub struct Renamed {
     pub title: String,
 }
 
-/// Both sides bound one branch: to which session, and what else it was bound to.
+/// A branch that several sessions are bound to: a conflict of all of them, until all but one let it go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Rebound {
+pub struct Shared {
     pub branch: String,
-    pub session: String,
-    pub instead_of: String,
+    pub sessions: Vec<String>,
 }
 
 /// One side of the meeting.
@@ -82,7 +81,7 @@ pub(super) fn unite(
         tree: ours.clone(),
         sessions: Vec::new(),
         renamed: Vec::new(),
-        bindings: Vec::new(),
+        shared: Vec::new(),
     };
     if ours == theirs {
         return Ok(united);
@@ -116,10 +115,8 @@ pub(super) fn unite(
     }
     let names = names(&groups);
     let mut final_names: [BTreeMap<SessionId, SessionId>; 2] = Default::default();
-    let mut ended = BTreeSet::new();
     let mut placed = BTreeMap::new();
     let mut settled = BTreeMap::new();
-    let mut revived = Vec::new();
     for (uid, items) in &groups {
         let name = &names[uid];
         for item in items {
@@ -156,11 +153,6 @@ pub(super) fn unite(
                 conflicts: state.open_conflicts(),
             });
         }
-        if !state.is_active() {
-            ended.insert(name.to_string());
-        } else if items.iter().any(|item| !item.state.is_active()) {
-            revived.extend(state.branch.clone().map(|branch| (branch, name.clone())));
-        }
         placed.insert(path, Entry::tree(tree));
         settled.insert(name.to_string(), state);
     }
@@ -169,20 +161,10 @@ pub(super) fn unite(
         edits.set(path, entry);
     }
     let mut records: BTreeMap<String, BTreeMap<String, Option<Entry>>> = BTreeMap::new();
+    united.shared = index(repo, sides, &final_names, &settled, &mut edits)?;
     for (path, values) in others(repo, base, sides)? {
-        let values = match path.strip_prefix(&format!("{}/", layout::BRANCHES)) {
-            Some(_) => renamed_bindings(repo, values, &final_names)?,
-            None => values,
-        };
-        let (mut entry, clash) = choose(repo, &path, values, &settled, ours)?;
-        united.bindings.extend(clash);
-        if let Some(blob) = entry.clone().filter(|_| path.starts_with(layout::BRANCHES))
-            && let Some(id) = binding(repo, &blob)?
-            && ended.contains(&id)
-        {
-            entry = None;
-        }
-        match (layout::record(&path), entry.map(Entry::blob)) {
+        let entry = choose(&path, values).map(Entry::blob);
+        match (layout::record(&path), entry) {
             (Some((folder, name)), entry) => {
                 let files = records.entry(folder.to_owned()).or_default();
                 files.insert(name.to_owned(), entry);
@@ -196,12 +178,6 @@ pub(super) fn unite(
         let known = known.filter(|known| known.kind == EntryKind::Tree);
         let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
         edits.set(folder, Entry::tree(tree));
-    }
-    // Where a session had ended its branch was let go; it has not ended.
-    for (branch, name) in revived {
-        if !matches!(edits.entries.get(&layout::binding(&branch)), Some(Some(_))) {
-            edits.bind(repo, &branch, &name)?;
-        }
     }
     // One side may have laid out what the other has not touched since it grew.
     for (shelf, _) in shelves::all(repo, ours)? {
@@ -285,6 +261,19 @@ pub(super) fn session_folders(
     tree: &Oid,
     other: &Oid,
 ) -> Result<BTreeMap<String, (SessionId, Oid)>> {
+    let entries = session_entries(repo, tree, other)?.into_iter();
+    let folders = entries.filter(|(_, (_, entry))| entry.kind == EntryKind::Tree);
+    Ok(folders
+        .map(|(path, (id, entry))| (path, (id, entry.id)))
+        .collect())
+}
+
+/// The same, with what stands in the place of a folder and is none.
+pub(super) fn session_entries(
+    repo: &Repo,
+    tree: &Oid,
+    other: &Oid,
+) -> Result<BTreeMap<String, (SessionId, Entry)>> {
     let mut found = BTreeMap::new();
     let mut parents = vec![layout::SESSIONS.to_owned()];
     if let Some(archive) = repo.entry_at(tree, layout::ARCHIVE)?
@@ -302,10 +291,8 @@ pub(super) fn session_folders(
             continue;
         }
         for held in shelf::entries(repo, Shelf::Names, &entry.id)? {
-            if let Ok(id) = SessionId::parse(&held.name)
-                && held.entry.kind == EntryKind::Tree
-            {
-                found.insert(format!("{parent}/{}", held.name), (id, held.entry.id));
+            if let Ok(id) = SessionId::parse(&held.name) {
+                found.insert(format!("{parent}/{}", held.name), (id, held.entry));
             }
         }
     }
@@ -326,7 +313,7 @@ pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
 
 /// Refuses a session that has more operations than one may have, or in which somebody jumped far ahead of what
 /// had happened. The names of operations say their numbers too: a state may say less.
-fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
+pub(super) fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
     let records = Records::of(repo, Some(&Entry::tree(tree.clone())));
     let records = records.map_err(Unreadable::failure)?;
     if records.len() > room::MOST {
@@ -349,18 +336,6 @@ fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> 
         "git log -p --all -- {path}/{}  (shows who made it jump; nothing was taken over)",
         layout::OPS
     )))
-}
-
-/// The same of every session that `theirs` has otherwise than `ours`, before it is taken as it is. What
-/// cannot be read there is for `fsck`.
-pub(super) fn require_no_jumps(repo: &Repo, ours: &Oid, theirs: &Oid) -> Result<()> {
-    let known = session_folders(repo, ours, theirs)?;
-    for (path, (_, tree)) in session_folders(repo, theirs, ours)? {
-        if known.get(&path).is_none_or(|(_, known)| *known != tree) {
-            require_no_jump(repo, &path, &tree, 0)?;
-        }
-    }
-    Ok(())
 }
 
 /// The name of every uid: of several that want one, the smallest has it.
@@ -398,7 +373,7 @@ struct Values {
     sides: [Option<Oid>; 2],
 }
 
-/// Everything that is no session and differs between the sides, or may have to follow a new name.
+/// Everything that differs between the sides, and is neither a session nor the index of bindings.
 fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, Values>> {
     let add = |list: &mut BTreeMap<String, Oid>, path: &str, entry: Entry| -> Result<()> {
         match entry.kind {
@@ -425,11 +400,7 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
                 continue;
             }
             match entry.kind {
-                EntryKind::Tree if name == layout::BRANCHES => {
-                    for held in shelf::entries(repo, Shelf::Names, &entry.id)? {
-                        add(list, &format!("{name}/{}", held.name), held.entry)?;
-                    }
-                }
+                EntryKind::Tree if name == layout::BRANCHES => {}
                 _ => add(list, &name, entry)?,
             }
         }
@@ -441,109 +412,114 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
             base: lists[0].get(path).cloned(),
             sides: [lists[1].get(path).cloned(), lists[2].get(path).cloned()],
         };
-        if values.sides[0] != values.sides[1] || path.starts_with(layout::BRANCHES) {
+        if values.sides[0] != values.sides[1] {
             found.insert(path.clone(), values);
         }
     }
     Ok(found)
 }
 
-/// The session that a binding's blob names.
-fn binding(repo: &Repo, blob: &Oid) -> Result<Option<String>> {
-    let text = repo.read_blob(blob)?;
-    Ok(String::from_utf8(text).ok().map(|id| id.trim().to_owned()))
-}
-
-fn renamed_bindings(
+/// The index of bindings for the sessions as they are now: of each branch where the sides differ, or that a session
+/// that was settled held. What several sessions hold now is told.
+fn index(
     repo: &Repo,
-    mut values: Values,
+    sides: [&Oid; 2],
     names: &[BTreeMap<SessionId, SessionId>; 2],
-) -> Result<Values> {
-    let changed = |value: &Option<Oid>| *value != values.base;
-    let was_changed = values.sides.each_ref().map(changed);
+    settled: &BTreeMap<String, State>,
+    edits: &mut Edits,
+) -> Result<Vec<Shared>> {
+    let listed = [
+        bindings::entries(repo, sides[0])?,
+        bindings::entries(repo, sides[1])?,
+    ];
+    let mut branches: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for side in SIDES {
-        let Some(blob) = values.sides[side].clone() else {
-            continue;
-        };
-        let Some(id) = binding(repo, &blob)?.and_then(|id| SessionId::parse(&id).ok()) else {
-            continue;
-        };
-        if let Some(name) = names[side].get(&id)
-            && *name != id
-        {
-            let blob = repo.write_blob(format!("{name}\n").as_bytes())?;
-            values.sides[side] = Some(blob.clone());
-            if !was_changed[side] {
-                // It says the same as before, under the new name.
-                values.base = Some(blob);
+        for (name, entry) in &listed[side] {
+            let ids = bindings::sessions(repo, entry)?;
+            let now = |id: &String| match SessionId::parse(id) {
+                Ok(id) => names[side].get(&id).unwrap_or(&id).to_string(),
+                Err(_) => id.clone(),
+            };
+            let now: BTreeSet<String> = ids.iter().map(now).collect();
+            let differs = listed[1 - side].get(name) != Some(entry);
+            if differs || now != ids || now.iter().any(|id| settled.contains_key(id)) {
+                branches.entry(name.clone()).or_default().extend(now);
             }
         }
     }
-    Ok(values)
+    for (id, state) in settled {
+        if let Some(branch) = bindings::held(state) {
+            let path = layout::binding(branch);
+            let name = path[layout::BRANCHES.len() + 1..].to_owned();
+            let ids = branches.entry(name.clone()).or_default();
+            ids.insert(id.clone());
+            // What both sides bound to it stays.
+            for entry in listed.iter().filter_map(|side| side.get(&name)) {
+                ids.extend(bindings::sessions(repo, entry)?);
+            }
+        }
+    }
+    let mut shared = Vec::new();
+    for (name, mut ids) in branches {
+        let branch = layout::unescape(&name);
+        let mut held = BTreeSet::new();
+        for id in std::mem::take(&mut ids) {
+            if state_now(repo, sides[0], &id, settled)?
+                .is_some_and(|state| bindings::held(&state) == Some(&branch))
+            {
+                held.insert(id);
+            }
+        }
+        edits.put(
+            format!("{}/{name}", layout::BRANCHES),
+            bindings::folder(repo, &held)?,
+        );
+        if held.len() > 1 {
+            let sessions = held.into_iter().collect();
+            shared.push(Shared { branch, sessions });
+        }
+    }
+    Ok(shared)
 }
 
-/// Changed on one side: that. On both: for a binding the session that says so itself, of two the older,
-/// and else the larger id; what is there before what is not.
-fn choose(
+/// A session as the union has it: settled, or as both sides have it.
+fn state_now(
     repo: &Repo,
-    path: &str,
-    values: Values,
-    settled: &BTreeMap<String, State>,
     tree: &Oid,
-) -> Result<(Option<Oid>, Option<Rebound>)> {
+    id: &str,
+    settled: &BTreeMap<String, State>,
+) -> Result<Option<State>> {
+    if let Some(state) = settled.get(id) {
+        return Ok(Some(state.clone()));
+    }
+    let Ok(id) = SessionId::parse(id) else {
+        return Ok(None);
+    };
+    let path = layout::session(&id);
+    match shelves::entry_at(repo, tree, &path)? {
+        Some(entry) => read_state(repo, &path, &entry.id).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Changed on one side: that. On both: what is there before what is not, and else the larger id.
+fn choose(path: &str, values: Values) -> Option<Oid> {
     let Values {
         base,
         sides: [ours, theirs],
     } = values;
     if layout::is_foreign_state(path) && ours != base && theirs != base && ours != theirs {
-        return Ok((None, None));
+        return None;
     }
     if layout::record(path).is_some() {
         // None is ever taken away, and of two texts of one the first that was there stays.
         let kept = [&ours, &theirs].into_iter().find(|side| **side == base);
         let kept = kept.filter(|kept| kept.is_some()).cloned();
-        return Ok((kept.unwrap_or(ours.max(theirs)), None));
+        return kept.unwrap_or(ours.max(theirs));
     }
-    if ours == theirs || theirs == base {
-        return Ok((ours, None));
+    match (ours, theirs) {
+        (ours, theirs) if ours == theirs || theirs == base => ours,
+        (ours, theirs) if ours == base => theirs,
+        (ours, theirs) => ours.max(theirs),
     }
-    if ours == base {
-        return Ok((theirs, None));
-    }
-    let (Some(ours), Some(theirs)) = (ours.clone(), theirs.clone()) else {
-        return Ok((ours.or(theirs), None));
-    };
-    let Some(escaped) = path.strip_prefix(&format!("{}/", layout::BRANCHES)) else {
-        return Ok((Some(ours.max(theirs)), None));
-    };
-    // By uid: a name may still change when more clones meet.
-    let weigh = |blob: &Oid| -> Result<(bool, std::cmp::Reverse<String>)> {
-        let id = binding(repo, blob)?.unwrap_or_default();
-        let state = match settled.get(&id) {
-            Some(state) => Some(state.clone()),
-            None => {
-                let path = format!("{}/{id}", layout::SESSIONS);
-                match shelves::entry_at(repo, tree, &path)? {
-                    Some(entry) => Some(read_state(repo, &path, &entry.id)?),
-                    None => None,
-                }
-            }
-        };
-        let is_its = state.as_ref().is_some_and(|state| {
-            let branch = state.branch.as_deref();
-            state.is_active() && branch.is_some_and(|branch| layout::binding(branch) == path)
-        });
-        let uid = state.map_or(id, |state| state.uid);
-        Ok((is_its, std::cmp::Reverse(uid)))
-    };
-    let (chosen, other) = match weigh(&ours)? >= weigh(&theirs)? {
-        true => (ours, theirs),
-        false => (theirs, ours),
-    };
-    let clash = Rebound {
-        branch: layout::unescape(escaped),
-        session: binding(repo, &chosen)?.unwrap_or_default(),
-        instead_of: binding(repo, &other)?.unwrap_or_default(),
-    };
-    Ok((Some(chosen), Some(clash)))
 }

@@ -37,6 +37,7 @@ impl Edits {
             self.remove(session.path.clone());
         }
         self.set(path, Entry::tree(tree));
+        self.index(repo, Some(&session.state), &state)?;
         Ok(state)
     }
 }

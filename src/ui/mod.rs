@@ -2,14 +2,18 @@
 //! document goes to stdout, or one error document to stderr.
 //!
 //! Control characters of names and artifacts never reach a terminal: see [`clean`].
+//!
+//! Output that could not be written is remembered ([`Ui::lost_output`]) and ends the command with an exit
+//! code of its own, as git does. A reader that went away (`| head`) is no error (as in ripgrep).
 
 pub mod diff;
 pub mod report;
 
+use crate::core::failure::{Code, Failure, Kind};
 use crate::core::hint::{Hint, print_hints};
 use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
-use std::io::{IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 /// The number in every JSON document. It grows when a key changes its meaning or goes away.
 pub const JSON_SCHEMA: u32 = 1;
@@ -38,6 +42,8 @@ pub struct Ui {
     color_err: bool,
     session: Option<String>,
     unfinished: UnfinishedList,
+    /// Why stdout took something no more.
+    lost: Option<io::Error>,
 }
 
 impl Ui {
@@ -51,11 +57,21 @@ impl Ui {
         };
         Ui {
             options,
-            color: wants(std::io::stdout().is_terminal()),
-            color_err: wants(std::io::stderr().is_terminal()),
+            color: wants(io::stdout().is_terminal()),
+            color_err: wants(io::stderr().is_terminal()),
             session: None,
             unfinished: UnfinishedList::default(),
+            lost: None,
         }
+    }
+
+    /// The failure of a command whose output could not be written, whatever else it did.
+    pub fn lost_output(&self) -> Option<Failure> {
+        let why = self.lost.as_ref()?;
+        let message = format!(
+            "the output could not be written: {why}; what the command changed, if anything, stands"
+        );
+        Some(Failure::new(Kind::Output, Code::OutputUnwritable, message))
     }
 
     /// Where a command that is done notes what it left.
@@ -98,7 +114,7 @@ impl Ui {
 
     /// Whether somebody watches a long job: progress goes to stderr.
     pub fn shows_progress(&self) -> bool {
-        !self.options.json && !self.options.quiet && std::io::stderr().is_terminal()
+        !self.options.json && !self.options.quiet && io::stderr().is_terminal()
     }
 
     /// Whether stdout takes colour.
@@ -109,34 +125,30 @@ impl Ui {
     /// Writes the data that was asked for. Silent with `--json`: use [`Ui::json`].
     pub fn out(&mut self, text: impl AsRef<str>) {
         if !self.options.json {
-            write_line(&mut std::io::stdout().lock(), text.as_ref());
+            self.print_line(text.as_ref());
         }
     }
 
     /// Writes bytes as they are (artifacts, logs), to a pipe; cleaned for a terminal.
     pub fn raw(&mut self, bytes: &[u8]) {
-        let mut stdout = std::io::stdout().lock();
-        if stdout.is_terminal() {
-            put(
-                &mut stdout,
-                clean(&String::from_utf8_lossy(bytes)).as_bytes(),
-            );
+        if io::stdout().is_terminal() {
+            self.print(clean(&String::from_utf8_lossy(bytes)).as_bytes());
         } else {
-            put(&mut stdout, bytes);
+            self.print(bytes);
         }
     }
 
     /// Writes text that ends its own lines (a diff). Silent with `--json`.
     pub fn raw_text(&mut self, text: &str) {
         if !self.options.json {
-            put(&mut std::io::stdout().lock(), text.as_bytes());
+            self.print(text.as_bytes());
         }
     }
 
     /// Says what was done. Silent with `--quiet` and `--json`.
     pub fn status(&mut self, text: impl AsRef<str>) {
         if !self.options.quiet && !self.options.json {
-            write_line(&mut std::io::stdout().lock(), text.as_ref());
+            self.print_line(text.as_ref());
         }
     }
 
@@ -147,7 +159,7 @@ impl Ui {
             style::paint(self.color_err, style::WARN, "warning:"),
             text.as_ref()
         );
-        write_line(&mut std::io::stderr().lock(), &text);
+        say(&text);
     }
 
     /// Says what to do next. Silent with `--quiet` and `--json`.
@@ -158,7 +170,7 @@ impl Ui {
                 style::paint(self.color, style::DIM, "next:"),
                 clean(&self.command(&hint.into()))
             );
-            write_line(&mut std::io::stdout().lock(), &text);
+            self.print_line(&text);
         }
     }
 
@@ -184,7 +196,7 @@ impl Ui {
         let mut document = Value::Object(document);
         print_hints(&mut document, self.session.as_deref());
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
-        write_line(&mut std::io::stdout().lock(), &text);
+        self.print_line(&text);
     }
 
     /// Writes why the command failed, as text or JSON, to stderr.
@@ -195,7 +207,30 @@ impl Ui {
         } else {
             report::text(failure, session, self.color_err)
         };
-        write_line(&mut std::io::stderr().lock(), &text);
+        say(&text);
+    }
+
+    /// What clap prints where it does not run a command: help and versions to stdout, in its own colours.
+    pub fn parser_said(&mut self, error: &clap::Error) {
+        let printed = error.print();
+        if !error.use_stderr() {
+            let printed = printed.and_then(|()| io::stdout().flush());
+            remember(&mut self.lost, printed);
+        }
+    }
+
+    /// stdout, for what comes piece by piece.
+    pub fn stream(&mut self) -> Stream<'_> {
+        Stream(&mut self.lost)
+    }
+
+    fn print_line(&mut self, text: &str) {
+        // At once: a line is one write, and never stands torn between those of another process.
+        self.print(format!("{text}\n").as_bytes());
+    }
+
+    fn print(&mut self, bytes: &[u8]) {
+        print(&mut self.lost, bytes);
     }
 
     /// `text` in a role's colour, where stdout takes colour.
@@ -251,18 +286,43 @@ pub fn line(text: &str) -> String {
     clean(text).replace('\n', "^J")
 }
 
-fn write_line(stream: &mut impl Write, text: &str) {
-    // At once: a line is one write, and never stands torn between those of another process.
-    put(stream, format!("{text}\n").as_bytes());
+/// Writes a line to stderr. One that cannot be written is lost: nothing is left to say it on.
+fn say(text: &str) {
+    drop(
+        io::stderr()
+            .lock()
+            .write_all(format!("{text}\n").as_bytes()),
+    );
 }
 
-/// A reader that went away (`| head`) is no error of ours: stop writing, quietly (as ripgrep does).
-fn put(stream: &mut impl Write, bytes: &[u8]) {
-    if let Err(error) = stream.write_all(bytes).and_then(|()| stream.flush())
-        && error.kind() != std::io::ErrorKind::BrokenPipe
+fn print(lost: &mut Option<io::Error>, bytes: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    remember(lost, written);
+}
+
+/// Keeps the first error that is more than a reader who went away.
+fn remember(lost: &mut Option<io::Error>, written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+        && lost.is_none()
     {
-        // Nothing is left to say it on.
-        std::mem::drop(error);
+        *lost = Some(error);
+    }
+}
+
+/// stdout, for what comes piece by piece. A piece that cannot be written is remembered.
+#[derive(Debug)]
+pub struct Stream<'a>(&'a mut Option<io::Error>);
+
+impl Write for Stream<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        print(self.0, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

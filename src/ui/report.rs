@@ -21,7 +21,7 @@ pub(super) fn text(failure: &Failure, session: Option<&str>, color: bool) -> Str
         Kind::Refused => "refused:",
         Kind::Conflict => "conflict:",
         Kind::Internal => "internal error:",
-        Kind::Nothing | Kind::Waiting | Kind::NotFound | Kind::Usage => "error:",
+        Kind::Nothing | Kind::Waiting | Kind::NotFound | Kind::Usage | Kind::Output => "error:",
     };
     let mut out = format!(
         "{} {}",

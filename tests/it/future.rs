@@ -162,6 +162,25 @@ fn a_record_that_is_not_known_holds_the_gates_of_its_session_unless_it_is_a_note
     s.loopx(&["-s", ID, "approve", "--to", "plan"]).ok();
 }
 
+/// A weight that this program has no word for is of a newer one, whatever the record says that it needs.
+#[test]
+fn a_known_record_of_an_unknown_weight_is_kept_and_holds() {
+    let s = started();
+    put(&s, "spec.md", READY).ok();
+    let op = newer(&s, ID, ("note", "noted", "heavy", "0.2"), &[]);
+    let refused = s.loopx(&["-s", ID, "--json", "approve", "--to", "plan"]);
+    let error = refused.fails_with(1).error_json();
+    let blockers = error["error"]["blockers"].as_array().expect("blockers");
+    let needs = |blocker: &Value| blocker["code"] == "newer_program_required";
+    assert!(blockers.iter().any(needs), "{error:#}");
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    assert!(records(&s, ID).iter().any(|record| record.contains(&op)));
+    let args = ["-s", ID, "undo", "--only", &op, "--reason", "no"];
+    s.loopx(&args).ok();
+    s.loopx(&["-s", ID, "approve", "--to", "plan"]).ok();
+}
+
 #[test]
 fn the_state_is_left_to_programs_that_understand_the_session() {
     let (s, _) = branch_of_the_future(TASK);
@@ -299,6 +318,21 @@ fn the_first_record_of_format_2_makes_the_branch_one_of_format_2() {
     s.loopx(&["status"]).ok();
     put(&s, "spec.md", READY).ok();
     assert_eq!(s.git(&["show", "loopx:format"]).line(), "2");
+}
+
+/// By hand it would be one again for which older programs know everything.
+#[test]
+fn a_branch_that_was_taken_back_to_format_1_is_found_and_mended() {
+    let s = started();
+    tamper_all(&s, &[("format".to_owned(), Some(b"1\n".to_vec()))]);
+    s.loopx(&["fsck"])
+        .says("format: says 1")
+        .says("fsck --repair")
+        .fails_with(1);
+    s.loopx(&["fsck", "--repair"]).ok();
+    assert_eq!(s.git(&["show", "loopx:format"]).line(), "2");
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    assert_whole(&s);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The kinds of operations that one session goes through in [`eventful`].
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 22] = [
     "abandoned",
     "approved",
     "audited",
@@ -36,12 +36,13 @@ const KINDS: [&str; 21] = [
     "reviewed",
     "saved",
     "started",
+    "unbound",
     "undone",
     "waived",
 ];
 
 /// The other kinds: each needs more around it than one session.
-const OTHERS: [&str; 4] = ["archived", "imported", "refreshed", "resolved"];
+const OTHERS: [&str; 5] = ["archived", "imported", "rebased", "refreshed", "resolved"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -165,6 +166,9 @@ fn eventful() -> Drive {
     d.verdict(&["--verdict", "approve", "--finding", "low: a long name"]);
     d.git(&["switch", "--quiet", "--create", "second"]).ok();
     d.does(&["use", ID]);
+    d.does(&["start", "--no-branch", "Other"]);
+    d.does(&["use", "other"]);
+    d.does(&["use", ID]);
     d
 }
 
@@ -285,6 +289,17 @@ fn refreshed_bases_have_the_format_of_the_golden_file() {
     s.loopx(&["change", "refresh"]).ok();
     let text = of_kind("refreshed", on_the_branch(&s, s.path(), "one"));
     golden("op-refreshed.json", &normal(&text));
+}
+
+#[test]
+fn a_base_that_was_recorded_anew_has_the_format_of_the_golden_file() {
+    let s = store::started();
+    let root = s.git(&["commit-tree", "-m", "rewritten", "HEAD^{tree}"]);
+    s.git(&["reset", "--quiet", "--hard", &root.line()]).ok();
+    s.loopx(&["rebase", "--onto", "HEAD", "--reason", "rewritten"])
+        .ok();
+    let text = of_kind("rebased", on_the_branch(&s, s.path(), store::ID));
+    golden("op-rebased.json", &normal(&text));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::support::{Call, Output};
 use std::fmt::Write as _;
 
 /// Two clones of one remote; each has the session of both, and the first has one of its own.
-fn two() -> Clones {
+pub(crate) fn two() -> Clones {
     let all = Clones::sharing(2);
     all.put(0, "spec.md", READY).ok();
     all.loopx(0, &["start", "--no-branch", "Mine"]).ok();
@@ -16,13 +16,13 @@ fn two() -> Clones {
     all
 }
 
-fn git<'a>(all: &'a Clones, args: &[&str]) -> Call<'a> {
+pub(crate) fn git<'a>(all: &'a Clones, args: &[&str]) -> Call<'a> {
     let index = all.s.root().join("hostile-index");
     let call = all.s.call("git").cwd(all.dir(1)).args(args);
     call.env("GIT_INDEX_FILE", index)
 }
 
-fn blob(all: &Clones, bytes: &[u8]) -> String {
+pub(crate) fn blob(all: &Clones, bytes: &[u8]) -> String {
     let call = git(all, &["hash-object", "-w", "--stdin"]);
     call.stdin(bytes).run().line()
 }
@@ -84,7 +84,7 @@ fn with_entries(all: &Clones, path: &str, more: &[(&str, &[u8], &str)]) -> Strin
 }
 
 /// Puts a tree on the remote's branch, past every check of ours.
-fn send(all: &Clones, tree: &str) {
+pub(crate) fn send(all: &Clones, tree: &str) {
     let message = "x\n\nLoopx-Event: save\n";
     let commit = git(
         all,
@@ -96,7 +96,7 @@ fn send(all: &Clones, tree: &str) {
     git(all, &["push", "--quiet", "origin", &spec]).run().ok();
 }
 
-fn put_files(all: &Clones, files: &[(&str, &[u8])]) -> String {
+pub(crate) fn put_files(all: &Clones, files: &[(&str, &[u8])]) -> String {
     git(all, &["read-tree", "origin/loopx"]).run().ok();
     for (path, bytes) in files {
         let entry = format!("100644,{},{path}", blob(all, bytes));
@@ -166,7 +166,7 @@ fn arrives(what: &str, make: impl Fn(&Clones) -> String) -> [Output; 2] {
 }
 
 /// The first operation of the session with another number, and the name that goes with it.
-fn renumbered(all: &Clones, seq: &str) -> (String, Vec<u8>) {
+pub(crate) fn renumbered(all: &Clones, seq: &str) -> (String, Vec<u8>) {
     let folder = format!("origin/loopx:sessions/{ID}/ops");
     let names = git(all, &["ls-tree", "--name-only", &folder]).run().ok();
     let name = names.lines().nth(1).expect("an operation");

@@ -3,8 +3,9 @@
 
 use crate::support::Sandbox;
 use crate::support::clones::Clones;
+use crate::support::forge::{file_name, record};
 use crate::support::store::{ID, assert_whole, begin, started, tamper_all};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn notes(s: &Sandbox, args: &[&str]) -> Vec<Value> {
     let mut all = vec!["--json", "note", "list"];
@@ -137,4 +138,79 @@ fn a_record_of_the_journal_that_was_changed_is_found_and_put_back() {
     s.loopx(&["fsck", "--repair"]).ok();
     assert_eq!(notes(&s, &["--journal"]).len(), 2);
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+/// One damaged session hides no note of another.
+#[test]
+fn a_list_of_all_notes_names_what_is_damaged_and_lists_the_rest() {
+    let s = started();
+    s.loopx(&["start", "other", "--no-branch"]).ok();
+    s.loopx(&["-s", ID, "note", "lost"]).ok();
+    s.loopx(&["-s", "other", "note", "kept"]).ok();
+    for text in ["torn", "whole"] {
+        s.loopx(&["note", text, "--journal"]).ok();
+    }
+    let list = s.git(&["ls-tree", "-r", "--name-only", "loopx"]).ok();
+    let named = |part: &str| {
+        let mut lines = list.lines().filter(|line| line.contains(part));
+        lines.next().expect("a record").to_owned()
+    };
+    let torn = [format!("/{ID}/ops/"), "journal/".to_owned()].map(|part| named(&part));
+    tamper_all(&s, &torn.map(|path| (path, Some(b"{}".to_vec()))));
+    let listed = s.loopx(&["--json", "note", "list", "--all"]);
+    let listed = listed.says("is damaged").json();
+    s.loopx(&["note", "list", "--all"])
+        .says("git loopx fsck --repair")
+        .ok();
+    let texts: Vec<&Value> = listed["notes"]
+        .as_array()
+        .map(|notes| notes.iter().map(|note| &note["text"]).collect())
+        .expect("notes");
+    assert_eq!(texts.len(), 2, "{listed:#}");
+    assert!(texts.contains(&&Value::from("kept")), "{listed:#}");
+    let places = listed["damaged"].as_array().expect("places");
+    assert_eq!(places.len(), 2, "{listed:#}");
+    assert_eq!(places[0]["place"], ID);
+}
+
+#[test]
+fn a_note_says_its_record_and_a_filter_without_a_hit_leads_to_the_whole_list() {
+    let s = started();
+    for place in [&["-s", ID][..], &["--journal"]] {
+        let args = [&["--json", "note", "here"], place].concat();
+        let noted = s.loopx(&args).json();
+        let listed = notes(&s, place);
+        assert_eq!(listed.last().expect("a note")["op"], noted["op"]);
+    }
+    s.loopx(&["note", "list", "--kind", "risk"])
+        .says("no such note")
+        .says("git loopx note list\n")
+        .ok();
+    s.loopx(&["note", "list", "--all", "--grep", "nothing like it"])
+        .says("git loopx note list --all")
+        .ok();
+}
+
+/// A journal has notes, and what a newer program writes there; no step of a session.
+#[test]
+fn a_record_of_a_session_in_a_journal_is_found() {
+    let s = started();
+    s.loopx(&["note", "one", "--journal"]).ok();
+    let list = s.git(&["ls-tree", "-r", "--name-only", "loopx", "journal/"]);
+    let path = list.ok().lines().next().expect("a record").to_owned();
+    let (folder, _) = path.rsplit_once("/ops/").expect("a folder");
+    let op = json!({
+        "format": 2, "seq": 2, "entity": folder, "tx": "x", "at": "2027-01-01T00:00:00Z",
+        "by": {"name": "Mallory", "email": "m@example.org"},
+        "topic": "session", "kind": "saved", "weight": "opens", "needs": "0.2", "body": {},
+    });
+    let (name, bytes) = record(&op);
+    let forged = format!("{folder}/ops/{}", file_name(&op, &name));
+    tamper_all(&s, &[(forged, Some(bytes))]);
+    s.loopx(&["fsck"])
+        .says("of the topic `session`")
+        .fails_with(1);
+    s.loopx(&["fsck", "--repair"]).ok();
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    assert_eq!(notes(&s, &["--journal"]).len(), 1);
 }

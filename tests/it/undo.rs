@@ -3,7 +3,7 @@
 
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, ID, SPEC};
-use crate::support::store::{ID as SHARED, READY};
+use crate::support::store::{ID as SHARED, READY, put, started};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -82,6 +82,24 @@ fn several_events_go_back_in_one_commit_and_come_back_the_same() {
         .says("redo @5, @6, @7")
         .says("redo @3, @4")
         .ok();
+}
+
+#[test]
+fn edits_that_a_run_saved_are_taken_back_and_the_run_stays() {
+    let d = Drive::clarified();
+    let count = commits(&d);
+    let edited = format!("{SPEC}\nmore\n");
+    d.edit("spec.md", &edited);
+    d.does(&["run", "--", "true"]);
+    assert_eq!(commits(&d), count + 1);
+    assert_eq!(d.artifact("spec.md"), edited);
+    let told = d.does(&["undo"]);
+    assert_eq!(told["undone"]["event"], "save");
+    assert_eq!(d.artifact("spec.md"), SPEC);
+    assert_eq!(d.state()["evidence"].as_array().map(Vec::len), Some(1));
+    d.does(&["redo"]);
+    assert_eq!(d.artifact("spec.md"), edited);
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
 
 #[test]
@@ -173,13 +191,17 @@ fn edits_that_are_not_saved_are_not_lost_between() {
 fn branches_follow() {
     let d = Drive::clarified();
     let bound = |branch: &str| {
-        let out = d.git(&["show", &format!("loopx:branches/{branch}")]);
+        let out = d.git(&[
+            "ls-tree",
+            "--name-only",
+            &format!("loopx:branches/{branch}"),
+        ]);
         (out.code == Some(0)).then(|| out.stdout.trim().to_owned())
     };
     d.git(&["switch", "--quiet", "--create", "second"]).ok();
     d.does(&["use", ID]);
     d.does(&["abandon", "--reason", "enough"]);
-    assert_eq!((bound(ID), bound("second")), (Some(ID.to_owned()), None));
+    assert_eq!((bound(ID), bound("second")), (None, None));
     d.does(&["-s", ID, "undo"]);
     assert_eq!(bound("second").as_deref(), Some(ID));
     d.does(&["-s", ID, "redo"]);
@@ -187,7 +209,7 @@ fn branches_follow() {
     let status = d.does(&["-s", ID, "status"]);
     assert_eq!(status["ending"]["how"], "abandoned", "{status:#}");
     d.does(&["-s", ID, "undo", "2"]);
-    assert_eq!(bound("second"), None);
+    assert_eq!((bound(ID).as_deref(), bound("second")), (Some(ID), None));
     assert_eq!(d.does(&["-s", ID, "show"])["state"]["branch"], ID);
     d.does(&["-s", ID, "redo"]);
     assert_eq!(bound("second").as_deref(), Some(ID));
@@ -445,4 +467,28 @@ fn an_undo_after_the_end_takes_back_the_end_and_no_run_beside_it() {
     assert!(status["ending"].is_null(), "{status:#}");
     let shown = all.loopx(0, &["--json", "-s", id, "show"]).json();
     assert_eq!(shown["state"]["evidence"].as_array().map(Vec::len), Some(1));
+}
+
+/// As in an editor: the steps come back in the order in which they were taken back.
+#[test]
+fn what_was_undone_last_comes_back_first() {
+    let s = started();
+    for text in ["# One\n", "# Two\n", "# Three\n"] {
+        put(&s, "spec.md", text).ok();
+    }
+    let cat = || s.loopx(&["-s", SHARED, "cat", "spec.md"]).ok();
+    // The one in the middle, and then the last.
+    let middle = s.loopx(&["-s", SHARED, "undo", "--only", "3"]);
+    assert!(!middle.ok().contains("went back"));
+    assert_eq!(cat(), "# Three\n");
+    s.loopx(&["-s", SHARED, "undo"])
+        .says("went back too: spec.md")
+        .ok();
+    assert_eq!(cat(), "# One\n");
+    s.loopx(&["-s", SHARED, "redo"]).ok();
+    assert_eq!(cat(), "# Three\n");
+    s.loopx(&["-s", SHARED, "redo"]).ok();
+    assert_eq!(cat(), "# Three\n");
+    s.loopx(&["-s", SHARED, "undo"]).ok();
+    assert_eq!(cat(), "# Two\n");
 }

@@ -65,6 +65,7 @@ const STORY: &[Step] = &[
     Call("save", 5),
     Call("edit execution-record.md", 0),
     Call("start second --no-branch", 0),
+    Call("-s second rebase --onto HEAD --reason moved", 5),
     Blocked("-s second clarify"),
     Call("-s second undo", 0),
     Call("-s second redo", 0),

@@ -28,9 +28,9 @@ pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
 
 use super::artifact::Artifact;
-use super::failure::{Blocker, Code};
+use super::failure::{Blocker, Code, Failure};
 use super::front::{Fault, FrontMatter};
-use super::id::Oid;
+use super::id::{Oid, SessionId};
 use super::markdown;
 use super::pack::{self, Slice};
 use super::policy::Policy;
@@ -69,6 +69,10 @@ pub struct View<'a> {
     pub code: Option<&'a CodeFacts>,
     pub delta: &'a DeltaFacts,
     pub credentials: &'a Credentials,
+    /// The other sessions that are bound to its branch.
+    pub shared: &'a [SessionId],
+    /// The commit that the session starts from is not here: nobody knows the policy.
+    pub base_missing: Option<&'a Failure>,
 }
 
 impl View<'_> {
@@ -144,7 +148,28 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
             )
         }))
         .chain(view.state.holding().map(unknown))
+        .chain(shared(view))
+        .chain(view.base_missing.cloned().map(Blocker::from))
         .collect()
+}
+
+/// Two sessions on one branch: the work on it is nobody's until one of them has it alone.
+fn shared(view: View<'_>) -> Option<Blocker> {
+    let branch = view.state.branch.as_ref()?;
+    let others: Vec<&str> = view.shared.iter().map(SessionId::as_str).collect();
+    let who = match others.as_slice() {
+        [] => return None,
+        [only] => format!("session {only} is"),
+        several => format!("the sessions {} are", several.join(", ")),
+    };
+    Some(Blocker::new(
+        Code::BranchShared,
+        format!("{who} bound to the branch {branch} too"),
+        hint![
+            command!("use {} --branch {branch}", view.state.id),
+            "  (the others let it go)"
+        ],
+    ))
 }
 
 /// What only a newer program understands may close a gate: nothing opens beside it.

@@ -2,14 +2,14 @@
 //! gate asks is not known here.
 
 use super::{
-    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, LaneReport, OpConflict,
+    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, OpConflict,
     PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
 use crate::core::op::{
-    Body, Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, SessionBody,
+    Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Unknown,
 };
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
@@ -40,33 +40,35 @@ impl State {
         op: &Operation,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
-        let SessionBody {
-            event,
-            bases,
-            claim,
-        } = match &op.body {
-            Body::Session(step) => step,
-            Body::Unknown(unknown) => {
-                self.unknown.push(UnknownOp {
-                    op: op.op.clone(),
-                    seq: op.seq,
-                    topic: unknown.topic.clone(),
-                    kind: unknown.kind.clone(),
-                    weight: op.weight,
-                    needs: unknown.needs,
-                    by: op.by.clone(),
-                });
-                return Ok(());
-            }
-            // They change nothing of the session; so they fit everywhere, in one that another writer had
-            // ended too.
-            Body::Log(_) | Body::Note(_) => return Ok(()),
-        };
+        op.fold(self, beside)
+    }
+
+    /// Keeps what only a newer program understands.
+    pub(in crate::core) fn keep_unknown(&mut self, op: &Operation, unknown: &Unknown) {
+        self.unknown.push(UnknownOp {
+            op: op.op.clone(),
+            seq: op.seq,
+            topic: unknown.topic.clone(),
+            kind: unknown.kind.clone(),
+            weight: op.weight,
+            needs: unknown.needs,
+            by: op.by.clone(),
+        });
+    }
+
+    /// What an event of the session makes of it.
+    pub(in crate::core) fn take_event(
+        &mut self,
+        op: &Operation,
+        event: &Event,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        let (claim, bases) = (op.claim(), op.bases());
         let is_apart = matches!(event, Event::Ran { .. }) && beside.missed(ENDING);
         if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
         }
-        match self.void_reason(event) {
+        match self.void_reason(event, beside) {
             Some((transition, why)) => self.void.push(Void {
                 op: op.op.clone(),
                 transition,
@@ -95,13 +97,18 @@ impl State {
 
     /// The transition of an approval that counts for nothing, and why: it names another content than the session has without what was
     /// taken back, or with what was written apart. An honest one never does where nobody was apart.
-    fn void_reason(&self, event: &Event) -> Option<(Transition, String)> {
+    fn void_reason(&self, event: &Event, beside: &Beside<'_>) -> Option<(Transition, String)> {
         let Event::Approved {
             transition, files, ..
         } = event
         else {
             return None;
         };
+        if beside.missed(BASE) && self.stage == transition.from() {
+            let why =
+                format!("{transition} was approved while somebody gave the session another base");
+            return Some((*transition, why));
+        }
         let here = covered_files(self, *transition);
         let differing: Vec<&str> = Artifact::ALL
             .iter()
@@ -175,6 +182,14 @@ impl State {
                 }
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
+            Event::Unbound => {
+                self.fold = FOLD;
+                self.branch = None;
+            }
+            Event::Rebased { base } => {
+                beside.knew(BASE, op);
+                self.rebase(base);
+            }
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;
                 let knew = beside.knew("profile", op);
@@ -328,7 +343,8 @@ impl State {
                     .verdict
                     .as_ref()
                     .is_some_and(|known| !known.value.is_approval() && !beside.saw(&known.op));
-                if !held {
+                let is_of_other_base = verdict.is_approval() && beside.missed(BASE);
+                if !held && !is_of_other_base {
                     self.verdict = Some(recorded(op, verdict.clone()));
                 }
             }
@@ -363,6 +379,18 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// What is approved and not used yet, and what a review saw, was a change from another commit.
+    fn rebase(&mut self, base: &Oid) {
+        self.fold = FOLD;
+        self.base = Some(base.clone());
+        if self.stage != Stage::Done {
+            self.approvals.retain(|_, approval| !approval.armed);
+        }
+        if self.stage == Stage::Review {
+            self.verdict = None;
+        }
     }
 
     fn builds(&mut self, op: &Operation) {
@@ -503,13 +531,16 @@ impl State {
     }
 }
 
+/// The commit that a session starts from.
+const BASE: &str = "base";
+
 /// The fact that a session ended.
 const ENDING: &str = "ending";
 
 /// What the writer of an operation had seen, for facts of which only one can stand: where two did not
 /// know of each other, the one that holds a gate does.
 #[derive(Default)]
-pub(in crate::core) struct Beside<'a> {
+pub(crate) struct Beside<'a> {
     /// Operations that were not seen; nothing for one that saw all.
     pub(in crate::core) unseen: Option<&'a dyn Fn(&OpId) -> bool>,
     /// Who wrote last, of the facts that do not say so themselves.

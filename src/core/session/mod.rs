@@ -4,9 +4,13 @@
 //! machine, whatever the order in which they arrived. An operation that does not fit is kept and listed
 //! as a conflict. Conclusions (readiness, blockers, next command) are computed in `gate`, never stored.
 
+mod apart;
 mod apply;
 
-pub(super) use apply::{Beside, signed};
+pub(crate) use apart::Way;
+pub(super) use apart::{BRANCH, OWNER, is_stopped, way};
+pub(crate) use apply::Beside;
+pub(super) use apply::signed;
 
 use super::artifact::Artifact;
 use super::failure::Result;
@@ -29,7 +33,9 @@ pub const MAX_BUILD_ITERATIONS: u32 = 10;
 
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
-pub const FOLD: u32 = 2;
+pub const FOLD: u32 = 3;
+/// The same for a state to which no rule came that is newer: programs that know only those rules read it.
+pub const FIRST_FOLD: u32 = 2;
 
 /// Everything that is true of a session. Serialized as `state.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -277,7 +283,7 @@ impl State {
             fold: u32,
         }
         let Header { format, fold } = super::op::parse_json(bytes, path)?;
-        if format != FORMAT || fold != FOLD {
+        if format != FORMAT || !(FIRST_FOLD..=FOLD).contains(&fold) {
             return Ok(None);
         }
         let state: State = super::op::parse_json(bytes, path)?;

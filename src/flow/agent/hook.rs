@@ -87,10 +87,12 @@ fn bound<'r>(ctx: &'r Context, store: &Store<'r>) -> Result<Option<Bound<'r>>> {
         return Ok(None);
     };
     let snapshot = Snapshot::at(&ctx.repo, tip, store.branch())?;
-    let Some(id) = snapshot.bound_to(&branch)? else {
+    // Of several nobody knows whose work it is: none of them keeps anybody from stopping.
+    let bound = snapshot.bound_to(&branch)?;
+    let [id] = bound.as_slice() else {
         return Ok(None);
     };
-    let session = snapshot.session(&id)?;
+    let session = snapshot.session(id)?;
     Ok(session
         .filter(|session| session.state.is_active())
         .map(|session| Bound { snapshot, session }))

@@ -153,7 +153,7 @@ pub fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
             after: after.clone(),
         })
         .map_err(|error| Failure::internal(Code::AgentBackup, error.to_string()))?;
-        files::write(&file.kept, &kept)?;
+        files::write_in_git_dir(repo, &file.kept, &kept)?;
         files::write(&file.path, after.as_bytes())?;
     }
     Ok(change)

@@ -39,7 +39,7 @@ fn parse(bytes: &[u8]) -> Ledger {
 /// Changes what is remembered; nobody else of this worktree reads or writes it meanwhile.
 pub fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> Result<T> {
     let failed = |error: std::io::Error| failed(repo, &error);
-    std::fs::create_dir_all(lease::folder(repo)).map_err(failed)?;
+    repo.make_folder(&lease::folder(repo)).map_err(failed)?;
     let mut file = OpenOptions::new()
         .create(true)
         .truncate(false)
@@ -47,6 +47,7 @@ pub fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> Result<T
         .write(true)
         .open(path(repo))
         .map_err(failed)?;
+    repo.share(&path(repo));
     lock(&file)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed)?;

@@ -249,7 +249,7 @@ pub(super) fn write_conflicts(
         way,
         files: written,
     };
-    files::write(&contest_file(ctx, id), &to_json(&contest)?)?;
+    files::write_in_git_dir(&ctx.repo, &contest_file(ctx, id), &to_json(&contest)?)?;
     Ok(failure)
 }
 

@@ -126,6 +126,8 @@ impl Loaded {
             code: None,
             delta: facts,
             credentials: &nobody,
+            shared: &[],
+            base_missing: None,
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(

@@ -48,6 +48,9 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             )
             .help(command!("archive").note("(a conflict is resolved there, and `archive --continue` finishes)")));
         }
+        if let Some(missing) = &facts.base_missing {
+            return Err(missing.clone());
+        }
         let Some((delta, blockers)) = delta::read(&facts.texts) else {
             return Err(
                 Failure::nothing(Code::DeltaMissing, "the session has no spec delta yet")

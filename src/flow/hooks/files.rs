@@ -3,6 +3,7 @@
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hooks::manager::Manager;
 use crate::core::hooks::{self, Event, Found, Saved};
+use crate::git::Repo;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -79,8 +80,17 @@ pub(super) fn fresh(dir: &Path, event: Event) -> PathBuf {
     dir.join(format!(".{event}.loopx-new"))
 }
 
-pub(super) fn write_shim(dir: &Path, event: Event, program: &[u8]) -> std::io::Result<()> {
-    fs::create_dir_all(dir)?;
+/// `repo`, where it can be opened, says who shares what is in its git dir.
+pub(super) fn write_shim(
+    repo: Option<&Repo>,
+    dir: &Path,
+    event: Event,
+    program: &[u8],
+) -> std::io::Result<()> {
+    match repo {
+        Some(repo) => repo.make_folder(dir)?,
+        None => fs::create_dir_all(dir)?,
+    }
     let fresh = fresh(dir, event);
     // Left over from a kill; nobody else has this name.
     drop(fs::remove_file(&fresh));
@@ -94,5 +104,8 @@ pub(super) fn write_shim(dir: &Path, event: Event, program: &[u8]) -> std::io::R
     file.set_permissions(fs::Permissions::from_mode(0o755))?;
     file.sync_all()?;
     drop(file);
+    if let Some(repo) = repo {
+        repo.share(&fresh);
+    }
     fs::rename(&fresh, dir.join(event.name()))
 }

@@ -7,8 +7,8 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hooks::manager::Manager;
 use crate::core::hooks::{self, Event, Facts, Plan, SetAt, Slot, Standing, Step, config};
 use crate::env;
-use crate::git::config_file;
 use crate::git::run::{Captured, Run};
+use crate::git::{Repo, config_file};
 use files::{found, fresh, manager_of, save, saved, saved_by, write_shim};
 use settings::{own_settings, setting, switched_off};
 use std::ffi::{OsStr, OsString};
@@ -125,6 +125,7 @@ pub fn read() -> Result<Repository> {
 /// Carries a plan out, step by step.
 pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
     let dir = &repository.facts.own_dir;
+    let repo = Repo::open().ok();
     let edit = |sections: &[config::Section]| {
         config_file::edit(&repository.config_file, |old| {
             config::rewrite(old, &hooks::section_names(), sections)
@@ -143,7 +144,7 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
             // Planned from other facts, carried out by `Global`.
             Step::WriteGlobal | Step::RemoveGlobal => Ok(()),
             Step::Save(event) => save(dir, event),
-            Step::WriteShim(event) => write_shim(dir, event, &repository.program),
+            Step::WriteShim(event) => write_shim(repo.as_ref(), dir, event, &repository.program),
             Step::RemoveShim(event) => fs::remove_file(dir.join(event.name())),
             Step::Restore(event) => {
                 fs::rename(dir.join(event.saved_name()), dir.join(event.name()))

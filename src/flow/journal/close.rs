@@ -76,11 +76,6 @@ fn record(
     state.apply(&op);
     let mut edits = store::Edits::default();
     edits.record(repo, Some(&session), &op, &state)?;
-    if let Some(branch) = &state.branch
-        && snapshot.bound_to(branch)?.as_ref() == Some(id)
-    {
-        edits.unbind(branch);
-    }
     let message = store::message(id, &format!("archive on {target}"), &op, &state);
     Ok(Decision {
         edits,

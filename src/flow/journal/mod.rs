@@ -78,11 +78,11 @@ impl Entry {
     }
 
     fn write(&self, repo: &Repo) -> Result<()> {
-        self.write_to(&self.file(repo))
+        self.write_to(repo, &self.file(repo))
     }
 
-    fn write_to(&self, file: &Path) -> Result<()> {
-        files::write(file, &to_json(self)?)
+    fn write_to(&self, repo: &Repo, file: &Path) -> Result<()> {
+        files::write_in_git_dir(repo, file, &to_json(self)?)
     }
 
     /// Writes it so that a power cut leaves it there.
@@ -310,7 +310,7 @@ impl<'s> Scope<'s> {
             // One that stays is looked at again, and its steps are done again, to no effect.
             drop(files::remove(file));
         } else {
-            drop(entry.write_to(file));
+            drop(entry.write_to(&self.ctx.repo, file));
         }
         failed
     }

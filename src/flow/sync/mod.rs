@@ -18,8 +18,8 @@ use crate::env;
 use crate::failpoint::reach;
 use crate::git::remote::{Answer, Fetched, Line};
 use crate::git::run::Run;
-use crate::store::{Linear, Meeting, Met, Rebound, Renamed, Store};
-pub use crate::store::{TakenAway, UnitedSession};
+pub use crate::store::{Flaw, TakenAway, UnitedSession};
+use crate::store::{Linear, Meeting, Met, Renamed, Shared, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -63,9 +63,13 @@ pub struct Report {
     /// Sessions that both sides had changed.
     pub united: Vec<UnitedSession>,
     pub renamed: Vec<Renamed>,
-    pub bindings: Vec<Rebound>,
+    pub shared: Vec<Shared>,
     /// What the remote's branch had lost of what was here.
     pub taken_away: Vec<TakenAway>,
+    /// What the remote's branch had otherwise than its records say, and was computed from them.
+    pub mended: Vec<Flaw>,
+    /// What is damaged there and was taken, because it is damaged here too, or because nothing was here.
+    pub damaged: Vec<Flaw>,
     /// Set where the remote's branch does not come from what it was.
     pub set_back: Option<SetBack>,
     /// The active sessions among those that came or went that have an open conflict.
@@ -106,8 +110,10 @@ pub fn sync(
         rounds: 0,
         united: Vec::new(),
         renamed: Vec::new(),
-        bindings: Vec::new(),
+        shared: Vec::new(),
         taken_away: Vec::new(),
+        mended: Vec::new(),
+        damaged: Vec::new(),
         set_back: None,
         conflicts: Vec::new(),
     };
@@ -287,8 +293,12 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         tip,
         united,
         taken_away,
+        mended,
+        damaged,
     } = meeting;
     report.taken_away.extend(taken_away);
+    report.mended.extend(mended);
+    report.damaged = damaged;
     report.tip = tip;
     let word = match met {
         Met::Nothing => report.met,
@@ -304,7 +314,7 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
             report.united.push(one);
         }
         report.renamed.extend(united.renamed);
-        report.bindings.extend(united.bindings);
+        report.shared.extend(united.shared);
     }
     Ok(())
 }

@@ -147,7 +147,7 @@ impl<'r> Sessions<'r> {
         let Some(tip) = self.tips.first() else {
             return Ok(None);
         };
-        match tip.bound_to(branch)? {
+        match tip.sole_bound_to(branch)? {
             Some(id) => self.now(&id),
             None => Ok(None),
         }

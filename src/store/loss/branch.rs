@@ -142,7 +142,7 @@ impl<'a> Holding<'a> {
 }
 
 /// The folders with records that are no sessions.
-fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>> {
+pub(in crate::store) fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>> {
     let mut found = BTreeMap::new();
     for (top, entry) in repo.list_tree(tree)? {
         let known = [layout::SESSIONS, layout::ARCHIVE, layout::BRANCHES];

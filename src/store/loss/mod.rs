@@ -10,7 +10,7 @@ mod branch;
 mod tests;
 
 pub use branch::has_all;
-pub(super) use branch::{Holding, Loss, between, uid};
+pub(super) use branch::{Holding, Loss, between, others, uid};
 
 use super::shelf;
 use super::{layout, ops};

@@ -415,8 +415,15 @@ impl Call<'_> {
 
     #[must_use = "a command that is expected to work: `.ok()`"]
     pub(crate) fn run(self) -> Output {
-        let mut child = self
-            .command()
+        self.run_as(|_| {})
+    }
+
+    /// Runs it as `fitted` has made it: with another user's id.
+    #[must_use = "a command that is expected to work: `.ok()`"]
+    pub(crate) fn run_as(self, fitted: impl FnOnce(&mut Command)) -> Output {
+        let mut command = self.command();
+        fitted(&mut command);
+        let mut child = command
             .spawn()
             .unwrap_or_else(|error| panic!("{}: {error}", self.program.display()));
         let mut stdin = child.stdin.take().expect("a pipe");

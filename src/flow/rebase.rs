@@ -1,0 +1,122 @@
+//! `rebase`: a session gets another base, because the history that had its own was rewritten.
+
+use super::act::{Act, Done, Needs, act_beside};
+use super::context::Context;
+use super::upstream;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::Event;
+use crate::core::policy::{FILE as POLICY_FILE, Policy};
+use crate::core::rebase::{Bases, check};
+use crate::core::session::State;
+use crate::core::trailers;
+use crate::git::Repo;
+
+/// What `rebase` did.
+#[derive(Debug)]
+pub struct Rebased {
+    pub before: Option<Oid>,
+    pub base: Oid,
+}
+
+/// Records another commit as the one that the session starts from.
+pub fn rebase(ctx: &Context, onto: &str, reason: Option<String>) -> Result<Done<Rebased>> {
+    let repo = &ctx.repo;
+    if reason.is_none() {
+        return Err(
+            Failure::usage(Code::ReasonRequired, "another base needs a reason")
+                .help(command!("rebase --onto {onto} --reason WHY")),
+        );
+    }
+    let onto = repo.resolve_commit(onto)?;
+    // A session that pins a broken policy could go nowhere.
+    let label = format!("{POLICY_FILE} at {}", onto.short());
+    ctx.policy_at(&repo.commit_info(&onto)?.tree, &label)?;
+    act_beside(ctx, Needs::Stage, |facts| {
+        let state = &facts.state;
+        let head = head(ctx, state)?;
+        let within = |commit: &Oid| match &head {
+            Some(head) => repo.is_ancestor(commit, head),
+            None => Ok(true),
+        };
+        let stands = match &state.base {
+            Some(base) => repo.contains(base)? && within(base)?,
+            None => false,
+        };
+        let own = own_before(repo, &state.id, &onto)?;
+        check(&Bases {
+            session: &state.id,
+            branch: state.branch.as_deref(),
+            recorded: state.base.as_ref(),
+            stands,
+            onto: &onto,
+            is_in_history: within(&onto)?,
+            own: own.as_ref(),
+        })?;
+        let event = Event::Rebased { base: onto.clone() };
+        let rebased = Rebased {
+            before: state.base.clone(),
+            base: onto.clone(),
+        };
+        let what = format!("rebase onto {}", onto.short());
+        Ok(Act::new(event, what, rebased).reason(reason.clone()))
+    })
+}
+
+/// The commit that a session's branch is at, or HEAD where none is bound.
+fn head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
+    match &state.branch {
+        Some(_) => upstream::bound_head(ctx, state),
+        None => Ok(ctx.repo.head()?.commit),
+    }
+}
+
+/// The oldest commit up to this one that names the session.
+fn own_before(repo: &Repo, id: &SessionId, commit: &Oid) -> Result<Option<Oid>> {
+    let mut found = None;
+    for commit in repo.range(commit, &[], usize::MAX)? {
+        if names(repo, id, &commit)? {
+            found = Some(commit);
+        }
+    }
+    Ok(found)
+}
+
+fn names(repo: &Repo, id: &SessionId, commit: &Oid) -> Result<bool> {
+    let message = repo.commit_info(commit)?.message;
+    // Most say nothing of any session.
+    Ok(message.contains(trailers::SESSION)
+        && trailers::links(message.as_bytes(), b"#")
+            .sessions
+            .iter()
+            .any(|session| session == id.as_str()))
+}
+
+/// Commits that are looked at for a base.
+const LOOKED_AT: usize = 1_000;
+
+/// A commit that can become the base: where the branch left its target, else the newest that was made before
+/// the session began, or before its own commits.
+pub fn suggest(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Oid>> {
+    let repo = &ctx.repo;
+    let Some(head) = head(ctx, state)? else {
+        return Ok(None);
+    };
+    let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
+    for tip in target.iter().flat_map(|target| &target.tips) {
+        if let Some(base) = repo.merge_base(tip, &head)?
+            && base != head
+        {
+            return Ok(Some(base));
+        }
+    }
+    let all = repo.range(&head, &[], LOOKED_AT)?;
+    let mut after_own = 0;
+    for (at, commit) in all.iter().enumerate() {
+        if names(repo, &state.id, commit)? {
+            after_own = at + 1;
+        }
+    }
+    Ok(all.get(after_own).or(all.last()).cloned())
+}

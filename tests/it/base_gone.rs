@@ -1,0 +1,195 @@
+//! Sessions whose base commit is gone, because history was rewritten (T7, T8 of the store's findings): they can
+//! be read, ended and written to, every gate holds and says what leads on, and `rebase` gives another base.
+
+use crate::support::store::{ID, READY, assert_whole, operations, put, started};
+use crate::support::{LOOPX, Output, Sandbox};
+
+/// Rewrites the commit that the branch is at, and takes every trace of the old one away. Gives the new one.
+fn rewrite(s: &Sandbox) -> String {
+    let amend = [
+        "commit",
+        "--quiet",
+        "--amend",
+        "--no-verify",
+        "-m",
+        "rewritten",
+    ];
+    s.git(&amend).ok();
+    forget(s);
+    s.git(&["rev-parse", "--short=10", "HEAD"]).line()
+}
+
+fn forget(s: &Sandbox) {
+    s.git(&["reflog", "expire", "--expire=now", "--all"]).ok();
+    s.git(&["gc", "--quiet", "--prune=now"]).ok();
+}
+
+/// A session in clarify, ready to be planned, whose base is gone.
+fn gone() -> (Sandbox, String) {
+    let s = started();
+    put(&s, "spec.md", READY).ok();
+    let onto = rewrite(&s);
+    (s, onto)
+}
+
+/// Refused for the base, and the way on is named with a commit that will do.
+#[track_caller]
+fn leads_on(out: Output, onto: &str) {
+    let out = out.fails_with(1);
+    for words in [
+        "which is not in this repository",
+        "git fetch",
+        &format!("git loopx rebase --onto {onto} --reason WHY"),
+    ] {
+        assert!(out.stderr.contains(words), "`{words}`\n{out}");
+    }
+}
+
+#[test]
+fn t7_what_asks_no_gate_works_and_every_gate_says_what_leads_on() {
+    let (s, onto) = gone();
+    let rebase = format!("git loopx rebase --onto {onto} --reason WHY");
+    s.loopx(&["status"]).says("base_missing").says(&rebase).ok();
+    let status = s.loopx(&["--json", "status"]).json();
+    assert_eq!(status["next_action"], rebase.as_str(), "{status:#}");
+    for args in [
+        &["show"][..],
+        &["log"],
+        &["list"],
+        &["cat", "spec.md"],
+        &["diff", "1", "2"],
+        &["fsck"],
+        &["note", "still here"],
+        &["run", "--", "true"],
+        &["export", ID],
+        &["undo"],
+        &["redo"],
+        &["checkout"],
+    ] {
+        s.loopx(args).ok();
+    }
+    put(&s, "spec.md", &format!("{READY}\nMore.\n")).ok();
+    s.write(format!(".loopx/{ID}/spec.md"), READY);
+    s.loopx(&["save"]).ok();
+    leads_on(s.loopx(&["approve", "--to", "plan"]), &onto);
+    let archive = s.loopx(&["archive"]).fails_with(1);
+    assert!(archive.stderr.contains(&rebase), "{archive}");
+    leads_on(s.loopx(&["clarify"]), &onto);
+    for args in [&["change", "validate"][..], &["config", "show"]] {
+        s.loopx(args)
+            .fails_with(1)
+            .says("git loopx rebase --onto COMMIT --reason WHY");
+    }
+    s.loopx(&["doctor"])
+        .fails_with(1)
+        .says("bases")
+        .says(&rebase);
+    s.git(&["switch", "--quiet", "-c", "elsewhere"]).ok();
+    s.loopx(&["use", ID]).ok();
+    s.loopx(&["abandon", "--reason", "enough"]).ok();
+    assert_whole(&s);
+}
+
+#[test]
+fn t7_another_base_lets_the_session_go_on() {
+    let (s, onto) = gone();
+    s.loopx(&["rebase", "--onto", &onto])
+        .fails_with(2)
+        .says("reason");
+    let out = s.loopx(&["rebase", "--onto", &onto, "--reason", "a secret was in it"]);
+    out.says(&format!("starts from {onto} now")).ok();
+    let status = s.loopx(&["--json", "status"]).json();
+    let base = status["base"].as_str().expect("a base");
+    assert!(base.starts_with(&onto), "{status:#}");
+    s.loopx(&["doctor"])
+        .says("each session starts from a commit that is here")
+        .ok();
+    s.loopx(&["approve", "--to", "plan"]).ok();
+    s.loopx(&["plan"]).ok();
+    // What it is and what it needs stands in the record, so that older programs keep it and hold the gates.
+    let all = operations(&s, ID);
+    let rebased = all.iter().find(|op| op["kind"] == "rebased").expect("one");
+    assert_eq!(rebased["needs"], "0.3", "{rebased:#}");
+    assert_eq!(rebased["weight"], "opens");
+    let log = s.git(&[
+        "log",
+        "-1",
+        "--format=%(trailers:key=Loopx-Base,valueonly)",
+        "loopx~2",
+    ]);
+    assert_eq!(log.line(), base);
+    assert_whole(&s);
+    s.loopx(&["rebase", "--onto", &onto, "--reason", "again"])
+        .fails_with(5);
+}
+
+#[test]
+fn t7_what_was_approved_against_the_old_base_has_to_be_approved_again() {
+    let s = started();
+    put(&s, "spec.md", READY).ok();
+    s.loopx(&["approve", "--to", "plan"]).ok();
+    let onto = rewrite(&s);
+    leads_on(s.loopx(&["plan"]), &onto);
+    s.loopx(&["rebase", "--onto", &onto, "--reason", "rewritten"])
+        .ok();
+    s.loopx(&["plan"]).fails_with(1).says("approve --to plan");
+    // Taken back, all is as it was.
+    s.loopx(&["undo"]).ok();
+    leads_on(s.loopx(&["plan"]), &onto);
+    s.loopx(&["redo"]).ok();
+    s.loopx(&["approve", "--to", "plan"]).ok();
+    s.loopx(&["plan"]).ok();
+    let delta = "# Domain: auth\n\n## ADDED Requirements\n\n### Requirement: It ends\nIt SHALL end.\n\n\
+        #### Scenario: Idle\n- **WHEN** idle\n- **THEN** it ends\n";
+    put(&s, "change/spec-delta.md", delta).ok();
+    let onto = rewrite(&s);
+    leads_on(s.loopx(&["change", "refresh"]), &onto);
+    leads_on(s.loopx(&["plan", "--architect", "approve"]), &onto);
+    assert_whole(&s);
+}
+
+#[test]
+fn t7_a_base_that_holds_stays_and_no_own_commit_comes_before_a_new_one() {
+    let s = started();
+    s.commit_file("more.txt", "more\n", "more").ok();
+    let refused = s.loopx(&["--json", "rebase", "--onto", "HEAD", "--reason", "why not"]);
+    let refused = refused.fails_with(1).error_json();
+    assert_eq!(refused["error"]["code"], "base_stands", "{refused:#}");
+    // The root is rewritten, and a commit of the session stands on it.
+    let root = s
+        .git(&["commit-tree", "-m", "another root", "HEAD^{tree}"])
+        .line();
+    let message = format!("own\n\nLoopx-Session: {ID}");
+    let own = s
+        .git(&["commit-tree", "-m", &message, "-p", &root, "HEAD^{tree}"])
+        .line();
+    s.git(&["reset", "--quiet", "--hard", &own]).ok();
+    forget(&s);
+    for (onto, code) in [(own.as_str(), "base_outside"), ("loopx", "base_outside")] {
+        let out = s.loopx(&["--json", "rebase", "--onto", onto, "--reason", "why not"]);
+        let error = out.fails_with(1).error_json();
+        assert_eq!(error["error"]["code"], code, "{error:#}");
+    }
+    let status = s.loopx(&["--json", "status"]).json();
+    let next = status["next_action"].as_str().expect("a command");
+    assert!(next.contains(&root[..10]), "{status:#}");
+    s.loopx(&["rebase", "--onto", &root, "--reason", "another root"])
+        .ok();
+    assert_whole(&s);
+}
+
+#[test]
+fn t8_config_show_names_the_missing_base_and_shows_another_commit_where_one_is_named() {
+    let (s, _) = gone();
+    let out = s.loopx(&["--json", "config", "show"]).fails_with(1);
+    assert_eq!(out.error_json()["error"]["code"], "base_missing", "{out}");
+    s.loopx(&["config", "show", "--from", "HEAD"]).ok();
+    // A working copy elsewhere sees it too.
+    let other = crate::support::store::linked(&s, "other");
+    s.call(LOOPX)
+        .cwd(&other)
+        .args(&["-s", ID, "status"])
+        .run()
+        .says("base_missing")
+        .ok();
+}
