@@ -5,6 +5,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::failpoint::fail;
 use crate::git::{Repo, TEMPORARY};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -111,6 +112,22 @@ fn set_mode(file: &fs::File, target: &Path) -> std::io::Result<()> {
             file.set_permissions(fs::Permissions::from_mode(mode))
         }
         Err(_) => Ok(()),
+    }
+}
+
+/// The names in a folder, in lower case, as a file system may have them; none where there is no folder. `None`
+/// where nobody can say.
+pub fn names(dir: &Path) -> Option<BTreeSet<String>> {
+    match fs::read_dir(dir) {
+        Ok(entries) => {
+            let name = |entry: std::io::Result<fs::DirEntry>| {
+                let name = entry.ok()?.file_name();
+                Some(name.to_string_lossy().to_lowercase())
+            };
+            entries.map(name).collect()
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(BTreeSet::new()),
+        Err(_) => None,
     }
 }
 

@@ -23,6 +23,9 @@ use std::path::{Path, PathBuf};
 /// The folder of working copies, at the top of the worktree.
 pub const FOLDER: &str = ".loopx";
 
+/// The folder of the delta in it.
+const CHANGE: &str = "change";
+
 /// What the working copy was last in step with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Bases {
@@ -116,7 +119,26 @@ impl<'r> WorkCopy<'r> {
         !self.bases.bases.is_empty()
     }
 
-    /// The folder is looked at once: all artifacts are read one after the other, and most are not there.
+    /// The artifacts of which a file may be here, by two looks at folders: most have none.
+    fn listed(&self) -> Result<Vec<Artifact>> {
+        let folder = files::inside(&self.top, &self.folder())?;
+        let names = files::names(&folder);
+        let change = match &names {
+            Some(names) if !names.contains(CHANGE) => Some(BTreeSet::new()),
+            // What is no folder of its own is said where a file in it is read.
+            _ => files::names(&folder.join(CHANGE)),
+        };
+        let may_be = |artifact: &Artifact| {
+            let (names, name) = match artifact.path().split_once('/') {
+                Some((_, name)) => (&change, name),
+                None => (&names, artifact.path()),
+            };
+            names.as_ref().is_none_or(|names| names.contains(name))
+        };
+        Ok(Artifact::ALL.into_iter().filter(may_be).collect())
+    }
+
+    /// The folder is looked at once: all artifacts are read one after the other.
     fn read(&self, artifact: Artifact, max: u64) -> Result<Option<Vec<u8>>> {
         let folder = match self.inside.get() {
             Some(folder) => folder,
@@ -131,11 +153,13 @@ impl<'r> WorkCopy<'r> {
     /// How every artifact stands here, without changing anything.
     pub fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
         let mut found = BTreeMap::new();
+        let listed = self.listed()?;
         for artifact in Artifact::ALL {
-            let file = self
-                .read(artifact, u64::MAX)?
-                .map(|bytes| self.repo.hash_blob(&bytes))
-                .transpose()?;
+            let bytes = match listed.contains(&artifact) {
+                true => self.read(artifact, u64::MAX)?,
+                false => None,
+            };
+            let file = bytes.map(|bytes| self.repo.hash_blob(&bytes)).transpose()?;
             let base = self.bases.bases.get(&artifact);
             let tip = state.artifacts.get(&artifact);
             if file.is_none() && base.is_none() && tip.is_none() {
@@ -172,13 +196,18 @@ impl<'r> WorkCopy<'r> {
     pub fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
         let mut edits = Edits::default();
         let mut conflicts = Vec::new();
+        let listed = self.listed()?;
         for artifact in Artifact::ALL {
             if matches!(artifact, Artifact::ArtifactGraph | Artifact::AdrCandidate) {
                 continue;
             }
             let base = self.bases.bases.get(&artifact).cloned();
             let tip = state.artifacts.get(&artifact).cloned();
-            let Some(bytes) = self.read(artifact, max_bytes)? else {
+            let bytes = match listed.contains(&artifact) {
+                true => self.read(artifact, max_bytes)?,
+                false => None,
+            };
+            let Some(bytes) = bytes else {
                 if base.is_some() && base == tip {
                     self.check_open(artifact, state)?;
                     edits.writes.insert(
@@ -364,8 +393,11 @@ impl<'r> WorkCopy<'r> {
         for artifact in Artifact::ALL {
             let tip = state.artifacts.get(&artifact);
             let base = self.bases.bases.get(&artifact).cloned();
-            let path = self.path(artifact)?;
-            let file = files::read(&path, u64::MAX)?;
+            // A file that neither the branch nor this worktree knows stays as it is.
+            if tip.is_none() && base.is_none() && !self.bases.conflicts.contains(&artifact) {
+                continue;
+            }
+            let file = self.read(artifact, u64::MAX)?;
             let hash = file
                 .as_deref()
                 .map(|bytes| self.repo.hash_blob(bytes))
@@ -375,8 +407,10 @@ impl<'r> WorkCopy<'r> {
                 let taken_in = hash.is_some() && hash.as_ref() == taken.get(&artifact);
                 let unedited = hash == base || taken_in;
                 match (unedited, tip) {
-                    (true, Some(tip)) => files::write(&path, &self.repo.read_blob(tip)?)?,
-                    (true, None) => files::remove(&path)?,
+                    (true, Some(tip)) => {
+                        files::write(&self.path(artifact)?, &self.repo.read_blob(tip)?)?;
+                    }
+                    (true, None) => files::remove(&self.path(artifact)?)?,
                     (false, _) => continue,
                 }
             }

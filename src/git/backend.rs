@@ -136,7 +136,7 @@ impl Git {
 }
 
 /// `Name <email> seconds offset`, as git prints it.
-fn signature(line: &[u8]) -> Option<git2::Signature<'static>> {
+pub(super) fn signature(line: &[u8]) -> Option<git2::Signature<'static>> {
     let line = String::from_utf8_lossy(line);
     let (person, time) = line.rsplit_once('>')?;
     let (name, email) = person.split_once('<')?;

@@ -73,6 +73,7 @@ impl Lock {
             .set_permissions(fs::metadata(path)?.permissions())?;
         self.file.sync_all()?;
         fs::rename(&self.path, path)?;
+        super::run::may_have_changed();
         self.renamed = true;
         Ok(())
     }

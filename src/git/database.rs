@@ -8,11 +8,12 @@
 use super::backend::Git;
 use super::failed;
 use super::loose::Loose;
+use super::pending::{Pending, commit_names};
 use super::repo::{oid, raw};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -23,6 +24,9 @@ pub(super) struct Database {
     objects: PathBuf,
     loose: Loose,
     git: Git,
+    pending: Pending,
+    /// libgit2 takes objects into memory.
+    in_memory: Cell<bool>,
     /// Trees that will be read to the leaves: fetched whole at the first miss.
     expected: RefCell<Vec<git2::Oid>>,
 }
@@ -34,6 +38,8 @@ impl Database {
             loose: Loose::new(&objects, git),
             objects,
             git,
+            pending: Pending::default(),
+            in_memory: Cell::new(false),
             expected: RefCell::default(),
         }
     }
@@ -54,18 +60,43 @@ impl Database {
         }
     }
 
-    /// From now on what is written stays in memory, and is read from there.
-    pub(super) fn write_to_memory(&self) -> Result<()> {
+    /// Writes an object, which stays in memory until a pack has it.
+    pub(super) fn add(&self, kind: git2::ObjectType, bytes: Vec<u8>) -> Result<Oid> {
+        self.pending.add(self.format(), kind, bytes)
+    }
+
+    /// These are on the disk.
+    pub(super) fn are_packed(&self, ids: &[Oid]) {
+        self.pending.are_packed(ids);
+    }
+
+    /// Gives what was written to libgit2, in memory.
+    fn settle(&self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
         let doing = |error: git2::Error| failed(&error, "open the object database");
         let odb = self.repo.odb().map_err(doing)?;
-        // The repository owns the backend; our handle of it is not needed.
-        odb.add_new_mempack_backend(1000).map_err(doing)?;
+        if !self.in_memory.replace(true) {
+            // The repository owns the backend; our handle of it is not needed.
+            odb.add_new_mempack_backend(1000).map_err(doing)?;
+        }
+        for written in self.pending.take().into_values() {
+            odb.write(written.kind, &written.bytes).map_err(doing)?;
+        }
         Ok(())
     }
 
     /// What an object names: a commit its tree and parents, a tree its entries.
     pub(super) fn named_by(&self, id: &Oid) -> Result<Vec<Oid>> {
         let doing = |error: git2::Error| failed(&error, format!("read {id}"));
+        if let Some(written) = self.pending.get(id) {
+            return match written.kind {
+                git2::ObjectType::Commit => commit_names(&written.bytes),
+                git2::ObjectType::Tree => super::trees::ids(&written.bytes, id.as_str().len() / 2),
+                _ => Ok(Vec::new()),
+            };
+        }
         let wanted = self.raw(id)?;
         let odb = self.repo.odb().map_err(doing)?;
         // A blob names nothing, and need not be read to know that.
@@ -89,7 +120,10 @@ impl Database {
     /// Writes these objects as a pack with its index into a folder. Gives the name without its ending.
     pub(super) fn write_pack(&self, ids: &[Oid], folder: &Path) -> Result<PathBuf> {
         let doing = |error: git2::Error| failed(&error, "write a pack");
-        let bare = self.without_refs().map_err(doing)?;
+        let bare = match ids.iter().any(|id| self.pending.is_new(id)) {
+            true => Some(self.with_only(ids)?),
+            false => self.without_refs().map_err(doing)?,
+        };
         let repo = bare.as_ref().unwrap_or(&self.repo);
         let mut builder = repo.packbuilder().map_err(doing)?;
         for id in ids {
@@ -109,6 +143,27 @@ impl Database {
         Ok(folder.join(format!("pack-{name}")))
     }
 
+    /// A repository in memory that has these objects and nothing else.
+    fn with_only(&self, ids: &[Oid]) -> Result<git2::Repository> {
+        let doing = |error: git2::Error| failed(&error, "write a pack");
+        let odb = git2::Odb::new_ext(self.format()).map_err(doing)?;
+        odb.add_new_mempack_backend(1).map_err(doing)?;
+        for id in ids {
+            match self.pending.get(id) {
+                Some(written) => odb.write(written.kind, &written.bytes).map_err(doing)?,
+                None => self.find(id, "object", |repo, id| {
+                    let known = repo.odb()?;
+                    let object = known.read(id)?;
+                    odb.write(object.kind(), object.data())
+                })?,
+            };
+        }
+        let repo = git2::Repository::from_odb(odb).map_err(doing)?;
+        let settings = self.repo.config().and_then(|mut config| config.snapshot());
+        repo.set_config(&settings.map_err(doing)?).map_err(doing)?;
+        Ok(repo)
+    }
+
     /// The same objects and settings without refs: libgit2 reads all that there are before it writes a pack, to put
     /// what is tagged first. `None` where it would take a file of this folder for a list of refs.
     fn without_refs(&self) -> std::result::Result<Option<git2::Repository>, git2::Error> {
@@ -125,12 +180,19 @@ impl Database {
     pub(super) fn add_settings(&self, file: &Path) -> bool {
         let config = self.repo.config();
         config
-            .and_then(|mut config| config.add_file(file, git2::ConfigLevel::App, true))
+            .and_then(|mut config| {
+                config.add_file(file, git2::ConfigLevel::App, true)?;
+                // Read once: libgit2 looks at a file again for every value.
+                self.repo.set_config(&config.snapshot()?)
+            })
             .is_ok()
     }
 
     /// Whether the object is here.
     pub(super) fn contains(&self, id: &Oid) -> Result<bool> {
+        if self.pending.get(id).is_some() {
+            return Ok(true);
+        }
         let Ok(id) = self.raw(id) else {
             return Ok(false);
         };
@@ -143,6 +205,9 @@ impl Database {
 
     /// Refuses an object of which not even the header can be read. What a partial clone left out is no damage.
     pub(super) fn require_readable(&self, id: &Oid) -> Result<()> {
+        if self.pending.get(id).is_some() {
+            return Ok(());
+        }
         self.loose.check(id)?;
         let wanted = self.raw(id)?;
         match self.repo.odb().and_then(|odb| odb.read_header(wanted)) {
@@ -164,30 +229,6 @@ impl Database {
         self.loose.drop_torn(id);
     }
 
-    pub(super) fn blob(&self, bytes: &[u8]) -> Result<git2::Oid, git2::Error> {
-        self.repo.blob(bytes)
-    }
-
-    pub(super) fn treebuilder(
-        &self,
-        base: Option<&git2::Tree<'_>>,
-    ) -> Result<git2::TreeBuilder<'_>, git2::Error> {
-        self.repo.treebuilder(base)
-    }
-
-    /// Writes a commit object.
-    pub(super) fn commit(
-        &self,
-        author: &git2::Signature<'_>,
-        committer: &git2::Signature<'_>,
-        message: &str,
-        tree: &git2::Tree<'_>,
-        parents: &[&git2::Commit<'_>],
-    ) -> Result<git2::Oid, git2::Error> {
-        self.repo
-            .commit(None, author, committer, message, tree, parents)
-    }
-
     pub(super) fn find_blob(&self, id: &Oid) -> Result<git2::Blob<'_>> {
         self.find(id, "blob", git2::Repository::find_blob)
     }
@@ -196,8 +237,31 @@ impl Database {
         self.find(id, "tree", git2::Repository::find_tree)
     }
 
+    /// Reads the bytes of a commit that this process wrote.
+    pub(super) fn with_written_commit<T>(
+        &self,
+        id: &Oid,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Option<T> {
+        let written = self.pending.get(id)?;
+        (written.kind == git2::ObjectType::Commit).then(|| read(&written.bytes))
+    }
+
+    /// The bytes of a blob.
+    pub(super) fn blob_bytes(&self, id: &Oid) -> Result<Vec<u8>> {
+        match self.pending.get(id) {
+            Some(written) if written.kind == git2::ObjectType::Blob => Ok(written.bytes.clone()),
+            _ => Ok(self.find_blob(id)?.content().to_vec()),
+        }
+    }
+
     /// Reads the bytes of a tree object, as they are stored.
     pub(super) fn with_tree<T>(&self, id: &Oid, read: impl Fn(&[u8]) -> T) -> Result<T> {
+        if let Some(written) = self.pending.get(id)
+            && written.kind == git2::ObjectType::Tree
+        {
+            return Ok(read(&written.bytes));
+        }
         self.find(id, "tree", |repo, id| {
             let odb = repo.odb()?;
             let object = odb.read(id)?;
@@ -224,6 +288,9 @@ impl Database {
     ) -> Result<T> {
         let wanted = self.raw(id)?;
         super::read_here("object-read", format_args!("read {what} {id}"))?;
+        if self.pending.is_new(id) {
+            self.settle()?;
+        }
         self.loose.check(id)?;
         match find(&self.repo, wanted) {
             Err(error) if error.code() == git2::ErrorCode::NotFound && self.is_partial() => {
@@ -244,6 +311,7 @@ impl Database {
 
     pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {
         super::read_here("object-read", format_args!("read commit {commit}"))?;
+        self.settle()?;
         self.loose.check_commits(&self.repo, [commit, ancestor])?;
         self.repo
             .graph_descendant_of(self.raw(commit)?, self.raw(ancestor)?)
@@ -252,6 +320,7 @@ impl Database {
 
     pub(super) fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
         super::read_here("object-read", format_args!("read commit {other}"))?;
+        self.settle()?;
         self.loose.check_commits(&self.repo, [one, other])?;
         match self.repo.merge_base(self.raw(one)?, self.raw(other)?) {
             Ok(id) => oid(id).map(Some),
@@ -271,6 +340,7 @@ impl Database {
             let to = to.clone();
             move |error: git2::Error| failed(&error, format!("walk the commits up to {to}"))
         };
+        self.settle()?;
         self.loose
             .check_commits(&self.repo, hidden.iter().chain([to]))?;
         let mut walk = self.repo.revwalk().map_err(&doing)?;
@@ -286,6 +356,7 @@ impl Database {
     /// The last of the first parents.
     pub(super) fn root_of(&self, commit: &Oid) -> Result<Option<Oid>> {
         let doing = |error: git2::Error| failed(&error, format!("walk the commits up to {commit}"));
+        self.settle()?;
         self.loose.check_commits(&self.repo, [commit])?;
         let mut walk = self.repo.revwalk().map_err(doing)?;
         walk.simplify_first_parent().map_err(doing)?;
@@ -299,6 +370,9 @@ impl Database {
 
     /// How many bytes a blob has, without reading them.
     pub(super) fn blob_size(&self, id: &Oid) -> Result<u64> {
+        if let Some(written) = self.pending.get(id) {
+            return Ok(written.bytes.len() as u64);
+        }
         let (size, _) = self.find(id, "blob", |repo, id| repo.odb()?.read_header(id))?;
         Ok(size as u64)
     }

@@ -6,9 +6,10 @@ use super::failed;
 use super::loose::Loose;
 use super::refs::Swap;
 use super::repo::{Head, Identity, oid, raw};
+use super::run::changes;
 use crate::core::failure::{Code, Result};
 use crate::core::id::Oid;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -22,6 +23,11 @@ pub(super) struct Files {
     repo: Rc<git2::Repository>,
     work_dir: Option<PathBuf>,
     settings: EnvConfig,
+    /// The settings as their files say them. libgit2 looks at every file again for each value that it reads of
+    /// these; the repository has a copy, which is made anew where this process may have changed them.
+    live: RefCell<Option<git2::Config>>,
+    /// What [`changes`] was when the copy was made.
+    copied_at: Cell<u64>,
     /// Everything that git reads as its configuration, where libgit2 reads something else.
     listed: OnceCell<Option<HashMap<String, String>>>,
     loose: Loose,
@@ -30,14 +36,36 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn new(repo: Rc<git2::Repository>, work_dir: Option<PathBuf>, git: Git) -> Self {
-        Files {
+        let files = Files {
             loose: Loose::new(&repo.commondir().join("objects"), git),
+            live: RefCell::new(repo.config().ok()),
+            copied_at: Cell::new(changes()),
             repo,
             work_dir,
             settings: EnvConfig::read(),
             listed: OnceCell::new(),
             git,
+        };
+        files.copy_settings();
+        files
+    }
+
+    /// Gives the repository a copy of its settings; without one it reads the files each time.
+    fn copy_settings(&self) {
+        if let Some(live) = self.live.borrow_mut().as_mut()
+            && let Ok(copy) = live.snapshot()
+        {
+            drop(self.repo.set_config(&copy));
         }
+    }
+
+    /// The settings, as they were when this process began or last started a program.
+    fn current(&self) -> Option<git2::Config> {
+        let now = changes();
+        if self.copied_at.replace(now) != now {
+            self.copy_settings();
+        }
+        self.repo.config().ok()
     }
 
     fn raw(&self, id: &Oid) -> Result<git2::Oid> {
@@ -55,7 +83,7 @@ impl Files {
     }
 
     fn includes_by_remote(&self) -> bool {
-        let Ok(config) = self.repo.config() else {
+        let Some(config) = self.current() else {
             return false;
         };
         let Ok(mut entries) = config.entries(Some("^includeif\\.hasconfig:")) else {
@@ -281,15 +309,16 @@ impl Backend for Files {
         if let Some(value) = self.settings.get(&name) {
             return Some(value.to_owned());
         }
-        self.repo.config().ok()?.get_string(key).ok()
+        self.current()?.get_string(key).ok()
     }
 
     fn config_scoped(&self, key: &str) -> Option<(String, &'static str)> {
         if let Some(value) = self.settings.get(key) {
             return Some((value.to_owned(), "command"));
         }
-        let config = self.repo.config().ok()?;
-        let entry = config.get_entry(key).ok()?;
+        // A copy does not say where a value is from.
+        let live = self.live.borrow();
+        let entry = live.as_ref()?.get_entry(key).ok()?;
         let scope = match entry.level() {
             git2::ConfigLevel::Local => "local",
             git2::ConfigLevel::Worktree => "worktree",
@@ -303,10 +332,11 @@ impl Backend for Files {
         if self.listed().is_some() || self.settings.get(&canonical(key)).is_some() {
             return self.git.config_path(key);
         }
-        self.repo.config().ok()?.get_path(key).ok()
+        self.current()?.get_path(key).ok()
     }
 
     fn remotes(&self) -> Result<Vec<String>> {
+        self.current();
         let remotes = self
             .repo
             .remotes()

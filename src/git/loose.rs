@@ -11,8 +11,9 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
 use flate2::bufread::ZlibDecoder;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ const NEWEST: usize = 64;
 pub(super) struct Loose {
     folders: Vec<PathBuf>,
     git: Git,
+    /// The folders of loose objects that there are, below each of `folders`: those that come later hold nothing that
+    /// was torn before this process began.
+    spread: OnceCell<Vec<HashSet<OsString>>>,
     /// Objects that were looked at and may be read.
     harmless: RefCell<HashSet<Oid>>,
 }
@@ -47,6 +51,7 @@ impl Loose {
         Loose {
             folders,
             git,
+            spread: OnceCell::new(),
             harmless: RefCell::default(),
         }
     }
@@ -103,10 +108,22 @@ impl Loose {
         Ok(read.ended.success())
     }
 
+    fn spread(&self) -> &[HashSet<OsString>] {
+        let list = |folder: &PathBuf| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name()).collect()
+        };
+        self.spread
+            .get_or_init(|| self.folders.iter().map(list).collect())
+    }
+
     /// Inflates the file of an object, where it has one.
     fn look_at(&self, id: &Oid) -> Found {
         let (folder, name) = id.as_str().split_at(2);
-        for objects in &self.folders {
+        for (objects, spread) in self.folders.iter().zip(self.spread()) {
+            if !spread.contains(OsStr::new(folder)) {
+                continue;
+            }
             let path = objects.join(folder).join(name);
             // Who may not read it gets libgit2's own answer.
             let Ok(file) = File::open(&path) else {

@@ -17,6 +17,7 @@ mod loose;
 pub mod merge;
 pub mod objects;
 pub mod pack;
+mod pending;
 pub mod processes;
 mod program;
 mod putback;

@@ -2,10 +2,11 @@
 //! written stays in memory until `pack` puts it on disk.
 
 use super::failed;
+use super::pending::{commit_bytes, commit_info};
 use super::repo::{Identity, Repo, oid, person, rfc3339};
+use super::trees::Draft;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, Person};
-use crate::core::tree_name;
 use std::collections::BTreeMap;
 
 /// What a tree entry is.
@@ -91,18 +92,9 @@ impl CommitInfo {
     }
 }
 
-const EDITS_BLOB: i32 = 0o100_644;
-const EXECUTABLE: i32 = 0o100_755;
-const EDITS_TREE: i32 = 0o040_000;
-
 impl Repo {
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        self.writing()?;
-        let id = self
-            .inner
-            .blob(bytes)
-            .map_err(|error| failed(&error, "write a blob"))?;
-        self.wrote(id)
+        self.write(git2::ObjectType::Blob, bytes.to_vec())
     }
 
     /// The id that these bytes have as a blob here, without writing it.
@@ -162,8 +154,7 @@ impl Repo {
     }
 
     pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
-        let blob = self.inner.find_blob(id)?;
-        Ok(blob.content().to_vec())
+        self.inner.blob_bytes(id)
     }
 
     /// How many bytes a blob has, without reading them.
@@ -216,10 +207,6 @@ impl Repo {
         Ok(found)
     }
 
-    pub(super) fn tree(&self, id: &Oid) -> Result<git2::Tree<'_>> {
-        self.inner.find_tree(id)
-    }
-
     /// The tree with some paths set or removed, everything else kept. Folders that become empty go.
     /// Only the changed folders are written.
     pub fn edit_tree(
@@ -248,19 +235,11 @@ impl Repo {
 
     /// How many entries a tree has.
     pub fn tree_len(&self, tree: &Oid) -> Result<usize> {
-        Ok(self.tree(tree)?.len())
+        Ok(self.list_tree(tree)?.len())
     }
 
     pub fn empty_tree(&self) -> Result<Oid> {
-        self.writing()?;
-        let builder = self
-            .inner
-            .treebuilder(None)
-            .map_err(|error| failed(&error, "write the empty tree"))?;
-        let id = builder
-            .write()
-            .map_err(|error| failed(&error, "write the empty tree"))?;
-        self.wrote(id)
+        self.write(git2::ObjectType::Tree, Vec::new())
     }
 
     /// `edits` are sorted by path, so that what is below one folder stands together.
@@ -269,44 +248,58 @@ impl Repo {
         base: Option<&Oid>,
         edits: &[(&str, Option<&Entry>)],
     ) -> Result<Option<Oid>> {
-        let base = base.map(|id| self.tree(id)).transpose()?;
-        let mut builder = self
-            .inner
-            .treebuilder(base.as_ref())
-            .map_err(|error| failed(&error, "edit a tree"))?;
+        let mut draft = match base {
+            Some(id) => self.inner.with_tree(id, |bytes| Draft::of(bytes, id))??,
+            None => Draft::default(),
+        };
         let mut folders: BTreeMap<&str, Vec<(&str, Option<&Entry>)>> = BTreeMap::new();
         for (path, entry) in edits {
             match path.split_once('/') {
                 Some((folder, rest)) => folders.entry(folder).or_default().push((rest, *entry)),
-                None => set_entry(&mut builder, path, self.with_id(*entry)?)?,
+                None => self.set_entry(&mut draft, path, *entry)?,
             }
         }
         for (folder, edits) in folders {
-            let known = builder
-                .get(folder)
-                .map_err(|error| failed(&error, format!("edit `{folder}`")))?
-                .filter(|entry| entry.kind() == Some(git2::ObjectType::Tree))
-                .map(|entry| oid(entry.id()))
-                .transpose()?;
+            let known = draft.folder(folder)?;
             let edited = self.edit_folder(known.as_ref(), &edits)?.map(Entry::tree);
-            set_entry(&mut builder, folder, self.with_id(edited.as_ref())?)?;
+            self.set_entry(&mut draft, folder, edited.as_ref())?;
         }
-        if builder.is_empty() {
-            return Ok(None);
+        match draft.is_empty() {
+            true => Ok(None),
+            false => {
+                let bytes = draft.bytes();
+                self.write(git2::ObjectType::Tree, bytes).map(Some)
+            }
         }
-        self.writing()?;
-        let id = builder
-            .write()
-            .map_err(|error| failed(&error, "write a tree"))?;
-        self.wrote(id).map(Some)
     }
 
-    fn with_id<'e>(&self, entry: Option<&'e Entry>) -> Result<Option<(&'e Entry, git2::Oid)>> {
-        let with_id = |entry: &'e Entry| Ok((entry, self.inner.raw(&entry.id)?));
-        entry.map(with_id).transpose()
+    fn set_entry(&self, draft: &mut Draft, name: &str, entry: Option<&Entry>) -> Result<()> {
+        if let Some(entry) = entry {
+            self.require_here(&entry.id)?;
+        }
+        draft.set(name, entry)
+    }
+
+    /// Refuses to name an object that is not here.
+    pub(super) fn require_here(&self, id: &Oid) -> Result<()> {
+        self.inner.raw(id)?;
+        if self.inner.contains(id)? {
+            return Ok(());
+        }
+        Err(Failure::internal(
+            Code::ObjectMissing,
+            format!("the object {id} is not here, and is named by one that would be written"),
+        )
+        .help("git fsck"))
     }
 
     pub fn commit_info(&self, id: &Oid) -> Result<CommitInfo> {
+        if let Some(info) = self
+            .inner
+            .with_written_commit(id, |bytes| commit_info(id, bytes))
+        {
+            return info;
+        }
         let commit = self.inner.find_commit(id)?;
         Ok(CommitInfo {
             id: id.clone(),
@@ -352,18 +345,11 @@ impl Repo {
         author: &git2::Signature<'_>,
         committer: &git2::Signature<'_>,
     ) -> Result<Oid> {
-        self.writing()?;
-        let tree = self.tree(tree)?;
-        let parents: Vec<git2::Commit<'_>> = parents
-            .iter()
-            .map(|id| self.inner.find_commit(id))
-            .collect::<Result<_>>()?;
-        let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();
-        let id = self
-            .inner
-            .commit(author, committer, message, &tree, &parents)
-            .map_err(|error| failed(&error, "write a commit"))?;
-        self.wrote(id)
+        for id in parents.iter().chain([tree]) {
+            self.require_here(id)?;
+        }
+        let bytes = commit_bytes(tree, parents, author, committer, message)?;
+        self.write(git2::ObjectType::Commit, bytes)
     }
 
     /// Whether the object is here.
@@ -419,7 +405,7 @@ fn with_trailers(message: String, trailers: &[String]) -> String {
 }
 
 /// An id as tree objects have it: half as many bytes as it has hexadecimal digits.
-fn binary(id: &Oid) -> impl Iterator<Item = u8> {
+pub(super) fn binary(id: &Oid) -> impl Iterator<Item = u8> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => byte - b'0',
         _ => byte.to_ascii_lowercase().wrapping_sub(b'a' - 10),
@@ -428,41 +414,4 @@ fn binary(id: &Oid) -> impl Iterator<Item = u8> {
         .as_bytes()
         .chunks_exact(2)
         .map(move |pair| digit(pair[0]) << 4 | digit(pair[1]))
-}
-
-fn set_entry(
-    builder: &mut git2::TreeBuilder<'_>,
-    name: &str,
-    entry: Option<(&Entry, git2::Oid)>,
-) -> Result<()> {
-    let doing = |error: git2::Error| failed(&error, format!("set the tree entry `{name}`"));
-    match entry {
-        Some((entry, id)) => {
-            if let Some(why) = tree_name::fault(name.as_bytes()) {
-                let what = format!("the name `{}` {why}", name.escape_debug());
-                return Err(Failure::refused(Code::TreeNameInvalid, what).help("rename it"));
-            }
-            let mode = match entry.kind {
-                // A file that could be executed still can.
-                EntryKind::Blob => match builder.get(name).map_err(doing)? {
-                    Some(known) if known.filemode() == EXECUTABLE => EXECUTABLE,
-                    _ => EDITS_BLOB,
-                },
-                EntryKind::Tree => EDITS_TREE,
-                EntryKind::Other => {
-                    return Err(Failure::internal(
-                        Code::TreeEntryInvalid,
-                        format!("`{name}` is neither file nor folder"),
-                    ));
-                }
-            };
-            builder.insert(name, id, mode).map_err(doing)?;
-        }
-        None => {
-            if builder.get(name).map_err(doing)?.is_some() {
-                builder.remove(name).map_err(doing)?;
-            }
-        }
-    }
-    Ok(())
 }

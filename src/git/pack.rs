@@ -5,7 +5,7 @@
 //! repository had already, because that may lie in a pack which somebody is about to remove; a pack's
 //! `.keep` is there before the pack is. Loose objects and ordinary packs lose this race.
 
-use super::repo::{Repo, oid};
+use super::repo::Repo;
 use super::sharing::SharedUmask;
 use super::unwritable;
 use crate::core::failure::{Code, Failure, Kind, Result};
@@ -34,7 +34,6 @@ const DURABLE: &str = "loopx/durable";
 /// What this process has written and not yet put on disk.
 #[derive(Default)]
 pub(super) struct Step {
-    in_memory: Cell<bool>,
     /// Written and not on disk for certain.
     written: RefCell<HashSet<Oid>>,
     /// What the next pack takes along, though no ref will name it.
@@ -60,17 +59,9 @@ fn release(keeps: &mut Vec<PathBuf>) {
 }
 
 impl Repo {
-    /// Before a write: from now on objects go into memory.
-    pub(super) fn writing(&self) -> Result<()> {
-        if self.step.in_memory.replace(true) {
-            return Ok(());
-        }
-        self.inner.write_to_memory()
-    }
-
-    /// After a write.
-    pub(super) fn wrote(&self, id: git2::Oid) -> Result<Oid> {
-        let id = oid(id)?;
+    /// Writes an object into memory.
+    pub(super) fn write(&self, kind: git2::ObjectType, bytes: Vec<u8>) -> Result<Oid> {
+        let id = self.inner.add(kind, bytes)?;
         self.step.written.borrow_mut().insert(id.clone());
         Ok(id)
     }
@@ -127,6 +118,7 @@ impl Repo {
             );
         }
         let keep = self.write_pack(&ids, OURS)?;
+        self.inner.are_packed(&ids);
         self.step.keeps.borrow_mut().push(keep);
         let mut written = self.step.written.borrow_mut();
         for id in &ids {

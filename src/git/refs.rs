@@ -35,6 +35,7 @@ impl Repo {
     pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
         self.keep(new)?;
         reach("step-written");
+        self.require_here(new)?;
         let umask = SharedUmask::of(self.sharing());
         let swap = self.backend.swap_ref(name, new, old, why);
         drop(umask);

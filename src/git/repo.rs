@@ -105,6 +105,8 @@ impl Repo {
     }
 
     fn open_for(git: Git) -> Result<Self> {
+        // What a new object or a ref names is looked at here: libgit2 would read all packs again for it.
+        git2::opts::strict_object_creation(false);
         let repo = Self::found(git)?;
         repo.sync_refs();
         Ok(repo)

@@ -30,7 +30,7 @@ impl Repo {
     /// Rolls up if there are many. Only a holder of the lock comes here, so that no other process of
     /// ours works on the same packs. Gives the packs that went.
     pub fn roll_up(&self) -> Result<usize> {
-        let mut packs = self.small_packs();
+        let mut packs = self.small_packs(MANY);
         // What a multi-pack-index names must stay until git rewrites it.
         if packs.len() < MANY || self.pack_dir().join("multi-pack-index").exists() {
             return Ok(0);
@@ -104,8 +104,8 @@ impl Repo {
         self.inner.add_settings(&file);
     }
 
-    /// Our packs that nobody keeps, by size, as their index files.
-    fn small_packs(&self) -> Vec<(u64, PathBuf)> {
+    /// Our packs that nobody keeps, by size, as their index files; none where there are fewer than so many.
+    fn small_packs(&self, fewest: usize) -> Vec<(u64, PathBuf)> {
         let Ok(entries) = std::fs::read_dir(self.pack_dir()) else {
             return Vec::new();
         };
@@ -113,6 +113,11 @@ impl Repo {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with(OURS) && name.ends_with(".idx")
         });
+        let ours: Vec<PathBuf> = ours.collect();
+        if ours.len() < fewest {
+            return Vec::new();
+        }
+        let ours = ours.into_iter();
         ours.filter(|index| !index.with_extension("keep").exists())
             .filter_map(|index| {
                 let size = index.with_extension("pack").metadata().ok()?.len();

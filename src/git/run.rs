@@ -11,6 +11,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,20 @@ pub const LOCAL_ENV: [&str; 19] = [
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 ];
+
+/// How often this process did what may have changed git's configuration: children that it started, and files
+/// of settings that it wrote.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// That number: settings that were read at the same number are as they were.
+pub(super) fn changes() -> u64 {
+    CHANGES.load(Ordering::Relaxed)
+}
+
+/// Notes one more.
+pub(super) fn may_have_changed() {
+    CHANGES.fetch_add(1, Ordering::Relaxed);
+}
 
 /// Where a child's stdin comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,6 +242,7 @@ impl Run {
     }
 
     fn command(&self) -> Command {
+        may_have_changed();
         let mut command = Command::new(&self.program);
         command.args(&self.args);
         if let Some(cwd) = &self.cwd {

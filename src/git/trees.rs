@@ -4,13 +4,14 @@
 //! inflate that folder again. So large trees are kept here from the first time they are read, by their
 //! ids, so that none can be stale; a name is looked up in them by halving.
 
-use super::objects::{Entry, EntryKind, RawEntry};
+use super::objects::{Entry, EntryKind, RawEntry, binary};
 use super::repo::Repo;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
+use crate::core::tree_name;
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// From this many bytes on libgit2 keeps no tree.
 const LARGE: usize = 4096;
@@ -112,6 +113,101 @@ impl Repo {
     }
 }
 
+/// The ids in the bytes of a tree.
+pub(super) fn ids(bytes: &[u8], id_length: usize) -> Result<Vec<Oid>> {
+    let tree = Tree::new(bytes, &[], id_length);
+    tree.entries()
+        .map(|entry| Oid::of_bytes(entry?.id))
+        .collect()
+}
+
+const PLAIN: u32 = 0o100_644;
+const EXECUTABLE: u32 = 0o100_755;
+const FOLDER: u32 = 0o040_000;
+
+/// A tree that is being changed: mode and id of each entry, by its name.
+#[derive(Default)]
+pub(super) struct Draft(HashMap<Vec<u8>, (u32, Vec<u8>)>);
+
+impl Draft {
+    /// The entries that a tree has.
+    pub(super) fn of(bytes: &[u8], id: &Oid) -> Result<Self> {
+        let mut found = HashMap::new();
+        for entry in Tree::new(bytes, &[], id.as_str().len() / 2).entries() {
+            let entry = entry?;
+            let mode = std::str::from_utf8(entry.mode).ok();
+            let mode = mode.and_then(|mode| u32::from_str_radix(mode, 8).ok());
+            let mode = mode.ok_or_else(damaged)?;
+            found.insert(entry.name.to_vec(), (mode, entry.id.to_vec()));
+        }
+        Ok(Draft(found))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The folder of this name.
+    pub(super) fn folder(&self, name: &str) -> Result<Option<Oid>> {
+        let known = self.0.get(name.as_bytes());
+        let known = known.filter(|(mode, _)| *mode == FOLDER);
+        known.map(|(_, id)| Oid::of_bytes(id)).transpose()
+    }
+
+    /// Sets an entry, or takes it away.
+    pub(super) fn set(&mut self, name: &str, entry: Option<&Entry>) -> Result<()> {
+        let Some(entry) = entry else {
+            self.0.remove(name.as_bytes());
+            return Ok(());
+        };
+        if let Some(why) = tree_name::fault(name.as_bytes()) {
+            let what = format!("the name `{}` {why}", name.escape_debug());
+            return Err(Failure::refused(Code::TreeNameInvalid, what).help("rename it"));
+        }
+        let mode = match entry.kind {
+            // A file that could be executed still can.
+            EntryKind::Blob => match self.0.get(name.as_bytes()) {
+                Some((EXECUTABLE, _)) => EXECUTABLE,
+                _ => PLAIN,
+            },
+            EntryKind::Tree => FOLDER,
+            EntryKind::Other => {
+                return Err(invalid(format!("`{name}` is neither file nor folder")));
+            }
+        };
+        let id = binary(&entry.id).collect();
+        self.0.insert(name.as_bytes().to_vec(), (mode, id));
+        Ok(())
+    }
+
+    /// The tree's bytes.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        // git sorts a folder as if its name ended in a slash.
+        let mut sorted: Vec<_> = self.0.iter().collect();
+        sorted.sort_by_cached_key(|(name, (mode, _))| {
+            let mut key = (*name).clone();
+            key.extend((*mode == FOLDER).then_some(b'/'));
+            key
+        });
+        let mut bytes = Vec::new();
+        for (name, (mode, id)) in sorted {
+            bytes.extend(format!("{mode:o} ").into_bytes());
+            bytes.extend(name);
+            bytes.push(0);
+            bytes.extend(id);
+        }
+        bytes
+    }
+}
+
+fn invalid(what: String) -> Failure {
+    Failure::internal(Code::TreeEntryInvalid, what)
+}
+
+fn damaged() -> Failure {
+    Failure::internal(Code::GitFailed, "a tree object is damaged").help("git fsck")
+}
+
 /// A tree object as it is stored.
 #[derive(Clone, Copy)]
 struct Tree<'t> {
@@ -167,9 +263,7 @@ impl<'t> Tree<'t> {
                 id,
             })
         };
-        read().ok_or_else(|| {
-            Failure::internal(Code::GitFailed, "a tree object is damaged").help("git fsck")
-        })
+        read().ok_or_else(damaged)
     }
 
     fn named(self, name: &str) -> Result<Option<Entry>> {

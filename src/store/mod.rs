@@ -16,6 +16,7 @@ mod guard;
 mod import;
 mod incoming;
 mod join;
+mod journals;
 #[cfg(test)]
 mod laws;
 mod layout;

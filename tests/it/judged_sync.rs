@@ -184,6 +184,9 @@ fn a_new_clone_believes_no_state_either_and_can_begin() {
     }
 }
 
+/// Makes a tree of the branch.
+type Make<'m> = &'m dyn Fn(&Clones) -> String;
+
 /// A server refuses what no clone would take: a number that somebody jumped to, and an earlier format.
 #[test]
 fn what_no_clone_takes_no_server_takes() {
@@ -196,7 +199,7 @@ fn what_no_clone_takes_no_server_takes() {
         let path = format!("journal/2026-11/ops/00000001-{}.json", "a".repeat(40));
         put_files(all, &[(&path, b"{}\n")])
     };
-    let makes: [(&str, &dyn Fn(&Clones) -> String, &str); 3] = [
+    let makes: [(&str, Make<'_>, &str); 3] = [
         ("jump", &jumped, "sequence_jump"),
         ("format", &older, "remote_damaged"),
         ("journal/2026-11", &month, "remote_damaged"),

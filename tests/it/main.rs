@@ -95,6 +95,7 @@ mod spec_validate;
 mod suggestions;
 mod support;
 mod sync;
+mod syscalls;
 mod torn;
 mod torn_repair;
 mod two_ages;
