@@ -5,7 +5,7 @@ use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::range_policy::Severity;
 use crate::flow::Context;
-use crate::flow::verify::{self, Request};
+use crate::flow::verify::{self, Report, Request};
 use crate::ui::{Ui, clean, style};
 
 /// Judge every commit of a range again, from objects alone: what a hook was not asked is seen here
@@ -22,6 +22,34 @@ pub struct VerifyArgs {
     /// The branch that is to take the commits: where policy protects it, all that it asks for
     #[arg(long, value_name = "NAME")]
     pub onto: Option<String>,
+    /// Print what covers each commit and path that a protected branch would take, or why nothing does
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// The account, newest commit last: the letter of the step, the commit, and its paths below.
+fn explain(report: &Report, ui: &mut Ui) {
+    let Some(account) = &report.account else {
+        ui.status("no protected branch takes this: nothing is accounted for");
+        return;
+    };
+    for row in &account.commits {
+        let (role, letter) = match row.step {
+            Some(letter) => (style::GOOD, letter),
+            None => (style::BAD, "-"),
+        };
+        ui.out(format!(
+            "{} {} {}: {}",
+            ui.paint(role, letter),
+            ui.paint(style::NAME, row.commit.short()),
+            clean(&row.subject),
+            clean(&row.because)
+        ));
+        for path in &row.paths {
+            let why = path.why.map_or(String::new(), |why| format!("  ({why})"));
+            ui.out(format!("    {}{why}", clean(&path.path)));
+        }
+    }
 }
 
 pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -32,6 +60,9 @@ pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         onto: args.onto,
     };
     let report = verify::verify(ctx, &request)?;
+    if args.explain {
+        explain(&report, ui);
+    }
     for finding in &report.findings {
         let role = match finding.severity {
             Severity::Error => style::BAD,

@@ -112,6 +112,8 @@ codes! {
         "The specs changed since the session began, and a person has to choose.";
     ArchiveDates "archive_dates" []
         "Archived OpenSpec changes have their days and no commit.";
+    ArchiveDiffers "archive_differs" [Refused]
+        "The commit has the trailers of an archive, and is not what archiving the session makes of the specs.";
     ArchiveNotThere "archive_not_there" [Refused]
         "The commit of the archive is not on the branch that is named.";
     ArchiveRequiresDoneSession "archive_requires_done_session" [Refused]
@@ -150,12 +152,12 @@ codes! {
         "The commit that the session starts from is not in this repository.";
     BaseOutside "base_outside" [Refused]
         "The commit cannot become the base of the session.";
+    BaseRecorded "base_recorded" []
+        "An imported delta had no base, and the specs of now were recorded as one.";
     BaseSame "base_same" [Nothing]
         "The session starts from this commit already.";
     BaseStands "base_stands" [Refused]
         "The base of the session is in the history of its branch, so it stays.";
-    BaseRecorded "base_recorded" []
-        "An imported delta had no base, and the specs of now were recorded as one.";
     BoundBranchMissing "bound_branch_missing" [Refused]
         "The branch that the session is bound to is not here.";
     BranchBound "branch_bound" [Refused]
@@ -414,6 +416,14 @@ codes! {
         "No transition leads from the stage of the session to the one that is named.";
     KindInvalid "kind_invalid" [Usage]
         "The kind of a run is not one word.";
+    LandedAlready "landed_already" [Refused]
+        "The verdict has landed on this branch before; what was taken back since needs a new one.";
+    LandingConflict "landing_conflict" [Refused]
+        "What was reviewed is in conflict with what the branch has by now; a resolution is reviewed again.";
+    LandingNotShown "landing_not_shown" [Refused]
+        "The review began above a commit that would land.";
+    LandingOtherTarget "landing_other_target" [Refused]
+        "The verdict is about another branch than the one that would take it.";
     LaneIncompleteExecution "lane_incomplete_execution" [Refused]
         "The execution lane was not reported complete.";
     LeaseInvalid "lease_invalid" [Usage]
@@ -528,6 +538,8 @@ codes! {
         "The argument is not written as NAME=STATUS.";
     PartialScopeRemaining "partial_scope_remaining" [Refused]
         "The execution record says that a part of the scope remains.";
+    PathGuarded "path_guarded" [Refused]
+        "The path decides who judges what, or is an accepted result: it lands only by a session.";
     PathUnreadable "path_unreadable" [Internal]
         "The system cannot resolve a path.";
     PatternInvalid "pattern_invalid" [Usage]
@@ -702,6 +714,8 @@ codes! {
         "The review asks for no changes in the clarification.";
     ReviewDoneScopeBlocked "review_done_scope_blocked" [Refused]
         "The execution record does not cover the whole scope.";
+    ReviewEmpty "review_empty" [Refused]
+        "The review covers no change, and gives no reason for that.";
     ReviewGateBlocked "review_gate_blocked" [Refused]
         "The execution record is not ready for a review.";
     ReviewNotApproved "review_not_approved" [Refused]
@@ -714,6 +728,8 @@ codes! {
         "No verdict has been recorded.";
     ReviewVerdictRequestChanges "review_verdict_request-changes" [Refused]
         "The review asks for changes.";
+    ReviewedCommitMissing "reviewed_commit_missing" [Refused]
+        "The reviewed commit is not in this repository, so nothing can be held against it.";
     ReviewerNotIndependent "reviewer_not_independent" [Refused]
         "The reviewer took part in what is reviewed.";
     RevisionUnknown "revision_unknown" [NotFound]

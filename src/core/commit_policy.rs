@@ -85,6 +85,11 @@ impl Rules {
         outside.then_some(Rule::OutOfScope)
     }
 
+    /// Whether a path is refused, and not only warned of.
+    pub fn refuses_path(&self, path: &str) -> bool {
+        self.breaks(path).is_some_and(|rule| self.refuses(rule))
+    }
+
     /// Judges the paths that a commit changes, one offence for each rule.
     pub fn judge(&self, paths: &[String]) -> Vec<Offence> {
         [Rule::StageClosed, Rule::OutOfScope, Rule::WorkingCopy]

@@ -4,7 +4,8 @@ use super::failure::{Code, Failure, Result};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 /// Path patterns: `*` stays within a folder, `**` does not, and a pattern without a slash matches at
-/// any depth (as in gitignore).
+/// any depth (as in gitignore). A pattern of names with an ending, like `*.md`, means files: never what is
+/// in a folder of such a name.
 #[derive(Clone, Debug)]
 pub struct Globs(GlobSet);
 
@@ -28,10 +29,14 @@ impl Globs {
             if !pattern.contains('/') {
                 builder.add(build(&format!("**/{anchored}")).map_err(invalid)?);
             }
-            // A folder covers what is in it.
-            builder.add(
-                Glob::new(&format!("{}/**", anchored.trim_end_matches('/'))).map_err(invalid)?,
-            );
+            let last = pattern.rsplit('/').next().unwrap_or_default();
+            if !last.starts_with("*.") {
+                // A folder covers what is in it.
+                builder.add(
+                    Glob::new(&format!("{}/**", anchored.trim_end_matches('/')))
+                        .map_err(invalid)?,
+                );
+            }
         }
         builder
             .build()
@@ -56,5 +61,8 @@ mod tests {
         assert!(!patterns("specs/**").matches("src/specs/a"));
         assert!(patterns("src").matches("src/a/b.rs"));
         assert!(!patterns("src/*.rs").matches("src/a/b.rs"));
+        assert!(!patterns("*.md").matches("src/lib.md/evil.sh"));
+        assert!(!patterns("docs/*.md").matches("docs/x.md/evil.sh"));
+        assert!(patterns("*.d/**").matches("a.d/b"));
     }
 }

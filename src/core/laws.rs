@@ -62,6 +62,8 @@ fn verdict(approves: bool, target: Target) -> Verdict {
         findings: Vec::new(),
         base: None,
         head: None,
+        onto: None,
+        seen: None,
         tree: oid(1),
         commits: 1,
         dependence: Vec::new(),
@@ -93,11 +95,13 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
                 files,
                 code: None,
                 completes,
+                head: None,
             }
         ),
         6 => transition().prop_map(|transition| Event::Entered {
             transition,
             scope: Vec::new(),
+            head: None,
         }),
         1 => (any::<bool>(), select(&[PlanVerdict::Approve, PlanVerdict::Iterate][..]), files())
             .prop_map(|(critic, verdict, files)| Event::PlanReviewed {

@@ -94,10 +94,12 @@ fn begun(stages: usize) -> Vec<Operation> {
                 files: BTreeMap::new(),
                 code: None,
                 completes: false,
+                head: None,
             },
             Event::Entered {
                 transition,
                 scope: Vec::new(),
+                head: None,
             },
         ] {
             let last = ops.len() - 1;
@@ -415,6 +417,7 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
             files: BTreeMap::new(),
             code: None,
             completes: false,
+            head: None,
         }
         .into(),
         &last.op,
@@ -425,6 +428,7 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
             Event::Entered {
                 transition: Transition::BuildToReview,
                 scope: Vec::new(),
+                head: None,
             }
             .into(),
             &approve.op,

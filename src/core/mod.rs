@@ -3,6 +3,7 @@
 //! Nothing here may name git2, clap, files, processes, the environment or the clock: whoever calls
 //! brings the facts.
 
+pub mod account;
 pub mod adr;
 pub mod agent;
 pub mod artifact;

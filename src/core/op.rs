@@ -387,6 +387,9 @@ pub enum Event {
         /// review->done, with everybody's approval that policy asks for: the stage moves here.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         completes: bool,
+        /// Where the branch was when the stage moved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Oid>,
     },
     /// A stage's command consumed its approval and moved the session.
     Entered {
@@ -394,6 +397,9 @@ pub enum Event {
         /// The declared scope, at plan->build.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         scope: Vec<String>,
+        /// Where the branch was then: what it had been given by then was made in an earlier stage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Oid>,
     },
     /// A new draft of the plan after a critic who did not approve.
     Drafted,
@@ -876,6 +882,12 @@ pub struct Verdict {
     pub findings: Vec<ReviewFinding>,
     pub base: Option<Oid>,
     pub head: Option<Oid>,
+    /// The protected branch that the result is to go to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onto: Option<String>,
+    /// Where that was then: all that `head` has beyond it was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Oid>,
     /// The code tree that was reviewed.
     pub tree: Oid,
     pub commits: u32,

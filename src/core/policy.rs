@@ -27,6 +27,7 @@ pub struct Policy {
     pub review: ReviewPolicy,
     pub build: BuildPolicy,
     pub archive: ArchivePolicy,
+    pub landing: LandingPolicy,
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
     pub secrets: SecretPolicy,
@@ -239,6 +240,26 @@ pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
 }
 
+/// What lands on a protected branch besides what was reviewed for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LandingPolicy {
+    /// Protected branches whose commits may be picked, or merged, onto others. One that is not protected
+    /// lends nothing.
+    pub backport: Vec<String>,
+    /// Whose signed commits land without a session, and where.
+    pub exception: Vec<LandingException>,
+}
+
+/// Paths that a key may change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LandingException {
+    pub paths: Vec<String>,
+    /// A public key as OpenSSH writes it, its comment left out or not.
+    pub key: String,
+}
+
 /// What archive says of a change besides the specs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -309,6 +330,7 @@ impl Policy {
             }
         }
         policy.check_roles(label)?;
+        policy.check_landing(label)?;
         Ok(policy)
     }
 
@@ -359,17 +381,15 @@ impl Policy {
         for patterns in self.approve.roles.values() {
             Globs::new(patterns)?;
         }
-        let by = self.approve.by.iter();
-        let by = by.map(|(transition, roles)| (format!("approve.by: {transition}"), roles));
-        let all = by.chain([("approve.take_back".to_owned(), &self.approve.take_back)]);
-        for (place, roles) in all {
+        // Nobody has a role of approve.take_back that is not known: that closes, and needs no refusal.
+        for (transition, roles) in &self.approve.by {
             for role in roles {
                 if !self.approve.roles.contains_key(role) {
                     let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
                     return Err(Failure::usage(
                         Code::PolicyInvalid,
                         format!(
-                            "{label}: {place} names the role `{role}`, and approve.roles has {}",
+                            "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
                             if known.is_empty() {
                                 "none".to_owned()
                             } else {
@@ -378,6 +398,39 @@ impl Policy {
                         ),
                     ));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// An exception has paths and a key.
+    fn check_landing(&self, label: &str) -> Result<()> {
+        let invalid =
+            |what: String| Failure::usage(Code::PolicyInvalid, format!("{label}: landing.{what}"));
+        for exception in &self.landing.exception {
+            Globs::new(&exception.paths)?;
+            let mut words = exception.key.split_whitespace();
+            let is_key = |kind: &str| {
+                ["ssh-", "ecdsa-", "sk-"]
+                    .iter()
+                    .any(|start| kind.starts_with(start))
+            };
+            let is_base64 = |text: &str| {
+                let mut bytes = text.bytes();
+                bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+            };
+            let is_public_key =
+                words.next().is_some_and(is_key) && words.next().is_some_and(is_base64);
+            if !is_public_key || exception.key.contains(['\n', '\r']) {
+                return Err(invalid(format!(
+                    "exception.key: expected a public key like `ssh-ed25519 AAAA...`, found `{}`",
+                    exception.key
+                )));
+            }
+            if exception.paths.is_empty() {
+                return Err(invalid(
+                    "exception.paths: expected paths, found none".to_owned(),
+                ));
             }
         }
         Ok(())
@@ -521,6 +574,35 @@ mod tests {
             ("release/1/fix", false),
         ] {
             assert_eq!(policy.protects(branch), protected, "{branch}");
+        }
+    }
+
+    #[test]
+    fn an_exception_of_landing_has_paths_and_a_public_key() {
+        let good = "[gates]\nprotected = [\"main\"]\n[landing]\nbackport = [\"main\"]\n\
+             [[landing.exception]]\npaths = [\"Cargo.lock\"]\nkey = \"ssh-ed25519 AAAA+/= bot\"\n";
+        let policy = Policy::parse(good, "loopx.toml").expect("a policy");
+        assert_eq!(policy.landing.exception[0].paths, ["Cargo.lock"]);
+        for (bad, said) in [
+            (
+                "[[landing.exception]]\npaths = [\"a\"]\nkey = \"AAAA\"\n",
+                "a public key",
+            ),
+            (
+                "[[landing.exception]]\npaths = []\nkey = \"ssh-ed25519 AAAA\"\n",
+                "expected paths",
+            ),
+            (
+                "[[landing.exception]]\nkey = \"ssh-ed25519 AAAA\"\n",
+                "paths",
+            ),
+            (
+                "[[landing.exception]]\npaths = [\"a\"]\nkey = \"ssh-ed25519 AAAA\"\nmore = 1\n",
+                "more",
+            ),
+        ] {
+            let failure = Policy::parse(bad, "loopx.toml").expect_err(bad);
+            assert!(failure.message.contains(said), "{failure}");
         }
     }
 

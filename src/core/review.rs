@@ -242,6 +242,8 @@ mod tests {
             findings: Vec::new(),
             base: None,
             head: None,
+            onto: None,
+            seen: None,
             tree: Oid::parse(&"0".repeat(40)).expect("oid"),
             commits: 0,
             dependence: Vec::new(),

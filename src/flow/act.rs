@@ -8,7 +8,7 @@ use super::journal::Step;
 use super::opening::{Opening, draft, seal};
 use super::sign::{self, Word};
 use super::workcopy::{FileStatus, WorkCopy};
-use super::{delta, files, ground, lease};
+use super::{delta, files, ground, lease, upstream};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
@@ -356,6 +356,25 @@ pub fn read_texts(
     Ok(())
 }
 
+/// A move to another stage says where the branch was: what has no trailers is judged by that.
+fn placed(ctx: &Context, state: &State, mut event: Event) -> Result<Event> {
+    if let Event::Entered { head, .. }
+    | Event::Approved {
+        head,
+        completes: true,
+        ..
+    } = &mut event
+    {
+        *head = match &state.branch {
+            // A branch that is gone moves no further.
+            Some(_) if upstream::missing(ctx, state)?.is_some() => None,
+            Some(_) => upstream::bound_head(ctx, state)?,
+            None => ctx.repo.head()?.commit,
+        };
+    }
+    Ok(event)
+}
+
 type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, Oid>, T);
 
 fn build<T>(
@@ -409,6 +428,13 @@ fn build<T>(
             ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
         }
         None => Vec::new(),
+    };
+    let body = match body {
+        Body::Session(step) => Body::Session(SessionBody {
+            event: placed(ctx, &session.state, step.event)?,
+            ..step
+        }),
+        other => other,
     };
     let what_happens = Happening {
         body,

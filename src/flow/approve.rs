@@ -134,6 +134,7 @@ fn arm(
         files,
         code,
         completes: completed,
+        head: None,
     };
     let value = Approved {
         transition,

@@ -184,7 +184,7 @@ fn judge(
         branch: Some(update.branch.clone()),
         bound,
     };
-    findings.extend(verify::judge(repo, sessions, span, &policy)?.findings);
+    findings.extend(verify::judge(ctx, sessions, span, &policy)?.findings);
     Ok(findings)
 }
 

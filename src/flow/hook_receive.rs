@@ -46,6 +46,9 @@ pub fn pre_receive(
     let sessions = Sessions::at(ctx, tip, store.branch())?;
     let server = Server::new(ctx, budget)?;
     for update in updates {
+        if update.name == store.branch_ref() && findings.is_empty() {
+            findings.extend(server.bound(store, update)?);
+        }
         if let Some(branch) = update.name.strip_prefix(HEADS)
             && update.name != store.branch_ref()
         {
@@ -177,7 +180,11 @@ impl<'a> Server<'a> {
             )?);
             return Ok(findings);
         }
-        let bound = sessions.bound_to(branch)?.filter(|state| state.is_active());
+        // What a protected branch takes, no session that somebody bound to it decides.
+        let bound = match protected {
+            true => None,
+            false => sessions.bound_to(branch)?.filter(|state| state.is_active()),
+        };
         if !protected && bound.is_none() {
             return Ok(findings);
         }
@@ -214,13 +221,32 @@ impl<'a> Server<'a> {
             bound,
         };
         for policy in policies {
-            for finding in verify::judge(repo, sessions, span.clone(), &policy)?.findings {
+            for finding in verify::judge(self.ctx, sessions, span.clone(), &policy)?.findings {
                 if !findings.contains(&finding) {
                     findings.push(finding);
                 }
             }
         }
         Ok(findings)
+    }
+
+    /// A session that a push of the loopx branch binds to a protected branch.
+    fn bound(&self, store: &Store<'_>, update: &Update) -> Result<Vec<Finding>> {
+        let Some(new) = &update.new else {
+            return Ok(Vec::new());
+        };
+        let bound = pushed::bound(&self.ctx.repo, store.branch(), update.old.as_ref(), new)?;
+        let protected = bound
+            .into_iter()
+            .filter(|(branch, _)| self.policy.protects(branch));
+        protected
+            .map(|(branch, session)| {
+                let message = format!(
+                    "session {session} is bound to {branch}, which is protected: no session can be"
+                );
+                finding(self.ctx, new, Code::BranchProtected, message)
+            })
+            .collect()
     }
 
     /// The policies that a push has to pass: the default branch's, and a protected branch's own, which may be

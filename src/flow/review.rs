@@ -87,6 +87,8 @@ struct Range {
     base: Option<Oid>,
     head: Option<Oid>,
     commits: Vec<CommitInfo>,
+    /// The protected branch that the result is to go to, and where that is.
+    onto: Option<(String, Oid)>,
 }
 
 /// The commits of the bound branch, or of HEAD where none is bound, that are the session's own.
@@ -102,14 +104,15 @@ fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
             base: state.base.clone(),
             head: None,
             commits: Vec::new(),
+            onto: None,
         });
     };
     let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
-    let tips = target.map(|target| target.tips).unwrap_or_default();
-    let own = upstream::own(repo, state.base.as_ref(), &tips, &head, Some(&state.id))?;
+    let upstream::Shown { onto, own } = upstream::shown(repo, state, target, &facts.policy, &head)?;
     Ok(Range {
         base: own.base,
         head: Some(head),
+        onto,
         commits: own
             .commits
             .iter()
@@ -234,6 +237,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
     let event = Event::Entered {
         transition: Transition::BuildToReview,
         scope: Vec::new(),
+        head: None,
     };
     Ok(Act::new(event, "review", reviewed)
         .write(
@@ -290,7 +294,13 @@ fn judge(
         base,
         head,
         commits,
+        onto,
     } = range(ctx, facts)?;
+    let files = files(&ctx.repo, facts, base.as_ref())?;
+    if request.verdict == CodeVerdict::Approve && reason.is_none() {
+        require_something(facts, &files)?;
+    }
+    let (onto, seen) = onto.unzip();
     let dependence = dependence(&ctx.repo, facts, &commits)?;
     if facts.policy.review.independence == Independence::Require && !dependence.is_empty() {
         let roles: Vec<String> = dependence
@@ -318,6 +328,8 @@ fn judge(
         findings: request.findings.clone(),
         base: base.clone(),
         head,
+        onto,
+        seen,
         tree: code_tree(facts)?,
         commits: u32::try_from(commits.len()).unwrap_or(u32::MAX),
         dependence,
@@ -341,7 +353,7 @@ fn judge(
     };
     let reviewed = Reviewed {
         entered: false,
-        files: files(&ctx.repo, facts, base.as_ref())?,
+        files,
         commits,
         verdict: Some(verdict.clone()),
         judgement,
@@ -350,6 +362,21 @@ fn judge(
         .write(Artifact::ReviewReport, report)
         .reason(reason)
         .word(whole.sign))
+}
+
+/// A review of nothing proves nothing: where branches are protected, the reviewer says why nothing changes.
+fn require_something(facts: &Facts<'_>, files: &[String]) -> Result<()> {
+    if !files.is_empty() || facts.policy.gates.protected.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::ReviewEmpty,
+        "there is nothing to review: no file differs from where the review begins",
+    )
+    .help(hint![
+        "commit the change, or say why there is none: ",
+        command!("review --verdict approve --reason WHY")
+    ]))
 }
 
 /// Who of the range, or of the build, the reviewer is: by name or address, letter case aside, under

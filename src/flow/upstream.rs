@@ -130,6 +130,66 @@ pub fn own(
     Ok(Own { base, commits })
 }
 
+/// What a review covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The protected target, and where it is; all that the head has beyond it is shown.
+    pub onto: Option<(String, Oid)>,
+    pub own: Own,
+}
+
+/// The commits that a review of `head` covers. What is to land on a protected branch is shown in whole: also
+/// what lies below the session's start, and the target does not have.
+pub fn shown(
+    repo: &Repo,
+    state: &State,
+    target: Option<Target>,
+    policy: &Policy,
+    head: &Oid,
+) -> Result<Shown> {
+    let target = target.unwrap_or(Target {
+        name: String::new(),
+        tips: Vec::new(),
+    });
+    let own = own(
+        repo,
+        state.base.as_ref(),
+        &target.tips,
+        head,
+        Some(&state.id),
+    )?;
+    if !policy.protects(&target.name) {
+        return Ok(Shown { onto: None, own });
+    }
+    let mut best: Option<(Vec<Oid>, Oid)> = None;
+    for tip in target.tips {
+        let beyond = repo.range(head, std::slice::from_ref(&tip), usize::MAX)?;
+        if best
+            .as_ref()
+            .is_none_or(|(known, _)| beyond.len() < known.len())
+        {
+            best = Some((beyond, tip));
+        }
+    }
+    let Some((mut commits, seen)) = best else {
+        return Ok(Shown { onto: None, own });
+    };
+    let known: HashSet<&Oid> = own.commits.iter().collect();
+    let own = if commits.iter().all(|commit| known.contains(commit)) {
+        own
+    } else {
+        let base = repo.merge_base(&seen, head)?;
+        let more = own.commits.into_iter();
+        let more: Vec<Oid> = more.filter(|commit| !commits.contains(commit)).collect();
+        commits.extend(more);
+        Own { base, commits }
+    };
+    Ok(Shown {
+        onto: Some((target.name, seen)),
+        own,
+    })
+}
+
 /// Takes out of `all` what the target has, but for commits that name the session; says whether there
 /// are such.
 pub fn without_upstream(

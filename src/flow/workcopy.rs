@@ -502,7 +502,7 @@ impl<'r> WorkCopy<'r> {
     fn write_bases(&mut self) -> Result<()> {
         self.bases.format = 1;
         let text = crate::core::op::to_json(&self.bases)?;
-        files::write_in_git_dir(&self.repo, &self.bases_file, &text)
+        files::write_in_git_dir(self.repo, &self.bases_file, &text)
     }
 }
 

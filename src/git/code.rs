@@ -4,6 +4,7 @@
 use super::failed;
 use super::repo::{Repo, person};
 use super::run::Run;
+use crate::core::account::Change;
 use crate::core::failure::Result;
 use crate::core::gate::CodeFacts;
 use crate::core::id::{Oid, Person};
@@ -117,6 +118,16 @@ impl Repo {
     /// The paths that differ between two trees.
     pub fn changed_paths(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
         self.inner.differing(old, new)
+    }
+
+    /// The same with what each side has at a path.
+    pub fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>> {
+        self.inner.changes(old, new)
+    }
+
+    /// The signature of a commit, and the bytes that it is over.
+    pub fn commit_signature(&self, commit: &Oid) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.inner.signature(commit)
     }
 
     /// Everybody who took part in a commit, as it names them.

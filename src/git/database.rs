@@ -10,6 +10,7 @@ use super::failed;
 use super::loose::Loose;
 use super::pending::{Pending, commit_names};
 use super::repo::{oid, raw};
+use crate::core::account::Change;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
@@ -307,6 +308,23 @@ impl Database {
         let old = old.map(|id| self.raw(id)).transpose()?;
         let find = |id: git2::Oid| self.find_tree(&oid(id)?);
         super::tree_diff::differing(find, old, Some(self.raw(new)?))
+    }
+
+    /// How two trees differ, sorted by path.
+    pub(super) fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>> {
+        let old = old.map(|id| self.raw(id)).transpose()?;
+        let find = |id: git2::Oid| self.find_tree(&oid(id)?);
+        super::tree_diff::changes(find, old, Some(self.raw(new)?))
+    }
+
+    /// The SSH signature of a commit and what it is over; nothing where there is none.
+    pub(super) fn signature(&self, commit: &Oid) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.loose.check_commits(&self.repo, [commit])?;
+        match self.repo.extract_signature(&self.raw(commit)?, None) {
+            Ok((signature, payload)) => Ok(Some((signature.to_vec(), payload.to_vec()))),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(&error, format!("read the signature of {commit}"))),
+        }
     }
 
     pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {

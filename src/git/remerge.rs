@@ -4,7 +4,8 @@
 use super::failed;
 use super::objects::CommitInfo;
 use super::repo::{Repo, oid, raw};
-use super::run::Run;
+use super::run::{Captured, Run};
+use crate::core::account::{Depth, Merge};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use std::collections::BTreeSet;
@@ -119,33 +120,10 @@ impl Remerge {
 
     /// The same from `git merge-tree`.
     fn by_git(&self, merge: &CommitInfo, ours: &Oid, theirs: &Oid) -> Result<Option<Strays>> {
-        let git = |args: &[&str]| {
-            Run::git(args)
-                .scrubbed()
-                .env("GIT_DIR", self.dir.path())
-                .env("GIT_CONFIG_NOSYSTEM", "1")
-                .env("GIT_CONFIG_GLOBAL", "/dev/null")
-                .env("LC_ALL", "C")
-                .capture()
+        let Some((tree, words)) = self.git_merges(ours, theirs)? else {
+            return Ok(None);
         };
-        let merged = git(&[
-            "merge-tree",
-            "--write-tree",
-            "--name-only",
-            "--no-messages",
-            "-z",
-            ours.as_str(),
-            theirs.as_str(),
-        ])?;
-        if merged.ended.code > 1 {
-            return Ok(None);
-        }
-        let mut words = split(&merged.stdout);
-        if words.is_empty() {
-            return Ok(None);
-        }
-        let tree = words.remove(0);
-        let differing = git(&[
+        let differing = self.git(&[
             "diff-tree",
             "-r",
             "--name-only",
@@ -163,6 +141,88 @@ impl Remerge {
             paths,
             conflicts: words,
         }))
+    }
+
+    fn git(&self, args: &[&str]) -> Result<Captured> {
+        Run::git(args)
+            .scrubbed()
+            .env("GIT_DIR", self.dir.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("LC_ALL", "C")
+            .capture()
+    }
+
+    /// The tree that git merges two commits to, and the paths that are in conflict there. A git that is too
+    /// old to answer gives nothing.
+    fn git_merges(&self, ours: &Oid, theirs: &Oid) -> Result<Option<(String, Vec<String>)>> {
+        let merged = self.git(&[
+            "merge-tree",
+            "--write-tree",
+            "--name-only",
+            "--no-messages",
+            "-z",
+            ours.as_str(),
+            theirs.as_str(),
+        ])?;
+        if merged.ended.code > 1 {
+            return Ok(None);
+        }
+        let mut words = split(&merged.stdout);
+        if words.is_empty() {
+            return Ok(None);
+        }
+        let tree = words.remove(0);
+        Ok(Some((tree, words)))
+    }
+
+    /// Whether merging two commits gives a tree. libgit2 is asked first, then, before that is held against
+    /// somebody, git, which forges merge with: it follows renamed folders and compares lines in another way.
+    pub fn merge(&self, ours: &Oid, theirs: &Oid, tree: &Oid, depth: Depth) -> Result<Merge> {
+        let doing = |error: git2::Error| failed(&error, format!("merge {theirs} into {ours}"));
+        let find = |id: &Oid| self.inner.find_commit(self.raw(id)?).map_err(doing);
+        let index = self
+            .inner
+            .merge_commits(&find(ours)?, &find(theirs)?, None)
+            .map_err(doing)?;
+        let found = self.held_against(index, tree)?;
+        if found == Merge::Same || depth == Depth::Quick {
+            return Ok(found);
+        }
+        Ok(match self.git_merges(ours, theirs)? {
+            Some((merged, conflicts)) if conflicts.is_empty() => {
+                match merged.as_str() == tree.as_str() {
+                    true => Merge::Same,
+                    false => Merge::Other(self.changed_paths(&Oid::parse(&merged)?, tree)?),
+                }
+            }
+            _ => found,
+        })
+    }
+
+    /// Whether picking what changed from one tree to another onto a third gives a tree.
+    pub fn pick(&self, from: &Oid, to: &Oid, onto: &Oid, tree: &Oid) -> Result<Merge> {
+        let doing = |error: git2::Error| failed(&error, "pick a change");
+        let find = |id: &Oid| self.inner.find_tree(self.raw(id)?).map_err(doing);
+        let index = self
+            .inner
+            .merge_trees(&find(from)?, &find(onto)?, &find(to)?, None)
+            .map_err(doing)?;
+        self.held_against(index, tree)
+    }
+
+    fn held_against(&self, mut index: git2::Index, tree: &Oid) -> Result<Merge> {
+        if index.has_conflicts() {
+            return Ok(Merge::Conflict);
+        }
+        let merged = index
+            .write_tree_to(&self.inner)
+            .map_err(|error| failed(&error, "write a merged tree"))?;
+        let merged = oid(merged)?;
+        match merged == *tree {
+            true => Ok(Merge::Same),
+            false => Ok(Merge::Other(self.changed_paths(&merged, tree)?)),
+        }
     }
 
     /// The tree that three trees merge to; `None` where somebody would have to resolve a conflict.

@@ -1,16 +1,17 @@
-//! What is wrong with the branch beside the records of its sessions: names, layouts, and one session in two
-//! folders.
+//! What is wrong with the branch beside the records of its sessions: names, layouts, bindings, and one session in
+//! two folders.
 
 use super::check::{Damage, Mend, damage};
 use super::checked::Memory;
 use super::names::Names;
 use super::shelf::Fault;
-use super::{Snapshot, shelf, shelves, unique};
+use super::{Snapshot, bindings, layout, shelf, shelves, unique};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::shelf::Shelf;
-use crate::git::Repo;
+use crate::git::{EntryKind, Repo};
+use std::collections::BTreeSet;
 
 /// Names that no tree should have, and that were not there when all was whole.
 pub(super) fn names(repo: &Repo, snapshot: &Snapshot<'_>, memory: &Memory) -> Vec<Damage> {
@@ -43,6 +44,25 @@ pub(super) fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage
         }
     }
     Ok(found)
+}
+
+/// Where the index of bindings is not what the sessions say; what `before` had is taken to be right.
+pub(super) fn bindings(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    restored: &BTreeSet<String>,
+    before: Option<&Snapshot<'_>>,
+) -> Result<Vec<Damage>> {
+    if let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)?
+        && entry.kind != EntryKind::Tree
+    {
+        let what = format!("{} is not a folder", layout::BRANCHES);
+        return Ok(vec![damage(layout::BRANCHES, what, Mend::Index)]);
+    }
+    let faults = bindings::faults(repo, snapshot, before, restored)?.into_iter();
+    Ok(faults
+        .map(|fault| damage(&fault.path, fault.what, Mend::Index))
+        .collect())
 }
 
 /// The refusal where a commit on top would mend nothing.

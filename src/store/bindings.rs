@@ -120,8 +120,14 @@ pub(super) fn folder(repo: &Repo, ids: &BTreeSet<String>) -> Result<Option<Entry
     Ok(tree.map(Entry::tree))
 }
 
-/// The edits that make the index what the sessions of a snapshot say.
-pub(super) fn mend(repo: &Repo, snapshot: &Snapshot<'_>, edits: &mut Edits) -> Result<()> {
+/// The edits that make the index what the sessions of a snapshot say, but for some of which nobody can say what
+/// they should be.
+pub(super) fn mend(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    edits: &mut Edits,
+    but: &BTreeSet<String>,
+) -> Result<()> {
     let index = repo.entry_at(snapshot.tree(), layout::BRANCHES)?;
     if index.is_some_and(|entry| entry.kind != EntryKind::Tree) {
         edits.remove(layout::BRANCHES);
@@ -130,7 +136,7 @@ pub(super) fn mend(repo: &Repo, snapshot: &Snapshot<'_>, edits: &mut Edits) -> R
     if is_of_format_1(repo, snapshot.tree())? && !snapshot.is_of_earlier_format()? {
         return rewrite(repo, snapshot, edits);
     }
-    for fault in faults(repo, snapshot, None, &BTreeSet::new())? {
+    for fault in faults(repo, snapshot, None, but)? {
         let entry = match fault.is_missing {
             true => Some(entry(repo)?),
             false => None,

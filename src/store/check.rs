@@ -49,6 +49,12 @@ impl Damage {
         !matches!(self.mend, Mend::Rewind | Mend::Choose)
     }
 
+    /// The name of what is damaged, without the folder that it lies in.
+    fn name(&self) -> String {
+        let name = self.session.rsplit('/').next();
+        name.unwrap_or(&self.session).to_owned()
+    }
+
     /// Signatures of a session that do not hold as what they claim to be.
     pub fn signatures(id: &SessionId, what: String, unsigned: Vec<String>) -> Self {
         Damage {
@@ -209,16 +215,12 @@ fn records(
     found.damages.extend(beside::layouts(repo, snapshot)?);
     found.damages.extend(beside::doubles(snapshot)?);
     // A session that is going to be restored is one that a branch may be bound to.
-    let known: BTreeSet<String> = found
-        .damages
-        .iter()
-        .map(|one| one.session.clone())
-        .collect();
+    let known: BTreeSet<String> = found.damages.iter().map(Damage::name).collect();
     let before = memory.tip().cloned();
     let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
     found
         .damages
-        .extend(bindings(repo, snapshot, &known, before.as_ref())?);
+        .extend(beside::bindings(repo, snapshot, &known, before.as_ref())?);
     Ok(found)
 }
 
@@ -274,25 +276,6 @@ fn unreadable(session: &str, unread: Vec<Unread>) -> Damage {
         unread,
         ..damage(session, format!("{what}{more}"), Mend::PutBack)
     }
-}
-
-/// Where the index of bindings is not what the sessions say; what `before` had is taken to be right.
-pub(super) fn bindings(
-    repo: &Repo,
-    snapshot: &Snapshot<'_>,
-    restored: &BTreeSet<String>,
-    before: Option<&Snapshot<'_>>,
-) -> Result<Vec<Damage>> {
-    if let Some(entry) = repo.entry_at(snapshot.tree(), layout::BRANCHES)?
-        && entry.kind != EntryKind::Tree
-    {
-        let what = format!("{} is not a folder", layout::BRANCHES);
-        return Ok(vec![damage(layout::BRANCHES, what, Mend::Index)]);
-    }
-    let faults = bindings::faults(repo, snapshot, before, restored)?.into_iter();
-    Ok(faults
-        .map(|fault| damage(&fault.path, fault.what, Mend::Index))
-        .collect())
 }
 
 pub(super) fn check_entry(
@@ -484,7 +467,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     }
     // After the sessions: one that comes back may be bound.
     let mended = shelves::edit(repo, Some(snapshot.tree()), &edits)?;
-    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits)?;
+    let unmended = damages.iter().filter(|one| !one.is_mendable());
+    let unmended = unmended.map(Damage::name).collect();
+    bindings::mend(repo, &snapshot.with_tree(mended), &mut edits, &unmended)?;
     if edits.is_empty() {
         if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
             return Err(beside::not_mended(snapshot, damage));

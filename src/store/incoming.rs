@@ -4,7 +4,8 @@
 //! What follows from records is computed again. What is wrong with the records themselves nobody can compute: then
 //! nothing is taken, but where the same place is damaged here too, or where there is nothing here yet.
 
-use super::check::{Mend, bindings, check_archived, check_entry, recompute};
+use super::beside::bindings;
+use super::check::{Mend, check_archived, check_entry, recompute};
 use super::loss::others;
 use super::shelf::{self, Fault};
 use super::snapshot::Folder;

@@ -3,7 +3,8 @@
 //!
 //! A clone is a tree of the branch and its place in the history; no process runs here.
 
-use super::check::{bindings, check_archived, check_folder};
+use super::beside::bindings;
+use super::check::{check_archived, check_folder};
 use super::unite::unite;
 use super::{Edits, Lines, Record, Session, Snapshot, layout, ops, replay, shelves};
 use crate::core::artifact::Artifact;
@@ -108,6 +109,8 @@ fn event() -> impl Strategy<Value = Event> {
             findings: Vec::new(),
             base: None,
             head: None,
+            onto: None,
+            seen: None,
             tree: tree(),
             commits: 1,
             dependence: Vec::new(),
@@ -539,6 +542,7 @@ impl Step<'_> {
                 let event = Event::Entered {
                     transition: armed.transition,
                     scope: Vec::new(),
+                    head: None,
                 };
                 self.act(event.into(), none)
             }
@@ -637,6 +641,7 @@ impl Step<'_> {
             files,
             code: None,
             completes: transition == Transition::ReviewToDone,
+            head: None,
         })
     }
 

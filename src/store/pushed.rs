@@ -4,7 +4,9 @@
 //! What a commit has as one of its parents has it was judged with that, or was here before the push; it is
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.
 
-use super::check::{bindings, check_folder};
+use super::beside::bindings;
+use super::bindings as index;
+use super::check::check_folder;
 use super::layout;
 use super::loss::{self, Holding, Loss};
 use super::names::Names;
@@ -175,6 +177,31 @@ fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
+/// The bindings that a push brings: each branch with the name of its session.
+pub fn bound(
+    repo: &Repo,
+    branch: &str,
+    old: Option<&Oid>,
+    new: &Oid,
+) -> Result<Vec<(String, String)>> {
+    let now = Snapshot::at(repo, new.clone(), branch)?;
+    let before = match old {
+        Some(old) => bindings_at(repo, Snapshot::at(repo, old.clone(), branch)?.tree())?,
+        None => BTreeSet::new(),
+    };
+    let now = bindings_at(repo, now.tree())?;
+    Ok(now.difference(&before).cloned().collect())
+}
+
+fn bindings_at(repo: &Repo, tree: &Oid) -> Result<BTreeSet<(String, String)>> {
+    let mut found = BTreeSet::new();
+    for (name, entry) in index::entries(repo, tree)? {
+        let sessions = index::sessions(repo, &entry)?.into_iter();
+        found.extend(sessions.map(|session| (layout::unescape(&name), session)));
+    }
+    Ok(found)
+}
+
 /// Whether every session of one state is there by its name in another.
 fn has_names_of(now: &Snapshot<'_>, before: &Snapshot<'_>) -> Result<bool> {
     let names = |of: &Snapshot<'_>| -> Result<BTreeSet<SessionId>> {
@@ -254,6 +281,7 @@ impl<'a> Checking<'a> {
             }
         }
         wrong.extend(self.uids.copies(&now, &before));
+        let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
         let faults = now.snapshot.journal_faults(&known)?.into_iter();
         wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
         for before in &before {

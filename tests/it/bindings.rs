@@ -146,6 +146,25 @@ fn g16_a_protected_branch_is_bound_to_no_session() {
         .fails_with(1)
         .says("the branch main is protected");
     s.loopx(&["start", "--no-branch", "Zed"]).ok();
+    // A hand that records it anyway is refused by the server.
+    let good = s.git(&["rev-parse", "loopx"]).line();
+    s.git(&["switch", "--quiet", "--orphan", "empty"]).ok();
+    s.git(&[
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "--no-verify",
+        "-m",
+        "x",
+    ])
+    .ok();
+    s.loopx(&["start", "--branch", "main", "Eve"]).ok();
+    push(&s, &["loopx"])
+        .fails_with(1)
+        .says("branch_protected")
+        .says("session eve is bound to main");
+    s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    s.loopx(&["doctor", "--accept"]).ok();
     s.git(&["switch", "--quiet", "demo"]).ok();
     commit(&s, "docs/a", "a document").ok();
     push(&s, &["demo", "loopx"]).ok();

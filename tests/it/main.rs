@@ -56,6 +56,7 @@ mod hostile_sync;
 mod import;
 mod judged_sync;
 mod kill;
+mod landing;
 mod layers;
 mod lease;
 mod long_session;

@@ -140,6 +140,14 @@ const MEANINGS: &[(&str, &str)] = &[
         "What to do with a scenario that no passing run proves",
     ),
     (
+        "landing.backport",
+        "Protected branches whose commits may be picked, or merged, onto other protected branches",
+    ),
+    (
+        "landing.exception",
+        "Paths that a key may change without a session: commits signed by it, never on guarded paths",
+    ),
+    (
         "changelog.fragments",
         "Folder that gets a changelog fragment for each archived session; none where it is empty",
     ),
@@ -271,6 +279,12 @@ fn setting(name: &str, default: &Value) -> Value {
     let mut found = match default {
         Value::Bool(_) => json!({ "type": "boolean" }),
         Value::Number(_) => json!({ "type": "integer", "minimum": 0 }),
+        Value::Array(_) if name == "landing.exception" => {
+            let names = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 });
+            let properties = json!({ "paths": names, "key": { "type": "string" } });
+            let item = json!({ "type": "object", "additionalProperties": false, "required": ["paths", "key"], "properties": properties });
+            json!({ "type": "array", "items": item })
+        }
         Value::Array(_) => json!({ "type": "array", "items": text() }),
         Value::Object(_) => {
             let names = json!({ "type": "array", "items": { "type": "string" } });
@@ -369,6 +383,8 @@ mod tests {
             let wrap = |word: &str| {
                 if is_text {
                     format!("\"{word}\"")
+                } else if name == "landing.exception" {
+                    format!("[{{ paths = [\"{word}\"], key = \"ssh-ed25519 AAAA\" }}]")
                 } else {
                     format!("[\"{word}\"]")
                 }

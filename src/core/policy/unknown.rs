@@ -11,7 +11,7 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue, Deserializer};
 
 /// The tables whose keys tighten gates: what approvals, reviews, builds, commits, pushes, artifacts and
-/// archives must have, and how the file itself is read. `landing` is kept for programs to come.
+/// archives must have, what lands, and how the file itself is read.
 ///
 /// The rule: an unknown key holds where it stands in one of these tables, or is itself a table with
 /// nearly such a name, or has the name of a key of such a table and stands elsewhere (a header was
@@ -270,7 +270,7 @@ mod tests {
             ("[secrets]\nrefuse = []\n", "secrets.refuse"),
             ("[artifacts]\nlangauge = \"zh\"\n", "artifacts.langauge"),
             ("[policy]\nneeds = \"9.0\"\n", "policy.needs"),
-            ("[landing]\nself_review = false\n", "landing"),
+            ("[landing]\nself_review = false\n", "landing.self_review"),
             // A table with nearly the name of one that holds, and keys without their header.
             ("[gate]\nprotected = [\"main\"]\n", "gate"),
             ("[approval]\nrequired = {}\n", "approval"),

@@ -28,6 +28,29 @@ pub enum At {
     Tree(Oid),
 }
 
+/// A move to another stage, and where the branch was then.
+#[derive(Clone, Debug)]
+pub struct Move {
+    /// Records of older programs do not say.
+    pub head: Option<Oid>,
+    /// The session after it.
+    pub state: Rc<State>,
+}
+
+/// The stage in which a commit was made, by the stage moves that have it: trailers, which whoever commits
+/// writes, are not asked.
+#[derive(Clone, Debug, Default)]
+pub enum Moment {
+    /// The moves do not tell.
+    #[default]
+    Unknown,
+    /// Before the session began; with the session as it was when code was opened last.
+    Before(Option<Rc<State>>),
+    /// While the session was like this; several where the branch's heads between are not here, or were not
+    /// recorded.
+    In(Vec<Rc<State>>),
+}
+
 /// Where a commit stands to a milestone, by git's history alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -44,6 +67,8 @@ pub struct History {
     pub milestones: Vec<Milestone>,
     /// The session each time that code was opened.
     openings: Vec<Rc<State>>,
+    /// The beginning, and every stage move, in order.
+    pub moves: Vec<Move>,
 }
 
 /// What is known of the moment of a commit.
@@ -65,7 +90,29 @@ pub enum Standing {
 /// Reads the moments out of a session's operations.
 pub fn history(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<History> {
     let mut found = History::default();
+    if let Some(first) = replay::in_order(operations).first()
+        && let Ok(state) = replay::begin(id, first)
+    {
+        found.moves.push(Move {
+            head: state.base.clone(),
+            state: Rc::new(state),
+        });
+    }
     replay::walk(id, operations, joiner, |op, state| {
+        if let Some(
+            Event::Entered { head, .. }
+            | Event::Approved {
+                head,
+                completes: true,
+                ..
+            },
+        ) = op.event()
+        {
+            found.moves.push(Move {
+                head: head.clone(),
+                state: Rc::new(state.clone()),
+            });
+        }
         let (at, settles) = match op.event() {
             Some(Event::Entered { transition, .. }) if transition.to() == Stage::Build => {
                 found.openings.push(Rc::new(state.clone()));
@@ -97,6 +144,22 @@ pub fn history(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) ->
 }
 
 impl History {
+    /// The moment of a commit, by whether the head of each move has it; `None` where that cannot be told. It
+    /// was made after the last head that lacks it, and before the first that has it.
+    pub fn moment(&self, has: &[Option<bool>]) -> Moment {
+        let first = has.iter().position(|has| *has == Some(true));
+        if first == Some(0) {
+            return Moment::Before(self.openings.last().cloned());
+        }
+        let end = first.unwrap_or(self.moves.len());
+        let known = has.iter().take(end).rposition(|has| *has == Some(false));
+        let between = self.moves.get(known.unwrap_or(0)..end).unwrap_or_default();
+        match between {
+            [] => Moment::Unknown,
+            some => Moment::In(some.iter().map(|one| Rc::clone(&one.state)).collect()),
+        }
+    }
+
     /// The standing of a commit; `side` says where it stands to each milestone.
     pub fn standing(&self, side: impl Fn(&Milestone) -> Result<Side>) -> Result<Standing> {
         let mut left = None;
@@ -139,7 +202,7 @@ mod tests {
         };
         let history = History {
             milestones: vec![milestone(3, true), milestone(5, false), milestone(8, true)],
-            openings: Vec::new(),
+            ..History::default()
         };
         let of = |sides: [Side; 3]| {
             let at = |seq| match seq {

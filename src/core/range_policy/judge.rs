@@ -1,8 +1,8 @@
 //! Every commit of a range, by what its trailers claim, and its newest tree by what was reviewed.
 
-use super::history::Standing;
-use super::{Claim, Commit, Fault, Finding, Head, Range, Severity, finding, without};
-use crate::core::commit_policy::{Rules, some};
+use super::history::{Moment, Standing};
+use super::{Claim, Commit, Fault, Finding, Head, Landed, Range, Severity, finding, without};
+use crate::core::commit_policy::{Rule, Rules, some};
 use crate::core::failure::{Code, Result};
 use crate::core::globs::Globs;
 use crate::core::hint::{Hint, command, hint};
@@ -21,8 +21,11 @@ pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
     let mut known = Known::default();
     for commit in range.commits {
         match &commit.claim {
+            _ if commit.landed == Landed::Exempt => {}
+            Claim::Nothing | Claim::Session(_) | Claim::Fault(Fault::Sessions(_))
+                if commit.landed == Landed::Content => {}
             Claim::Nothing if commit.is_merge => findings.extend(merged(range, &allowed, commit)?),
-            Claim::Nothing => findings.extend(unclaimed(range, &allowed, commit)),
+            Claim::Nothing => findings.extend(unclaimed(range, &allowed, commit)?),
             Claim::States(states) => {
                 let Some(first) = states.first() else {
                     continue;
@@ -75,18 +78,73 @@ fn was_closed(range: &Range<'_>, bound: &State, commit: &Commit) -> bool {
     }
 }
 
-fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Option<Finding> {
-    let bound = range.bound?;
+/// Whose a commit without trailers is.
+fn owner<'a>(range: &Range<'a>, commit: &'a Commit) -> Option<&'a State> {
+    commit.owner.as_deref().or(range.bound)
+}
+
+/// What the stage that a commit without trailers was made in says of its paths. A missing trailer is never
+/// cheaper than a wrong one, whatever the session became later.
+fn by_moment(range: &Range<'_>, commit: &Commit, owner: &State) -> Result<Option<Vec<Finding>>> {
+    if range.policy.gates.protected.is_empty() {
+        return Ok(None);
+    }
+    let (states, is_before) = match &commit.moment {
+        Moment::Unknown => return Ok(None),
+        Moment::Before(state) => (state.as_slice(), true),
+        Moment::In(states) => (states.as_slice(), false),
+    };
+    let rules = states.iter().map(|state| Rules::new(state, range.policy));
+    let rules: Vec<Rules> = rules.collect::<Result<_>>()?;
+    let (Some(last), Some(state)) = (rules.last(), states.last()) else {
+        return Ok(Some(Vec::new()));
+    };
+    let left = without(&commit.paths, |path| {
+        rules.iter().any(|rules| !rules.refuses_path(path))
+    });
+    let offences = last.judge(&left);
+    let refused = offences.into_iter().filter(|offence| offence.refused);
+    let found = refused.map(|offence| {
+        let when = match is_before {
+            true => "it was made before the session began".to_owned(),
+            false => format!("it was made in stage {}", state.stage),
+        };
+        let message = format!(
+            "no trailer names a state of session {}; {when}: {}",
+            owner.id,
+            offence.sentence()
+        );
+        let code = match offence.rule {
+            Rule::StageClosed => Code::CommitWithoutState,
+            rule => rule.code(),
+        };
+        let help = command!("log").session(&owner.id);
+        finding(commit, code, Severity::Error, offence.paths, message, &help)
+    });
+    Ok(Some(found.collect()))
+}
+
+fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Finding>> {
+    let Some(bound) = owner(range, commit) else {
+        return Ok(Vec::new());
+    };
     let paths = without(&commit.paths, |path| allowed.matches(path));
     if paths.is_empty() {
-        return None;
+        return Ok(Vec::new());
+    }
+    let by_moment = by_moment(range, commit, bound)?;
+    if let Some(found) = &by_moment
+        && !found.is_empty()
+    {
+        return Ok(found.clone());
     }
     // Where code was allowed at some time, a commit without trailers is more likely one of another tool
     // than one that went past the hooks. What a merge brings may be upstream's, where no target is known.
-    let severity = if (commit.direct || range.own) && was_closed(range, bound, commit) {
-        Severity::Error
-    } else {
-        Severity::Warning
+    let is_own = commit.direct || range.own || commit.owner.is_some();
+    let is_open = by_moment.is_some() || (!range.lands && !was_closed(range, bound, commit));
+    let severity = match is_own && !is_open {
+        true => Severity::Error,
+        false => Severity::Warning,
     };
     let message = format!(
         "no trailer names the state of session {} that allowed {}",
@@ -97,21 +155,22 @@ fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Option<Find
         command!("hooks install"),
         ", then make the commit again where the session allows it"
     ];
-    Some(finding(
-        commit,
-        Code::CommitWithoutState,
-        severity,
-        paths,
-        message,
-        help,
-    ))
+    let code = Code::CommitWithoutState;
+    Ok(vec![finding(commit, code, severity, paths, message, help)])
 }
 
 /// Merges pass every hook, and resolving a conflict is no offence; but what a merge adds of its own is a
 /// change like any other.
 fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Finding>> {
-    let Some(bound) = range.bound.filter(|_| commit.direct) else {
+    let is_own = commit.direct || commit.owner.is_some();
+    let Some(bound) = owner(range, commit).filter(|_| is_own) else {
         return Ok(Vec::new());
+    };
+    let then = match &commit.moment {
+        Moment::In(states) if !range.policy.gates.protected.is_empty() => {
+            states.last().map_or(bound, Rc::as_ref)
+        }
+        _ => bound,
     };
     let tell = |severity, paths: Vec<String>, why: String| {
         let message = format!("the merge itself changes {}, and {why}", some(&paths));
@@ -127,8 +186,8 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
     };
     let mut found = Vec::new();
     let paths = without(&commit.paths, |path| allowed.matches(path));
-    let rules = Rules::new(bound, range.policy)?;
-    let settled = matches!(commit.standing, Standing::Settled);
+    let rules = Rules::new(then, range.policy)?;
+    let settled = std::ptr::eq(then, bound) && matches!(commit.standing, Standing::Settled);
     let refused: Vec<String> = rules
         .judge(&paths)
         .into_iter()
@@ -138,7 +197,7 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
     if !refused.is_empty() && !settled {
         let why = format!(
             "session {} in stage {} does not take that",
-            bound.id, bound.stage
+            bound.id, then.stage
         );
         found.push(tell(Severity::Error, refused, why));
     }
@@ -321,7 +380,7 @@ fn forged(commit: &Commit, fault: &Fault) -> Finding {
 
 /// The review covers a tree. Paths that every stage may commit, and results that archive writes, do not
 /// make it stale once the session is done.
-pub(super) fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
+fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
     let state = &head.session;
     let done = state.stage == Stage::Done;
     let approved = state

@@ -8,13 +8,13 @@ mod protected;
 
 use crate::core::hint::Hint;
 pub use judge::judge;
-pub use protected::{protected, set_back};
+pub use protected::set_back;
 
 use super::failure::{Blocker, Code};
 use super::id::{Oid, SessionId};
 use super::policy::Policy;
 use super::session::State;
-use history::Standing;
+use history::{Moment, Standing};
 use serde::Serialize;
 use std::rc::Rc;
 
@@ -70,6 +70,22 @@ pub struct Commit {
     pub claim: Claim,
     /// What the operations of its session say of the moment at which it was made.
     pub standing: Standing,
+    /// The same by the stage moves, where it has no trailers.
+    pub moment: Moment,
+    /// The session whose review showed it, where it lands.
+    pub owner: Option<Rc<State>>,
+    pub landed: Landed,
+}
+
+/// What a commit lands by, where it is to land on a protected branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// By the review that showed it, or by nothing.
+    Shown,
+    /// Its content was reviewed: a missing link does no harm, a false one is found.
+    Content,
+    /// A command or policy brings it: what its message says is of no account.
+    Exempt,
 }
 
 /// What the trailers of a commit came to.
@@ -125,6 +141,8 @@ pub struct Range<'a> {
     pub bound: Option<&'a State>,
     /// What the target has is left out, so that everything here is the branch's own.
     pub own: bool,
+    /// It is to land on a protected branch.
+    pub lands: bool,
     pub commits: &'a [Commit],
     pub head: Option<&'a Head>,
 }

@@ -203,6 +203,7 @@ impl State {
                 files,
                 code,
                 completes,
+                head: _,
             } => {
                 at_stage(self, transition.from())?;
                 self.approve(op, *transition, content, files, code.as_ref());
@@ -210,7 +211,9 @@ impl State {
                     self.enter(op, *transition, &[])?;
                 }
             }
-            Event::Entered { transition, scope } => {
+            Event::Entered {
+                transition, scope, ..
+            } => {
                 at_stage(self, transition.from())?;
                 self.enter(op, *transition, scope)?;
             }

@@ -3,6 +3,7 @@
 //! Everything here edits files and leaves the commit to a person; only [`promote`] makes one.
 
 pub mod change;
+pub(in crate::flow) mod landed;
 pub mod promote;
 
 use super::context::Context;

@@ -50,19 +50,22 @@ pub struct Promoted {
 }
 
 /// A draft's file in the worktree.
-struct Draft {
+pub(super) struct Draft {
     path: String,
     bytes: Vec<u8>,
 }
 
+/// Texts by path; `None` where a file goes.
+pub(in crate::flow) type Texts = BTreeMap<String, Option<String>>;
+
 /// What is promoted, wherever it comes from.
-struct Candidate {
-    text: String,
+pub(super) struct Candidate {
+    pub(super) text: String,
     /// Known by this whatever its number.
-    id: String,
-    session: Option<SessionId>,
-    draft: Option<Draft>,
-    branch: Option<String>,
+    pub(super) id: String,
+    pub(super) session: Option<SessionId>,
+    pub(super) draft: Option<Draft>,
+    pub(super) branch: Option<String>,
 }
 
 impl Candidate {
@@ -349,31 +352,13 @@ fn land(
         )
         .help(command!("adr show {}", known.label())));
     }
-    let number = adr::next_number(files_there.iter().map(|(file, _)| file.as_str()));
-    let new = numbered(request, candidate, number, &records)?;
-    let mut texts = far_sides(&records, &new, candidate.path())?;
-    texts.insert(new.file.clone(), new.text.clone());
-    let mut edits: BTreeMap<String, Option<String>> = texts
-        .iter()
-        .map(|(file, text)| (format!("{folder}/{file}"), Some(text.clone())))
-        .collect();
+    let there = (folder.as_str(), records.as_slice(), files_there.as_slice());
+    let (new, mut edits) = promotion(repo, request, candidate, there)?;
     // The draft goes with the commit where the branch has it.
     if let (Some(draft), Some(tree)) = (&candidate.draft, &tree)
         && repo.entry_at(tree, &draft.path)?.is_some()
     {
         edits.insert(draft.path.clone(), None);
-    }
-    for (file, blob) in &files_there {
-        if !matches!(file.as_str(), "README.md" | "index.md") {
-            continue;
-        }
-        let text = String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned();
-        if overview::has_index(&text) {
-            let after = after(&records, &texts);
-            let path = format!("{folder}/{file}");
-            let written = overview::write_index(&text, &path, &after)?;
-            edits.insert(path, Some(written));
-        }
     }
     let mut entries = BTreeMap::new();
     let mut touched = seat::Changes::new();
@@ -428,7 +413,7 @@ fn land(
     let path = format!("{folder}/{}", new.file);
     touched.remove(&path);
     Ok(Some(Promoted {
-        number,
+        number: new.number.unwrap_or_default(),
         path,
         target: target.to_owned(),
         commit,
@@ -439,6 +424,37 @@ fn land(
 }
 
 /// The candidate under its number, in the form that was asked for.
+/// The new record, and the texts that promoting makes, by path. `there` are the folder, its records and its
+/// files as the branch has them.
+pub(super) fn promotion(
+    repo: &Repo,
+    request: Request<'_>,
+    candidate: &Candidate,
+    (folder, records, files): (&str, &[Record], &[(String, Oid)]),
+) -> Result<(Record, Texts)> {
+    let number = adr::next_number(files.iter().map(|(file, _)| file.as_str()));
+    let new = numbered(request, candidate, number, records)?;
+    let mut texts = far_sides(records, &new, candidate.path())?;
+    texts.insert(new.file.clone(), new.text.clone());
+    let mut edits: Texts = texts
+        .iter()
+        .map(|(file, text)| (format!("{folder}/{file}"), Some(text.clone())))
+        .collect();
+    for (file, blob) in files {
+        if !matches!(file.as_str(), "README.md" | "index.md") {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned();
+        if overview::has_index(&text) {
+            let after = after(records, &texts);
+            let path = format!("{folder}/{file}");
+            let written = overview::write_index(&text, &path, &after)?;
+            edits.insert(path, Some(written));
+        }
+    }
+    Ok((new, edits))
+}
+
 fn numbered(
     request: Request<'_>,
     candidate: &Candidate,

@@ -19,6 +19,7 @@ pub use closing::adr_candidate;
 pub use contest::has_conflicts;
 pub(in crate::flow) use plan::target_tree;
 use plan::way;
+pub(in crate::flow) use unarchive::undoing;
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
 use super::act::require_active;

@@ -353,6 +353,23 @@ fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards
     Ok(back)
 }
 
+/// What taking an archive back changes on a commit; nothing where a person has to choose.
+pub(in crate::flow) fn undoing(
+    ctx: &Context,
+    archive: &Oid,
+    onto: &Oid,
+) -> Result<Option<Vec<SpecChange>>> {
+    let aim = Aim {
+        target: String::new(),
+        target_ref: String::new(),
+        tip: Some(onto.clone()),
+        tree: Some(ctx.repo.commit_info(onto)?.tree),
+    };
+    let back = backwards(ctx, &ctx.repo.commit_info(archive)?, &aim)?;
+    let is_clean = back.fights.is_empty() && back.blockers.is_empty() && back.faults.is_empty();
+    Ok(is_clean.then_some(back.changes))
+}
+
 /// One file, merged.
 struct Met {
     text: String,

@@ -146,9 +146,9 @@ fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Result<Vec<Oid>
         return Ok(Vec::new());
     };
     let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
-    let tips = target.map(|target| target.tips).unwrap_or_default();
-    let own = upstream::own(repo, state.base.as_ref(), &tips, &head, Some(&state.id))?;
-    Ok(own.commits)
+    Ok(upstream::shown(repo, state, target, policy, &head)?
+        .own
+        .commits)
 }
 
 fn aliases<'p>(

@@ -255,7 +255,7 @@ fn claimed(at: &str) -> Option<String> {
 }
 
 /// Seconds since 1970 as `YYYYMMDDhhmmss` in UTC.
-fn moment(seconds: i64) -> String {
+pub(super) fn moment(seconds: i64) -> String {
     let time = time::OffsetDateTime::from_unix_timestamp(seconds)
         .unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
     format!(

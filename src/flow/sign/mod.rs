@@ -6,10 +6,12 @@
 //! key has to be valid now, by the clock of whoever judges, and at the time that the statement claims.
 //! A backdated operation therefore revives no key, and a postdated one borrows none.
 
+mod commits;
 mod credentials;
 mod judge;
 
 use crate::core::hint::{command, hint};
+pub use commits::is_commit_by;
 pub use credentials::{Depth, behind, gather, participants};
 pub use judge::Judge;
 

@@ -100,6 +100,7 @@ fn enter_build(facts: &Facts<'_>, request: &BuildRequest) -> Act<Outcome> {
     let event = Event::Entered {
         transition: Transition::PlanToBuild,
         scope,
+        head: None,
     };
     let input = TemplateInput {
         id: &state.id,
@@ -148,6 +149,7 @@ fn rework(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
     let event = Event::Entered {
         transition: Transition::ReviewToBuild,
         scope: Vec::new(),
+        head: None,
     };
     Ok(Act::new(
         event,

@@ -41,6 +41,7 @@ pub fn clarify(
                 let event = Event::Entered {
                     transition: Transition::ReviewToClarify,
                     scope: Vec::new(),
+                    head: None,
                 };
                 let spec =
                     reopened_spec(facts.texts.get(&Artifact::Spec).map_or("", String::as_str));

@@ -52,6 +52,7 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
     let event = Event::Entered {
         transition,
         scope: Vec::new(),
+        head: None,
     };
     let outcome = Outcome {
         history: state.plan.reviews.clone(),

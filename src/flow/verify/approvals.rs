@@ -9,14 +9,24 @@ use crate::core::range_policy::{Claim, Commit, Finding, approvals};
 use crate::flow::sign;
 use crate::git::Repo;
 use crate::store::Lines;
+use std::collections::BTreeSet;
+
+/// Which commits are a session's own.
+pub(super) struct Own {
+    /// The branch is the session's.
+    pub(super) bound: bool,
+    /// What its verdict brings to the target, where it lands.
+    pub(super) reviewed: Vec<Oid>,
+}
 
 /// Judges every approval that moved a session, as its operations have it; findings are put down to the
-/// newest of the commits, which are those that were let in, by this session where `bound`.
+/// newest of the commits, which are those that were let in, by this session where it is `own`.
 pub(super) fn judge(
     repo: &Repo,
     sessions: &Sessions<'_>,
     policy: &Policy,
-    (session, bound): (&SessionId, bool),
+    session: &SessionId,
+    own: &Own,
     commits: &[Commit],
 ) -> Result<Vec<Finding>> {
     let Some(newest) = commits.first() else {
@@ -27,11 +37,13 @@ pub(super) fn judge(
         return Ok(Vec::new());
     }
     let state = crate::store::replay(repo, session, &operations)?;
-    let own: Vec<Oid> = commits
+    let own = commits
         .iter()
-        .filter(|commit| is_own(commit, session, bound))
-        .map(|commit| commit.id.clone())
-        .collect();
+        .filter(|commit| is_own(commit, session, own.bound))
+        .map(|commit| &commit.id)
+        .chain(&own.reviewed);
+    let own: BTreeSet<Oid> = own.cloned().collect();
+    let own: Vec<Oid> = own.into_iter().collect();
     let credentials = sign::behind(repo, policy, &state, &operations, &signatures, &own)?;
     let mut found = Vec::new();
     let all = approvals::used(session, &operations, &Lines::of(repo))?;

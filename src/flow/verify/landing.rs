@@ -1,12 +1,10 @@
-//! Whether a tree is what was reviewed: the tree of the verdict, or what it merges to with what the
-//! target has got meanwhile. Messages, authors and the number of commits do not matter, so that a squash
-//! or a rebase by a forge keeps the verdict.
+//! Whether the tree of a branch that nobody protects is what was reviewed: the tree of the verdict, or what
+//! it merges to with what the base has got meanwhile. What lands on a protected branch is accounted for
+//! instead, commit by commit.
 
-use super::Sessions;
 use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::op::{CodeVerdict, Verdict};
-use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::git::{CommitInfo, Remerge, Repo};
 use std::cell::OnceCell;
@@ -111,44 +109,4 @@ fn merge(merger: &Merger<'_>, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Op
         return Ok(Some(ours.clone()));
     }
     merger.get()?.merge_trees(base, ours, theirs)
-}
-
-/// The sessions whose reviewed results a row of commits without trailers is, one each: what squash
-/// merges with empty messages leave. `None` where one of them is nobody's. `chain` is oldest first.
-pub(super) fn squashed(
-    repo: &Repo,
-    merger: &Merger<'_>,
-    sessions: &Sessions<'_>,
-    policy: &Policy,
-    base: &Oid,
-    chain: &[&CommitInfo],
-) -> Result<Option<Vec<Rc<State>>>> {
-    let results = policy.results()?;
-    let candidates = sessions.finished()?;
-    let mut found = Vec::new();
-    let mut before = base.clone();
-    for commit in chain {
-        let mut whose = None;
-        for state in &candidates {
-            let one = [Rc::clone(state)];
-            let differing = differing(repo, merger, &one, Some(&before), commit, false)?;
-            // Something has to come of it: a session that landed before explains an unchanged tree too.
-            let landed = match approving(state).and_then(|verdict| verdict.head.as_ref()) {
-                Some(head) => repo.contains(head)? && repo.is_ancestor(head, &before)?,
-                None => true,
-            };
-            if !landed
-                && differing.is_some_and(|paths| paths.iter().all(|path| results.matches(path)))
-            {
-                whose = Some(Rc::clone(state));
-                break;
-            }
-        }
-        match whose {
-            Some(state) => found.push(state),
-            None => return Ok(None),
-        }
-        before = commit.id.clone();
-    }
-    Ok(Some(found))
 }

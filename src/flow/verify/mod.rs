@@ -3,14 +3,18 @@
 //!
 //! The loopx branch counts as it is here, and as it was fetched from the default remote.
 
+mod account;
 mod approvals;
 mod claims;
+mod facts;
 mod landing;
 mod moments;
 mod range;
+mod results;
 mod sessions;
 mod span;
 
+pub use account::{PathRow, Row, View};
 pub use range::judge;
 pub use sessions::Sessions;
 pub use span::Span;
@@ -20,7 +24,11 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
 use crate::core::range_policy::{Finding, Head, Severity};
+use crate::core::session::State;
+use crate::git::CommitInfo;
 use serde::Serialize;
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// What was typed.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +53,8 @@ pub struct Report {
     pub commits: usize,
     /// Whose result the newest commit is, where that is asked.
     pub result: Option<Landing>,
+    /// What covers each commit, where the branch is protected.
+    pub account: Option<View>,
     pub findings: Vec<Finding>,
 }
 
@@ -64,6 +74,16 @@ impl Landing {
             tree: head.tree.clone(),
             differing: head.differing.clone(),
         }
+    }
+
+    fn account(newest: &CommitInfo, sessions: &[Rc<State>], missing: &[Finding]) -> Option<Self> {
+        let differing: BTreeSet<&String> = missing.iter().flat_map(|one| &one.paths).collect();
+        Some(Landing {
+            sessions: sessions.iter().map(|state| state.id.clone()).collect(),
+            tree: newest.tree.clone(),
+            differing: Some(differing.into_iter().cloned().collect()),
+        })
+        .filter(|landing| !landing.sessions.is_empty())
     }
 }
 
@@ -90,7 +110,7 @@ pub fn verify(ctx: &Context, request: &Request) -> Result<Report> {
     if span.protected && request.onto.is_some() {
         span.branch.clone_from(&request.onto);
     }
-    judge(repo, &sessions, span, &policy)
+    judge(ctx, &sessions, span, &policy)
 }
 
 /// The policy of a commit; the defaults where there is none.

@@ -3,7 +3,7 @@
 use super::Sessions;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
-use crate::core::range_policy::history::{At, History, Milestone, Side, Standing, history};
+use crate::core::range_policy::history::{At, History, Milestone, Moment, Side, Standing, history};
 use crate::git::{CommitInfo, Repo};
 use crate::store::Lines;
 use std::collections::{HashMap, HashSet};
@@ -46,20 +46,7 @@ impl<'a, 'r> Moments<'a, 'r> {
     }
 
     pub(super) fn standing(&mut self, id: &SessionId, commit: &Oid) -> Result<Standing> {
-        if !self.known.contains_key(id) {
-            let operations = self.sessions.operations(id)?;
-            let history = if operations.is_empty() {
-                History::default()
-            } else {
-                history(id, &operations, &Lines::of(self.repo))?
-            };
-            let sides = history
-                .milestones
-                .iter()
-                .map(|milestone| self.sides(milestone))
-                .collect::<Result<_>>()?;
-            self.known.insert(id.clone(), (history, sides));
-        }
+        self.read(id)?;
         let Some((history, sides)) = self.known.get(id) else {
             return Ok(Standing::Open);
         };
@@ -74,6 +61,74 @@ impl<'a, 'r> Moments<'a, 'r> {
                 _ => Ok(Side::Beside),
             }
         })
+    }
+
+    /// The stage in which a commit was made, by the first stage move whose head has it, or has what it was
+    /// before a rebase.
+    pub(super) fn moment(&mut self, id: &SessionId, info: &CommitInfo) -> Result<Moment> {
+        self.read(id)?;
+        let Some((history, _)) = self.known.get(id) else {
+            return Ok(Moment::Unknown);
+        };
+        let start = history.moves.first().and_then(|one| one.head.as_ref());
+        let mut has = Vec::new();
+        for one in &history.moves {
+            has.push(match &one.head {
+                Some(head) if self.repo.contains(head)? => Some(
+                    self.repo.is_ancestor(&info.id, head)?
+                        || (Some(head) != start && self.has_twin(head, start, info)?),
+                ),
+                _ => None,
+            });
+        }
+        Ok(history.moment(&has))
+    }
+
+    /// Whether a branch that was rebased since had this commit: author, message and paths are the same, and
+    /// it is nowhere behind the commit.
+    fn has_twin(&self, head: &Oid, start: Option<&Oid>, info: &CommitInfo) -> Result<bool> {
+        let mut without = vec![info.id.clone()];
+        if let Some(start) = start
+            && self.repo.contains(start)?
+        {
+            without.push(start.clone());
+        }
+        for id in self.repo.range(head, &without, usize::MAX)? {
+            let other = self.repo.commit_info(&id)?;
+            if other.author == info.author
+                && other.message == info.message
+                && self.paths(&other)? == self.paths(info)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn paths(&self, info: &CommitInfo) -> Result<Vec<String>> {
+        let before = match info.parents.first() {
+            Some(parent) => Some(self.repo.commit_info(parent)?.tree),
+            None => None,
+        };
+        self.repo.changed_paths(before.as_ref(), &info.tree)
+    }
+
+    fn read(&mut self, id: &SessionId) -> Result<()> {
+        if !self.known.contains_key(id) {
+            let operations = self.sessions.operations(id)?;
+            let history = if operations.is_empty() {
+                History::default()
+            } else {
+                history(id, &operations, &Lines::of(self.repo))?
+            };
+            let sides = history
+                .milestones
+                .iter()
+                .map(|milestone| self.sides(milestone))
+                .collect::<Result<_>>()?;
+            self.known.insert(id.clone(), (history, sides));
+        }
+        Ok(())
     }
 
     fn sides(&self, milestone: &Milestone) -> Result<Sides> {

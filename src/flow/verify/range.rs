@@ -1,67 +1,108 @@
 //! Judging a range whose ends are known: facts of its commits in hand, `core::range_policy` decides.
 
+use super::account::Judged;
 use super::claims::Reading;
 use super::landing::{self, Merger};
 use super::moments::Moments;
-use super::{Landing, Report, Sessions, Span, approvals};
+use super::{Landing, Report, Sessions, Span, account, approvals};
+use crate::core::account::Step;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
-use crate::core::range_policy::history::Standing;
-use crate::core::range_policy::{self, Claim, Commit, Head, Range};
+use crate::core::range_policy::history::{Moment, Standing};
+use crate::core::range_policy::{self, Claim, Commit, Head, Landed, Range};
 use crate::core::session::State;
+use crate::flow::context::Context;
 use crate::flow::upstream;
 use crate::git::{CommitInfo, Repo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Judges a range.
-pub fn judge(repo: &Repo, sessions: &Sessions<'_>, span: Span, policy: &Policy) -> Result<Report> {
+pub fn judge(
+    ctx: &Context,
+    sessions: &Sessions<'_>,
+    mut span: Span,
+    policy: &Policy,
+) -> Result<Report> {
+    let repo = &ctx.repo;
+    let session = span.bound.as_ref().map(|state| state.id.clone());
+    if span.protected {
+        // Whatever a pull request calls its branch: commits and verdicts say whose result it is.
+        span.bound = None;
+        if let Some(base) = &span.base {
+            span.hidden = vec![base.clone()];
+            span.upstream.clear();
+        }
+    }
     let infos = infos(repo, &span)?;
     let merger = Merger::new(repo);
-    let (commits, named) = read(repo, sessions, &span, &infos, &merger)?;
-    let head = head(repo, sessions, &span, &infos, &merger, &named, policy)?;
-    // On a branch of nobody only its own newest commit says whose result it is.
-    let own = head.as_ref().filter(|head| {
-        span.bound.is_some()
-            || commits.first().is_some_and(|commit| {
-                commit.id == head.id && !matches!(commit.claim, Claim::Nothing)
-            })
-    });
-    let mut range = Range {
+    let claims = claims(repo, sessions, &span, &infos)?;
+    let asked = (&span, claims.named.as_slice());
+    let landing = match infos.is_empty() {
+        true => None,
+        false => account::judge(ctx, sessions, asked, policy, &merger)?,
+    };
+    let known = (infos.as_slice(), &claims, landing.as_ref());
+    let commits = read(repo, sessions, &span, known, &merger, policy)?;
+    let head = match landing {
+        Some(_) => None,
+        None => head(repo, &span, &infos, &claims, &merger)?,
+    };
+    let range = Range {
         policy,
         bound: span.bound.as_deref(),
         own: span.own,
+        lands: landing.is_some(),
         commits: &commits,
-        head: own,
+        head: head.as_ref(),
     };
     let mut findings = range_policy::judge(&range)?;
-    let result = head.as_ref().filter(|_| own.is_some() || span.protected);
-    let result = result.map(Landing::of);
-    if let Some(newest) = commits.first() {
-        let landed = head.as_ref().map_or(&[][..], |head| &head.sessions);
-        for state in judged_sessions(span.bound.as_ref(), &named, landed) {
-            let bound = span
-                .bound
-                .as_ref()
-                .is_some_and(|bound| bound.id == state.id);
-            let session = (&state.id, bound);
-            findings.extend(approvals::judge(repo, sessions, policy, session, &commits)?);
-        }
-        if let Some(branch) = span.branch.as_deref().filter(|_| span.protected) {
-            range.head = head.as_ref();
-            findings.extend(range_policy::protected(&range, branch, newest, &named)?);
+    let landed = landing.as_ref().map(Judged::sessions).unwrap_or_default();
+    if !commits.is_empty() {
+        for state in judged_sessions(span.bound.as_ref(), &claims.named, &landed) {
+            let own = approvals::Own {
+                bound: span
+                    .bound
+                    .as_ref()
+                    .is_some_and(|bound| bound.id == state.id),
+                reviewed: reviewed(repo, state, landing.as_ref())?,
+            };
+            findings.extend(approvals::judge(
+                repo, sessions, policy, &state.id, &own, &commits,
+            )?);
         }
     }
-    Ok(Report {
+    let mut report = Report {
         base: span.base,
         head: span.head,
         branch: span.branch,
-        session: span.bound.as_ref().map(|state| state.id.clone()),
+        session,
         commits: infos.iter().filter(|info| info.parents.len() < 2).count(),
-        result,
+        result: head.as_ref().map(Landing::of),
+        account: None,
         findings,
-    })
+    };
+    if let Some(landing) = &landing {
+        let missing = account::findings(repo, landing)?;
+        report.result = infos
+            .first()
+            .and_then(|newest| Landing::account(newest, &landed, &missing));
+        report.findings.extend(missing);
+        report.account = Some(account::view(repo, landing)?);
+    }
+    Ok(report)
+}
+
+/// What the verdict of a session brings to the target: whoever made that took part.
+fn reviewed(repo: &Repo, state: &State, landing: Option<&Judged>) -> Result<Vec<Oid>> {
+    let Some(landing) = landing.filter(|landing| landing.state(&state.id).is_some()) else {
+        return Ok(Vec::new());
+    };
+    match landing::approving(state).and_then(|verdict| verdict.head.as_ref()) {
+        Some(head) if repo.contains(head)? => repo.range(head, &landing.without, usize::MAX),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// The commits of a range, newest first.
@@ -82,35 +123,69 @@ fn infos(repo: &Repo, span: &Span) -> Result<Vec<CommitInfo>> {
     ids.iter().map(|id| repo.commit_info(id)).collect()
 }
 
-/// The commits with what they claim, and the sessions that they name, newest first.
-fn read(
+/// What the trailers of the commits claim.
+struct Claims {
+    /// In the order of the commits, each with the session that it names.
+    all: Vec<(Claim, Option<Rc<State>>)>,
+    /// The sessions that are named, newest first.
+    named: Vec<Rc<State>>,
+}
+
+fn claims(
     repo: &Repo,
     sessions: &Sessions<'_>,
     span: &Span,
     infos: &[CommitInfo],
-    merger: &Merger<'_>,
-) -> Result<(Vec<Commit>, Vec<Rc<State>>)> {
-    let direct = first_parents(infos, &span.head);
-    let mut commits = Vec::new();
-    let mut named: Vec<Rc<State>> = Vec::new();
+) -> Result<Claims> {
     let mut reading = Reading::new(repo, sessions, span.bound.as_deref());
-    let mut moments = Moments::new(repo, sessions, infos, &span.hidden);
+    let mut claims = Claims {
+        all: Vec::new(),
+        named: Vec::new(),
+    };
     for info in infos {
         let (claim, session) = reading.claim(info)?;
-        let whose = session.as_ref().or(span.bound.as_ref());
+        if let Some(session) = &session
+            && !claims.named.iter().any(|known| known.id == session.id)
+        {
+            claims.named.push(Rc::clone(session));
+        }
+        claims.all.push((claim, session));
+    }
+    Ok(claims)
+}
+
+/// The commits with what they claim, and what is known of their moments.
+fn read(
+    repo: &Repo,
+    sessions: &Sessions<'_>,
+    span: &Span,
+    (infos, claims, landing): (&[CommitInfo], &Claims, Option<&Judged>),
+    merger: &Merger<'_>,
+    policy: &Policy,
+) -> Result<Vec<Commit>> {
+    let direct = first_parents(infos, &span.head);
+    let is_strict = !policy.gates.protected.is_empty();
+    let mut commits = Vec::new();
+    let mut moments = Moments::new(repo, sessions, infos, &span.hidden);
+    for (info, (claim, session)) in infos.iter().zip(&claims.all) {
+        let step = landing.and_then(|landing| landing.account.step(&info.id));
+        let owner = match (landing, step) {
+            (Some(landing), Some(Step::Forward(id))) => landing.state(id).cloned(),
+            _ => None,
+        };
+        let whose = session.as_ref().or(owner.as_ref()).or(span.bound.as_ref());
         let standing = match whose {
             Some(state) => moments.standing(&state.id, &info.id)?,
             None => Standing::Open,
         };
-        if let Some(session) = session
-            && !named.iter().any(|known| known.id == session.id)
-        {
-            named.push(session);
-        }
-        let is_merge = info.parents.len() > 1;
+        let moment = match (claim, owner.as_ref().or(span.bound.as_ref())) {
+            (Claim::Nothing, Some(state)) if is_strict => moments.moment(&state.id, info)?,
+            _ => Moment::Unknown,
+        };
+        let is_direct = direct.contains(&info.id);
         let mut paths = own_paths(repo, info)?;
         let mut resolved = Vec::new();
-        if info.parents.len() == 2 && direct.contains(&info.id) {
+        if info.parents.len() == 2 && (is_direct || owner.is_some()) {
             let strays = merger.get()?.strays(info)?;
             resolved = paths;
             resolved.retain(|path| strays.conflicts.contains(path));
@@ -121,56 +196,57 @@ fn read(
             subject: info.subject().to_owned(),
             paths,
             resolved,
-            is_merge,
-            direct: direct.contains(&info.id),
-            claim,
+            is_merge: info.parents.len() > 1,
+            direct: is_direct,
+            claim: claim.clone(),
             standing,
+            moment,
+            landed: landed(step),
+            owner,
         });
     }
-    Ok((commits, named))
+    Ok(commits)
 }
 
-/// The newest commit, and how it differs from what was reviewed.
+fn landed(step: Option<&Step>) -> Landed {
+    match step {
+        None | Some(Step::Forward(_)) => Landed::Shown,
+        Some(Step::Merge(_) | Step::Squash(_) | Step::Rebase(_)) => Landed::Content,
+        Some(_) => Landed::Exempt,
+    }
+}
+
+/// The newest commit of a branch that nobody protects, and how it differs from what was reviewed. On a
+/// branch of nobody only that commit's own words say whose result it is.
 fn head(
     repo: &Repo,
-    sessions: &Sessions<'_>,
     span: &Span,
     infos: &[CommitInfo],
+    claims: &Claims,
     merger: &Merger<'_>,
-    named: &[Rc<State>],
-    policy: &Policy,
 ) -> Result<Option<Head>> {
-    let Some(newest) = infos.first() else {
+    let (Some(newest), Some((claim, _))) = (infos.first(), claims.all.first()) else {
+        return Ok(None);
+    };
+    let whose: Vec<Rc<State>> = match &span.bound {
+        Some(bound) => vec![Rc::clone(bound)],
+        None if matches!(claim, Claim::Nothing) => Vec::new(),
+        None => claims.named.iter().rev().cloned().collect(),
+    };
+    let Some(session) = whose.last().cloned() else {
         return Ok(None);
     };
     let base = match &span.base {
         Some(base) => repo.merge_base(base, &newest.id)?,
         None => None,
     };
-    let mut whose: Vec<Rc<State>> = match &span.bound {
-        Some(bound) => vec![Rc::clone(bound)],
-        None => named.iter().rev().cloned().collect(),
-    };
-    if whose.is_empty()
-        && span.protected
-        && let Some(base) = &base
-    {
-        let direct = first_parents(infos, &span.head);
-        let chain = infos.iter().rev().filter(|info| direct.contains(&info.id));
-        let chain: Vec<&CommitInfo> = chain.collect();
-        let found = landing::squashed(repo, merger, sessions, policy, base, &chain)?;
-        whose = found.unwrap_or_default();
-    }
-    let Some(session) = whose.last().cloned() else {
-        return Ok(None);
-    };
     let own = span.bound.is_some();
     let differing = landing::differing(repo, merger, &whose, base.as_ref(), newest, own)?;
     Ok(Some(Head {
         id: newest.id.clone(),
         subject: newest.subject().to_owned(),
-        tree: newest.tree.clone(),
         session,
+        tree: newest.tree.clone(),
         sessions: whose,
         differing,
     }))
@@ -182,8 +258,8 @@ fn judged_sessions<'s>(
     bound: Option<&'s Rc<State>>,
     named: &'s [Rc<State>],
     landed: &'s [Rc<State>],
-) -> Vec<&'s State> {
-    let mut found: Vec<&State> = Vec::new();
+) -> Vec<&'s Rc<State>> {
+    let mut found: Vec<&Rc<State>> = Vec::new();
     for state in bound.into_iter().chain(named).chain(landed) {
         if !found.iter().any(|known| known.id == state.id) {
             found.push(state);

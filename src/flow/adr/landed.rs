@@ -1,0 +1,68 @@
+//! What promoting could have made of a tree: for whoever judges a commit that says so.
+
+use super::promote::{Candidate, Request, Texts, promotion};
+use super::{of_tree, tree_files};
+use crate::core::account::Change;
+use crate::core::adr::Record;
+use crate::core::failure::Result;
+use crate::core::id::Oid;
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::git::Repo;
+
+/// Everything that promoting a session's candidate could make of a tree: in either layout, accepted or not.
+pub(in crate::flow) fn promotions(
+    repo: &Repo,
+    policy: &Policy,
+    state: &State,
+    text: String,
+    tree: &Oid,
+) -> Result<Vec<Texts>> {
+    let folder = &policy.paths.adr;
+    let records = of_tree(repo, tree, folder)?;
+    let files = tree_files(repo, tree, folder)?;
+    let candidate = Candidate {
+        text,
+        id: state.uid.clone(),
+        session: Some(state.id.clone()),
+        draft: None,
+        branch: None,
+    };
+    let mut found = Vec::new();
+    for (nygard, accept) in [(false, false), (false, true), (true, false), (true, true)] {
+        let request = Request {
+            what: None,
+            nygard,
+            accept,
+            onto: None,
+        };
+        let there = (folder.as_str(), records.as_slice(), files.as_slice());
+        // What cannot be promoted in one way may be in another.
+        if let Ok((_, texts)) = promotion(repo, request, &candidate, there) {
+            found.push(texts);
+        }
+    }
+    Ok(found)
+}
+
+/// The dates of the records that changes bring.
+pub(in crate::flow) fn days(
+    repo: &Repo,
+    policy: &Policy,
+    tree: &Oid,
+    changes: &[Change],
+) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for change in changes {
+        let Some(file) = change.path.strip_prefix(&format!("{}/", policy.paths.adr)) else {
+            continue;
+        };
+        if change.old.is_none()
+            && let Some(bytes) = repo.blob_at(tree, &change.path)?
+        {
+            let read = Record::read(file, &String::from_utf8_lossy(&bytes));
+            found.extend(read.date);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,331 @@
+//! The account of a landing on a protected branch: its question put together from objects, and its answer
+//! as findings and as a view.
+
+use super::facts::Facts;
+use super::landing::{Merger, approving};
+use super::{Sessions, Span};
+use crate::core::account::{
+    Account, Candidate, Entry, Landing, PathWhy, Reviewed, Rules, Why, account,
+};
+use crate::core::commit_policy::some;
+use crate::core::failure::{Code, Result};
+use crate::core::hint::{Hint, command, hint};
+use crate::core::id::{Oid, SessionId};
+use crate::core::policy::Policy;
+use crate::core::range_policy::{Finding, Severity};
+use crate::core::session::{Ending, State};
+use crate::flow::context::Context;
+use crate::git::Repo;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// An account with the sessions that it rests on.
+pub(super) struct Judged {
+    pub(super) target: String,
+    pub(super) account: Account,
+    /// What the target had.
+    pub(super) without: Vec<Oid>,
+    states: BTreeMap<SessionId, Rc<State>>,
+}
+
+impl Judged {
+    pub(super) fn state(&self, id: &SessionId) -> Option<&Rc<State>> {
+        self.states.get(id)
+    }
+
+    /// The sessions whose verdict or archive lands.
+    pub(super) fn sessions(&self) -> Vec<Rc<State>> {
+        let ids = self.account.sessions();
+        ids.iter()
+            .filter_map(|id| self.state(id).cloned())
+            .collect()
+    }
+}
+
+/// Accounts for what a span brings to its protected branch. `named` are the sessions that its commits name;
+/// others are looked at where these do not explain all of it.
+pub(super) fn judge(
+    ctx: &Context,
+    sessions: &Sessions<'_>,
+    (span, named): (&Span, &[Rc<State>]),
+    policy: &Policy,
+    merger: &Merger<'_>,
+) -> Result<Option<Judged>> {
+    let Some(target) = span.branch.clone().filter(|_| span.protected) else {
+        return Ok(None);
+    };
+    let repo = &ctx.repo;
+    let landing = landing(repo, span, target.clone(), policy)?;
+    let facts = Facts::new(ctx, sessions, merger, policy);
+    let rules = Rules::new(policy)?;
+    let mut states: BTreeMap<SessionId, Rc<State>> = BTreeMap::new();
+    for state in named {
+        states.insert(state.id.clone(), Rc::clone(state));
+    }
+    let candidates = |states: &BTreeMap<SessionId, Rc<State>>| -> Vec<Candidate> {
+        states.values().map(|state| candidate(state)).collect()
+    };
+    let mut found = account(&landing, &rules, &candidates(&states), &facts)?;
+    if !found.is_covered() {
+        for state in sessions.finished()? {
+            states.entry(state.id.clone()).or_insert(state);
+        }
+        found = account(&landing, &rules, &candidates(&states), &facts)?;
+    }
+    Ok(Some(Judged {
+        target,
+        account: found,
+        without: landing.old.into_iter().chain(landing.tip).collect(),
+        states,
+    }))
+}
+
+fn landing(repo: &Repo, span: &Span, target: String, policy: &Policy) -> Result<Landing> {
+    let mut met = None;
+    for base in span.base.iter().chain(&span.hidden) {
+        if let Some(one) = repo.merge_base(base, &span.head)? {
+            let newer = match &met {
+                Some(known) => repo.is_ancestor(known, &one)?,
+                None => true,
+            };
+            if newer {
+                met = Some(one);
+            }
+        }
+        if span.base.is_some() {
+            // Where the target was is known; what else is hidden is judged elsewhere.
+            break;
+        }
+    }
+    let mut backports = Vec::new();
+    let lends = |name: &&String| **name != target && policy.protects(name);
+    for name in policy.landing.backport.iter().filter(lends) {
+        let fetched = repo.tracking_refs(name)?.into_iter();
+        let mut tips: Vec<Oid> = fetched.map(|(_, tip)| tip).collect();
+        if tips.is_empty() {
+            // A server has the branch itself.
+            tips.extend(repo.find_ref(&format!("refs/heads/{name}"))?);
+        }
+        backports.extend(tips.into_iter().map(|tip| (name.clone(), tip)));
+    }
+    Ok(Landing {
+        tip: span.base.clone().filter(|base| met.as_ref() != Some(base)),
+        old: met,
+        new: span.head.clone(),
+        target,
+        backports,
+    })
+}
+
+fn candidate(state: &State) -> Candidate {
+    let reviewed = approving(state).map(|verdict| Reviewed {
+        onto: verdict.onto.clone(),
+        seen: verdict.seen.clone().or_else(|| verdict.base.clone()),
+        head: verdict.head.clone(),
+        tree: verdict.tree.clone(),
+        reasoned: state
+            .verdict
+            .as_ref()
+            .is_some_and(|verdict| verdict.reason.is_some()),
+    });
+    Candidate {
+        session: state.id.clone(),
+        stage: state.stage,
+        ended: state.ending.is_some(),
+        verdict: reviewed,
+        result: match &state.ending {
+            Some(Ending::Archived { commit, .. }) => commit.clone(),
+            _ => None,
+        },
+    }
+}
+
+/// What the account does not cover, one finding for each reason.
+pub(super) fn findings(repo: &Repo, judged: &Judged) -> Result<Vec<Finding>> {
+    let mut found: Vec<Finding> = Vec::new();
+    // The newest commit stands for a reason.
+    for entry in judged.account.entries.iter().rev() {
+        let Err(why) = &entry.verdict else { continue };
+        let paths = held(entry, why);
+        let code = code(why, entry);
+        let about = |known: &&mut Finding| {
+            known.code == code && known.message.starts_with(&said(&judged.target, why, code))
+        };
+        if let Some(known) = found.iter_mut().find(about) {
+            for path in paths {
+                if !known.paths.contains(&path) {
+                    known.paths.push(path);
+                }
+            }
+            continue;
+        }
+        let info = repo.commit_info(&entry.commit)?;
+        found.push(Finding {
+            code,
+            severity: Severity::Error,
+            commit: entry.commit.clone(),
+            subject: info.subject().to_owned(),
+            message: said(&judged.target, why, code),
+            help: help(&judged.target, why),
+            paths,
+        });
+    }
+    for finding in &mut found {
+        finding.paths.sort();
+        if !finding.paths.is_empty() {
+            finding.message = format!("{}: {}", finding.message, some(&finding.paths));
+        }
+    }
+    Ok(found)
+}
+
+/// The paths that are held against somebody.
+fn held(entry: &Entry, why: &Why) -> Vec<String> {
+    match why {
+        Why::Changed { paths, .. } => paths.clone(),
+        // The stage or the verdict is at fault, not a path.
+        Why::NotDone { .. } | Why::NoVerdict(_) | Why::NotHere(_) | Why::OtherTarget { .. } => {
+            Vec::new()
+        }
+        _ => {
+            let lines = entry.paths.iter().filter(|line| line.why.is_some());
+            lines.map(|line| line.path.clone()).collect()
+        }
+    }
+}
+
+fn code(why: &Why, entry: &Entry) -> Code {
+    let is_guarded = |why: PathWhy| why == PathWhy::Guarded;
+    match why {
+        Why::Nobody => {
+            let mut whys = entry.paths.iter().filter_map(|line| line.why).peekable();
+            match whys.peek().is_some() && whys.all(is_guarded) {
+                true => Code::PathGuarded,
+                false => Code::ProtectedWithoutSession,
+            }
+        }
+        Why::NotDone { .. } => Code::ProtectedNotDone,
+        Why::NoVerdict(_) | Why::Uncommitted(_) => Code::ProtectedNotReviewed,
+        Why::Changed { .. } => Code::ReviewStale,
+        Why::Conflict(_) => Code::LandingConflict,
+        Why::Landed(_) => Code::LandedAlready,
+        Why::OtherTarget { .. } => Code::LandingOtherTarget,
+        Why::NotShown(_) => Code::LandingNotShown,
+        Why::NotHere(_) => Code::ReviewedCommitMissing,
+        Why::Empty(_) => Code::ReviewEmpty,
+        Why::NoArchive(_) => Code::ArchiveDiffers,
+    }
+}
+
+fn said(target: &str, why: &Why, code: Code) -> String {
+    match why {
+        Why::Nobody if code == Code::PathGuarded => {
+            format!("`{target}` takes guarded paths only from a session")
+        }
+        Why::Nobody => {
+            format!("`{target}` takes only the result of a session, and this is nobody's")
+        }
+        Why::NotDone { .. } => format!("`{target}` takes what is done; {why}"),
+        Why::NoVerdict(_) => format!("`{target}` takes what was reviewed; {why}"),
+        why => why.to_string(),
+    }
+}
+
+fn help(target: &str, why: &Why) -> Hint {
+    let again = |session: &SessionId| {
+        hint![
+            command!("undo").session(session),
+            "  (back to review), then: ",
+            command!("review --verdict approve")
+        ]
+    };
+    match why {
+        Why::Nobody => command!("start \"WHAT TO CHANGE\""),
+        Why::NotDone { session, .. } | Why::NoVerdict(session) => {
+            command!("status").session(session)
+        }
+        Why::Changed { .. } | Why::Landed(_) | Why::NoArchive(_) => {
+            command!("start \"A FOLLOW-UP\"")
+        }
+        Why::Conflict(session) => hint![
+            format!("git merge {target}  (on the session's branch), then: "),
+            again(session)
+        ],
+        Why::OtherTarget { session, .. } => hint![
+            format!("git config loopx.target {target}, then: "),
+            again(session)
+        ],
+        Why::NotShown(session) | Why::Uncommitted(session) | Why::Empty(session) => again(session),
+        Why::NotHere(_) => {
+            Hint::from("git fetch  (the session's branch), or push it together with this one")
+        }
+    }
+}
+
+/// The account for people and machines.
+#[derive(Debug, Serialize)]
+pub struct View {
+    pub target: String,
+    /// What the target had.
+    pub from: Option<Oid>,
+    pub covered: bool,
+    pub commits: Vec<Row>,
+}
+
+/// One commit of it.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    pub commit: Oid,
+    pub subject: String,
+    /// `F`, `M`, `S`, `R`, `A` or `E`; absent where nothing covers it.
+    pub step: Option<&'static str>,
+    pub session: Option<SessionId>,
+    /// What the step is, or why there is none.
+    pub because: String,
+    pub paths: Vec<PathRow>,
+}
+
+/// One path of it.
+#[derive(Debug, Serialize)]
+pub struct PathRow {
+    pub path: String,
+    pub step: Option<&'static str>,
+    /// Why no step without a session takes it.
+    pub why: Option<PathWhy>,
+}
+
+pub(super) fn view(repo: &Repo, judged: &Judged) -> Result<View> {
+    let row = |entry: &Entry| -> Result<Row> {
+        let step = entry.verdict.as_ref().ok();
+        let letter = step.map(|step| step.letter());
+        let because = match &entry.verdict {
+            Ok(step) => step.to_string(),
+            Err(why) => why.to_string(),
+        };
+        let session = match &entry.verdict {
+            Ok(step) => step.session(),
+            Err(why) => why.session(),
+        };
+        let paths = entry.paths.iter().map(|line| PathRow {
+            path: line.path.clone(),
+            step: letter,
+            why: line.why.filter(|_| step.is_none()),
+        });
+        Ok(Row {
+            subject: repo.commit_info(&entry.commit)?.subject().to_owned(),
+            commit: entry.commit.clone(),
+            step: letter,
+            session: session.cloned(),
+            because,
+            paths: paths.collect(),
+        })
+    };
+    let entries = judged.account.entries.iter();
+    Ok(View {
+        target: judged.target.clone(),
+        from: judged.without.first().cloned(),
+        covered: judged.account.is_covered(),
+        commits: entries.map(row).collect::<Result<_>>()?,
+    })
+}
