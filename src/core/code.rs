@@ -152,12 +152,12 @@ codes! {
         "The commit that the session starts from is not in this repository.";
     BaseOutside "base_outside" [Refused]
         "The commit cannot become the base of the session.";
+    BaseRecorded "base_recorded" []
+        "An imported delta had no base, and the specs of now were recorded as one.";
     BaseSame "base_same" [Nothing]
         "The session starts from this commit already.";
     BaseStands "base_stands" [Refused]
         "The base of the session is in the history of its branch, so it stays.";
-    BaseRecorded "base_recorded" []
-        "An imported delta had no base, and the specs of now were recorded as one.";
     BoundBranchMissing "bound_branch_missing" [Refused]
         "The branch that the session is bound to is not here.";
     BranchBound "branch_bound" [Refused]

@@ -176,7 +176,7 @@ impl Store<'_> {
         let base = repo
             .merge_base(ours, theirs)?
             .ok_or_else(|| self.no_base(label))?;
-        names::require_none_new(repo, Some(&ours), theirs, label)?;
+        names::require_none_new(repo, Some(ours), theirs, label)?;
         let taken_away = self.taken_away(&base, theirs)?;
         let parted = Snapshot::at(repo, base.clone(), label).ok();
         let base = repo.commit_info(&base)?.tree;
