@@ -512,6 +512,8 @@ codes! {
         "An object that is needed is not in the repository.";
     ObjectNotFetched "object_not_fetched" [Refused]
         "The object was left out of this partial clone, and could not be fetched.";
+    OpenFilesExhausted "open_files_exhausted" [Refused]
+        "The system lets the process open no more files.";
     OperationIdInvalid "operation_id_invalid" [Usage]
         "The text is no id of an operation.";
     OperationMisfit "operation_misfit" [Internal]
@@ -528,8 +530,6 @@ codes! {
         "Operations that a session needs are not there.";
     OtherSession "other_session" [Refused]
         "A commit names a session whose branch does not have it.";
-    OpenFilesExhausted "open_files_exhausted" [Refused]
-        "The system lets the process open no more files.";
     OutOfScope "out_of_scope" [Refused]
         "A path is outside of the scope that the plan declared.";
     OutputUnwritable "output_unwritable" [Output]
@@ -1093,13 +1093,13 @@ impl Serialize for Code {
 #[cfg(test)]
 mod tests {
     use super::Code;
-    use std::collections::BTreeSet;
 
     #[test]
     fn each_code_has_one_word_and_a_sentence() {
-        let words: Vec<&str> = Code::ALL.iter().map(|code| code.word()).collect();
-        let sorted: BTreeSet<&str> = words.iter().copied().collect();
-        assert_eq!(words, sorted.into_iter().collect::<Vec<_>>());
+        for pair in Code::ALL.windows(2) {
+            let [one, next] = [pair[0].word(), pair[1].word()];
+            assert!(one < next, "`{next}` stands behind `{one}`");
+        }
         for code in Code::ALL {
             let sentence = code.sentence();
             assert!(sentence.ends_with('.') && sentence.len() > 15, "{code}");

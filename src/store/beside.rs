@@ -25,9 +25,9 @@ pub(super) fn names(repo: &Repo, snapshot: &Snapshot<'_>, memory: &Memory) -> Ve
         .collect()
 }
 
-/// Sessions that have two folders.
-pub(super) fn doubles(snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
-    let found = unique::doubles(snapshot)?.into_iter();
+/// Sessions that have two folders, but for damaged ones.
+pub(super) fn doubles(snapshot: &Snapshot<'_>, damaged: &BTreeSet<String>) -> Result<Vec<Damage>> {
+    let found = unique::doubles(snapshot, damaged)?.into_iter();
     Ok(found
         .map(|(path, what)| damage(&path, what, Mend::Choose))
         .collect())

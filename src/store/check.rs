@@ -213,7 +213,9 @@ fn records(
     }
     history_of(repo, snapshot, memory, &mut found)?;
     found.damages.extend(beside::layouts(repo, snapshot)?);
-    found.damages.extend(beside::doubles(snapshot)?);
+    let damaged = found.damages.iter().filter(|one| one.mend != Mend::Unsign);
+    let damaged = damaged.map(Damage::name).collect();
+    found.damages.extend(beside::doubles(snapshot, &damaged)?);
     // A session that is going to be restored is one that a branch may be bound to.
     let known: BTreeSet<String> = found.damages.iter().map(Damage::name).collect();
     let before = memory.tip().cloned();
@@ -245,7 +247,7 @@ fn history_of(
         damage.missing = lost.records;
         found.damages.push(damage);
     }
-    for (place, what) in snapshot.journal_faults(&[])? {
+    for (place, what) in snapshot.log_faults(&[])? {
         if found.damages.iter().all(|one| one.session != place) {
             found.damages.push(damage(&place, what, Mend::Restore));
         }
@@ -426,8 +428,8 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             }
             continue;
         }
-        if damage.session.starts_with(&format!("{}/", layout::JOURNAL)) {
-            let tree = snapshot.journal_mended(&damage.session)?;
+        if damage.session.ends_with(&format!("/{}", layout::OPS)) {
+            let tree = snapshot.log_mended(&damage.session)?;
             edits.set(damage.session.clone(), Entry::tree(tree));
             continue;
         }

@@ -233,7 +233,7 @@ impl Judging<'_> {
             }
         }
         let known: Vec<&Snapshot<'_>> = self.sides.ours.into_iter().collect();
-        for (place, what) in self.result.journal_faults(&known)? {
+        for (place, what) in self.result.log_faults(&known)? {
             self.damaged(place, what, false);
         }
         Ok(())

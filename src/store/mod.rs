@@ -16,11 +16,11 @@ mod guard;
 mod import;
 mod incoming;
 mod join;
-mod journals;
 #[cfg(test)]
 mod laws;
 mod layout;
 mod lock;
+mod logs;
 mod loss;
 mod meet;
 mod message;

@@ -282,7 +282,7 @@ impl<'a> Checking<'a> {
         }
         wrong.extend(self.uids.copies(&now, &before));
         let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
-        let faults = now.snapshot.journal_faults(&known)?.into_iter();
+        let faults = now.snapshot.log_faults(&known)?.into_iter();
         wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));
         for before in &before {
             let lost = loss::between(before, &now);

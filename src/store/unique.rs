@@ -7,7 +7,7 @@ use super::{Session, SignatureFiles, Snapshot};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::signature::Signed;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Whose folders are, by their trees.
@@ -63,15 +63,22 @@ impl Uids {
         if came.is_empty() {
             return Vec::new();
         }
-        let mut found = Vec::new();
+        // The place that each of them has already, or else the first of those that came: each copy is named once.
+        let mut places: BTreeMap<&String, &str> = BTreeMap::new();
         for (path, (_, folder)) in &now.folders {
-            let Some(uid) = self.of(&now.snapshot, folder) else {
-                continue;
-            };
-            let others = came.get(&uid).into_iter().flatten();
-            for copy in others.filter(|copy| **copy != path.as_str()) {
-                found.push(twice(copy, path));
+            if let Some(uid) = self.of(&now.snapshot, folder)
+                && let Some((uid, copies)) = came.get_key_value(&uid)
+            {
+                let place = places.entry(uid).or_insert(path);
+                if copies.contains(place) && !copies.contains(&path.as_str()) {
+                    *place = path;
+                }
             }
+        }
+        let mut found = Vec::new();
+        for (uid, place) in places {
+            let copies = came[uid].iter().filter(|copy| **copy != place);
+            found.extend(copies.map(|copy| twice(copy, place)));
         }
         found
     }
@@ -93,12 +100,19 @@ fn twice(copy: &str, path: &str) -> String {
     format!("{copy} is the session of {path} once more: one session has one folder, for ever")
 }
 
-/// The sessions of a state that another folder has too, by the path of the later one.
-pub(super) fn doubles(snapshot: &Snapshot<'_>) -> Result<Vec<(String, String)>> {
+/// The sessions of a state that another folder has too, by the path of the later one; but for those that are
+/// `damaged`, which may say anything of themselves.
+pub(super) fn doubles(
+    snapshot: &Snapshot<'_>,
+    damaged: &BTreeSet<String>,
+) -> Result<Vec<(String, String)>> {
     let mut uids = Uids::default();
     let mut known: HashMap<String, String> = HashMap::new();
     let mut found = Vec::new();
-    for (_, folder) in snapshot.session_folders(true)? {
+    for (id, folder) in snapshot.session_folders(true)? {
+        if damaged.contains(id.as_str()) {
+            continue;
+        }
         let Some(uid) = uids.of(snapshot, &folder) else {
             continue;
         };

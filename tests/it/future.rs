@@ -391,3 +391,48 @@ fn a_text_that_was_changed_after_the_session_was_done_is_not_archived() {
     d.loopx(&["archive"]).fails_with(70);
     d.loopx(&["fsck"]).fails_with(1);
 }
+
+/// An entity of a kind that this program does not know has records like any other: who damages one is found, and
+/// nothing that is whole is taken away.
+#[test]
+fn the_records_of_an_entity_that_is_not_known_are_checked_too() {
+    let s = started();
+    let mut after = Vec::new();
+    let mut edits = Vec::new();
+    for seq in 1..=3 {
+        let op = json!({
+            "format": 2, "seq": seq, "after": after, "entity": "01issue", "tx": "x",
+            "at": "2027-01-01T00:00:00Z", "by": {"name": "Fay Future", "email": "fay@example.org"},
+            "topic": "issue", "kind": "edited", "weight": "note", "needs": "0.9", "body": {"seq": seq},
+        });
+        let (name, bytes) = record(&op);
+        edits.push((
+            format!("issues/i-1/ops/{}", file_name(&op, &name)),
+            Some(bytes),
+        ));
+        after = vec![name];
+    }
+    let state = (
+        "issues/i-1/state.json".to_owned(),
+        Some(b"{\"fold\": 99}".to_vec()),
+    );
+    edits.push(state);
+    tamper_all(&s, &edits);
+    s.loopx(&["doctor", "--accept"]).ok();
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    let ops = || s.git(&["rev-parse", "loopx:issues/i-1/ops"]).line();
+    let whole = ops();
+    let (first, text) = edits[0].clone();
+    let text = String::from_utf8(text.expect("a record")).expect("UTF-8");
+    let other = text.replacen("01issue", "02other", 1);
+    for (what, damage) in [
+        ("which is not there", None),
+        ("holds the operation", Some(other.into_bytes())),
+    ] {
+        tamper_all(&s, &[(first.clone(), damage)]);
+        s.loopx(&["fsck", "--full"]).fails_with(1).says(what);
+        s.loopx(&["fsck", "--repair"]).ok();
+        assert_eq!(ops(), whole, "{what}");
+        s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    }
+}

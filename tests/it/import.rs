@@ -1,7 +1,7 @@
 //! `import openspec`: a small tree by hand, and the corpus of another project where it is at hand.
 
 use crate::spec_cases::shared;
-use crate::support::Sandbox;
+use crate::support::{LOOPX, Sandbox};
 use git_loopx::core::spec::{Finding, read_delta};
 use git_loopx::flow::spec::{Apply, apply};
 use serde_json::Value;
@@ -64,6 +64,22 @@ fn change<'a>(report: &'a Value, session: &str) -> &'a Value {
 /// An artifact as it is on the branch.
 fn stored(s: &Sandbox, path: &str) -> Vec<u8> {
     s.git(&["cat-file", "blob", &format!("loopx:{path}")]).bytes
+}
+
+#[test]
+fn t5_an_import_whose_specs_cannot_be_written_imports_nothing() {
+    let s = tree();
+    let tip = s.git(&["rev-parse", "loopx"]).line();
+    s.call(LOOPX)
+        .args(&["import", "openspec"])
+        .env("LOOPX_FAILPOINT", "error:file-written:1+")
+        .run()
+        .fails_with(1)
+        .says("specs/auth/spec.md");
+    assert_eq!(s.git(&["rev-parse", "loopx"]).line(), tip);
+    s.loopx(&["import", "openspec"]).ok();
+    assert_eq!(s.read("specs/auth/spec.md"), SPEC);
+    assert_ne!(s.git(&["rev-parse", "loopx"]).line(), tip);
 }
 
 #[test]

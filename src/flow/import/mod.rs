@@ -165,11 +165,12 @@ pub fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
     } else {
         // What could not be finished is about other sessions: their own commands say so.
         let opening = Opening::of(ctx)?;
+        // Before the branch moves: what fails here has imported nothing, and a second try finds what was written.
+        write_specs(ctx, &specs, &texts)?;
         let (commits, changes) =
             store.land(&opening.lock, &identity, "loopx: import", |snapshot| {
                 place(ctx, snapshot, wanted, &bases, &identity)
             })?;
-        write_specs(ctx, &specs, &texts)?;
         (changes, commits)
     };
     let new = changes

@@ -4,10 +4,11 @@
 use super::forge;
 use super::{LOOPX, Sandbox};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The session that the others are copies of.
+/// The session that the others are made like.
 pub(crate) const SEED: &str = "seed";
 
 /// The name of a copy.
@@ -22,11 +23,14 @@ pub(crate) fn grow(s: &Sandbox, sessions: usize, commits: usize) {
     }
     s.loopx(&["start", "--no-branch", SEED]).ok();
     let folder = format!("loopx:sessions/{SEED}");
-    let state = s
-        .git(&["cat-file", "-p", &format!("{folder}/state.json")])
-        .ok();
-    let listed = s.git(&["ls-tree", "-r", "-t", &folder]).ok();
-    // Operations and artifacts name no session: the copies share them.
+    let show = |path: &str| s.git(&["cat-file", "-p", &format!("{folder}/{path}")]).ok();
+    let state = show("state.json");
+    let known: Value = serde_json::from_str(&state).expect("JSON");
+    let word = |key: &str| known[key].as_str().expect("a word").to_owned();
+    let (uid, ops, last) = (word("uid"), word("ops"), word("last"));
+    let record = show(&format!("ops/{:08}-{last}.json", 1));
+    let listed = s.git(&["ls-tree", &folder]).ok();
+    // Artifacts name no session: the copies share them.
     let entries: Vec<(&str, &str, &str)> = listed
         .lines()
         .filter_map(|line| {
@@ -34,16 +38,49 @@ pub(crate) fn grow(s: &Sandbox, sessions: usize, commits: usize) {
             let mut meta = meta.split(' ');
             Some((meta.next()?, meta.nth(1)?, path))
         })
-        .filter(|(mode, _, path)| *path != "state.json" && (*mode != "040000" || *path == "ops"))
-        .filter(|(_, _, path)| !path.starts_with("ops/"))
+        .filter(|(_, _, path)| *path != "state.json" && *path != "ops")
         .collect();
-    let mut stream = String::new();
+    let first = "commit refs/heads/copies\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata 4\nops\n";
+    let mut stream = first.to_owned();
+    let mut states = Vec::new();
     for n in 0..sessions {
         let name = copy(n);
+        // A session of its own, and no second folder of the seed.
+        let own = format!("{}{n:05}", &uid[..uid.len() - 5]);
+        let text = record.replace(&uid, &own);
+        let value = serde_json::from_str(&text).expect("JSON");
+        let (id, bytes) = forge::record(&value);
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let file = forge::file_name(&value, &id);
+        write!(
+            stream,
+            "M 100644 inline {name}/ops/{file}\ndata {}\n{text}\n",
+            text.len()
+        )
+        .expect("a string");
         let state = state.replace(
             &format!("\"id\": \"{SEED}\""),
             &format!("\"id\": \"{name}\""),
         );
+        states.push(state.replace(&uid, &own).replace(&last, &id));
+    }
+    let import = |stream: String| {
+        let call = s.call("git").args(&["fast-import", "--quiet"]);
+        call.stdin(stream).run().ok();
+    };
+    import(stream);
+    let trees = s.git(&["ls-tree", "-d", "-r", "copies"]).ok();
+    s.git(&["update-ref", "-d", "refs/heads/copies"]).ok();
+    let trees: BTreeMap<&str, &str> = trees
+        .lines()
+        .filter_map(|line| {
+            let (meta, path) = line.split_once('\t')?;
+            Some((path.strip_suffix("/ops")?, meta.rsplit(' ').next()?))
+        })
+        .collect();
+    let mut stream = String::new();
+    for (n, state) in states.iter().enumerate() {
+        let state = state.replace(&ops, trees[copy(n).as_str()]);
         write!(
             stream,
             "blob\nmark :{}\ndata {}\n{state}\n",
@@ -62,17 +99,15 @@ pub(crate) fn grow(s: &Sandbox, sessions: usize, commits: usize) {
         for n in 0..sessions {
             let name = copy(n);
             writeln!(stream, "M 100644 :{} sessions/{name}/state.json", n + 1).expect("a string");
+            let ops = trees[name.as_str()];
+            writeln!(stream, "M 040000 {ops} sessions/{name}/ops").expect("a string");
             for (mode, id, path) in &entries {
                 writeln!(stream, "M {mode} {id} sessions/{name}/{path}").expect("a string");
             }
         }
         stream.push('\n');
     }
-    s.call("git")
-        .args(&["fast-import", "--quiet"])
-        .stdin(stream)
-        .run()
-        .ok();
+    import(stream);
 }
 
 /// Adds operations to a session until it has this many: they write its spec in turn as these two texts

@@ -1,5 +1,5 @@
-//! What a state of the branch holds beside its sessions: the months of the journal, and the format that it says
-//! it is of.
+//! What a state of the branch holds beside its sessions: the logs of journals and of whatever only a newer program
+//! knows, and the format that it says it is of.
 
 use super::shelf::Held;
 use super::{EARLIER, FORMAT, Snapshot, layout, loss, ops};
@@ -92,23 +92,37 @@ impl Snapshot<'_> {
         Ok(newest)
     }
 
-    /// What is wrong with the journal beyond what lies in `known` too: a record that is not what its name
-    /// says, or that belongs elsewhere. By the folder of the records.
-    pub(super) fn journal_faults(&self, known: &[&Snapshot<'_>]) -> Result<Vec<(String, String)>> {
-        let mut judged: HashSet<(String, Oid)> = HashSet::new();
+    /// The logs of what is no session, of journals and of whatever only a newer program knows, by the folder of
+    /// their records.
+    fn logs(&self) -> Result<BTreeMap<String, Oid>> {
+        let mut found = BTreeMap::new();
+        for (entity, entry) in loss::others(self.repo, &self.tree)? {
+            let place = format!("{entity}/{}", layout::OPS);
+            if let Some(ops) = self.repo.entry_at(&entry.id, layout::OPS)? {
+                found.insert(place.clone(), self.folder(&place, &ops)?.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    /// What is wrong with the logs of what is no session, beyond what lies in `known` too: a record that is not what
+    /// its name says, that belongs elsewhere, or whose past is not there. By the folder of the records.
+    pub(super) fn log_faults(&self, known: &[&Snapshot<'_>]) -> Result<Vec<(String, String)>> {
+        let mut judged: HashSet<(String, String, Oid)> = HashSet::new();
         for other in known {
-            for (_, ops) in other.journals()? {
+            for (place, ops) in other.logs()? {
                 let held = ops::files(self.repo, &ops)?.into_iter();
-                judged.extend(held.map(|held| (held.name, held.entry.id)));
+                judged.extend(held.map(|held| (place.clone(), held.name, held.entry.id)));
             }
         }
         let mut found = Vec::new();
-        for (place, ops) in self.journals()? {
-            for held in ops::files(self.repo, &ops)? {
-                if judged.contains(&(held.name.clone(), held.entry.id.clone())) {
-                    continue;
-                }
-                if let Some(what) = journal_fault(self.repo, &place, &held) {
+        for (place, ops) in self.logs()? {
+            let log = Log::of(self.repo, &place, &ops)?;
+            for held in &log.files {
+                let one = (place.clone(), held.name.clone(), held.entry.id.clone());
+                if !judged.contains(&one)
+                    && let Some(what) = log.fault(self.repo, held)
+                {
                     found.push((place.clone(), what));
                 }
             }
@@ -116,9 +130,8 @@ impl Snapshot<'_> {
         Ok(found)
     }
 
-    /// The records of a month of the journal with what is wrong taken out, and what is whole in history put
-    /// back.
-    pub(super) fn journal_mended(&self, place: &str) -> Result<Oid> {
+    /// The records of such a log with what is wrong taken out, and what is whole in history put back.
+    pub(super) fn log_mended(&self, place: &str) -> Result<Oid> {
         let mut whole = BTreeMap::new();
         let mut trees = HashSet::new();
         for commit in self.repo.range(&self.commit, &[], usize::MAX)? {
@@ -129,9 +142,10 @@ impl Snapshot<'_> {
             if ops.kind != EntryKind::Tree || !trees.insert(ops.id.clone()) {
                 continue;
             }
-            for held in ops::files(self.repo, &ops.id)? {
-                if journal_fault(self.repo, place, &held).is_none() {
-                    whole.insert(held.name, Some(held.entry));
+            let log = Log::of(self.repo, place, &ops.id)?;
+            for held in &log.files {
+                if log.fault(self.repo, held).is_none() {
+                    whole.insert(held.name.clone(), Some(held.entry.clone()));
                 }
             }
         }
@@ -139,26 +153,67 @@ impl Snapshot<'_> {
     }
 }
 
-/// What is wrong with one file of the journal.
-fn journal_fault(repo: &Repo, place: &str, held: &Held) -> Option<String> {
-    if held.name.ends_with(SUFFIX) {
-        return None;
+/// The records of one entity that is no session.
+struct Log {
+    place: String,
+    files: Vec<Held>,
+    /// The ids in their names.
+    ids: HashSet<String>,
+    /// Whose they are: of a journal its folder says it, of anything else the first record.
+    entity: Option<String>,
+}
+
+impl Log {
+    fn of(repo: &Repo, place: &str, ops: &Oid) -> Result<Self> {
+        let mut files = ops::files(repo, ops)?;
+        files.retain(|held| !held.name.ends_with(SUFFIX));
+        let ids = files.iter().filter_map(|held| {
+            let (_, id) = held.name.trim_end_matches(".json").split_once('-')?;
+            Some(id.to_owned())
+        });
+        let ids = ids.collect();
+        let folder = place.trim_end_matches(&format!("/{}", layout::OPS));
+        let entity = match is_journal(place) {
+            true => Some(folder.to_owned()),
+            false => {
+                let first = files.iter().find_map(|held| read(repo, place, held).ok());
+                first.and_then(|op| op.entity)
+            }
+        };
+        Ok(Log {
+            place: place.to_owned(),
+            files,
+            ids,
+            entity,
+        })
     }
-    let label = format!("{place}/{}", held.place);
-    let entity = place.trim_end_matches(&format!("/{}", layout::OPS));
-    match ops::read_one(repo, held, &label) {
-        Err(failure) => Some(failure.message),
-        Ok(op) if op.entity.as_deref() == Some(entity) => match op.body {
-            Body::Session(_) => Some(format!(
-                "the record {} is of the topic `{}`, and a journal has none",
-                held.name,
-                op.body.topic()
-            )),
-            _ => None,
-        },
-        Ok(op) => {
+
+    /// What is wrong with one of its files.
+    fn fault(&self, repo: &Repo, held: &Held) -> Option<String> {
+        let op = match read(repo, &self.place, held) {
+            Ok(op) => op,
+            Err(failure) => return Some(failure.message),
+        };
+        let name = &held.name;
+        if op.entity != self.entity {
             let of = op.entity.as_deref().unwrap_or("a session");
-            Some(format!("the record {} belongs to {of}", held.name))
+            return Some(format!("the record {name} belongs to {of}"));
         }
+        if matches!(op.body, Body::Session(_)) && is_journal(&self.place) {
+            let topic = op.body.topic();
+            return Some(format!(
+                "the record {name} is of the topic `{topic}`, and a journal has none"
+            ));
+        }
+        let missing = op.after.iter().find(|op| !self.ids.contains(op.as_str()));
+        missing.map(|op| format!("the record {name} comes after {op}, which is not there"))
     }
+}
+
+fn is_journal(place: &str) -> bool {
+    place.starts_with(&format!("{}/", layout::JOURNAL))
+}
+
+fn read(repo: &Repo, place: &str, held: &Held) -> Result<Operation> {
+    ops::read_one(repo, held, &format!("{place}/{}", held.place))
 }
