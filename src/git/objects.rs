@@ -233,11 +233,6 @@ impl Repo {
         self.edit_folder(base, &edits)
     }
 
-    /// How many entries a tree has.
-    pub fn tree_len(&self, tree: &Oid) -> Result<usize> {
-        Ok(self.list_tree(tree)?.len())
-    }
-
     pub fn empty_tree(&self) -> Result<Oid> {
         self.write(git2::ObjectType::Tree, Vec::new())
     }

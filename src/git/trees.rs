@@ -79,6 +79,18 @@ impl Repo {
         })
     }
 
+    /// How many entries a tree has.
+    pub fn tree_len(&self, tree: &Oid) -> Result<usize> {
+        self.with_tree(tree, |tree| {
+            let mut count = 0;
+            for entry in tree.entries() {
+                entry?;
+                count += 1;
+            }
+            Ok(count)
+        })
+    }
+
     fn with_tree<T>(&self, id: &Oid, read: impl Fn(Tree<'_>) -> Result<T>) -> Result<T> {
         let id_length = id.as_str().len() / 2;
         let mut large = self.large_trees.0.borrow_mut();

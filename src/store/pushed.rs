@@ -12,8 +12,9 @@ use super::loss::{self, Holding, Loss};
 use super::names::Names;
 use super::room::Room;
 use super::shelf::{self, Fault};
+use super::snapshot::Folder;
 use super::unique::Uids;
-use super::unite::require_no_jump;
+use super::unite::{require_no_jump, require_no_jump_since};
 use super::{Lines, Session, Snapshot, incoming, onward};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
@@ -331,7 +332,7 @@ impl<'a> Checking<'a> {
                 }
             }
             if folder.entry.kind == EntryKind::Tree
-                && let Err(failure) = require_no_jump(self.repo, &folder.path, &folder.entry.id, 0)
+                && let Err(failure) = self.require_no_jump(folder, before)
             {
                 wrong.push(failure.message);
                 continue;
@@ -353,18 +354,26 @@ impl<'a> Checking<'a> {
         Ok(wrong)
     }
 
+    /// Refuses numbers of operations that nobody reached step by step from what a parent has.
+    fn require_no_jump(&self, folder: &Folder, before: &[Rc<Holding<'a>>]) -> Result<()> {
+        let path = &folder.path;
+        let parent = before.iter().find_map(|one| one.folders.get(path));
+        let parent = parent.map(|(_, folder)| &folder.entry);
+        require_no_jump_since(self.repo, path, parent, &folder.entry)
+    }
+
     /// So many records are here that the parent with the most of them has not.
     fn new_records(&mut self, now: &Holding<'_>, before: &[Rc<Holding<'_>>]) -> Result<u64> {
         let mut fewest = None;
         for parent in before {
             let (mut has, mut had) = (0, 0);
-            for (entry, is_same) in now.entries(parent) {
-                if !is_same {
-                    has += self.room.records(self.repo, entry)?;
-                }
+            for (entry, there) in now.entries(parent) {
+                let (more, less) = self.room.differing(self.repo, entry, there)?;
+                has += more;
+                had += less;
             }
-            for (entry, is_same) in parent.entries(now) {
-                if !is_same {
+            for (entry, there) in parent.entries(now) {
+                if there.is_none() {
                     had += self.room.records(self.repo, entry)?;
                 }
             }

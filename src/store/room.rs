@@ -72,6 +72,44 @@ impl Room {
         Ok(u64::try_from(count).unwrap_or(u64::MAX))
     }
 
+    /// So many records an entity's folder has that another one has not, and the other way round, but for files that
+    /// lie in one folder with those that differ.
+    pub(super) fn differing(
+        &mut self,
+        repo: &Repo,
+        one: &Entry,
+        other: Option<&Entry>,
+    ) -> Result<(u64, u64)> {
+        let Some(other) = other else {
+            return Ok((self.records(repo, one)?, 0));
+        };
+        if one == other {
+            return Ok((0, 0));
+        }
+        let ops = |entry: &Entry| -> Result<Option<Layout>> {
+            let ops = match entry.kind {
+                EntryKind::Tree => repo.entry_at(&entry.id, layout::OPS)?,
+                _ => None,
+            };
+            let ops = ops.filter(|ops| ops.kind == EntryKind::Tree);
+            ops.map(|ops| shelf::layout(repo, Shelf::Operations, &ops.id))
+                .transpose()
+        };
+        let (Some(here), Some(there)) = (ops(one)?, ops(other)?) else {
+            return Ok((self.records(repo, one)?, self.records(repo, other)?));
+        };
+        let count = |layout: &Layout, but: &Layout| -> Result<u64> {
+            let mut count = layout.flat.len();
+            for (name, folder) in &layout.folders {
+                if !but.folders.contains(&(name.clone(), folder.clone())) {
+                    count += repo.tree_len(folder)?;
+                }
+            }
+            Ok(u64::try_from(count).unwrap_or(u64::MAX))
+        };
+        Ok((count(&here, &there)?, count(&there, &here)?))
+    }
+
     /// What is wrong with an entity that has too many.
     pub(super) fn excess(
         &mut self,

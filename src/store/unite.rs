@@ -319,12 +319,7 @@ pub(super) fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> 
     if records.len() > room::MOST {
         return Err(room::too_many(path, records.len()));
     }
-    let number = |name: &String| {
-        let digits = name.split('-').next()?;
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| digits.parse().unwrap_or(u64::MAX))
-    };
-    let largest = records.names().filter_map(number).fold(seq, u64::max);
+    let largest = largest_number(&records).max(seq);
     if largest <= MAX_JUMP || largest - MAX_JUMP <= records.len() as u64 {
         return Ok(());
     }
@@ -336,6 +331,30 @@ pub(super) fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> 
         "git log -p --all -- {path}/{}  (shows who made it jump; nothing was taken over)",
         layout::OPS
     )))
+}
+
+/// The same of what came since `before`: a number that was reached without a jump was so then.
+pub(super) fn require_no_jump_since(
+    repo: &Repo,
+    path: &str,
+    before: Option<&Entry>,
+    after: &Entry,
+) -> Result<()> {
+    let (_, came) = Records::differing(repo, before, Some(after));
+    match largest_number(&came.map_err(Unreadable::failure)?) <= MAX_JUMP {
+        true => Ok(()),
+        false => require_no_jump(repo, path, &after.id, 0),
+    }
+}
+
+/// The largest number that names of operations say.
+fn largest_number(records: &Records) -> u64 {
+    let number = |name: &String| {
+        let digits = name.split('-').next()?;
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().unwrap_or(u64::MAX))
+    };
+    records.names().filter_map(number).fold(0, u64::max)
 }
 
 /// The name of every uid: of several that want one, the smallest has it.

@@ -89,18 +89,17 @@ impl<'a> Holding<'a> {
         })
     }
 
-    /// The folders with records, and whether the other has the same at that place.
+    /// The folders with records, each with what the other has at that place.
     pub(in crate::store) fn entries<'h>(
         &'h self,
         other: &'h Holding<'_>,
-    ) -> impl Iterator<Item = (&'h Entry, bool)> {
+    ) -> impl Iterator<Item = (&'h Entry, Option<&'h Entry>)> {
         let sessions = self.folders.iter().map(|(path, (_, folder))| {
             let there = other.folders.get(path);
-            let is_same = there.is_some_and(|(_, there)| there.entry == folder.entry);
-            (&folder.entry, is_same)
+            (&folder.entry, there.map(|(_, there)| &there.entry))
         });
         let others = self.others.iter();
-        let others = others.map(|(path, entry)| (entry, other.others.get(path) == Some(entry)));
+        let others = others.map(|(path, entry)| (entry, other.others.get(path)));
         sessions.chain(others)
     }
 

@@ -3,6 +3,7 @@
 
 use super::forge;
 use super::{LOOPX, Sandbox};
+use git_loopx::core::shelf::Shelf::Operations;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -111,7 +112,7 @@ pub(crate) fn grow(s: &Sandbox, sessions: usize, commits: usize) {
 }
 
 /// Adds operations to a session until it has this many: they write its spec in turn as these two texts
-/// and end with the second. All lie side by side, as older programs left them.
+/// and end with the second. They lie side by side, as older programs left them, unless what is there is spread.
 pub(crate) fn prolong(s: &Sandbox, dir: &Path, id: &str, operations: usize, texts: [&str; 2]) {
     let git = |args: &[&str]| s.git_in(dir, args);
     for text in texts {
@@ -124,12 +125,23 @@ pub(crate) fn prolong(s: &Sandbox, dir: &Path, id: &str, operations: usize, text
         serde_json::from_str(&text).expect("JSON")
     };
     let mut state = show("state.json");
-    let list = ["ls-tree", "--name-only", &format!("loopx:{folder}/ops")];
-    let names = git(&list).ok();
-    let there = names.lines().filter(|name| name.ends_with(".json")).count();
-    let newest = names.lines().last().expect("an operation");
+    let list = [
+        "ls-tree",
+        "-r",
+        "--name-only",
+        &format!("loopx:{folder}/ops"),
+    ];
+    let places = git(&list).ok();
+    let places: Vec<&str> = places
+        .lines()
+        .filter(|place| place.ends_with(".json"))
+        .collect();
+    let there = places.len();
+    let name = |place: &&&str| place.rsplit('/').next().map(str::to_owned);
+    let newest = places.iter().max_by_key(name).expect("an operation");
+    let is_spread = newest.contains('/');
     let mut op = show(&format!("ops/{newest}"));
-    let (_, newest) = newest.split_once('-').expect("an id");
+    let (_, newest) = newest.rsplit_once('-').expect("an id");
     let mut last = newest.trim_end_matches(".json").to_owned();
     let first = "commit refs/heads/prolonged\ncommitter Seed <seed@example.org> 1767225600 +0000\ndata 6\nmore\n\nfrom refs/heads/loopx^0\n";
     let mut stream = first.to_owned();
@@ -147,12 +159,12 @@ pub(crate) fn prolong(s: &Sandbox, dir: &Path, id: &str, operations: usize, text
         op["seq"] = json!(seq);
         let (id, bytes) = forge::record(&op);
         let text = String::from_utf8(bytes).expect("UTF-8");
-        let name = forge::file_name(&op, &id);
+        let place = Operations.place(&forge::file_name(&op, &id), is_spread);
         last = id;
         let size = text.len();
         write!(
             stream,
-            "M 100644 inline {folder}/ops/{name}\ndata {size}\n{text}\n"
+            "M 100644 inline {folder}/ops/{place}\ndata {size}\n{text}\n"
         )
         .expect("a string");
     }
