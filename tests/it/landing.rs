@@ -75,7 +75,7 @@ fn a_merge_queue_lands_one_session_on_top_of_the_other() {
 }
 
 #[test]
-fn archives_land_as_the_program_makes_them() {
+fn g20_archives_land_as_the_program_makes_them_where_nothing_is_always_allowed() {
     let s = Sandbox::new();
     let policy = "[gates]\nprotected = [\"main\"]\nalways_allow = []\n[changelog]\nfragments = \"changelog.d\"\n";
     begin(&s, policy);
