@@ -241,7 +241,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
             None => (Vec::new(), Vec::new()),
         };
         let what = ("git loopx import bundle", &meeting.tip);
-        super::sync::follow(&opening.scope(ctx), what, renamed.iter());
+        super::sync::follow(&opening.scope(ctx), what, Some(&before));
         let mut conflicts = store.open_conflicts(Some(&before), &meeting.tip)?;
         for one in united.iter().filter(|one| one.conflicts > 0) {
             if !conflicts.contains(one) {

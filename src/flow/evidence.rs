@@ -53,7 +53,11 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     })?;
     let before = ctx.repo.code()?.map(|code| code.tree);
     let started = ctx.repo.identity()?.at;
-    let cwd = crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf());
+    // What verifies a task is the same wherever it is typed: in another folder a like-named script would pass for it.
+    let cwd = match &request.task {
+        Some(_) => top.to_path_buf(),
+        None => crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
+    };
     let recording = record(&argv, &cwd, live)?;
     let output = ctx.repo.hash_file(recording.output.path())?;
     let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;

@@ -52,6 +52,58 @@ fn two_clones_that_began_apart_share_their_sessions() {
     );
 }
 
+/// Files belong to the session that they were written for, whichever of two of one name keeps it.
+#[test]
+fn the_files_of_a_session_follow_it_to_its_new_name() {
+    for first in [0, 1] {
+        let all = Clones::apart(2);
+        for at in [first, 1 - first] {
+            all.loopx(at, &["init"]).ok();
+            all.loopx(at, &["start", "--no-branch", "Idle timeout"])
+                .ok();
+        }
+        let uid = |at: usize, id: &str| {
+            let shown = all.loopx(at, &["-s", id, "--json", "show"]).json();
+            shown["state"]["uid"].as_str().expect("a uid").to_owned()
+        };
+        let own = [uid(0, "idle-timeout"), uid(1, "idle-timeout")];
+        for at in 0..2 {
+            let text = format!("{READY}\nof clone {at}\n");
+            fs::write(all.dir(at).join(".loopx/idle-timeout/spec.md"), text).expect("written");
+        }
+        all.sync(0).ok();
+        all.sync(1).ok();
+        all.sync(0).ok();
+        for at in 0..2 {
+            let listed = fs::read_dir(all.dir(at).join(".loopx")).expect("a folder");
+            let names: Vec<String> = listed
+                .map(|entry| entry.expect("an entry").file_name())
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect();
+            let edited: Vec<&String> = names
+                .iter()
+                .filter(|name| {
+                    let file = all.dir(at).join(format!(".loopx/{name}/spec.md"));
+                    fs::read_to_string(file).is_ok_and(|text| text.contains("of clone"))
+                })
+                .collect();
+            let [name] = edited.as_slice() else {
+                panic!("{first} {at}: {names:?}");
+            };
+            assert_eq!(uid(at, name), own[at], "{first} {at}: {names:?}");
+            all.loopx(at, &["-s", name, "save"]).ok();
+            assert!(
+                all.loopx(at, &["-s", name, "cat", "spec.md"])
+                    .ok()
+                    .contains(&format!("of clone {at}"))
+            );
+        }
+        all.sync(0).ok();
+        all.sync(1).ok();
+        all.loopx(1, &["fsck", "--full"]).says("all whole").ok();
+    }
+}
+
 #[test]
 fn a_fresh_clone_takes_the_branch_of_its_remote_even_with_one_branch_fetched() {
     let mut all = Clones::sharing(1);

@@ -279,12 +279,8 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         let opening = Opening::of(ctx)?;
         let meeting = store.meet(&opening.lock, &identity, theirs, &label, linear)?;
         reach("sync-met");
-        let renamed = meeting.united.iter().flat_map(|united| &united.renamed);
-        follow(
-            &opening.scope(ctx),
-            ("git loopx sync", &meeting.tip),
-            renamed,
-        );
+        let what = ("git loopx sync", &meeting.tip);
+        follow(&opening.scope(ctx), what, ours.as_ref());
         reach("sync-followed");
         meeting
     };
