@@ -1,7 +1,7 @@
 //! Stage scenarios, section E: build's lanes, the delegation ledger, and the completion audit, which
 //! believes nothing but commands that were run.
 
-use crate::support::drive::{Drive, RECORD, SLICES};
+use crate::support::drive::{Drive, ID, RECORD, SLICES};
 use serde_json::{Value, json};
 
 const APPROVE: [&str; 3] = ["approve", "--to", "review"];
@@ -371,4 +371,26 @@ fn s_088_the_changed_files_are_those_of_every_iteration() {
     assert_eq!(files, "src/a.txt\nsrc/b.txt\n");
     assert_eq!(reviewed["files"], json!(["src/a.txt", "src/b.txt"]));
     assert_eq!(reviewed["commits"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn what_verifies_a_task_runs_at_the_top_wherever_it_is_typed() {
+    let d = Drive::building();
+    d.script("check.sh", "#!/bin/sh\nexit 1\n");
+    let sub = format!(".loopx/{ID}");
+    d.script(format!("{sub}/check.sh"), "#!/bin/sh\nexit 0\n");
+    let run = ["run", "--task", "VS-1", "--", "sh", "check.sh"];
+    d.loopx_in(&sub, &run).fails_with(1);
+    assert_ne!(
+        d.loopx_in(&sub, &["run", "--", "sh", "check.sh"]).code,
+        Some(1)
+    );
+    let evidence = d.state()["evidence"].clone();
+    let exits: Vec<&Value> = evidence
+        .as_array()
+        .expect("evidence")
+        .iter()
+        .map(|one| &one["exit"])
+        .collect();
+    assert_eq!(exits, [&Value::from(1), &Value::from(0)], "{evidence:#}");
 }
