@@ -4,6 +4,7 @@
 use super::context::Context;
 use super::files;
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::failpoint::fail;
 use crate::git::run::{Captured, Run};
@@ -57,7 +58,10 @@ fn patiently(worktree: &Path, args: &[&str]) -> Result<Captured> {
             TRIES / 20
         ),
     )
-    .help("wait for it, or remove its index.lock when no git runs; then type the command again"))
+    .help(
+        command!("doctor --fix")
+            .note("(removes an index.lock that nobody holds; else wait for that git)"),
+    ))
 }
 
 /// Refuses when one of these paths has edits, staged or not, or when something stands in their way.

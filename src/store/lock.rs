@@ -129,7 +129,7 @@ pub(super) fn clear_abandoned(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// The lock files of refs that stand here.
+/// The lock files of refs and of indexes that stand here.
 pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
     let common_dir = &repo.common_dir();
     let near: Vec<&Path> = repo
@@ -153,14 +153,9 @@ pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
                 let is_ours = notes.iter().any(|(noted, commit)| {
                     noted == name && (holds.is_empty() || holds == commit.as_bytes())
                 });
-                let age = entry.metadata().and_then(|meta| meta.modified()).ok();
-                let age = age.and_then(|then| then.elapsed().ok());
-                let left = if is_ours {
-                    Left::ByUs
-                } else if age.is_some_and(|age| age >= ABANDONED_AFTER) && !git_is_at_work(&near) {
-                    Left::ByNobody
-                } else {
-                    Left::Unknown
+                let left = match is_ours {
+                    true => Left::ByUs,
+                    false => left(&entry.path(), &near),
                 };
                 found.push(RefLock {
                     name: name.to_owned(),
@@ -169,8 +164,37 @@ pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
             }
         }
     }
+    for name in indexes(common_dir) {
+        let path = ref_lock(common_dir, &name);
+        if path.is_file() {
+            let left = left(&path, &near);
+            found.push(RefLock { name, left });
+        }
+    }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
+}
+
+/// Who left a lock file of which no note of ours speaks.
+fn left(path: &Path, near: &[&Path]) -> Left {
+    let age = std::fs::metadata(path)
+        .and_then(|meta| meta.modified())
+        .ok();
+    let age = age.and_then(|then| then.elapsed().ok());
+    match age.is_some_and(|age| age >= ABANDONED_AFTER) && !git_is_at_work(near) {
+        true => Left::ByNobody,
+        false => Left::Unknown,
+    }
+}
+
+/// The indexes of all worktrees, below the common git dir. A git that we had started and that was killed with us
+/// leaves their locks.
+fn indexes(common_dir: &Path) -> Vec<String> {
+    let linked = std::fs::read_dir(common_dir.join("worktrees"));
+    let linked = linked.into_iter().flatten().flatten();
+    let linked =
+        linked.map(|entry| format!("worktrees/{}/index", entry.file_name().to_string_lossy()));
+    ["index".to_owned()].into_iter().chain(linked).collect()
 }
 
 /// A kill while a ref moves can leave the ref's own lock file, which then stops everybody. It is taken

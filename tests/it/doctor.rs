@@ -374,6 +374,29 @@ fn a_lock_that_nobody_holds_any_more_is_a_problem_and_is_removed() {
     assert_whole(&s);
 }
 
+/// A git that was killed together with us leaves the lock of the index, and then nobody can commit.
+#[test]
+fn the_lock_of_an_index_that_nobody_holds_is_a_problem_and_is_removed() {
+    let s = started();
+    let linked = s.root().join("linked");
+    let path = linked.to_str().expect("UTF-8");
+    s.git(&["worktree", "add", "--quiet", "--detach", path])
+        .ok();
+    let locks = [".git/index.lock", ".git/worktrees/linked/index.lock"];
+    for lock in locks {
+        let lock = s.path().join(lock);
+        let file = fs::File::create(&lock).expect("a lock");
+        let shown = row(&s, "ref_locks");
+        assert_eq!(shown["level"], "note", "{shown}");
+        let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        file.set_modified(hour_ago).expect("an older file");
+        assert_eq!(row(&s, "ref_locks")["level"], "problem");
+        s.loopx(&["doctor", "--fix"]).says("index.lock").ok();
+        assert!(!lock.exists());
+    }
+    assert_eq!(row(&s, "ref_locks")["level"], "fine");
+}
+
 #[test]
 fn a_setting_that_says_nothing_is_a_problem() {
     let s = started();
