@@ -6,6 +6,7 @@ use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
+use crate::core::stage::Transition;
 use crate::flow::Context;
 use crate::flow::review::{self, ReviewRequest, VerdictRequest};
 use crate::ui::{Ui, line, style};
@@ -71,6 +72,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         sign: args.sign,
     };
     let done = review::review(ctx, &request)?;
+    let policy = ctx.policy(&done.state)?;
     let reviewed = &done.value;
     let commits: Vec<_> = reviewed
         .commits
@@ -101,7 +103,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         );
         let next = hint![
             "read it, then: ",
-            command!("review --verdict approve"),
+            policy.verdict_command(),
             "  (or request-changes --target build --reason WHY)"
         ];
         report(ui, "review", &done, &said, Some(next), extra);
@@ -123,9 +125,12 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (said, next) = match target {
         Some(target) => (
             format!("changes are asked for in {target}"),
-            command!("approve --to {target}"),
+            policy.approve_command(target.transition()),
         ),
-        None => ("approved".to_owned(), command!("approve --to done")),
+        None => (
+            "approved".to_owned(),
+            policy.approve_command(Transition::ReviewToDone),
+        ),
     };
     report(ui, "review", &done, &said, Some(next), extra);
     Ok(Exit::Done)

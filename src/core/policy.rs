@@ -7,6 +7,7 @@ pub mod unknown;
 
 use super::failure::{Code, Failure, Result};
 use super::globs::Globs;
+use super::hint::{Hint, command};
 use super::id::Person;
 use super::op::Lane;
 use super::stage::{Stage, Transition};
@@ -451,6 +452,22 @@ impl Policy {
     /// Whether the approvals of a transition have to be signed.
     pub fn asks_signature(&self, transition: Transition) -> bool {
         self.approve.signed.contains(&transition) || self.approve.touched.contains(&transition)
+    }
+
+    /// The command that approves a transition as policy wants it.
+    pub fn approve_command(&self, transition: Transition) -> Hint {
+        match self.asks_signature(transition) {
+            true => command!("approve --to {} --sign", transition.to()),
+            false => command!("approve --to {}", transition.to()),
+        }
+    }
+
+    /// The command that gives an approving verdict as policy wants it.
+    pub fn verdict_command(&self) -> Hint {
+        match self.review.signed {
+            true => command!("review --verdict approve --sign"),
+            false => command!("review --verdict approve"),
+        }
     }
 
     /// Whether somebody of these names has a role that may approve a transition.

@@ -6,7 +6,6 @@ use super::super::id::{Oid, Person};
 use super::super::session::{Approval, State};
 use super::super::stage::Transition;
 use super::{View, blockers};
-use crate::core::hint::command;
 use std::collections::BTreeMap;
 
 /// Every artifact that a gate judges, in the order in which the stages add them.
@@ -77,7 +76,7 @@ pub fn consumable<'a>(
     view: View<'a>,
     transition: Transition,
 ) -> Result<&'a Approval, Vec<Blocker>> {
-    let approve = command!("approve --to {}", transition.to());
+    let approve = view.policy.approve_command(transition);
     let Some(approval) = view.state.armed(transition) else {
         return Err(vec![Blocker::new(
             Code::ApprovedTransitionRequired,
@@ -143,7 +142,7 @@ pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
             Blocker::new(
                 Code::ApprovalsMissing,
                 format!("{people} of {required} people approved {transition}"),
-                command!("approve --to {}", transition.to()),
+                view.policy.approve_command(transition),
             ),
         );
     }

@@ -179,7 +179,7 @@ pub fn next_action(view: View<'_>) -> Hint {
     }
     let blockers = blockers(view, forward);
     let Some(first) = blockers.first() else {
-        return command!("approve --to {}", forward.to());
+        return view.policy.approve_command(forward);
     };
     if forward == Transition::PlanToBuild {
         return next_in_plan(view, &blockers);

@@ -65,7 +65,7 @@ pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
                 None => "no verdict has been recorded".to_owned(),
             },
             match target {
-                Some(target) => command!("approve --to {target}"),
+                Some(target) => view.policy.approve_command(target.transition()),
                 None => {
                     command!("review --verdict request-changes --target {to} --reason WHY")
                 }
@@ -89,7 +89,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
         return vec![Blocker::new(
             Code::ReviewVerdictNone,
             "no verdict has been recorded",
-            command!("review --verdict approve"),
+            view.policy.verdict_command(),
         )];
     };
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
         found.push(Blocker::new(
             Code::ReviewVerdictRequestChanges,
             format!("the review asks for changes in {target}{because}"),
-            command!("approve --to {target}"),
+            view.policy.approve_command(target.transition()),
         ));
     }
     if let Some(code) = view.code
@@ -119,7 +119,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
                 verdict.value.tree.short(),
                 code.tree.short()
             ),
-            command!("review --verdict approve"),
+            view.policy.verdict_command(),
         ));
     }
     found.extend(reviewer(view.policy, verdict, view.credentials));
@@ -144,10 +144,7 @@ pub fn reviewer(
         found.push(Blocker::new(
             Code::ReviewerNotIndependent,
             format!("{who} took part in what was reviewed"),
-            hint![
-                "ask somebody else to run: ",
-                command!("review --verdict approve")
-            ],
+            hint!["ask somebody else to run: ", policy.verdict_command()],
         ));
     }
     let checked = credentials.signatures.get(&verdict.op);
