@@ -1,7 +1,7 @@
 //! The steps that are no walk along a reviewed branch: from where the target is to the next commit, or the
 //! next few, of its own line.
 
-use super::word::{Ready, Word, lands_in};
+use super::word::{Ready, Word};
 use super::{Change, Depth, Landing, Merge, Node, Objects, Rules, Step, Why};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
@@ -116,7 +116,13 @@ impl<'a> Span<'a> {
         }
         for depth in [Depth::Quick, Depth::Whole] {
             if let Some(taken) = self.squash((x, onto), next, &node, depth)? {
-                return Ok(Some(taken));
+                // Where a branch takes back what it did, its first commits may have what all of it gives.
+                let longer = match line.len() {
+                    1 => None,
+                    _ => self.rebase((x, onto), line)?,
+                };
+                let longer = longer.filter(|(steps, _)| steps.len() > 1);
+                return Ok(longer.or(Some(taken)));
             }
         }
         if let Some(taken) = self.rebase((x, onto), line)? {
@@ -213,8 +219,10 @@ impl<'a> Span<'a> {
             .any(|change| paths.contains(change.path.as_str())))
     }
 
-    /// The commits of a reviewed branch, picked in order, the last of which has what merging it gives.
+    /// The commits of a reviewed branch, picked in order, the last of which has what merging it gives. Of a
+    /// branch that stands on another one, the longer.
     fn rebase(&self, (x, onto): (&Oid, &Oid), line: &[Oid]) -> Result<Option<Taken>> {
+        let mut best: Option<Taken> = None;
         for word in self.words {
             let Some(ready) = word.ready(self)? else {
                 continue;
@@ -226,18 +234,20 @@ impl<'a> Span<'a> {
                 let Some(last) = picked.last().cloned() else {
                     continue;
                 };
+                let known = best.as_ref().map_or(0, |(steps, _)| steps.len());
                 let tree = self.objects.commit(&last)?.tree;
-                if self.objects.merge(x, &end, &tree, Depth::Whole)? == Merge::Same
+                if picked.len() > known
+                    && self.objects.merge(x, &end, &tree, Depth::Whole)? == Merge::Same
                     && self.is_reviewed(&ready, &end, (x, onto))?
                 {
                     let session = &word.candidate.session;
                     let steps = picked.into_iter();
                     let steps = steps.map(|commit| (commit, Step::Rebase(session.clone())));
-                    return Ok(Some((steps.collect(), last)));
+                    best = Some((steps.collect(), last));
                 }
             }
         }
-        Ok(None)
+        Ok(best)
     }
 
     /// The first commits of a line, where they are the picks of all that a branch has beyond `x`.
@@ -320,8 +330,8 @@ impl<'a> Span<'a> {
                 }
                 Ok(self.objects.has(result)?
                     && self.objects.pick(result, parent, &node.tree)? == Merge::Same
-                    && !lands_in(self.objects, result, parent)?
-                    && !lands_in(self.objects, result, onto)?)
+                    && !self.was_picked(result, parent)?
+                    && !self.was_picked(result, onto)?)
             };
             if may && is_it()? && self.objects.is_archive(&candidate.session, result)? {
                 return Ok(Some(&candidate.session));
@@ -344,18 +354,31 @@ impl<'a> Span<'a> {
         let mut line = Vec::new();
         let mut at = side.clone();
         while !self.has(&at, x)? {
-            let mut parents = self.objects.commit(&at)?.parents;
-            let (Some(parent), true) = (parents.pop(), parents.is_empty()) else {
-                return Ok(None);
+            let parents = self.objects.commit(&at)?.parents;
+            let parent = match parents.as_slice() {
+                [parent] => parent,
+                [one, other] if self.has(other, x)? => one,
+                [one, other] if self.has(one, x)? => other,
+                _ => return Ok(None),
             };
             line.push(at);
-            at = parent;
+            at = parent.clone();
         }
         line.reverse();
         let mut steps = Vec::new();
         let mut left = line.as_slice();
-        while !left.is_empty() {
-            let Some((taken, end)) = self.step(&at, left, x)? else {
+        while let Some(next) = left.first() {
+            let node = self.objects.commit(next)?;
+            let taken = match node.parents.as_slice() {
+                // The side took in what the target has.
+                [one, other] => {
+                    let merged = self.objects.merge(one, other, &node.tree, Depth::Whole)?;
+                    let step = (next.clone(), Step::Joint);
+                    (merged == Merge::Same).then(|| (vec![step], next.clone()))
+                }
+                _ => self.step(&at, left, x)?,
+            };
+            let Some((taken, end)) = taken else {
                 return Ok(None);
             };
             left = &left[taken.len()..];
@@ -386,15 +409,24 @@ impl<'a> Span<'a> {
         Ok(Some(Step::Backport(branch.to_owned())))
     }
 
-    /// Whether some commit behind `x` has all that a commit changes.
+    /// Whether some commit behind `x` brought all that a commit changes. One that has it because it is older
+    /// than what the commit takes back brought nothing.
     fn was_picked(&self, from: &Oid, x: &Oid) -> Result<bool> {
         if self.objects.reaches(x, from)? {
             return Ok(true);
         }
+        let has = |commit: &Oid| -> Result<bool> {
+            let tree = self.objects.commit(commit)?.tree;
+            Ok(self.objects.pick(from, commit, &tree)? == Merge::Same)
+        };
         for commit in self.objects.between(x, std::slice::from_ref(from))? {
-            let tree = self.objects.commit(&commit)?.tree;
-            if self.objects.pick(from, &commit, &tree)? == Merge::Same {
-                return Ok(true);
+            if !has(&commit)? {
+                continue;
+            }
+            for parent in self.objects.commit(&commit)?.parents {
+                if !has(&parent)? {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)

@@ -2,7 +2,7 @@
 //! anything new, and whether it has landed before.
 
 use super::steps::Span;
-use super::{Candidate, Depth, Merge, Objects, Reviewed, Step, Why};
+use super::{Candidate, Change, Depth, Merge, Objects, Reviewed, Step, Why};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::stage::Stage;
@@ -191,7 +191,7 @@ impl<'w, 'a> Ready<'w, 'a> {
 }
 
 /// Whether all that a branch brings has been in some commit behind `at`.
-pub(super) fn lands_in(objects: &dyn Objects, head: &Oid, at: &Oid) -> Result<bool> {
+fn lands_in(objects: &dyn Objects, head: &Oid, at: &Oid) -> Result<bool> {
     if objects.reaches(at, head)? {
         return Ok(true);
     }
@@ -207,7 +207,7 @@ pub(super) fn lands_in(objects: &dyn Objects, head: &Oid, at: &Oid) -> Result<bo
         let node = objects.commit(&commit)?;
         let changes = objects.changes(Some(&base), &node.tree)?;
         let moves = changes.iter().any(|change| change.new.is_none());
-        let paths: HashSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        let paths = paths_of(&changes);
         // A folder that was renamed meanwhile takes in what is new elsewhere.
         let may = brought
             .iter()
@@ -215,14 +215,28 @@ pub(super) fn lands_in(objects: &dyn Objects, head: &Oid, at: &Oid) -> Result<bo
         if !may {
             continue;
         }
-        if objects.merge(&commit, head, &node.tree, Depth::Whole)? == Merge::Same {
-            return Ok(true);
-        }
-        for parent in &node.parents {
-            if objects.merge(parent, head, &node.tree, Depth::Whole)? == Merge::Same {
+        for onto in std::iter::once(&commit).chain(&node.parents) {
+            if objects.merge(onto, head, &node.tree, Depth::Whole)? == Merge::Same
+                && brings(objects, head, onto, &paths_of(&brought))?
+            {
                 return Ok(true);
             }
         }
     }
     Ok(false)
+}
+
+/// Whether a branch changes one of these paths since it met a commit. One that takes back what came later
+/// does not, and an older commit that has what it has is no landing of it.
+fn brings(objects: &dyn Objects, head: &Oid, onto: &Oid, paths: &HashSet<&str>) -> Result<bool> {
+    let Some(met) = objects.met(onto, head)? else {
+        return Ok(true);
+    };
+    let met = objects.commit(&met)?.tree;
+    let changes = objects.changes(Some(&met), &objects.commit(head)?.tree)?;
+    Ok(paths_of(&changes).intersection(paths).next().is_some())
+}
+
+fn paths_of(changes: &[Change]) -> HashSet<&str> {
+    changes.iter().map(|change| change.path.as_str()).collect()
 }

@@ -1,5 +1,9 @@
 //! Tables over histories in memory.
 
+mod histories;
+mod laws;
+mod model;
+mod pieces;
 mod world;
 
 use super::{Account, Candidate, Landing, Reviewed, Rules, account};
@@ -465,4 +469,122 @@ fn a_verdict_that_cannot_be_used_says_why() {
         let found = why(&world, edit);
         assert!(found.contains(said), "{found}");
     }
+}
+
+/// A branch from before what a session takes back has all that the session brings, and is no landing of it.
+#[test]
+fn a_revert_lands_beside_a_branch_that_never_had_what_it_takes_back() {
+    let mut world = World::default();
+    let first = world.add(&[], &[("src/a", "1"), ("src/b", "1")]);
+    let early = world.add(&[&first], &[("docs/a", "x")]);
+    let landed = world.add(&[&first], &[("src/a", "2")]);
+    let revert = world.add(&[&landed], &[("src/a", "1")]);
+    let joined = world.merged(&landed, &early, &[&landed, &early]);
+    let all = [reviewed(&world, "back", &landed, &revert)];
+    let squash = world.merged(&joined, &revert, &[&joined]);
+    assert_eq!(letters(&judge(&world, &joined, &squash, &all)), "S");
+    // It lands once all the same.
+    let again = world.add(&[&squash], &[("src/a", "2")]);
+    let twice = world.add(&[&again], &[("src/a", "1")]);
+    assert_eq!(letters(&judge(&world, &again, &twice, &all)), "-");
+}
+
+/// The button that brings a pull request up to date, where no session is needed.
+#[test]
+fn a_branch_of_documents_that_took_the_target_in_is_merged() {
+    let mut world = World::default();
+    let first = world.add(&[], &[("src/a", "1")]);
+    let document = world.add(&[&first], &[("docs/a", "x")]);
+    let main = world.add(&[&first], &[("docs/b", "x")]);
+    let update = world.merged(&document, &main, &[&document, &main]);
+    let more = world.add(&[&update], &[("docs/c", "x")]);
+    let merge = world.merged(&main, &more, &[&main, &more]);
+    assert_eq!(letters(&judge(&world, &main, &merge, &[])), "EMEM");
+    // What the update had otherwise is somebody's.
+    let evil = world.add(&[&document, &main], &[("docs/b", "x"), ("src/a", "2")]);
+    let merge = world.merged(&main, &evil, &[&main, &evil]);
+    assert!(letters(&judge(&world, &main, &merge, &[])).contains('-'));
+}
+
+/// Other changes to what the session touched do not make room for it again.
+#[test]
+fn an_archive_that_was_taken_back_does_not_land_again() {
+    let mut world = World::default();
+    let main = world.add(&[], &[("docs/a", "1")]);
+    let head = world.add(&[&main], &[("docs/a", "2")]);
+    let result = world.add(&[&head], &[("specs/a/spec.md", "1")]);
+    world.archives.insert(result.clone());
+    let mut demo = reviewed(&world, "demo", &main, &head);
+    demo.result = Some(result);
+    let all = [demo];
+    let squash = world.add(&[&main], &[("docs/a", "2")]);
+    let other = world.add(&[&squash], &[("docs/a", "3")]);
+    let archive = world.add(&[&other], &[("specs/a/spec.md", "1")]);
+    assert_eq!(letters(&judge(&world, &main, &archive, &all)), "SEA");
+    let undo = world.add(&[&archive], &[("specs/a/spec.md", "")]);
+    world.undone.insert(undo.clone());
+    let again = world.add(&[&undo], &[("specs/a/spec.md", "1")]);
+    assert_eq!(letters(&judge(&world, &archive, &again, &all)), "A-");
+}
+
+/// What the branch was before it had a commit is no pick of what takes that commit back.
+#[test]
+fn a_revert_comes_over_as_what_it_reverts_did() {
+    let mut world = World::default();
+    let first = world.add(&[], &[("src/a", "1")]);
+    let own = world.add(&[&first], &[("docs/a", "x")]);
+    let there = world.add(&[&first], &[("src/a", "2")]);
+    let back = world.add(&[&there], &[("src/a", "1")]);
+    let one = world.add(&[&own], &[("src/a", "2")]);
+    let two = world.add(&[&one], &[("src/a", "1")]);
+    let again = world.add(&[&two], &[("src/a", "2")]);
+    for (pick, from) in [(&one, &there), (&two, &back), (&again, &there)] {
+        world.picked.insert(pick.clone(), from.clone());
+    }
+    let policy = Policy::parse("[landing]\nbackport = [\"release\"]\n", "loopx.toml");
+    let rules = Rules::new(&policy.expect("a policy")).expect("rules");
+    let landing = Landing {
+        target: "main".into(),
+        old: Some(own),
+        new: again,
+        tip: None,
+        backports: vec![("release".into(), back)],
+    };
+    let account = account(&landing, &rules, &[], &world).expect("an account");
+    assert_eq!(letters(&account), "RR-");
+}
+
+/// Two sessions, one on the branch of the other, whose commits change one line twice.
+#[test]
+fn a_branch_on_a_branch_is_picked_as_one() {
+    let mut world = World::default();
+    let main = world.add(&[], &[("src/a", "1")]);
+    let one = world.add(&[&main], &[("src/a", "2")]);
+    let two = world.add(&[&one], &[("src/a", "3")]);
+    let three = world.add(&[&two], &[("src/b", "1")]);
+    let all = [
+        reviewed(&world, "demo", &main, &two),
+        reviewed(&world, "other", &main, &three),
+    ];
+    let beside = world.add(&[&main], &[("docs/a", "x")]);
+    let first = world.add(&[&beside], &[("src/a", "2")]);
+    let second = world.add(&[&first], &[("src/a", "3")]);
+    let third = world.add(&[&second], &[("src/b", "1")]);
+    assert_eq!(letters(&judge(&world, &beside, &third, &all)), "RRR");
+}
+
+/// What it did and took back leaves the first commit with what all of it gives.
+#[test]
+fn a_branch_that_takes_back_a_part_of_itself_is_picked_whole() {
+    let mut world = World::default();
+    let main = world.add(&[], &[("src/a", "1")]);
+    let mut head = main.clone();
+    let mut line = world.add(&[&main], &[("docs/a", "x")]);
+    let onto = line.clone();
+    for text in ["2", "3", "2"] {
+        head = world.add(&[&head], &[("src/a", text)]);
+        line = world.add(&[&line], &[("src/a", text)]);
+    }
+    let all = [reviewed(&world, "demo", &main, &head)];
+    assert_eq!(letters(&judge(&world, &onto, &line, &all)), "RRR");
 }

@@ -1,4 +1,5 @@
-//! A history in memory: a tree is a map of paths to words, a merge takes whole files.
+//! A history in memory: a tree is a map of paths to words, a merge takes whole files. A word that begins with
+//! `x:` is a file to execute, with `l:` a link.
 
 use super::super::{Change, Depth, Made, Merge, Mode, Node, Objects};
 use crate::core::failure::Result;
@@ -6,7 +7,7 @@ use crate::core::id::{Oid, SessionId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-type Tree = BTreeMap<String, String>;
+pub(super) type Tree = BTreeMap<String, String>;
 
 #[derive(Default)]
 pub(super) struct World {
@@ -16,6 +17,8 @@ pub(super) struct World {
     pub(super) picked: BTreeMap<Oid, Oid>,
     pub(super) archives: BTreeSet<Oid>,
     pub(super) signed: BTreeSet<Oid>,
+    /// What taking an archive back made.
+    pub(super) undone: BTreeSet<Oid>,
 }
 
 pub(super) fn oid(kind: char, number: usize) -> Oid {
@@ -106,7 +109,7 @@ impl World {
     }
 }
 
-fn differing(one: &Tree, other: &Tree) -> Vec<String> {
+pub(super) fn differing(one: &Tree, other: &Tree) -> Vec<String> {
     let paths: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     let differ = paths
         .into_iter()
@@ -114,11 +117,22 @@ fn differing(one: &Tree, other: &Tree) -> Vec<String> {
     differ.cloned().collect()
 }
 
-fn three_ways(base: &Tree, ours: &Tree, theirs: &Tree) -> Option<Tree> {
+pub(super) fn three_ways(base: &Tree, ours: &Tree, theirs: &Tree) -> Option<Tree> {
+    resolved(base, ours, theirs, None)
+}
+
+/// The same with a text where both changed a path.
+pub(super) fn resolved(
+    base: &Tree,
+    ours: &Tree,
+    theirs: &Tree,
+    text: Option<&str>,
+) -> Option<Tree> {
     let mut merged = ours.clone();
     for path in differing(base, theirs) {
         if ours.get(&path) != base.get(&path) && ours.get(&path) != theirs.get(&path) {
-            return None;
+            merged.insert(path, text?.to_owned());
+            continue;
         }
         match theirs.get(&path) {
             Some(text) => merged.insert(path, text.clone()),
@@ -155,7 +169,13 @@ impl Objects for World {
     fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>> {
         let old = old.map_or(Tree::new(), |old| self.tree(old));
         let new = self.tree(new);
-        let mode = |tree: &Tree, path: &str| tree.get(path).map(|_| Mode::Plain);
+        let mode = |tree: &Tree, path: &str| {
+            tree.get(path).map(|text| match text.get(..2) {
+                Some("x:") => Mode::Executable,
+                Some("l:") => Mode::Link,
+                _ => Mode::Plain,
+            })
+        };
         let change = |path: String| Change {
             old: mode(&old, &path),
             new: mode(&new, &path),
@@ -186,8 +206,8 @@ impl Objects for World {
         Ok(self.archives.contains(commit))
     }
 
-    fn made(&self, _: &Oid) -> Result<Option<Made>> {
-        Ok(None)
+    fn made(&self, commit: &Oid) -> Result<Option<Made>> {
+        Ok(self.undone.contains(commit).then_some(Made::Undo))
     }
 
     fn is_signed(&self, commit: &Oid, key: &str) -> Result<bool> {

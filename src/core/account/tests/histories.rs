@@ -1,0 +1,691 @@
+//! Random histories of three people: sessions that they work on and review, and pushes that are honest, or not.
+//!
+//! A history is made over a [`Ground`], which has the objects and takes or refuses a push. What is made here is
+//! labelled here, and the model judges by the labels alone.
+
+use super::model::{Entry, Facts, Kind, Made, Model};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a tree has at a path: a text; `x:` begins one to execute, `l:` a link.
+pub(crate) type File = String;
+
+/// The objects of a history, and the branch that takes pushes. A commit has a name.
+pub(crate) trait Ground {
+    /// Where a branch begins.
+    fn tip(&self, branch: usize) -> String;
+    /// The files of the first parent with these written, or taken away.
+    fn write(&mut self, parents: &[&str], files: &[(String, Option<File>)], how: How) -> String;
+    /// A clean merge; where it conflicts, with this text in the conflict, or nothing.
+    fn merge(&mut self, sides: [&str; 2], parents: &[&str], text: Option<&str>) -> Option<String>;
+    /// A clean pick that says where it is from.
+    fn pick(&mut self, commit: &str, onto: &str) -> Option<String>;
+    /// The same commit, with these files written.
+    fn amend(&mut self, commit: &str, files: &[(String, Option<File>)]) -> String;
+    /// The tree of one commit on another one.
+    fn copy(&mut self, parent: &str, tree_of: &str) -> String;
+    fn text(&self, commit: &str, path: &str) -> Option<File>;
+    /// The paths that differ.
+    fn changed(&self, one: &str, other: &str) -> Vec<String>;
+    fn has(&self, commit: &str, other: &str) -> bool;
+    /// Where the next session begins; nothing where there is no room for it.
+    fn start(&mut self, at: &str) -> Option<()>;
+    /// Whether the verdict was taken.
+    fn review(&mut self, review: &Review<'_>) -> bool;
+    /// Makes the archive on top of a commit and records it.
+    fn archive(&mut self, session: usize, at: &str) -> Option<String>;
+    /// Takes the archive back and makes the commit for that on top of a branch.
+    fn unarchive(&mut self, session: usize, result: &str, at: &str) -> Option<String>;
+    /// Whether a push is taken; if so, the branch has it.
+    fn push(&mut self, branch: usize, new: &str) -> bool;
+}
+
+/// Who makes a commit, whether the exception's key signs it, and which session its trailer claims.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How {
+    pub(crate) by: u8,
+    pub(crate) signed: bool,
+    pub(crate) claims: Option<usize>,
+}
+
+/// A verdict on a commit, by somebody who compares with `seen`.
+pub(crate) struct Review<'a> {
+    pub(crate) session: usize,
+    pub(crate) branch: usize,
+    pub(crate) head: &'a str,
+    pub(crate) seen: &'a str,
+    pub(crate) by: u8,
+    pub(crate) approves: bool,
+    pub(crate) differs: bool,
+    /// Whether the reviewer made nothing of it.
+    pub(crate) independent: bool,
+}
+
+/// Numbers from a seed.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % most as u64).expect("a small number")
+    }
+
+    pub(super) fn one_in(&mut self, many: usize) -> bool {
+        self.below(many) == 0
+    }
+
+    pub(super) fn of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        match all.len() {
+            0 => None,
+            len => all.get(self.below(len)),
+        }
+    }
+}
+
+/// A commit of a session's branch, beyond where it began.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) commit: String,
+    pub(super) what: Part,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Work, from 0; whether it can be picked.
+    Work(usize, bool),
+    /// A clean merge of the target.
+    Sync,
+    /// A document behind the review, or what the reviewer had before and nobody else.
+    Hand,
+    Archive,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Session {
+    pub(super) links: Vec<Link>,
+    pub(super) base: String,
+    /// The last that it took in of the target.
+    pub(super) with: String,
+    pub(super) head: String,
+    pub(super) reviewed: Option<String>,
+    pub(super) result: Option<String>,
+}
+
+impl Session {
+    pub(super) fn work(&self) -> usize {
+        let is_work = |link: &&Link| matches!(link.what, Part::Work(..));
+        self.links.iter().filter(is_work).count()
+    }
+}
+
+/// What is to be pushed.
+pub(super) struct Draft {
+    pub(super) branch: usize,
+    pub(super) tip: String,
+    pub(super) entries: Vec<Entry>,
+    pub(super) told: Vec<String>,
+}
+
+/// How many pushes of a run landed and were refused, and of what sort the pieces were.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) landed: usize,
+    pub(crate) refused: usize,
+    pub(crate) pieces: BTreeMap<&'static str, [usize; 2]>,
+}
+
+/// A history while it is made.
+pub(crate) struct History<'g, G> {
+    pub(super) ground: &'g mut G,
+    pub(super) model: Model,
+    pub(super) facts: Vec<Facts>,
+    pub(super) sessions: Vec<Session>,
+    pub(super) tips: [String; 2],
+    /// The commits of entries, for those who pick them; with the parent.
+    pub(super) commits: Vec<Option<String>>,
+    pub(super) fresh: usize,
+    /// Paths that some session took back: two that do so bring the same.
+    pub(super) reverted: BTreeSet<String>,
+    pub(crate) told: Vec<String>,
+}
+
+pub(super) const CODE: [&str; 5] = ["src/a", "src/b", "src/c", "src/d", "src/e"];
+pub(super) const DOCUMENTS: [&str; 3] = ["docs/a", "docs/b", "README.md"];
+pub(super) const GUARDED: [&str; 3] = [
+    ".github/workflows/ci.yml",
+    "specs/a/spec.md",
+    "docs/rules/a.md",
+];
+pub(super) const RELEASE: &str = "lock";
+
+fn kind(path: &str, old: Option<&File>, new: Option<&File>) -> Kind {
+    let mode = |file: &File| match file.get(..2) {
+        Some("x:") => 'x',
+        Some("l:") => 'l',
+        _ => 'p',
+    };
+    let stays = match (old.map(mode), new.map(mode)) {
+        (Some('l'), _) | (_, Some('l')) => false,
+        (Some(old), Some(new)) => old == new,
+        (None, Some(new)) => new == 'p',
+        (_, None) => true,
+    };
+    if path.starts_with("specs/") || path.starts_with("changelog.d") || GUARDED.contains(&path) {
+        Kind::Guarded
+    } else if DOCUMENTS.contains(&path) && stays {
+        Kind::Document
+    } else if path == RELEASE && stays {
+        Kind::Release
+    } else {
+        Kind::Code
+    }
+}
+
+impl<'g, G: Ground> History<'g, G> {
+    pub(crate) fn new(ground: &'g mut G) -> Self {
+        let tips = [ground.tip(0), ground.tip(1)];
+        History {
+            ground,
+            model: Model::default(),
+            facts: Vec::new(),
+            sessions: Vec::new(),
+            tips,
+            commits: Vec::new(),
+            fresh: 0,
+            reverted: BTreeSet::new(),
+            told: Vec::new(),
+        }
+    }
+
+    /// Does what a number says. What the branch did otherwise than the model is told.
+    pub(crate) fn turn(&mut self, seed: u64, counts: &mut Counts) -> Result<(), String> {
+        let mut dice = Dice(seed);
+        match dice.below(20) {
+            0..=2 => self.start(&mut dice),
+            3..=6 => self.work(&mut dice),
+            7..=8 => self.sync(&mut dice),
+            9..=11 => self.review(&mut dice),
+            12 => self.archive(&mut dice),
+            _ => return self.push(&mut dice, counts),
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, what: String) {
+        self.told.push(what);
+    }
+
+    pub(super) fn text(&mut self) -> File {
+        self.fresh += 1;
+        format!("text {}\n", self.fresh)
+    }
+
+    fn path(&mut self, dice: &mut Dice) -> &'static str {
+        match dice.below(10) {
+            0..=6 => CODE[dice.below(CODE.len())],
+            7..=8 => DOCUMENTS[dice.below(DOCUMENTS.len())],
+            _ => GUARDED[dice.below(GUARDED.len())],
+        }
+    }
+
+    /// One or two changes of any sort on a commit; at least one differs.
+    pub(super) fn edit(&mut self, dice: &mut Dice, at: &str) -> Vec<(String, Option<File>)> {
+        let mut files: BTreeMap<String, Option<File>> = BTreeMap::new();
+        for _ in 0..=dice.below(2) {
+            let path = self.path(dice).to_owned();
+            let there = self.ground.text(at, &path).is_some();
+            let text = self.text();
+            let file = match dice.below(12) {
+                0 if there && self.reverted.insert(path.clone()) => None,
+                1 => Some(format!("x:{text}")),
+                2 => Some(format!("l:{}", text.trim_end())),
+                _ => Some(text),
+            };
+            files.insert(path, file);
+        }
+        files.into_iter().collect()
+    }
+
+    // --- sessions -----------------------------------------------------------------------------------------------
+
+    fn start(&mut self, dice: &mut Dice) {
+        let branch = usize::from(dice.one_in(8));
+        let mut begun = Session {
+            base: self.tips[branch].clone(),
+            with: self.tips[branch].clone(),
+            ..Session::default()
+        };
+        let mut facts = Facts {
+            branch,
+            differs: true,
+            ..Facts::default()
+        };
+        let whole: Vec<usize> = (0..self.sessions.len())
+            .filter(|s| self.facts[*s].branch == branch && !self.has_landed(*s))
+            .filter(|s| {
+                self.facts[*s].differs
+                    && self.sessions[*s]
+                        .links
+                        .iter()
+                        .all(|l| matches!(l.what, Part::Work(..) | Part::Sync))
+            })
+            .collect();
+        if let Some(below) = dice.of(&whole).copied()
+            && dice.one_in(3)
+        {
+            // On the branch of another one, that has not landed.
+            begun = self.sessions[below].clone();
+            begun.reviewed = None;
+            begun.result = None;
+            facts.makers = self.facts[below].makers.clone();
+        } else {
+            begun.head = begun.base.clone();
+        }
+        if self.ground.start(&begun.head).is_none() {
+            return;
+        }
+        self.tell(format!(
+            "session {} on {} about {branch}",
+            self.sessions.len(),
+            begun.head
+        ));
+        self.sessions.push(begun);
+        self.facts.push(facts);
+        let session = self.sessions.len() - 1;
+        if dice.one_in(10) {
+            // All that it does, it takes back.
+            let by = dice.below(3) as u8;
+            let head = self.sessions[session].head.clone();
+            if self.sessions[session].links.is_empty() {
+                let files = self.edit(dice, &head);
+                let back: Vec<_> = files
+                    .iter()
+                    .map(|(path, _)| (path.clone(), self.ground.text(&head, path)))
+                    .collect();
+                self.add_work(session, &files, by);
+                self.add_work(session, &back, by);
+                self.facts[session].differs = false;
+            }
+        }
+        self.work_on(session, dice);
+    }
+
+    fn open(&self) -> Vec<usize> {
+        (0..self.sessions.len())
+            .filter(|s| self.sessions[*s].reviewed.is_none())
+            .collect()
+    }
+
+    fn add_work(&mut self, session: usize, files: &[(String, Option<File>)], by: u8) {
+        let head = self.sessions[session].head.clone();
+        let how = How {
+            by,
+            ..How::default()
+        };
+        let commit = self.ground.write(&[&head], files, how);
+        self.link_work(session, commit, by, true);
+    }
+
+    fn link_work(&mut self, session: usize, commit: String, by: u8, picks: bool) {
+        let number = self.sessions[session].work();
+        self.link(session, commit.clone(), Part::Work(number, picks));
+        if !self.facts[session].makers.contains(&by) {
+            self.facts[session].makers.push(by);
+        }
+    }
+
+    fn link(&mut self, session: usize, commit: String, what: Part) {
+        self.tell(format!("session {session}: {what:?} {commit}"));
+        let it = &mut self.sessions[session];
+        it.head.clone_from(&commit);
+        it.links.push(Link { commit, what });
+    }
+
+    pub(super) fn work(&mut self, dice: &mut Dice) {
+        let open = self.open();
+        if let Some(session) = dice.of(&open).copied() {
+            self.work_on(session, dice);
+        }
+    }
+
+    fn work_on(&mut self, session: usize, dice: &mut Dice) {
+        if !self.facts[session].differs {
+            return;
+        }
+        // A maker is left who can review it.
+        let by = dice.below(2) as u8;
+        let head = self.sessions[session].head.clone();
+        let files = match dice.below(6) {
+            // A revert of what landed lately: the files as they were.
+            0 => self.as_it_was(session, dice),
+            _ => self.edit(dice, &head),
+        };
+        let stacked = self.below(session);
+        let clashes = files
+            .iter()
+            .any(|(path, file)| *file == self.ground.text(&head, path) || stacked.contains(path));
+        if !files.is_empty() && !clashes {
+            self.add_work(session, &files, by);
+        }
+    }
+
+    /// The paths that commits of other sessions below this one touched.
+    pub(super) fn below(&self, session: usize) -> Vec<String> {
+        let links = &self.sessions[session].links;
+        let mut found = Vec::new();
+        for (other, it) in self.sessions.iter().enumerate() {
+            let shares = links
+                .first()
+                .zip(it.links.first())
+                .is_some_and(|(a, b)| a.commit == b.commit);
+            if other != session && shares {
+                let last = links
+                    .iter()
+                    .rev()
+                    .find(|l| it.links.iter().any(|o| o.commit == l.commit));
+                if let Some(last) = last {
+                    found.extend(self.ground.changed(&it.base, &last.commit));
+                }
+            }
+        }
+        found
+    }
+
+    fn as_it_was(&mut self, session: usize, dice: &mut Dice) -> Vec<(String, Option<File>)> {
+        let head = self.sessions[session].head.clone();
+        let other: Vec<String> = self.sessions.iter().map(|s| s.base.clone()).collect();
+        let Some(old) = dice.of(&other) else {
+            return Vec::new();
+        };
+        if !self.ground.has(&head, old) {
+            return Vec::new();
+        }
+        let paths = self.ground.changed(old, &head);
+        let is_other = |path: &String| {
+            let is_archived = path.starts_with("changelog.d/") || path.starts_with("specs/");
+            is_archived || self.reverted.contains(path)
+        };
+        if paths.iter().any(is_other) {
+            return Vec::new();
+        }
+        self.reverted.extend(paths.iter().cloned());
+        paths
+            .into_iter()
+            .map(|path| (path.clone(), self.ground.text(old, &path)))
+            .collect()
+    }
+
+    /// Takes the target in: with a hand before the review, clean behind it.
+    fn sync(&mut self, dice: &mut Dice) {
+        let all: Vec<usize> = (0..self.sessions.len())
+            .filter(|s| !self.has_landed(*s))
+            .collect();
+        let Some(session) = dice.of(&all).copied() else {
+            return;
+        };
+        let tip = self.tips[self.facts[session].branch].clone();
+        let it = &self.sessions[session];
+        let head = it.head.clone();
+        if self.ground.has(&head, &tip) || it.work() == 0 {
+            return;
+        }
+        let parents = match dice.one_in(3) && it.reviewed.is_some() {
+            true => [tip.as_str(), head.as_str()],
+            false => [head.as_str(), tip.as_str()],
+        };
+        if let Some(clean) = self.ground.merge([&head, &tip], &parents, None) {
+            self.link(session, clean, Part::Sync);
+            self.sessions[session].with = tip;
+        } else if it.reviewed.is_none() {
+            let text = self.text();
+            // The first of them resolves conflicts.
+            let by = 0;
+            if let Some(made) = self
+                .ground
+                .merge([&head, &tip], &[&head, &tip], Some(&text))
+            {
+                self.link_work(session, made, by, false);
+                self.sessions[session].with = tip;
+            }
+        }
+    }
+
+    fn review(&mut self, dice: &mut Dice) {
+        let open = self.open();
+        let Some(session) = dice.of(&open).copied() else {
+            return;
+        };
+        let it = self.sessions[session].clone();
+        let branch = self.facts[session].branch;
+        if it.work() == 0
+            || self
+                .sessions
+                .iter()
+                .any(|other| other.reviewed.as_ref() == Some(&it.head))
+        {
+            return;
+        }
+        // What the branch has already needs no review.
+        let tip = self.tips[branch].clone();
+        let landed = self.ground.merge([&tip, &it.head], &[&tip], None);
+        let is_there = landed.is_some_and(|landed| self.ground.changed(&tip, &landed).is_empty());
+        let differs = !self.ground.changed(&it.with, &it.head).is_empty();
+        if self.ground.has(&tip, &it.head) || is_there && differs {
+            return;
+        }
+        self.facts[session].differs = !self.ground.changed(&it.with, &it.head).is_empty();
+        let mut seen = self.tips[branch].clone();
+        let mut by = dice.below(6).min(2) as u8;
+        if dice.one_in(12)
+            && it.links[0].what == Part::Work(0, true)
+            && it.work() > 1
+            && !self.is_shared(session)
+            && self.needs_review(&it.base, &it.links[0].commit)
+        {
+            by = 2;
+            // The reviewer's own copy of the target is ahead: its first commit is shown to nobody.
+            seen.clone_from(&it.links[0].commit);
+            let shifted = it.links.iter().enumerate().map(|(at, link)| Link {
+                commit: link.commit.clone(),
+                what: match link.what {
+                    _ if at == 0 => Part::Hand,
+                    Part::Work(number, picks) => Part::Work(number - 1, picks),
+                    other => other,
+                },
+            });
+            self.sessions[session].links = shifted.collect();
+        }
+        let approves = !dice.one_in(8);
+        let review = Review {
+            session,
+            branch,
+            head: &it.head,
+            seen: &seen,
+            by,
+            approves,
+            differs: self.facts[session].differs,
+            independent: !self.facts[session].makers.contains(&by),
+        };
+        let taken = self.ground.review(&review);
+        self.tell(format!(
+            "session {session}: {by} reviews {} from {seen}, approves {approves}, taken {taken}",
+            it.head
+        ));
+        if !taken {
+            return;
+        }
+        self.sessions[session].reviewed = Some(it.head.clone());
+        self.facts[session].shown = self.sessions[session].work();
+        self.facts[session].verdict = Some((by, approves));
+        for session in 0..self.sessions.len() {
+            let it = &self.sessions[session];
+            let is_below = |s: &usize| {
+                let other = &self.sessions[*s];
+                let mut work = other
+                    .links
+                    .iter()
+                    .filter(|link| matches!(link.what, Part::Work(..)));
+                *s != session
+                    && other.reviewed.is_some()
+                    && work.all(|work| it.links.iter().any(|link| link.commit == work.commit))
+            };
+            self.facts[session].below = (0..self.sessions.len()).filter(is_below).collect();
+        }
+    }
+
+    /// Whether a commit has more than documents.
+    pub(super) fn needs_review(&self, parent: &str, commit: &str) -> bool {
+        let file = |commit: &str, path: &str| self.ground.text(commit, path);
+        let free = |path: &String| {
+            let (old, new) = (file(parent, path), file(commit, path));
+            kind(path, old.as_ref(), new.as_ref()) == Kind::Document
+        };
+        !self.ground.changed(parent, commit).iter().all(free)
+    }
+
+    pub(super) fn has_landed(&self, session: usize) -> bool {
+        self.model.has_landed(&self.facts, session)
+    }
+
+    pub(super) fn approved(&self, branch: usize) -> Vec<usize> {
+        let may = |s: &usize| {
+            let facts = &self.facts[*s];
+            facts.branch == branch
+                && facts.differs
+                && facts
+                    .verdict
+                    .is_some_and(|(by, yes)| yes && !facts.makers.contains(&by))
+        };
+        (0..self.sessions.len()).filter(may).collect()
+    }
+
+    fn archive(&mut self, dice: &mut Dice) {
+        let may: Vec<usize> = self
+            .approved(0)
+            .into_iter()
+            .filter(|s| self.sessions[*s].result.is_none())
+            .collect();
+        let Some(session) = dice.of(&may).copied() else {
+            return;
+        };
+        let head = self.sessions[session].head.clone();
+        if let Some(result) = self.ground.archive(session, &head) {
+            self.sessions[session].result = Some(result.clone());
+            self.facts[session].archived = true;
+            self.link(session, result, Part::Archive);
+        }
+    }
+
+    // --- pushes -------------------------------------------------------------------------------------------------
+
+    fn push(&mut self, dice: &mut Dice, counts: &mut Counts) -> Result<(), String> {
+        let branch = usize::from(dice.one_in(5));
+        let mut draft = Draft {
+            branch,
+            tip: self.tips[branch].clone(),
+            entries: Vec::new(),
+            told: Vec::new(),
+        };
+        let dishonest = dice.one_in(2);
+        let mut pieces: Vec<&'static str> = Vec::new();
+        for _ in 0..=dice.below(3) {
+            let is_honest = !dishonest || dice.one_in(2);
+            let name = (0..4).find_map(|_| match is_honest {
+                true => self.honest(dice, &mut draft),
+                false => self.dishonest(dice, &mut draft),
+            });
+            pieces.extend(name);
+        }
+        if draft.entries.is_empty() {
+            return Ok(());
+        }
+        let expected = self.model.push(branch, &self.facts, &draft.entries);
+        let taken = self.ground.push(branch, &draft.tip);
+        self.told.append(&mut draft.told);
+        let entries = draft
+            .entries
+            .iter()
+            .map(|e| format!("\n    {e:?}"))
+            .collect::<String>();
+        self.tell(format!(
+            "push {pieces:?} to {branch}: {expected:?}, taken {taken}{entries}"
+        ));
+        for name in &pieces {
+            counts.pieces.entry(name).or_default()[usize::from(!taken)] += 1;
+        }
+        match (taken, expected) {
+            (true, Ok(())) => {
+                self.tips[branch] = draft.tip;
+                counts.landed += 1;
+                Ok(())
+            }
+            (false, Err(_)) => {
+                counts.refused += 1;
+                Ok(())
+            }
+            (true, Err(why)) => Err(format!("a dishonest push was taken: {why}")),
+            (false, Ok(())) => Err("an honest push was refused".into()),
+        }
+    }
+
+    /// Puts a commit on the draft, with what somebody knows of each path.
+    pub(super) fn enter(
+        &mut self,
+        draft: &mut Draft,
+        commit: &str,
+        signed: bool,
+        made: impl Fn(&str) -> Made,
+    ) {
+        let before = draft.tip.clone();
+        self.enter_from(draft, &before, commit, signed, made);
+        draft.tip = commit.to_owned();
+    }
+
+    /// The same of a commit that is not on the draft's own line.
+    pub(super) fn enter_from(
+        &mut self,
+        draft: &mut Draft,
+        parent: &str,
+        commit: &str,
+        signed: bool,
+        made: impl Fn(&str) -> Made,
+    ) {
+        let paths = self.ground.changed(parent, commit);
+        let change = |path: String| {
+            let (old, new) = (
+                self.ground.text(parent, &path),
+                self.ground.text(commit, &path),
+            );
+            (kind(&path, old.as_ref(), new.as_ref()), made(&path))
+        };
+        let changes = paths.into_iter().map(change).collect();
+        draft.told.push(format!("  {commit} on {parent}"));
+        let number = self.commits.len();
+        self.commits.push(Some(commit.to_owned()));
+        draft.entries.push(Entry {
+            number,
+            changes,
+            signed,
+        });
+    }
+
+    /// A session that has its approval and did not land, here or in the draft.
+    pub(super) fn landable(&self, dice: &mut Dice, draft: &Draft) -> Option<usize> {
+        let is_new = |s: &usize| {
+            !self.has_landed(*s)
+                && !draft
+                    .entries
+                    .iter()
+                    .flat_map(|entry| &entry.changes)
+                    .any(|(_, made)| matches!(made, Made::Work { session, .. } if session == s))
+        };
+        let all: Vec<usize> = self
+            .approved(draft.branch)
+            .into_iter()
+            .filter(is_new)
+            .collect();
+        dice.of(&all).copied()
+    }
+}

@@ -1,0 +1,199 @@
+//! What may land, told from how each change came to be.
+//!
+//! The model reads no tree and follows no step of the account. Whoever makes a history knows how each path of each
+//! commit came to be, hands that knowledge over as an [`Entry`] for each commit of a push, and the model says whether
+//! the push may land. It was written from docs/landing.md alone, before the account was read.
+
+/// How one path of one commit came to be what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// The work of a session, merged without a conflict and without a hand: all that its commits after `from`
+    /// and up to `upto` made, where the branch has those before.
+    Work {
+        session: usize,
+        from: usize,
+        upto: usize,
+    },
+    /// What the archive of a session wrote, byte for byte.
+    Archive(usize),
+    /// What taking that archive back wrote, byte for byte.
+    Undo(usize),
+    /// A clean pick onto the other branch of the entry with this number.
+    Pick(usize),
+    /// What the other side of a merge brings, which has entries of its own.
+    Side,
+    /// Somebody wrote it, or changed what came in another way.
+    Hand,
+}
+
+/// What sort of path a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Code,
+    /// In `always_allow`, and a plain file whose mode stays.
+    Document,
+    /// The same among the paths of the exception.
+    Release,
+    /// A rule, a signer, a spec: no pattern and no key lets it pass.
+    Guarded,
+}
+
+/// One commit of a push; parents come before their children.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) number: usize,
+    pub(crate) changes: Vec<(Kind, Made)>,
+    /// Signed by the key of the exception.
+    pub(crate) signed: bool,
+}
+
+/// What is known of one session at the time of a push.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// The branch that the review was about.
+    pub(crate) branch: usize,
+    /// Everybody who made a commit of it.
+    pub(crate) makers: Vec<u8>,
+    /// Who gave the last verdict, and whether it approves.
+    pub(crate) verdict: Option<(u8, bool)>,
+    /// How many commits the reviewer was shown, and whether a file differs through them.
+    pub(crate) shown: usize,
+    pub(crate) differs: bool,
+    pub(crate) archived: bool,
+    pub(crate) unarchived: bool,
+    /// The sessions whose reviewed commits are all among those of this one.
+    pub(crate) below: Vec<usize>,
+}
+
+type Answer = Result<(), &'static str>;
+
+const PART: &str = "a part of what was reviewed was reviewed by nobody";
+
+/// What has landed so far, on two branches of which the second takes backports of the first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Model {
+    landed: Vec<usize>,
+    archives: Vec<Made>,
+    picked: Vec<usize>,
+    accounted: [Vec<usize>; 2],
+}
+
+impl Model {
+    /// Whether all that was reviewed of a session has been there, by itself or with another one's.
+    pub(crate) fn has_landed(&self, all: &[Facts], session: usize) -> bool {
+        let mut landed = self.landed.iter();
+        landed.any(|it| *it == session || all[*it].below.contains(&session))
+    }
+
+    /// Whether the archive of a session has been there.
+    pub(crate) fn has_archive(&self, session: usize) -> bool {
+        self.archives.contains(&Made::Archive(session))
+    }
+
+    pub(crate) fn has_picked(&self, entry: usize) -> bool {
+        self.picked.contains(&entry)
+    }
+
+    /// The entries that landed on a branch.
+    pub(crate) fn accounted(&self, branch: usize) -> &[usize] {
+        &self.accounted[branch]
+    }
+
+    /// Lands the push and says nothing, or says why it may not land and stays as it was.
+    pub(crate) fn push(&mut self, branch: usize, all: &[Facts], push: &[Entry]) -> Answer {
+        let mut then = self.clone();
+        // Of each session, how many of its commits have come by now.
+        let mut come = vec![0; all.len()];
+        let mut needs = vec![false; all.len()];
+        for entry in push {
+            let free = |(kind, made): &(Kind, Made)| {
+                *made != Made::Side
+                    && (*kind == Kind::Document || entry.signed && *kind == Kind::Release)
+            };
+            let needs_no_review = entry.changes.iter().all(free);
+            let mut reasons: Vec<Made> = Vec::new();
+            for (_, made) in &entry.changes {
+                if !reasons.contains(made) {
+                    reasons.push(*made);
+                }
+            }
+            let one = match reasons.as_slice() {
+                [] | [_] => true,
+                [Made::Work { session, .. }, Made::Archive(of)]
+                | [Made::Archive(of), Made::Work { session, .. }] => session == of,
+                _ => false,
+            };
+            if !one && !needs_no_review {
+                return Err("one commit has one reason");
+            }
+            for made in reasons {
+                let answer = then.answer(branch, all, made, &mut come);
+                if let (Made::Work { session, .. }, Ok(()), false) = (made, answer, needs_no_review)
+                {
+                    needs[session] = true;
+                }
+                if !needs_no_review {
+                    answer?;
+                }
+            }
+            then.accounted[branch].push(entry.number);
+        }
+        if (0..all.len()).any(|s| needs[s] && come[s] < all[s].shown) {
+            return Err(PART);
+        }
+        *self = then;
+        Ok(())
+    }
+
+    /// Whether somebody or something answers for what was made so.
+    fn answer(&mut self, branch: usize, all: &[Facts], made: Made, come: &mut [usize]) -> Answer {
+        match made {
+            Made::Work {
+                session,
+                from,
+                upto,
+            } => {
+                self.reviewed(branch, all, session, upto)?;
+                if from != come[session] {
+                    return Err(PART);
+                }
+                come[session] = upto;
+                if upto == all[session].shown {
+                    self.landed.push(session);
+                }
+            }
+            Made::Archive(session) | Made::Undo(session) => {
+                let facts = &all[session];
+                let recorded =
+                    facts.archived && (facts.unarchived || made == Made::Archive(session));
+                if !recorded || self.archives.contains(&made) {
+                    return Err("no such result was recorded, or it was there before");
+                }
+                self.archives.push(made);
+            }
+            Made::Pick(of) => {
+                if branch != 1 || !self.accounted[0].contains(&of) || self.picked.contains(&of) {
+                    return Err("a pick of what the other branch does not have, or picked before");
+                }
+                self.picked.push(of);
+            }
+            Made::Side => {}
+            Made::Hand => return Err("nobody answers for it"),
+        }
+        Ok(())
+    }
+
+    fn reviewed(&self, branch: usize, all: &[Facts], session: usize, upto: usize) -> Answer {
+        let facts = &all[session];
+        match facts.verdict {
+            None => Err("nobody reviewed it"),
+            Some((_, false)) => Err("changes were requested"),
+            Some((by, true)) if facts.makers.contains(&by) => Err("the reviewer took part"),
+            Some(_) if facts.branch != branch => Err("the review was about another branch"),
+            Some(_) if upto > facts.shown => Err("made after the review"),
+            Some(_) if !facts.differs => Err("an empty review approves no code"),
+            Some(_) if self.has_landed(all, session) => Err("it landed before"),
+            Some(_) => Ok(()),
+        }
+    }
+}
