@@ -59,6 +59,7 @@ mod judged_sync;
 mod kill;
 mod landing;
 mod landing_attacks;
+mod landing_trees;
 mod layers;
 mod lease;
 mod long_session;
