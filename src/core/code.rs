@@ -242,6 +242,8 @@ codes! {
         "The command line is wrong.";
     CommandMissing "command_missing" [Usage]
         "No command was given to run.";
+    CommitInvalid "commit_invalid" [Refused]
+        "A commit object is not as git writes them, so that programs read it differently.";
     CommitWithoutState "commit_without_state" [Refused]
         "A commit changes code, and no session that allowed it is named.";
     CompletionApprovalStale "completion_approval_stale" [Refused]
@@ -893,7 +895,7 @@ codes! {
     TreeEntryInvalid "tree_entry_invalid" [Internal]
         "A tree would get what is neither file nor folder.";
     TreeNameInvalid "tree_name_invalid" [Refused]
-        "A file or folder of the branch of sessions has a name that no tree should have.";
+        "A file or folder has a name, a mode or a place that no tree should have.";
     UnarchiveConflict "unarchive_conflict" [Conflict]
         "What the archive changed was changed again since.";
     UnarchiveInvalid "unarchive_invalid" [Refused]

@@ -11,6 +11,7 @@ mod causality;
 pub mod changelog;
 mod clash;
 pub mod code;
+pub mod commit_object;
 pub mod commit_policy;
 pub mod coverage;
 pub mod depends;

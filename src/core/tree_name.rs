@@ -33,12 +33,49 @@ pub fn fault(name: &[u8]) -> Option<&'static str> {
     is_gits(text).then_some("is one of git's own")
 }
 
-fn is_gits(text: &str) -> bool {
-    // Apple's file systems pass over these, Windows over what follows.
-    let seen = text.chars().filter(|sign| !is_passed_over(*sign));
-    let seen: String = seen.flat_map(char::to_lowercase).collect();
+/// What is wrong with an entry of somebody's own code: less than in [`fault`], since a name may be anything
+/// there that git checks out.
+pub fn code_fault(mode: &[u8], name: &[u8]) -> Option<&'static str> {
+    let is_link = match mode {
+        b"40000" | b"100644" | b"100755" | b"160000" => false,
+        b"120000" => true,
+        _ => return Some("has a mode that git does not write"),
+    };
+    match name {
+        b"" => return Some("is empty"),
+        b"." | b".." => return Some("leads to another folder"),
+        _ if name.contains(&b'/') => return Some("has a slash in it"),
+        _ => {}
+    }
+    // Windows takes a backslash for a slash.
+    let parts = name.split(|byte| *byte == b'\\');
+    for part in parts.map(String::from_utf8_lossy) {
+        match folded(&part).as_str() {
+            ".git" | "git~1" => return Some("is one of git's own"),
+            ".gitmodules" | "gitmod~1" if is_link => {
+                return Some("is a link where git reads its submodules");
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A name as the file systems see it that make the least difference between names: without case, without signs
+/// that Apple's pass over, without what Windows leaves out at the end.
+pub fn folded(name: &str) -> String {
+    let seen = name.chars().filter(|sign| !is_passed_over(*sign));
+    let seen = seen.flat_map(char::to_lowercase);
+    // The long s is an s where case does not count.
+    let seen: String = seen
+        .map(|sign| if sign == 'ſ' { 's' } else { sign })
+        .collect();
     let seen = seen.split(':').next().unwrap_or_default();
-    let seen = seen.trim_end_matches([' ', '.']);
+    seen.trim_end_matches([' ', '.']).to_owned()
+}
+
+fn is_gits(text: &str) -> bool {
+    let seen = folded(text);
     let own = seen
         .strip_prefix('.')
         .is_some_and(|rest| GITS.contains(&rest));
@@ -55,7 +92,7 @@ fn is_passed_over(sign: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::fault;
+    use super::{code_fault, fault};
 
     #[test]
     fn g15_names_that_no_tree_should_have_are_faults() {
@@ -110,5 +147,54 @@ mod tests {
         ] {
             assert_eq!(fault(name.as_bytes()), None, "{name}");
         }
+    }
+
+    #[test]
+    fn code_has_the_names_that_git_checks_out_and_its_five_modes() {
+        for name in [
+            &b".git"[..],
+            b".GIT",
+            b".Git ",
+            b".git. .",
+            b".git::$INDEX_ALLOCATION",
+            b"git~1",
+            b"GIT~1",
+            ".g\u{200c}it".as_bytes(),
+            ".git\u{200c}".as_bytes(),
+            b".git\\config",
+            b"a\\.git",
+            b"",
+            b".",
+            b"..",
+            b"a/b",
+            b"/",
+        ] {
+            let fault = code_fault(b"100644", name);
+            assert!(fault.is_some(), "{}", String::from_utf8_lossy(name));
+        }
+        for name in [
+            &b".gitmodules"[..],
+            b".gitattributes",
+            b"a\\b",
+            b"a\nb",
+            b"\xff",
+            b"\"a\"",
+            b"git~2",
+            b"git",
+            b".github",
+            b"...",
+            b"x.git",
+        ] {
+            assert_eq!(code_fault(b"100755", name), None, "{name:?}");
+        }
+        for mode in ["40000", "100644", "100755", "120000", "160000"] {
+            assert_eq!(code_fault(mode.as_bytes(), b"a"), None, "{mode}");
+        }
+        for mode in [
+            "040000", "0100644", "100664", "100000", "120777", "100744", "",
+        ] {
+            assert!(code_fault(mode.as_bytes(), b"a").is_some(), "{mode}");
+        }
+        assert!(code_fault(b"120000", b".gitmodules").is_some());
     }
 }

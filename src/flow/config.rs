@@ -46,14 +46,18 @@ pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
             None => (None, repo.head()?.commit),
         },
     };
-    let text = match &commit {
-        Some(commit) => repo.blob_at(&repo.commit_info(commit)?.tree, FILE)?,
-        None => None,
-    };
-    let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let label = commit.as_ref().map_or(FILE.to_owned(), |commit| {
         format!("{FILE} at {}", commit.short())
     });
+    let text = match &commit {
+        Some(commit) => {
+            let tree = repo.commit_info(commit)?.tree;
+            ctx.require_one(&tree, FILE, &label)?;
+            repo.blob_at(&tree, FILE)?
+        }
+        None => None,
+    };
+    let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let (policy, named) = match &text {
         Some(text) => (Policy::parse(text, &label)?, schema::named(text)),
         None => (Policy::default(), Vec::new()),

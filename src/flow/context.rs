@@ -186,17 +186,33 @@ impl Context {
 
     /// The policy file of a tree, or the defaults.
     pub fn policy_at(&self, tree: &Oid, label: &str) -> Result<Policy> {
+        self.require_one(tree, POLICY_FILE, label)?;
         let Some(bytes) = self.repo.blob_at(tree, POLICY_FILE)? else {
             return Ok(Policy::default());
         };
         let mut policy = Policy::parse(&String::from_utf8_lossy(&bytes), label)?;
         let approve = &policy.approve;
+        for path in [approve.signers.as_str(), &approve.revoked, MAILMAP] {
+            self.require_one(tree, path, label)?;
+        }
         policy.trust = Trust {
             signers: self.repo.blob_at(tree, &approve.signers)?,
             revoked: self.repo.blob_at(tree, &approve.revoked)?,
             mailmap: self.repo.blob_at(tree, MAILMAP)?,
         };
         Ok(policy)
+    }
+
+    /// Refuses a tree from which one program would read this policy and another one that policy.
+    pub fn require_one(&self, tree: &Oid, path: &str, label: &str) -> Result<()> {
+        match self.repo.has_twice(tree, path)? {
+            false => Ok(()),
+            true => Err(Failure::refused(
+                Code::PolicyInvalid,
+                format!("{label}: expected one `{path}` in the tree, found a name of it twice"),
+            )
+            .help("git fsck  (names the tree), then set the branch back to before its commit")),
+        }
     }
 }
 

@@ -273,23 +273,48 @@ impl Database {
 
     /// Reads the bytes of a tree object, as they are stored.
     pub(super) fn with_tree<T>(&self, id: &Oid, read: impl Fn(&[u8]) -> T) -> Result<T> {
+        self.with_object(id, git2::ObjectType::Tree, read)
+    }
+
+    /// Reads the bytes of an object of this kind.
+    pub(super) fn with_object<T>(
+        &self,
+        id: &Oid,
+        kind: git2::ObjectType,
+        read: impl Fn(&[u8]) -> T,
+    ) -> Result<T> {
         if let Some(written) = self.pending.get(id)
-            && written.kind == git2::ObjectType::Tree
+            && written.kind == kind
         {
             return Ok(read(&written.bytes));
         }
-        self.find(id, "tree", |repo, id| {
+        self.find(id, kind.str(), |repo, id| {
             let odb = repo.odb()?;
             let object = odb.read(id)?;
             match object.kind() {
-                git2::ObjectType::Tree => Ok(read(object.data())),
+                found if found == kind => Ok(read(object.data())),
                 other => Err(git2::Error::new(
                     git2::ErrorCode::NotFound,
                     git2::ErrorClass::Object,
-                    format!("expected a tree, found a {other}"),
+                    format!("expected a {kind}, found a {other}"),
                 )),
             }
         })
+    }
+
+    /// What an object is, from its header; `None` where it is not here.
+    pub(super) fn kind(&self, id: &Oid) -> Result<Option<git2::ObjectType>> {
+        if let Some(written) = self.pending.get(id) {
+            return Ok(Some(written.kind));
+        }
+        let wanted = self.raw(id)?;
+        match self.repo.odb().and_then(|odb| odb.read_header(wanted)) {
+            Ok((_, kind)) => Ok(Some(kind)),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => {
+                self.loose.hidden().map_or(Ok(None), Err)
+            }
+            Err(error) => Err(self.failed(&error, format!("read {id}"))),
+        }
     }
 
     pub(super) fn find_commit(&self, id: &Oid) -> Result<git2::Commit<'_>> {

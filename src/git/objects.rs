@@ -41,7 +41,7 @@ impl Entry {
 }
 
 /// An entry of a tree as it is stored, whatever its name and mode are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RawEntry {
     pub mode: Vec<u8>,
     pub name: Vec<u8>,
@@ -155,6 +155,22 @@ impl Repo {
 
     pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
         self.inner.blob_bytes(id)
+    }
+
+    /// The bytes of a commit object, as they are stored.
+    pub fn commit_bytes(&self, id: &Oid) -> Result<Vec<u8>> {
+        let commit = git2::ObjectType::Commit;
+        self.inner.with_object(id, commit, <[u8]>::to_vec)
+    }
+
+    /// What an object is, without reading it; `None` where it is not here.
+    pub fn object_kind(&self, id: &Oid) -> Result<Option<EntryKind>> {
+        let kind = self.inner.kind(id)?;
+        Ok(kind.map(|kind| match kind {
+            git2::ObjectType::Blob => EntryKind::Blob,
+            git2::ObjectType::Tree => EntryKind::Tree,
+            _ => EntryKind::Other,
+        }))
     }
 
     /// How many bytes a blob has, without reading them.

@@ -79,6 +79,32 @@ impl Repo {
         })
     }
 
+    /// Whether a name of this path is in its folder more than once, so that programs do not agree on what is there.
+    pub fn has_twice(&self, tree: &Oid, path: &str) -> Result<bool> {
+        let mut folder = Some(tree.clone());
+        for name in path.split('/') {
+            let Some(tree) = folder else { break };
+            let named = self.with_tree(&tree, |tree| {
+                let mut named = Vec::new();
+                for entry in tree.entries() {
+                    let entry = entry?;
+                    if entry.name == name.as_bytes() {
+                        named.push(entry.owned()?);
+                    }
+                }
+                Ok(named)
+            })?;
+            if named.len() > 1 {
+                return Ok(true);
+            }
+            let below = named
+                .into_iter()
+                .find(|entry| entry.kind == EntryKind::Tree);
+            folder = below.map(|entry| entry.id);
+        }
+        Ok(false)
+    }
+
     /// How many entries a tree has.
     pub fn tree_len(&self, tree: &Oid) -> Result<usize> {
         self.with_tree(tree, |tree| {

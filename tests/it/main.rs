@@ -60,6 +60,7 @@ mod kill;
 mod landing;
 mod landing_attacks;
 mod landing_model;
+mod landing_trees;
 mod layers;
 mod lease;
 mod long_session;

@@ -5,6 +5,7 @@ use crate::core::adr;
 use crate::core::failure::Result;
 use crate::core::globs::Globs;
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
+use crate::core::tree_name;
 
 /// Files that decide who judges what, at the top.
 const FILES: &[&str] = &[
@@ -23,21 +24,41 @@ const FILES: &[&str] = &[
 const NAMES: &[&str] = &[
     ".gitattributes",
     ".gitmodules",
-    "agents.md",
-    "claude.md",
-    "gemini.md",
+    ".aider.conf.yml",
+    ".clinerules",
+    ".cursorrules",
+    ".goosehints",
+    ".mcp.json",
+    ".roorules",
+    ".windsurfrules",
     "copilot-instructions.md",
+    "skill.md",
 ];
 
-/// Folders of policy, agents and CI, at the top.
+/// Files that agents read in any folder, whatever stands between these and `.md`.
+const AGENTS_FILES: &[&str] = &["agents", "claude", "gemini", "qwen"];
+
+/// Folders of agents, in any folder.
+const AGENTS_FOLDERS: &[&str] = &[
+    ".agents",
+    ".claude",
+    ".clinerules",
+    ".codex",
+    ".continue",
+    ".cursor",
+    ".gemini",
+    ".junie",
+    ".kiro",
+    ".opencode",
+    ".qwen",
+    ".roo",
+    ".windsurf",
+];
+
+/// Folders of policy and CI, at the top.
 const FOLDERS: &[&str] = &[
     "loopx",
     "docs/rules",
-    ".agents",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".gemini",
     ".ci",
     ".circleci",
     ".buildkite",
@@ -61,7 +82,7 @@ pub struct Rules {
 
 impl Rules {
     pub fn new(policy: &Policy) -> Result<Self> {
-        let lower = |text: &str| text.trim_end_matches('/').to_lowercase();
+        let lower = |text: &str| folded(text.trim_end_matches('/'));
         let mut files: Vec<String> = FILES.iter().map(|file| lower(file)).collect();
         files.extend([
             lower(&policy.approve.signers),
@@ -83,7 +104,7 @@ impl Rules {
 
     /// Whether a path lands only by a session, or by a command that makes it.
     pub fn guards(&self, path: &str) -> bool {
-        let path = path.to_lowercase();
+        let path = folded(path);
         let below = |folder: &str| {
             path.strip_prefix(folder)
                 .is_some_and(|rest| rest.starts_with('/') || rest.is_empty())
@@ -95,6 +116,8 @@ impl Rules {
                 || adr::date_of(name).is_some());
         is_record
             || NAMES.contains(&name)
+            || is_agents_file(name)
+            || path.split('/').any(|part| AGENTS_FOLDERS.contains(&part))
             || self.files.contains(&path)
             || self.folders.iter().any(|folder| below(folder))
     }
@@ -131,6 +154,18 @@ impl Rules {
     }
 }
 
+/// A path as a file system may see it.
+fn folded(path: &str) -> String {
+    let parts: Vec<String> = path.split('/').map(tree_name::folded).collect();
+    parts.join("/")
+}
+
+fn is_agents_file(name: &str) -> bool {
+    let stem = name.strip_suffix(".md");
+    stem.and_then(|stem| stem.split('.').next())
+        .is_some_and(|first| AGENTS_FILES.contains(&first))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Change, Mode, PathWhy, Policy, Rules};
@@ -163,6 +198,21 @@ mod tests {
             ".claude/settings.json",
             "docs/.gitattributes",
             ".gitmodules",
+            "docs/AGENTS.override.md",
+            "CLAUDE.local.md",
+            "docs/skills/SKILL.md",
+            "docs/.cursorrules",
+            "docs/.windsurfrules",
+            "docs/.claude/settings.json",
+            "docs/.cursor/rules.md",
+            "docs/.mcp.json",
+            "docs/CLAUDE.md ",
+            "docs/CLAUDE.md.",
+            "docs/CLAUDE.MD::$DATA",
+            "docs/CLAUDE\u{200c}.md",
+            "AGENT\u{17f}.md",
+            "docs /rules./style.md",
+            "loopx.toml.",
         ] {
             assert!(rules.guards(path), "{path}");
         }
@@ -174,6 +224,9 @@ mod tests {
             "src/specs.rs",
             "specsheet.md",
             "src/loopx.toml",
+            "docs/agents-and-people.md",
+            "docs/claude/notes.md",
+            "docs/skills.md",
         ] {
             assert!(!rules.guards(path), "{path}");
         }

@@ -13,6 +13,7 @@ mod range;
 mod results;
 mod sessions;
 mod span;
+mod strict;
 
 pub use account::{PathRow, Row, View};
 pub use range::judge;

@@ -4,7 +4,7 @@ use super::account::Judged;
 use super::claims::Reading;
 use super::landing::{self, Merger};
 use super::moments::Moments;
-use super::{Landing, Report, Sessions, Span, account, approvals};
+use super::{Landing, Report, Sessions, Span, account, approvals, strict};
 use crate::core::account::Step;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
@@ -35,7 +35,24 @@ pub fn judge(
             span.upstream.clear();
         }
     }
-    let infos = infos(repo, &span)?;
+    let ids = ids(repo, &span)?;
+    if span.protected || span.bound.is_some() {
+        let malformed = strict::findings(repo, &ids)?;
+        if !malformed.is_empty() {
+            // Nothing else that is said of such objects could be relied on.
+            return Ok(Report {
+                base: span.base,
+                head: span.head,
+                branch: span.branch,
+                session,
+                commits: ids.len(),
+                result: None,
+                account: None,
+                findings: malformed,
+            });
+        }
+    }
+    let infos = infos(repo, &ids)?;
     let merger = Merger::new(repo);
     let claims = claims(repo, sessions, &span, &infos)?;
     let asked = (&span, claims.named.as_slice());
@@ -106,7 +123,7 @@ fn reviewed(repo: &Repo, state: &State, landing: Option<&Judged>) -> Result<Vec<
 }
 
 /// The commits of a range, newest first.
-fn infos(repo: &Repo, span: &Span) -> Result<Vec<CommitInfo>> {
+fn ids(repo: &Repo, span: &Span) -> Result<Vec<Oid>> {
     let ids = repo.range(&span.head, &span.hidden, usize::MAX)?;
     let session = span.bound.as_ref().map(|state| &state.id);
     let (ids, _) = upstream::without_upstream(
@@ -117,8 +134,12 @@ fn infos(repo: &Repo, span: &Span) -> Result<Vec<CommitInfo>> {
         &span.upstream,
         session,
     )?;
+    Ok(ids)
+}
+
+fn infos(repo: &Repo, ids: &[Oid]) -> Result<Vec<CommitInfo>> {
     if repo.is_shallow() {
-        whole(repo, &ids)?;
+        whole(repo, ids)?;
     }
     ids.iter().map(|id| repo.commit_info(id)).collect()
 }

@@ -1,0 +1,133 @@
+//! Commit objects that no strict server takes: readers of them do not agree on what they say.
+
+/// What is wrong with the bytes of a commit whose ids have so many digits.
+pub fn fault(bytes: &[u8], digits: usize) -> Option<&'static str> {
+    if bytes.contains(&0) {
+        return Some("has a zero byte in it");
+    }
+    let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
+    let is_id = |id: &[u8]| {
+        id.len() == digits
+            && id
+                .iter()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let tree = lines.next().and_then(|line| line.strip_prefix(b"tree "));
+    if !tree.is_some_and(is_id) {
+        return Some("does not begin with the id of its tree");
+    }
+    while let Some(id) = lines.peek().and_then(|line| line.strip_prefix(b"parent ")) {
+        if !is_id(id) {
+            return Some("has a parent whose id is not written as git writes it");
+        }
+        lines.next();
+    }
+    for word in [&b"author "[..], b"committer "] {
+        let person = lines.next().and_then(|line| line.strip_prefix(word));
+        if !person.is_some_and(is_person) {
+            return Some("does not name its author and its committer as git writes them");
+        }
+    }
+    let mut header = lines.take_while(|line| !line.is_empty());
+    let known: [&[u8]; 4] = [b"tree ", b"parent ", b"author ", b"committer "];
+    let again = header.any(|line| known.iter().any(|word| line.starts_with(word)));
+    again.then_some("has a tree, a parent, an author or a committer out of place")
+}
+
+/// Whether this is `Name <mail> seconds +hhmm`.
+fn is_person(line: &[u8]) -> bool {
+    let Ok(marks) = <[usize; 2]>::try_from(
+        (0..line.len())
+            .filter(|at| matches!(line[*at], b'<' | b'>'))
+            .collect::<Vec<_>>(),
+    ) else {
+        return false;
+    };
+    let [open, close] = marks;
+    if line[open] != b'<' || line[close] != b'>' || open == 0 || line[open - 1] != b' ' {
+        return false;
+    }
+    let Some(moment) = line[close + 1..].strip_prefix(b" ") else {
+        return false;
+    };
+    let Ok(moment) = std::str::from_utf8(moment) else {
+        return false;
+    };
+    let Some((seconds, zone)) = moment.split_once(' ') else {
+        return false;
+    };
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_time = is_number(seconds)
+        && seconds.parse::<i64>().is_ok()
+        && (seconds == "0" || !seconds.starts_with('0'));
+    let hours = zone.strip_prefix(['+', '-']);
+    is_time && hours.is_some_and(|hours| hours.len() == 4 && is_number(hours))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fault;
+
+    fn commit(lines: &[&str]) -> Vec<u8> {
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        lines.join("\n").replace("ID", id).into_bytes()
+    }
+
+    const BY: [&str; 2] = ["author A <a@b> 1700000000 +0000", "committer A <> 0 -0330"];
+
+    #[test]
+    fn commits_as_git_writes_them_have_no_fault() {
+        for lines in [
+            vec!["tree ID", BY[0], BY[1], "", "tree x\n"],
+            vec!["tree ID", "parent ID", "parent ID", BY[0], BY[1], "", ""],
+            vec![
+                "tree ID",
+                BY[0],
+                BY[1],
+                "gpgsig -----BEGIN",
+                " tree ID",
+                "",
+                "a\n",
+            ],
+            vec!["tree ID", BY[0], BY[1], "encoding latin1", "", "a"],
+            vec!["tree ID", "author  <> 0 +0000", BY[1], ""],
+        ] {
+            assert_eq!(fault(&commit(&lines), 40), None, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn commits_that_readers_take_for_different_things_have_one() {
+        let upper = "parent 0123456789ABCDEF0123456789ABCDEF01234567";
+        for lines in [
+            vec!["tree ID", BY[0], BY[1], "", "a\0b"],
+            vec!["tree ID", "author A\0 <a@b> 1 +0000", BY[1], "", "a"],
+            vec!["tree ID", upper, BY[0], BY[1], "", "a"],
+            vec!["tree ID", "tree ID", BY[0], BY[1], "", "a"],
+            vec!["tree ID", "parent 12", BY[0], BY[1], "", "a"],
+            vec!["tree ID", BY[0], "parent ID", BY[1], "", "a"],
+            vec!["tree ID", BY[0], BY[1], "parent ID", "", "a"],
+            vec!["tree ID", BY[0], BY[0], BY[1], "", "a"],
+            vec!["tree ID", BY[1], "", "a"],
+            vec!["tree ID", BY[0], "", "a"],
+            vec!["tree ID", "author A", BY[1], "", "a"],
+            vec!["tree ID", "author <a@b> 1 +0000", BY[1], "", "a"],
+            vec!["tree ID", "author A<a@b> 1 +0000", BY[1], "", "a"],
+            vec!["tree ID", "author A <a<@b> 1 +0000", BY[1], "", "a"],
+            vec!["tree ID", "author A <a@b> 01 +0000", BY[1], "", "a"],
+            vec!["tree ID", "author A <a@b> -1 +0000", BY[1], "", "a"],
+            vec!["tree ID", "author A <a@b> 1 +00", BY[1], "", "a"],
+            vec!["tree ID", "author A <a@b>", BY[1], "", "a"],
+            vec![
+                "tree ID",
+                "author A <a@b> 99999999999999999999 +0000",
+                BY[1],
+                "",
+            ],
+            vec!["tree ID"],
+            vec![""],
+        ] {
+            assert!(fault(&commit(&lines), 40).is_some(), "{lines:?}");
+        }
+    }
+}
