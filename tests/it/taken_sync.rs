@@ -135,9 +135,12 @@ fn records_that_came_and_went_again_are_refused_and_the_hint_leads_on() {
     }
 }
 
+/// Makes a tree of the branch.
+type Make = fn(&Clones) -> String;
+
 #[test]
 fn a_new_clone_of_a_damaged_branch_is_told() {
-    let makes: [(fn(&Clones) -> String, &str, &str); 4] = [
+    let makes: [(Make, &str, &str); 4] = [
         (copied, "sessions/copy", "clone again"),
         (jumped, "jump", "clone again"),
         (long_name, "255 bytes", "clone again"),
