@@ -15,18 +15,26 @@ use serde_json::json;
 pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::init(ctx)?;
     match &done.created {
-        Some(tip) => {
+        Some(begun) => {
+            let from = begun.from.as_deref().unwrap_or_default();
+            let from = from.trim_start_matches("refs/remotes/");
+            let from = (from, "computed again");
+            super::sync::flaws(from, (&begun.mended, &begun.damaged), ui);
+            let tip = &begun.tip;
             ui.status(format!(
                 "sessions live on the branch `{}` from now on ({})",
                 done.branch,
                 tip.short()
             ));
-            ui.hint(hint![
-                command!("start \"WHAT TO CHANGE\""),
-                "   (and, to let git hold the gates: ",
-                command!("hooks install"),
-                ")"
-            ]);
+            match super::sync::way_on(&begun.damaged, &done.branch) {
+                Some(way) => ui.hint(way),
+                None => ui.hint(hint![
+                    command!("start \"WHAT TO CHANGE\""),
+                    "   (and, to let git hold the gates: ",
+                    command!("hooks install"),
+                    ")"
+                ]),
+            }
         }
         None => ui.status(format!("already initialised: branch `{}`", done.branch)),
     }
@@ -37,7 +45,8 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             command!("sync")
         ));
     }
-    ui.json("init", &json!({ "branch": done.branch, "commit": done.created, "created": done.created.is_some() }));
+    let begun = done.created.as_ref();
+    ui.json("init", &json!({ "branch": done.branch, "commit": begun.map(|begun| &begun.tip), "created": begun.is_some(), "mended": begun.map(|begun| &begun.mended), "damaged": begun.map(|begun| &begun.damaged) }));
     Ok(Exit::Done)
 }
 

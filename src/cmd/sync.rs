@@ -3,9 +3,9 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command, hint};
 use crate::flow::Context;
-use crate::flow::sync::{self, Report, Request, SetBack, TakenAway, UnitedSession};
+use crate::flow::sync::{self, Flaw, Report, Request, SetBack, TakenAway, UnitedSession};
 use crate::ui::{Ui, clean, style};
 use std::io::{IsTerminal, Write};
 
@@ -72,6 +72,38 @@ pub(super) fn lost(from: &str, taken: &[TakenAway], dry_run: bool, ui: &mut Ui) 
     }
 }
 
+/// What the other side had otherwise than its records say, and what is damaged there.
+pub(super) fn flaws(
+    (from, then): (&str, &str),
+    (mended, damaged): (&[Flaw], &[Flaw]),
+    ui: &mut Ui,
+) {
+    for one in mended {
+        let (session, what) = (clean(&one.session), clean(&one.what));
+        ui.warn(format!("{}: {session}: {what}: {then}", clean(from)));
+    }
+    for one in damaged {
+        let (session, what) = (clean(&one.session), clean(&one.what));
+        ui.warn(format!("{session} is damaged: {what}"));
+    }
+}
+
+/// The way on from damage that was taken.
+pub(super) fn way_on(damaged: &[Flaw], branch: &str) -> Option<Hint> {
+    damaged.first()?;
+    let Some(one) = damaged.iter().find(|one| !one.is_mendable) else {
+        return Some(command!("fsck --repair"));
+    };
+    let path = match one.session.contains('/') {
+        true => clean(&one.session).to_string(),
+        false => format!("sessions/{}", clean(&one.session)),
+    };
+    let branch = clean(branch);
+    Some(hint![format!(
+        "git log {branch} -- '{path}'  (shows the COMMIT that brought it; no repair takes it out of the history), then: git push --force-with-lease REMOTE COMMIT^:refs/heads/{branch}, and clone again"
+    )])
+}
+
 pub(super) fn open_conflicts(sessions: &[UnitedSession], ui: &mut Ui) {
     for one in sessions {
         let session = ui.paint(style::NAME, one.session.as_str());
@@ -102,16 +134,15 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         ));
     }
     lost(&report.remote, &report.taken_away, report.dry_run, ui);
-    for one in &report.mended {
-        let would = if report.dry_run { "would be " } else { "" };
-        let (session, what) = (clean(&one.session), clean(&one.what));
-        let from = clean(&report.remote);
-        ui.warn(format!("{from}: {session}: {what}: {would}computed again"));
-    }
-    for one in &report.damaged {
-        let (session, what) = (clean(&one.session), clean(&one.what));
-        ui.warn(format!("{session} is damaged: {what}"));
-    }
+    let mended = match report.dry_run {
+        true => "would be computed again",
+        false => "computed again",
+    };
+    flaws(
+        (&report.remote, mended),
+        (&report.mended, &report.damaged),
+        ui,
+    );
     for one in &report.renamed {
         ui.warn(format!(
             "two sessions are named {}: the one that is \"{}\" is {} from now on",
@@ -168,8 +199,8 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
     }
     let (branch, remote) = (clean(&report.branch), clean(&report.remote));
     ui.status(format!("{branch} and {remote}: {}", said.join(", ")));
-    if !report.damaged.is_empty() {
-        ui.hint(command!("fsck --repair"));
+    if let Some(way) = way_on(&report.damaged, &report.branch) {
+        ui.hint(way);
     } else if let Some(one) = report.conflicts.first() {
         ui.hint(command!("resolve").session(&one.session));
     }

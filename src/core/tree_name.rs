@@ -8,8 +8,14 @@ const GITS: [&str; 3] = ["git", "gitmodules", "gitattributes"];
 /// What file systems of eight and three letters call them.
 const SHORT: [&str; 5] = ["git~", "gitmod~", "gitatt~", "gi7eba~", "gi7d29~"];
 
+/// The most bytes that a name may have: file systems have no room for more, and servers refuse far longer ones.
+pub const MOST_BYTES: usize = 255;
+
 /// What is wrong with the name of an entry.
 pub fn fault(name: &[u8]) -> Option<&'static str> {
+    if name.len() > MOST_BYTES {
+        return Some("is longer than 255 bytes");
+    }
     let Ok(text) = std::str::from_utf8(name) else {
         return Some("is not UTF-8");
     };
@@ -126,6 +132,12 @@ mod tests {
         for name in names {
             assert!(fault(name).is_some(), "{}", String::from_utf8_lossy(name));
         }
+    }
+
+    #[test]
+    fn a_name_has_at_most_255_bytes() {
+        assert_eq!(fault(&[b'x'; 255]), None);
+        assert_eq!(fault(&[b'x'; 256]), Some("is longer than 255 bytes"));
     }
 
     #[test]

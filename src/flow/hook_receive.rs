@@ -120,7 +120,7 @@ fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<F
         subject: ctx.repo.commit_info(commit)?.subject().to_owned(),
         paths: Vec::new(),
         message,
-        help: hint![command!("sync"), ", or: ", command!("fsck")],
+        help: hint![command!("fsck"), ", or: ", command!("sync")],
     })
 }
 

@@ -8,12 +8,12 @@ use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::SessionId;
 use crate::core::op::{Event, Profile};
 use crate::core::policy::Policy;
 use crate::core::replay::begin;
 use crate::core::session::{Ending, State};
-use crate::store::{self, Decision, Snapshot};
+use crate::store::{self, Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
 
 /// What `init` did.
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub struct Initialised {
     pub branch: String,
     /// The new tip; `None` when the branch was there.
-    pub created: Option<Oid>,
+    pub created: Option<Begun>,
     /// A remote that may have one, and could not be asked.
     pub unasked: Option<String>,
 }

@@ -8,10 +8,11 @@
 
 use super::shelf::{self, Held};
 use super::{Edits, Snapshot, layout, shelves};
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
+use crate::core::tree_name;
 use crate::git::{Entry, EntryKind, Repo};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,10 +64,29 @@ impl Edits {
             self.remove(layout::bound(branch, id));
         }
         if let Some((branch, id)) = new {
+            require_short(branch)?;
             self.set(layout::bound(branch, id), entry(repo)?);
         }
         Ok(())
     }
+}
+
+/// Refuses a branch whose escaped name no tree can have.
+fn require_short(branch: &str) -> Result<()> {
+    let path = layout::binding(branch);
+    let bytes = path.len() - layout::BRANCHES.len() - 1;
+    if bytes <= tree_name::MOST_BYTES {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::TreeNameInvalid,
+        format!(
+            "no session can be bound to the branch `{branch}`: its name has {bytes} bytes in the index of bindings, \
+             and may have {}",
+            tree_name::MOST_BYTES
+        ),
+    )
+    .help("git branch -m SHORTER-NAME"))
 }
 
 impl Edits {

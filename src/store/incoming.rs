@@ -5,21 +5,25 @@
 //! nothing is taken, but where the same place is damaged here too, or where there is nothing here yet.
 
 use super::beside::bindings;
+use super::bindings as index;
 use super::check::{Mend, check_archived, check_entry, recompute};
-use super::loss::others;
+use super::loss::{Holding, others};
+use super::names::Names;
 use super::shelf::{self, Fault};
 use super::snapshot::Folder;
+use super::unique::Uids;
 use super::unite::{require_no_jump, session_entries};
 use super::united::{build, gather};
 use super::unread::{self, Depth};
+use super::withdrawn::{first, set_back};
 use super::{EARLIER, Edits, FORMAT, Lines, Snapshot, layout, onward, shelves};
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::shelf::Shelf;
 use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// How many are named in a refusal.
 const SHOWN: usize = 5;
@@ -30,6 +34,9 @@ pub struct Flaw {
     /// A session, or a path of the branch.
     pub session: String,
     pub what: String,
+    /// Whether `fsck --repair` may put it right.
+    #[serde(skip)]
+    pub is_mendable: bool,
 }
 
 /// What is wrong with what would be taken.
@@ -70,7 +77,9 @@ pub(super) fn judge<'a>(sides: Sides<'a>, result: &'a Snapshot<'a>) -> Result<Ju
         judged: Judged::default(),
     };
     judging.format()?;
+    judging.names()?;
     judging.sessions()?;
+    judging.doubles()?;
     judging.journal()?;
     judging.layout()?;
     Ok(judging.judged)
@@ -80,6 +89,7 @@ fn flaw(session: &str, what: impl Into<String>) -> Flaw {
     Flaw {
         session: session.to_owned(),
         what: what.into(),
+        is_mendable: true,
     }
 }
 
@@ -92,6 +102,52 @@ impl Judging<'_> {
             self.judged.damaged.push(flaw(layout::FORMAT_FILE, what));
         }
         Ok(())
+    }
+
+    /// Names that no tree should have: where something is here already, they are refused with the history.
+    fn names(&mut self) -> Result<()> {
+        if self.sides.ours.is_some() {
+            return Ok(());
+        }
+        for (path, why) in Names::default().faults(self.repo, self.result.tree(), &[])? {
+            self.unmendable(&path, why.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Sessions that came to a second folder.
+    fn doubles(&mut self) -> Result<()> {
+        let held = |of: &Snapshot<'_>| Holding::of(self.result.with_tree(of.tree().clone()));
+        let before = match self.sides.ours {
+            Some(ours) if ours.tree() == self.result.tree() => return Ok(()),
+            Some(ours) => vec![Rc::new(held(ours)?)],
+            None => Vec::new(),
+        };
+        let found = Uids::default().copies(&held(self.result)?, &before);
+        for (path, what) in found {
+            let what = what.strip_prefix(&path).unwrap_or(&what).trim_start();
+            let since = self.since(|tree| Ok(shelves::entry_at(self.repo, tree, &path)?.is_some()));
+            let what = match since? {
+                Some((commit, _)) => format!("{what} (since commit {})", commit.short()),
+                None => what.to_owned(),
+            };
+            self.unmendable(&path, what);
+        }
+        Ok(())
+    }
+
+    /// The first commit of theirs of which this is so, and its first parent.
+    fn since(&self, is_so: impl Fn(&Oid) -> Result<bool>) -> Result<Option<(Oid, Option<Oid>)>> {
+        let known = self.sides.ours.map(|ours| ours.commit().clone());
+        let known: Vec<Oid> = known.into_iter().collect();
+        first(self.repo, self.sides.theirs.commit(), &known, is_so)
+    }
+
+    fn unmendable(&mut self, session: &str, what: String) {
+        self.judged.damaged.push(Flaw {
+            is_mendable: false,
+            ..flaw(session, what)
+        });
     }
 
     fn sessions(&mut self) -> Result<()> {
@@ -256,14 +312,32 @@ impl Judging<'_> {
                 self.judged.mended.push(flaw(&path, what));
             }
         }
-        let here = self.at(self.sides.ours, layout::BRANCHES)?;
-        if here == repo.entry_at(self.result.tree(), layout::BRANCHES)? {
-            return Ok(());
+        self.index()
+    }
+
+    /// The index of bindings, which has to be what the sessions say as they will be.
+    fn index(&mut self) -> Result<()> {
+        let repo = self.repo;
+        let edits = &self.judged.edits;
+        let made = self
+            .result
+            .with_tree(shelves::edit(repo, Some(self.result.tree()), edits)?);
+        if let Some(ours) = self.sides.ours {
+            let of = |tree: &Oid| repo.entries(tree, [layout::BRANCHES, layout::SESSIONS]);
+            if of(ours.tree())? == of(made.tree())? {
+                return Ok(());
+            }
         }
-        for damage in bindings(repo, self.result, &BTreeSet::new(), self.sides.ours)? {
-            self.judged.edits.remove(damage.session.clone());
-            self.judged.mended.push(flaw(&damage.session, damage.what));
+        // Nobody can say what a damaged session is bound to.
+        let damaged = self.judged.damaged.iter().chain(&self.judged.known);
+        let but: BTreeSet<String> = damaged.map(|flaw| flaw.session.clone()).collect();
+        let wrong = bindings(repo, &made, &but, self.sides.ours)?;
+        if !wrong.is_empty() {
+            index::mend(repo, &made, &mut self.judged.edits, &but)?;
         }
+        let wrong = wrong.into_iter();
+        let mended = wrong.map(|damage| flaw(&damage.session, damage.what));
+        self.judged.mended.extend(mended);
         Ok(())
     }
 
@@ -280,12 +354,15 @@ impl Judging<'_> {
         if self.sides.ours.is_some() && !is_known {
             return Err(failure);
         }
-        self.damaged(session, failure.message, is_known);
+        match is_known {
+            true => self.damaged(session, failure.message, true),
+            false => self.unmendable(&session, failure.message),
+        }
         Ok(())
     }
 
     fn damaged(&mut self, session: String, what: String, is_known: bool) {
-        let flaw = Flaw { session, what };
+        let flaw = flaw(&session, what);
         match is_known {
             true => self.judged.known.push(flaw),
             false => self.judged.damaged.push(flaw),
@@ -317,7 +394,7 @@ pub(super) fn went_back(before: &[&Snapshot<'_>], now: &Snapshot<'_>) -> Result<
 }
 
 /// The refusal where nothing can be taken.
-pub(super) fn refused(label: &str, tip: &Oid, damaged: &[Flaw]) -> Failure {
+pub(super) fn refused((label, branch): (&str, &str), tip: &Oid, damaged: &[Flaw]) -> Failure {
     let more = match damaged.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("; and {more} more"),
@@ -340,11 +417,13 @@ pub(super) fn refused(label: &str, tip: &Oid, damaged: &[Flaw]) -> Failure {
             shown.join("; ")
         ),
     )
-    .help(hint![
-        format!(
-            "git log -p {} -- '{path}'  (shows who wrote it: ask them to revert that commit), then: ",
+    .help(set_back(
+        label,
+        branch,
+        &format!(
+            "git log -p {} -- '{path}'  (shows the COMMIT that brought it), ",
             tip.short()
         ),
-        command!("sync")
-    ])
+        "COMMIT^",
+    ))
 }

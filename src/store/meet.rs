@@ -5,7 +5,7 @@ use super::arrived::{TakenAway, lost_operations};
 use super::incoming::{self, Flaw, Sides};
 use super::transaction::Move;
 use super::unite::{United, unite};
-use super::{Lock, Snapshot, Store, names, shelves};
+use super::{Lock, Snapshot, Store, names, shelves, withdrawn};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -22,6 +22,17 @@ pub enum Met {
     Merged,
     /// Own commits were made again on top of theirs.
     Replayed,
+}
+
+/// The branch as a clone begins with it.
+#[derive(Debug)]
+pub struct Begun {
+    pub tip: Oid,
+    /// The ref that it was taken from.
+    pub from: Option<String>,
+    /// What did not follow from the records there, and what is damaged there.
+    pub mended: Vec<Flaw>,
+    pub damaged: Vec<Flaw>,
 }
 
 /// Whether a meeting may make a merge commit, and whose commits are made again where it may not.
@@ -48,7 +59,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    fn of(met: Met, tip: Oid) -> Self {
+    pub(super) fn of(met: Met, tip: Oid) -> Self {
         Meeting {
             met,
             tip,
@@ -124,8 +135,12 @@ impl Store<'_> {
             theirs: &theirs,
         };
         let judged = incoming::judge(sides, &result)?;
+        let names = (label, self.branch.as_str());
         if ours.is_some() && !judged.damaged.is_empty() {
-            return Err(incoming::refused(label, theirs.commit(), &judged.damaged));
+            return Err(incoming::refused(names, theirs.commit(), &judged.damaged));
+        }
+        if let Some(ours) = &ours {
+            withdrawn::require_none_withdrawn(ours, &theirs, &result, names)?;
         }
         if !judged.edits.is_empty() {
             let tree = shelves::edit(repo, Some(result.tree()), &judged.edits)?;
@@ -190,7 +205,7 @@ impl Store<'_> {
             };
             match incoming::judge(sides, &there) {
                 Ok(judged) if !judged.damaged.is_empty() && taken_away.is_empty() => {
-                    incoming::refused(label, theirs, &judged.damaged)
+                    incoming::refused((label, &self.branch), theirs, &judged.damaged)
                 }
                 _ => not_brought_back(label, &taken_away, why),
             }

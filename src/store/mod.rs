@@ -43,6 +43,7 @@ mod unite;
 mod united;
 pub mod unread;
 mod whole;
+mod withdrawn;
 
 use crate::core::hint::command;
 pub use arrived::TakenAway;
@@ -54,7 +55,7 @@ pub use incoming::Flaw;
 pub use join::{Lines, replay};
 pub use lock::{Left, Lock, RefLock};
 pub use loss::has_all;
-pub use meet::{Linear, Meeting, Met, stands_for, was};
+pub use meet::{Begun, Linear, Meeting, Met, stands_for, was};
 pub use message::{also, journal_message, message, one_line};
 pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
@@ -237,8 +238,8 @@ impl<'r> Store<'r> {
     }
 
     /// Creates the branch, from a remote-tracking one where there is one, else from the constant root.
-    /// Says whether anything was made.
-    pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Oid>> {
+    /// Says what was made, where anything was.
+    pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Begun>> {
         let name = self.branch_ref();
         self.transact(lock, |shadow| {
             if let Some(tip) = self.tip()? {
@@ -261,21 +262,38 @@ impl<'r> Store<'r> {
                 Some(known) => Some(known),
                 None => self.repo.tracking_refs(&self.branch)?.into_iter().next(),
             };
-            let (tip, why) = match known {
+            let begun = match known {
                 Some((name, tip)) => {
-                    let tip = match shadow {
-                        Some(_) => Snapshot::at(self.repo, tip, &name)?.commit().clone(),
-                        None => self.plan_meeting(identity, &tip, &name, Linear::No)?.tip,
+                    let meeting = match shadow {
+                        Some(_) => {
+                            let tip = Snapshot::at(self.repo, tip, &name)?.commit().clone();
+                            Meeting::of(Met::Forward, tip)
+                        }
+                        None => self.plan_meeting(identity, &tip, &name, Linear::No)?,
                     };
-                    (tip, format!("loopx: init from {name}"))
+                    Begun {
+                        tip: meeting.tip,
+                        from: Some(name),
+                        mended: meeting.mended,
+                        damaged: meeting.damaged,
+                    }
                 }
-                None => (self.first_commit(identity)?, "loopx: init".to_owned()),
+                None => Begun {
+                    tip: self.first_commit(identity)?,
+                    from: None,
+                    mended: Vec::new(),
+                    damaged: Vec::new(),
+                },
+            };
+            let why = match &begun.from {
+                Some(name) => format!("loopx: init from {name}"),
+                None => "loopx: init".to_owned(),
             };
             Ok(Move {
                 old: None,
-                new: tip.clone(),
+                new: begun.tip.clone(),
                 why,
-                value: Some(tip),
+                value: Some(begun),
             })
         })
     }

@@ -281,7 +281,8 @@ impl<'a> Checking<'a> {
                 wrong.extend(jump.err().map(|failure| failure.message));
             }
         }
-        wrong.extend(self.uids.copies(&now, &before));
+        let copies = self.uids.copies(&now, &before).into_iter();
+        wrong.extend(copies.map(|(_, what)| what));
         let known: Vec<&Snapshot<'_>> = before.iter().map(|one| &one.snapshot).collect();
         let faults = now.snapshot.log_faults(&known)?.into_iter();
         wrong.extend(faults.map(|(place, what)| format!("{place}: {what}")));

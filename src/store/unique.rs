@@ -28,8 +28,12 @@ impl Uids {
     }
 
     /// Sessions that came to a place at which no parent has them, while another place has them too. One that
-    /// moved, to the archive or to another name, left its place.
-    pub(super) fn copies(&mut self, now: &Holding<'_>, before: &[Rc<Holding<'_>>]) -> Vec<String> {
+    /// moved, to the archive or to another name, left its place. Each with its path.
+    pub(super) fn copies(
+        &mut self,
+        now: &Holding<'_>,
+        before: &[Rc<Holding<'_>>],
+    ) -> Vec<(String, String)> {
         let mut came: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (path, (_, folder)) in &now.folders {
             let parents = before.iter().filter_map(|one| {
@@ -78,7 +82,7 @@ impl Uids {
         let mut found = Vec::new();
         for (uid, place) in places {
             let copies = came[uid].iter().filter(|copy| **copy != place);
-            found.extend(copies.map(|copy| twice(copy, place)));
+            found.extend(copies.map(|copy| ((*copy).to_owned(), twice(copy, place))));
         }
         found
     }

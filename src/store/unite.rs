@@ -328,7 +328,7 @@ pub(super) fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> 
         format!("{path}: operation number {largest} was reached by a jump"),
     )
     .help(format!(
-        "git log -p --all -- {path}/{}  (shows who made it jump; nothing was taken over)",
+        "git log -p --all -- {path}/{}  (shows the COMMIT that made it jump; nothing was taken over), then: git push --force-with-lease REMOTE COMMIT^:refs/heads/BRANCH  (sets the branch there back to before)",
         layout::OPS
     )))
 }

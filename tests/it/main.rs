@@ -101,6 +101,7 @@ mod suggestions;
 mod support;
 mod sync;
 mod syscalls;
+mod taken_sync;
 mod torn;
 mod torn_repair;
 mod two_ages;

@@ -8,7 +8,7 @@ use crate::support::server::{
 use crate::support::session::tip;
 use crate::support::store::{tamper, tell};
 
-const NAMES: [&[u8]; 14] = [
+const NAMES: [&[u8]; 15] = [
     b".git",
     b".GIT",
     b"git~1",
@@ -23,6 +23,7 @@ const NAMES: [&[u8]; 14] = [
     b"\xff\xfe",
     b"\x7f",
     b"a/b",
+    &[b'x'; 256],
 ];
 
 const FOLDERS: [&str; 6] = [
