@@ -74,7 +74,7 @@ fn the_files_of_a_session_follow_it_to_its_new_name() {
         all.sync(0).ok();
         all.sync(1).ok();
         all.sync(0).ok();
-        for at in 0..2 {
+        for (at, own) in own.iter().enumerate() {
             let listed = fs::read_dir(all.dir(at).join(".loopx")).expect("a folder");
             let names: Vec<String> = listed
                 .map(|entry| entry.expect("an entry").file_name())
@@ -90,7 +90,7 @@ fn the_files_of_a_session_follow_it_to_its_new_name() {
             let [name] = edited.as_slice() else {
                 panic!("{first} {at}: {names:?}");
             };
-            assert_eq!(uid(at, name), own[at], "{first} {at}: {names:?}");
+            assert_eq!(uid(at, name), *own, "{first} {at}: {names:?}");
             all.loopx(at, &["-s", name, "save"]).ok();
             assert!(
                 all.loopx(at, &["-s", name, "cat", "spec.md"])
