@@ -37,11 +37,13 @@ impl<'a> Span<'a> {
         self.objects.between(end, &without)
     }
 
-    /// The session whose review showed a commit, and has not landed on `x`.
-    fn owner(&self, commit: &Oid, x: &Oid) -> Result<Option<&SessionId>> {
+    /// The session whose review showed a commit, that has not landed on `x`, and all of which is behind `end`: a
+    /// part of what was reviewed was reviewed by nobody.
+    fn owner(&self, commit: &Oid, x: &Oid, end: &Oid) -> Result<Option<&SessionId>> {
         for word in self.words {
             if let Some(ready) = word.ready(self)?
                 && ready.owns(self, commit)?
+                && self.objects.reaches(end, ready.head)?
                 && !ready.has_landed(self, x)?
             {
                 return Ok(Some(&word.candidate.session));
@@ -63,7 +65,7 @@ impl<'a> Span<'a> {
     /// Whether everything that a commit brings to `x` is covered by some review.
     pub(super) fn is_shown(&self, end: &Oid, x: &Oid) -> Result<bool> {
         for commit in self.beyond(end, x)? {
-            if self.owner(&commit, x)?.is_none() && self.lender(&commit)?.is_none() {
+            if self.owner(&commit, x, end)?.is_none() && self.lender(&commit)?.is_none() {
                 return Ok(false);
             }
         }
@@ -84,7 +86,7 @@ impl<'a> Span<'a> {
                 step.clone()
             } else if ready.owns(self, &commit)? {
                 Step::Forward(ready.word.candidate.session.clone())
-            } else if let Some(session) = self.owner(&commit, onto)? {
+            } else if let Some(session) = self.owner(&commit, onto, end)? {
                 Step::Forward(session.clone())
             } else if let Some(branch) = self.lender(&commit)? {
                 Step::Backport(branch.to_owned())

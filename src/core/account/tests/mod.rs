@@ -153,6 +153,26 @@ fn several_sessions_land_in_one_push() {
     assert_eq!(letters(&judge(&world, &main, &top, &stacked)), "FFF");
 }
 
+/// Each commit of the part was shown, but by a verdict about the whole.
+#[test]
+fn a_part_of_a_reviewed_branch_lands_beside_no_other_one() {
+    let Start {
+        mut world,
+        main,
+        one,
+        two,
+        demo,
+    } = start();
+    let other = world.add(&[&main], &[("src/b", "1")]);
+    let all = [demo, reviewed(&world, "other", &main, &other)];
+    for parents in [[&one, &other], [&other, &one]] {
+        let part = world.merged(&one, &other, &parents);
+        assert!(!judge(&world, &main, &part, &all).is_covered());
+    }
+    let whole = world.merged(&two, &other, &[&two, &other]);
+    assert!(judge(&world, &main, &whole, &all).is_covered());
+}
+
 #[test]
 fn g1_g10_guarded_paths_land_by_no_exception() {
     let Start {
