@@ -55,7 +55,7 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
                 "\napproval {:?}: {} by {} at {}{}{}",
                 key,
                 approval.transition,
-                line(&by.signed.by.to_string()),
+                line(&shown.basis(&by.op).named(&by.signed.by.to_string())),
                 by.signed.at,
                 if approval.armed { ", not used yet" } else { "" },
                 by.reason
@@ -71,7 +71,11 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!(
             "\nverdict  {} by {} at {}",
             verdict.value.verdict,
-            line(&verdict.signed.by.to_string()),
+            line(
+                &shown
+                    .basis(&verdict.op)
+                    .named(&verdict.signed.by.to_string())
+            ),
             verdict.signed.at
         ));
         if let Some(checked) = shown.signatures.get(&verdict.op) {
@@ -83,13 +87,14 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
         for evidence in &state.evidence {
             let value = &evidence.value;
             ui.out(format!(
-                "  {}  {}  exit {}  on {}  {}  {}",
+                "  {}  {}  exit {}  on {}  {}  {}  {}",
                 evidence.op,
                 value.what,
                 value.exit.map_or("-".to_owned(), |code| code.to_string()),
                 value.tree.short(),
                 value.task.as_deref().unwrap_or("-"),
-                line(&value.argv.join(" "))
+                line(&value.argv.join(" ")),
+                shown.basis(&evidence.op).word()
             ));
         }
         ui.out(format!(
@@ -139,7 +144,10 @@ pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "{} {}  {}  {}{fate}",
             ui.paint(style::NAME, &format!("@{:<3}", op.seq)),
             op.at,
-            line(&op.by.name),
+            line(&logged.proof.map_or_else(
+                || op.by.name.clone(),
+                |proof| format!("{} ({})", op.by.name, proof.word())
+            )),
             line(&what(op, &operations))
         ));
         if let Some(why) = &logged.void {

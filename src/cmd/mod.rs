@@ -32,9 +32,30 @@ pub mod undo;
 pub mod verify;
 
 use crate::core::hint::Hint;
-use crate::flow::Done;
+use crate::flow::{Context, Done};
 use crate::ui::Ui;
 use serde_json::{Value, json};
+
+/// Whether what is recorded is signed.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct SignArgs {
+    /// Sign the record with the key that git signs with (gpg.format ssh)
+    #[arg(short = 'S', long, overrides_with = "no_sign")]
+    pub sign: bool,
+    /// Do not sign it, whatever loopx.sign says
+    #[arg(long, overrides_with = "sign")]
+    pub no_sign: bool,
+}
+
+impl SignArgs {
+    fn of(sign: bool, no_sign: bool) -> Self {
+        SignArgs { sign, no_sign }
+    }
+
+    fn wanted(self, ctx: &Context) -> bool {
+        self.sign || !self.no_sign && ctx.signs()
+    }
+}
 
 /// Says what a writing command did: one line, and the command that leads on.
 fn report<T>(

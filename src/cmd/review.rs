@@ -1,14 +1,15 @@
 //! `review`: arguments, and how a review reads.
 
-use super::report;
+use super::{SignArgs, report};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
+use crate::core::signature::Basis;
 use crate::core::stage::Transition;
-use crate::flow::Context;
-use crate::flow::review::{self, ReviewRequest, VerdictRequest};
+use crate::flow::review::{self, ReviewRequest, Reviewed, VerdictRequest};
+use crate::flow::{Context, Done, view};
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
@@ -39,8 +40,11 @@ pub struct ReviewArgs {
     #[arg(long)]
     pub allow_uncommitted: bool,
     /// Sign the verdict with the key that git signs with (gpg.format ssh)
-    #[arg(short = 'S', long, requires = "verdict")]
+    #[arg(short = 'S', long, requires = "verdict", overrides_with = "no_sign")]
     pub sign: bool,
+    /// Do not sign it, whatever loopx.sign says
+    #[arg(long, overrides_with = "sign")]
+    pub no_sign: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -69,7 +73,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }),
         allow_uncommitted: args.allow_uncommitted,
         reason: args.reason,
-        sign: args.sign,
+        sign: SignArgs::of(args.sign, args.no_sign).wanted(ctx),
     };
     let done = review::review(ctx, &request)?;
     let policy = ctx.policy(&done.state)?;
@@ -77,23 +81,35 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let commits: Vec<_> = reviewed
         .commits
         .iter()
-        .map(|c| json!({ "id": c.id, "author": c.author.to_string(), "subject": c.subject() }))
+        .zip(&reviewed.proof)
+        .map(|(c, proof)| {
+            json!({
+                "id": c.id,
+                "author": c.author.to_string(),
+                "committer": c.committer.to_string(),
+                "proof": proof,
+                "subject": c.subject(),
+            })
+        })
         .collect();
+    let basis = basis(ctx, &done)?;
     let extra = json!({
         "entered": reviewed.entered,
         "verdict": reviewed.verdict,
+        "proof": reviewed.verdict.as_ref().map(|_| basis),
         "independent": reviewed.verdict.as_ref().map(|v| v.dependence.is_empty()),
         "judgement": reviewed.judgement,
         "commits": commits,
         "files": reviewed.files,
     });
     if reviewed.entered {
-        for commit in &reviewed.commits {
+        for (commit, proof) in reviewed.commits.iter().zip(&reviewed.proof) {
             ui.status(format!(
-                "  {} {} ({})",
+                "  {} {} ({}, {})",
                 ui.paint(style::NAME, commit.id.short()),
                 line(commit.subject()),
-                line(&commit.author.name)
+                line(&commit.author.name),
+                proof.word()
             ));
         }
         let said = format!(
@@ -124,16 +140,21 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let (said, next) = match target {
         Some(target) => (
-            format!("changes are asked for in {target}"),
+            format!("changes are asked for in {target} ({})", basis.word()),
             policy.approve_command(target.transition()),
         ),
         None => (
-            "approved".to_owned(),
+            format!("approved ({})", basis.word()),
             policy.approve_command(Transition::ReviewToDone),
         ),
     };
     report(ui, "review", &done, &said, Some(next), extra);
     Ok(Exit::Done)
+}
+
+/// Whether a key shows whose verdict it is.
+fn basis(ctx: &Context, done: &Done<Reviewed>) -> Result<Basis> {
+    view::basis(ctx, &done.id, &done.state.last)
 }
 
 fn finding(text: &str) -> Result<ReviewFinding> {

@@ -1,6 +1,6 @@
 //! `run`: arguments, and the exit code of what was run.
 
-use super::report;
+use super::{SignArgs, report};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
@@ -18,6 +18,8 @@ pub struct RunArgs {
     /// What kind of check it is: one word, like test, lint, build, regression
     #[arg(long, value_name = "KIND", default_value = "test")]
     pub kind: String,
+    #[command(flatten)]
+    pub sign: SignArgs,
     /// The command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -39,6 +41,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         task: args.task,
         what: args.kind,
         argv: args.command,
+        sign: args.sign.wanted(ctx),
     };
     // With --json stdout carries one document; what the command prints goes to stderr.
     let done = if ui.is_json() {
@@ -68,13 +71,22 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "the command changed the worktree, so this is no evidence for the code as it is now",
         );
     }
+    if ran.counts == Some(false) {
+        ui.warn(
+            "policy counts only runs that a role of evidence.by signed: this one is no evidence for a gate",
+        );
+    }
     report(
         ui,
         "run",
         &done,
         &said,
         Some(command!("status")),
-        json!({ "evidence": ran.evidence, "not_started": ran.not_started }),
+        json!({
+            "evidence": ran.evidence,
+            "not_started": ran.not_started,
+            "counts": ran.counts,
+        }),
     );
     Ok(if ran.evidence.passed() {
         Exit::Done

@@ -1,6 +1,6 @@
 //! `clarify`, `approve`, `plan`, `build`: arguments, and how their outcomes read.
 
-use super::{blocker_lines, report};
+use super::{SignArgs, blocker_lines, report};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::Proof;
@@ -28,6 +28,12 @@ pub struct ClarifyArgs {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// Sign the raised cap with the key that git signs with (gpg.format ssh)
+    #[arg(short = 'S', long, requires = "more", overrides_with = "no_sign")]
+    pub sign: bool,
+    /// Do not sign it, whatever loopx.sign says
+    #[arg(long, requires = "more", overrides_with = "sign")]
+    pub no_sign: bool,
 }
 
 /// Approve a transition: the human gate
@@ -39,9 +45,8 @@ pub struct ApproveArgs {
     /// The stage that the session must be in
     #[arg(long, value_name = "STAGE")]
     pub from: Option<Stage>,
-    /// Sign the approval with the key that git signs with (gpg.format ssh)
-    #[arg(short = 'S', long)]
-    pub sign: bool,
+    #[command(flatten)]
+    pub sign: SignArgs,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -65,6 +70,12 @@ pub struct PlanArgs {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// Sign the raised cap with the key that git signs with (gpg.format ssh)
+    #[arg(short = 'S', long, requires = "more", overrides_with = "no_sign")]
+    pub sign: bool,
+    /// Do not sign it, whatever loopx.sign says
+    #[arg(long, requires = "more", overrides_with = "sign")]
+    pub no_sign: bool,
 }
 
 /// Enter build; record what its lanes say; end an iteration with the completion audit
@@ -100,11 +111,14 @@ pub struct BuildArgs {
     /// Why, or what was done, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    #[command(flatten)]
+    pub sign: SignArgs,
 }
 
 pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(more) = args.more {
-        let done = stages::extend(ctx, Stage::Clarify, more, args.reason)?;
+        let sign = SignArgs::of(args.sign, args.no_sign).wanted(ctx);
+        let done = stages::extend(ctx, Stage::Clarify, more, args.reason, sign)?;
         return Ok(tell(
             ui,
             "clarify",
@@ -127,7 +141,7 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let done = approve_flow::approve(ctx, args.from, args.to, args.reason, args.sign)?;
+    let done = approve_flow::approve(ctx, args.from, args.to, args.reason, args.sign.wanted(ctx))?;
     let approved = &done.value;
     let said = if approved.completed {
         "approved review->done; the session is done".to_owned()
@@ -173,6 +187,8 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         finding,
         more,
         reason,
+        sign,
+        no_sign,
     } = args;
     let lane = match (architect, critic) {
         (Some(verdict), _) => Some((PlanLane::Architect, verdict)),
@@ -196,7 +212,8 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .help(command!("plan --critic iterate --finding TEXT")));
     }
     if let Some(more) = more {
-        let done = stages::extend(ctx, Stage::Plan, more, reason)?;
+        let sign = SignArgs::of(sign, no_sign).wanted(ctx);
+        let done = stages::extend(ctx, Stage::Plan, more, reason, sign)?;
         return Ok(tell(
             ui,
             "plan",
@@ -235,7 +252,9 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         more,
         take_over,
         reason,
+        sign,
     } = args;
+    let sign = sign.wanted(ctx);
     if take_over {
         let done = lease::take_over(ctx, reason)?;
         let said = match &done.value {
@@ -252,7 +271,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(lane) = lane {
         let (lane, status) = pair::<LaneStatus>(&lane)?;
         let lane: Lane = lane.parse()?;
-        let done = stages::report_lane(ctx, lane, status, reason)?;
+        let done = stages::report_lane(ctx, lane, status, reason, sign)?;
         return Ok(tell(ui, "build", &done, &format!("{lane} lane: {status}")));
     }
     if let Some(delegate) = delegate {
@@ -263,6 +282,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             role,
             blocking: not_blocking.then_some(false),
             summary: reason,
+            sign,
         };
         let done = stages::delegate(ctx, &request)?;
         return Ok(tell(
@@ -273,7 +293,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     if let Some(task) = waive {
-        let done = stages::waive(ctx, &task, reason)?;
+        let done = stages::waive(ctx, &task, reason, sign)?;
         return Ok(tell(
             ui,
             "build",
@@ -282,7 +302,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     if let Some(more) = more {
-        let done = stages::extend(ctx, Stage::Build, more, reason)?;
+        let done = stages::extend(ctx, Stage::Build, more, reason, sign)?;
         return Ok(tell(
             ui,
             "build",
@@ -309,6 +329,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         from_review,
         no_deslop,
         reason,
+        sign,
     };
     let done = stages::build(ctx, &request)?;
     let said = match done.value.entered {

@@ -84,7 +84,7 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let authorized = mark(gate.authorized, "authorized", "not authorized");
         let who = match (gate.approval, gate.approved_by.is_empty()) {
             ("stale", _) => " (stale: the content changed)".to_owned(),
-            (_, false) => format!(" by {}", line(&gate.approved_by.join(", "))),
+            (_, false) => format!(" by {}", line(&gate.approvers().join(", "))),
             _ => String::new(),
         };
         let transition = gate.transition.to_string();
@@ -140,7 +140,7 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!(
             "\nreview  {} by {} ({independence}){outcome}, tree {}",
             review.verdict.value.verdict,
-            line(&review.reviewer),
+            line(&review.proof.named(&review.reviewer)),
             review.verdict.value.tree.short()
         ));
         if let Some(checked) = &review.signature {

@@ -1,5 +1,6 @@
 //! `undo`, `redo`.
 
+use super::SignArgs;
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
@@ -30,6 +31,8 @@ pub struct UndoArgs {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    #[command(flatten)]
+    sign: SignArgs,
 }
 
 /// Bring back what was undone, by a new commit
@@ -43,6 +46,8 @@ pub struct RedoArgs {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    #[command(flatten)]
+    sign: SignArgs,
 }
 
 pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -54,7 +59,7 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             of: args.of,
         },
     };
-    let told = flow::undo(ctx, &back, args.reason)?;
+    let told = flow::undo(ctx, &back, args.reason, args.sign.wanted(ctx))?;
     say(&told, "took back", ui);
     let back: Vec<(&Artifact, u64)> = told
         .moved
@@ -86,7 +91,7 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let told = flow::redo(ctx, number(args.count), args.reason)?;
+    let told = flow::redo(ctx, number(args.count), args.reason, args.sign.wanted(ctx))?;
     say(&told, "brought back", ui);
     ui.hint(command!("status"));
     document(ui, "redo", "redone", &told);

@@ -50,6 +50,15 @@ fn explain(report: &Report, ui: &mut Ui) {
             ui.out(format!("    {}{why}", clean(&path.path)));
         }
     }
+    for one in &report.people {
+        ui.out(format!(
+            "{} {}: {} ({})",
+            ui.paint(style::NAME, one.session.as_str()),
+            one.role,
+            clean(&one.person),
+            one.proof.word()
+        ));
+    }
 }
 
 pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {

@@ -322,6 +322,8 @@ codes! {
         "The hook is called for an event that it cannot judge.";
     EventsTooFew "events_too_few" [Refused]
         "The session has fewer steps to take back or bring back than asked for.";
+    EvidenceUnproven "evidence_unproven" [Refused]
+        "A slice is not proven on the reviewed code by the signed run of a role that policy names.";
     ExecutionInputsUnresolved "execution_inputs_unresolved" [Refused]
         "An execution input of spec.md is not decided.";
     ExecutionRecordInvalid "execution_record_invalid" [Refused]
@@ -538,10 +540,14 @@ codes! {
         "What the command says could not be written.";
     PackDamaged "pack_damaged" [Internal]
         "The index of a git pack is damaged.";
+    OpeningUnsigned "opening_unsigned" [Refused]
+        "A record that opens a gate is not signed, which policy asks for.";
     PairExpected "pair_expected" [Usage]
         "The argument is not written as NAME=STATUS.";
     PartialScopeRemaining "partial_scope_remaining" [Refused]
         "The execution record says that a part of the scope remains.";
+    ParticipantUnproven "participant_unproven" [Refused]
+        "Only a name says who took part in what is reviewed, and policy counts keys.";
     PathGuarded "path_guarded" [Refused]
         "The path decides who judges what, or is an accepted result: it lands only by a session.";
     PathUnreadable "path_unreadable" [Internal]

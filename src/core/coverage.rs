@@ -6,8 +6,9 @@
 
 use super::failure::{Blocker, Code};
 use super::id::Oid;
+use super::op::Evidence;
 use super::pack::Slice;
-use super::session::State;
+use super::session::{Recorded, State};
 use super::spec::{Delta, OpKind, fold};
 use crate::core::hint::command;
 use serde::Serialize;
@@ -111,7 +112,7 @@ pub fn unserved(scenarios: &[String], slices: &[Slice]) -> Vec<String> {
 pub fn coverage(
     scenarios: &[String],
     slices: &[Slice],
-    state: &State,
+    (state, evidence): (&State, &[Recorded<Evidence>]),
     tree: Option<&Oid>,
 ) -> Vec<Covered> {
     scenarios
@@ -123,7 +124,7 @@ pub fn coverage(
                 .filter(|slice| slice.scenarios.iter().any(|name| fold(name) == key))
                 .map(|slice| ServedBy {
                     slice: slice.id.clone(),
-                    proof: proof(slice, state, tree),
+                    proof: proof(slice, (state, evidence), tree),
                     verification: slice.verification.clone(),
                 })
                 .collect();
@@ -148,9 +149,12 @@ pub fn coverage(
         .collect()
 }
 
-fn proof(slice: &Slice, state: &State, tree: Option<&Oid>) -> Proof {
-    let own: Vec<_> = state
-        .evidence
+fn proof(
+    slice: &Slice,
+    (state, evidence): (&State, &[Recorded<Evidence>]),
+    tree: Option<&Oid>,
+) -> Proof {
+    let own: Vec<_> = evidence
         .iter()
         .map(|evidence| &evidence.value)
         .filter(|e| e.task.as_ref() == Some(&slice.id) && e.argv == slice.verification)

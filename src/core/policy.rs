@@ -28,6 +28,7 @@ pub struct Policy {
     pub review: ReviewPolicy,
     pub build: BuildPolicy,
     pub archive: ArchivePolicy,
+    pub evidence: EvidencePolicy,
     pub landing: LandingPolicy,
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
@@ -214,6 +215,15 @@ pub enum Independence {
     #[default]
     Record,
     Require,
+    /// Required, and only keys count: whoever committed or built is proven by a signature.
+    Signed,
+}
+
+impl Independence {
+    /// Whether a dependent review is refused.
+    pub fn is_required(self) -> bool {
+        self != Independence::Record
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,6 +249,14 @@ impl Default for BuildPolicy {
 #[serde(default, deny_unknown_fields)]
 pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
+}
+
+/// Whose runs count for a gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EvidencePolicy {
+    /// Roles of `approve.roles`, whose key signs the record; everybody, signed or not, where none is named.
+    pub by: Vec<String>,
 }
 
 /// What lands on a protected branch besides what was reviewed for it.
@@ -383,14 +401,17 @@ impl Policy {
             Globs::new(patterns)?;
         }
         // Nobody has a role of approve.take_back that is not known: that closes, and needs no refusal.
-        for (transition, roles) in &self.approve.by {
+        let by = self.approve.by.iter();
+        let by = by.map(|(transition, roles)| (format!("approve.by: {transition}"), roles));
+        let evidence = ("evidence.by".to_owned(), &self.evidence.by);
+        for (whose, roles) in by.chain([evidence]) {
             for role in roles {
                 if !self.approve.roles.contains_key(role) {
                     let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
                     return Err(Failure::usage(
                         Code::PolicyInvalid,
                         format!(
-                            "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
+                            "{label}: {whose} names the role `{role}`, and approve.roles has {}",
                             if known.is_empty() {
                                 "none".to_owned()
                             } else {
@@ -439,14 +460,70 @@ impl Policy {
 
     /// Whether anything that this policy asks for rests on signatures.
     pub fn asks_signatures(&self) -> bool {
-        !self.approve.signed.is_empty() || !self.approve.touched.is_empty() || self.review.signed
+        !self.approve.signed.is_empty()
+            || !self.approve.touched.is_empty()
+            || !self.evidence.by.is_empty()
+            || self.asks_signed_verdict()
+    }
+
+    /// What signs a record that opens a gate, where policy asks for that; to be put behind its command.
+    pub fn sign_flag(&self) -> &'static str {
+        match self.asks_signatures() {
+            true => " --sign",
+            false => "",
+        }
+    }
+
+    /// Whether a verdict has to be signed.
+    pub fn asks_signed_verdict(&self) -> bool {
+        self.review.signed || self.counts_keys()
+    }
+
+    /// Whether independence is one of keys, and a name alone proves nobody.
+    pub fn counts_keys(&self) -> bool {
+        self.review.independence == Independence::Signed
+    }
+
+    /// Whether the runs of somebody of these names count for gates, once they are signed.
+    pub fn may_prove(&self, names: &[Person]) -> bool {
+        self.has_role(&self.evidence.by, names)
+    }
+
+    /// The command that proves a slice as policy wants it.
+    pub fn run_task(&self, slice: &str) -> Hint {
+        self.run(
+            command!("run --task {slice}"),
+            command!("run --sign --task {slice}"),
+        )
+    }
+
+    /// The same of any check.
+    pub fn run_check(&self) -> Hint {
+        self.run(
+            command!("run -- COMMAND"),
+            command!("run --sign -- COMMAND"),
+        )
+    }
+
+    /// The same of a regression run.
+    pub fn run_regression(&self) -> Hint {
+        self.run(
+            command!("run --kind regression -- COMMAND"),
+            command!("run --sign --kind regression -- COMMAND"),
+        )
+    }
+
+    fn run(&self, plain: Hint, signed: Hint) -> Hint {
+        match self.evidence.by.as_slice() {
+            [] => plain,
+            roles => signed.note(format!("(by {})", roles.join(", "))),
+        }
     }
 
     /// Whether it matters who took part in what a transition is about.
     pub fn asks_independence(&self, transition: Transition) -> bool {
         self.approve.independent.contains(&transition)
-            || (transition == Transition::ReviewToDone
-                && self.review.independence == Independence::Require)
+            || (transition == Transition::ReviewToDone && self.review.independence.is_required())
     }
 
     /// Whether the approvals of a transition have to be signed.
@@ -464,7 +541,7 @@ impl Policy {
 
     /// The command that gives an approving verdict as policy wants it.
     pub fn verdict_command(&self) -> Hint {
-        match self.review.signed {
+        match self.asks_signed_verdict() {
             true => command!("review --verdict approve --sign"),
             false => command!("review --verdict approve"),
         }

@@ -11,13 +11,14 @@ enum Takes {
     Words(&'static [&'static str]),
 }
 
-const SETTINGS: [(&str, Takes); 10] = [
+const SETTINGS: [(&str, Takes); 11] = [
     ("loopx.fsync", Takes::Truth),
     ("loopx.lockTimeout", Takes::Seconds),
     ("loopx.receiveBytes", Takes::Number),
     ("loopx.receiveMerges", Takes::Number),
     ("loopx.receiveRecords", Takes::Number),
     ("loopx.receiveTimeout", Takes::Seconds),
+    ("loopx.sign", Takes::Truth),
     ("loopx.sync", Takes::Words(&["merge", "linear"])),
     ("loopx.syncOnPush", Takes::Truth),
     ("loopx.syncOnPushTimeout", Takes::Seconds),

@@ -7,8 +7,9 @@
 
 use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, SessionId};
-use super::op::{Event, Operation, parse_json, to_json};
+use super::op::{Body, Event, Operation, parse_json, to_json};
 use super::session::State;
+use super::words::Word;
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub struct Statement {
     pub base: Option<Oid>,
     /// `loopx.toml` there.
     pub policy: Option<Oid>,
-    /// `approver` or `reviewer`.
+    /// `approver`, `reviewer`, ...: see [`role`].
     pub role: String,
     /// What happened: transition or verdict, content, code, who, when, why; its random id is the nonce.
     #[serde(serialize_with = "Operation::signed")]
@@ -128,11 +129,22 @@ impl Statement {
 
 /// In what capacity an operation is somebody's word; `None` where it is not.
 pub fn role(operation: &Operation) -> Option<&'static str> {
-    match operation.event()? {
-        Event::Approved { .. } => Some("approver"),
-        Event::Reviewed { .. } => Some("reviewer"),
-        _ => None,
-    }
+    Some(match &operation.body {
+        Body::Log(Word::Undone { .. } | Word::Redone { .. } | Word::Resolved { .. }) => "editor",
+        Body::Session(step) => match &step.event {
+            Event::Approved { .. } => "approver",
+            Event::Reviewed { .. } => "reviewer",
+            Event::Ran { .. } => "runner",
+            Event::Waived { .. } => "waiver",
+            Event::Extended { .. } => "extender",
+            Event::Entered { .. }
+            | Event::LaneReported { .. }
+            | Event::Delegated { .. }
+            | Event::Audited { .. } => "builder",
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 /// A signature file, taken apart.
@@ -258,6 +270,40 @@ impl Checked {
     /// Why it does not hold.
     pub fn reason(&self) -> &str {
         self.why.as_deref().unwrap_or("it could not be checked")
+    }
+}
+
+/// How it is known who somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// By a key that the signers' file has for them.
+    Signed,
+    /// By the name that they gave: anybody can.
+    Claimed,
+}
+
+impl Basis {
+    pub fn of(checked: Option<&Checked>) -> Self {
+        match checked.is_some_and(Checked::holds) {
+            true => Basis::Signed,
+            false => Basis::Claimed,
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Basis::Signed => "signed",
+            Basis::Claimed => "claimed",
+        }
+    }
+
+    /// A name, and behind it that it is only one.
+    pub fn named(self, name: &str) -> String {
+        match self {
+            Basis::Signed => name.to_owned(),
+            Basis::Claimed => format!("{name} (claimed)"),
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Effective {
 }
 
 /// Personal settings: git's own scopes.
-const PERSONAL: [&str; 2] = ["loopx.branch", "loopx.target"];
+const PERSONAL: [&str; 3] = ["loopx.branch", "loopx.sign", "loopx.target"];
 
 /// The policy of a commit; without one, of the session that is meant, else of HEAD.
 pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {

@@ -75,6 +75,11 @@ impl Context {
         self.wanted.as_deref()
     }
 
+    /// Whether records are signed where nobody says otherwise: `loopx.sign`.
+    pub fn signs(&self) -> bool {
+        self.repo.config_bool("loopx.sign").unwrap_or(false)
+    }
+
     pub fn store(&self) -> Result<Store<'_>> {
         Store::open(&self.repo, &self.unfinished)
     }

@@ -25,7 +25,8 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> {
     let slices = pack::slices(facts.texts.get(&Artifact::Slices).map(String::as_str));
     let names = coverage::scenarios(delta);
-    coverage::coverage(&names, &slices.unwrap_or_default(), &facts.state, tree)
+    let known = (&facts.state, facts.view().evidence());
+    coverage::coverage(&names, &slices.unwrap_or_default(), known, tree)
 }
 
 /// The scenarios that the session's delta writes.

@@ -2,13 +2,14 @@
 
 use super::act::{Act, Done, Needs, act};
 use super::context::Context;
-use super::lease;
 use super::stages::code_tree;
+use super::{lease, sign};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::op::{Event, Evidence};
 use crate::core::pack;
+use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::git::capture::record;
@@ -26,6 +27,8 @@ pub struct RunRequest {
     pub what: String,
     /// Empty: the task's own verification.
     pub argv: Vec<String>,
+    /// Sign the record.
+    pub sign: bool,
 }
 
 /// What a run came to.
@@ -33,6 +36,8 @@ pub struct RunRequest {
 pub struct Ran {
     pub evidence: Evidence,
     pub not_started: Option<String>,
+    /// Whether policy counts it; nothing where it counts every run.
+    pub counts: Option<bool>,
 }
 
 /// Runs and records. `live` gets the output as it comes.
@@ -43,7 +48,12 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let session = ctx.session(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
     let argv = argv(ctx, &session.state, request)?;
-    lease::check(ctx, &session.state)?;
+    let (policy, _) = ctx.policy_if_there(&session.state)?;
+    // Whoever proves by role is no builder, and takes the build from nobody.
+    let is_apart = request.sign && !policy.evidence.by.is_empty();
+    if !is_apart {
+        lease::check(ctx, &session.state)?;
+    }
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(
             Code::WorktreeRequired,
@@ -62,7 +72,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let output = ctx.repo.hash_file(recording.output.path())?;
     let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
     let log = ctx.repo.write_blob(&log)?;
-    let done = act(ctx, Needs::Code, |facts| {
+    let mut done = act(ctx, Needs::Code, |facts| {
         let after = code_tree(facts)?;
         let evidence = Evidence {
             what: request.what.clone(),
@@ -88,10 +98,11 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         let ran = Ran {
             evidence: evidence.clone(),
             not_started: recording.not_started.clone(),
+            counts: None,
         };
-        let mut act = Act::new(Event::Ran { evidence }, what, ran);
+        let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());
-        if facts.state.stage == Stage::Build {
+        if facts.state.stage == Stage::Build && !is_apart {
             let owner = lease::owner(&ctx.repo, None)?;
             // Taken over while the command ran: what it showed is true all the same.
             act.claim = lease::hold(facts, &owner).unwrap_or_default();
@@ -99,7 +110,23 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         Ok(act)
     })?;
     lease::works(ctx);
+    done.value.counts = counts(ctx, &policy, &done.state)?;
     Ok(done)
+}
+
+/// Whether policy counts the newest operation of a session as a run; nothing where it counts every run.
+fn counts(ctx: &Context, policy: &Policy, state: &State) -> Result<Option<bool>> {
+    if policy.evidence.by.is_empty() {
+        return Ok(None);
+    }
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let Some(session) = snapshot.find(&state.id)? else {
+        return Ok(None);
+    };
+    let known = sign::gather(ctx, policy, &snapshot, &session, sign::Depth::Ahead, None)?;
+    let mut counted = known.evidence.iter().flatten();
+    Ok(Some(counted.any(|run| run.op == state.last)))
 }
 
 /// The command: as typed, or the task's own verification.

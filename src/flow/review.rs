@@ -14,9 +14,10 @@ use crate::core::id::Oid;
 use crate::core::op::{
     CodeVerdict, Dependence, Event, ReviewFinding, Severity, Smell, Target, Verdict,
 };
-use crate::core::policy::{Independence, Policy};
+use crate::core::policy::Policy;
 use crate::core::review::Judgement;
 use crate::core::session::State;
+use crate::core::signature::Basis;
 use crate::core::stage::{Stage, Transition};
 use crate::git::{CommitInfo, Repo};
 
@@ -45,6 +46,8 @@ pub struct ReviewRequest {
 pub struct Reviewed {
     pub entered: bool,
     pub commits: Vec<CommitInfo>,
+    /// Whether a key shows who committed each.
+    pub proof: Vec<Basis>,
     pub files: Vec<String>,
     pub verdict: Option<Verdict>,
     pub judgement: Option<Judgement>,
@@ -230,6 +233,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
     let reviewed = Reviewed {
         entered: true,
         files: files(&ctx.repo, facts, base.as_ref())?,
+        proof: proof(&ctx.repo, facts, &commits)?,
         commits,
         verdict: None,
         judgement: None,
@@ -302,7 +306,7 @@ fn judge(
     }
     let (onto, seen) = onto.unzip();
     let dependence = dependence(&ctx.repo, facts, &commits)?;
-    if facts.policy.review.independence == Independence::Require && !dependence.is_empty() {
+    if facts.policy.review.independence.is_required() && !dependence.is_empty() {
         let roles: Vec<String> = dependence
             .iter()
             .map(|d| format!("{} of the range ({})", d.role, d.person))
@@ -319,6 +323,15 @@ fn judge(
             "ask somebody else to run: ",
             command!("review --verdict approve")
         ]));
+    }
+    if request.verdict == CodeVerdict::Approve {
+        // Said before anybody is asked for a key.
+        let unproven = gate::unproven(&facts.policy, base.as_ref(), &facts.credentials);
+        if let Some(first) = unproven.first() {
+            return Err(Failure::refused(first.code, first.message.clone())
+                .help(first.help.clone())
+                .blockers(unproven));
+        }
     }
     let verdict = Verdict {
         verdict: request.verdict,
@@ -354,6 +367,7 @@ fn judge(
     let reviewed = Reviewed {
         entered: false,
         files,
+        proof: proof(&ctx.repo, facts, &commits)?,
         commits,
         verdict: Some(verdict.clone()),
         judgement,
@@ -377,6 +391,15 @@ fn require_something(facts: &Facts<'_>, files: &[String]) -> Result<()> {
         "commit the change, or say why there is none: ",
         command!("review --verdict approve --reason WHY")
     ]))
+}
+
+/// Whether a key that the base knows shows who made each commit.
+fn proof(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<Basis>> {
+    let judge = Judge::new(&facts.policy)?;
+    commits
+        .iter()
+        .map(|commit| Ok(Basis::of(judge.check_commit(repo, commit)?.as_ref())))
+        .collect()
 }
 
 /// Who of the range, or of the build, the reviewer is: by name or address, letter case aside, under

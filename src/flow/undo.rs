@@ -5,7 +5,7 @@ use super::act::{differences, load_active};
 use super::context::{Context, unknown};
 use super::journal::Step;
 use super::opening::{Opening, draft, seal};
-use super::point;
+use super::{point, sign};
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -15,7 +15,7 @@ use crate::core::op::{Event, Operation};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
 use crate::core::words::Word;
-use crate::store::{self, Decision, Session, Snapshot};
+use crate::store::{self, Decision, Record, Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -72,43 +72,48 @@ pub struct Told {
 }
 
 /// Takes events of the session back, the newest first.
-pub fn undo(ctx: &Context, back: &Back, reason: Option<String>) -> Result<Told> {
+pub fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: bool) -> Result<Told> {
     let has_reason = reason.as_ref().is_some_and(|why| !why.trim().is_empty());
     let me = ctx.repo.identity()?.author;
-    tell(ctx, reason, "undo", |snapshot, session, operations| {
-        let id = &session.state.id;
-        let undone: Vec<&Operation> = match back {
-            Back::Last { count, of } => last(id, operations, *count, of.as_deref(), &me)?,
-            Back::Only(point) => {
-                let one = point::find(snapshot, session, operations, point)?;
-                require_undoable(id, operations, one)?;
-                vec![one]
+    tell(
+        ctx,
+        (reason, sign),
+        "undo",
+        |snapshot, session, operations| {
+            let id = &session.state.id;
+            let undone: Vec<&Operation> = match back {
+                Back::Last { count, of } => last(id, operations, *count, of.as_deref(), &me)?,
+                Back::Only(point) => {
+                    let one = point::find(snapshot, session, operations, point)?;
+                    require_undoable(id, operations, one)?;
+                    vec![one]
+                }
+                Back::To(point) => to(snapshot, session, operations, point)?,
+            };
+            if let Some(other) = undone.iter().find(|op| !is_by(op, &me) && !has_reason) {
+                return Err(Failure::usage(
+                    Code::ReasonRequired,
+                    format!(
+                        "`{}` (@{}) is of {}: whoever takes back what somebody else did says why",
+                        other.word(),
+                        other.seq,
+                        other.by
+                    ),
+                )
+                .help(command!("undo --only {} --reason WHY", other.op).session(id)));
             }
-            Back::To(point) => to(snapshot, session, operations, point)?,
-        };
-        if let Some(other) = undone.iter().find(|op| !is_by(op, &me) && !has_reason) {
-            return Err(Failure::usage(
-                Code::ReasonRequired,
-                format!(
-                    "`{}` (@{}) is of {}: whoever takes back what somebody else did says why",
-                    other.word(),
-                    other.seq,
-                    other.by
-                ),
-            )
-            .help(command!("undo --only {} --reason WHY", other.op).session(id)));
-        }
-        require_own_refusals(ctx, snapshot, session, &undone, &me)?;
-        let ids = undone.iter().map(|op| op.op.clone()).collect();
-        let moved = undone.into_iter().map(Moved::of).collect();
-        Ok((Word::Undone { undone: ids }, moved))
-    })
+            require_own_refusals(ctx, snapshot, session, &undone, &me)?;
+            let ids = undone.iter().map(|op| op.op.clone()).collect();
+            let moved = undone.into_iter().map(Moved::of).collect();
+            Ok((Word::Undone { undone: ids }, moved))
+        },
+    )
 }
 
 /// Brings events back that were undone, the one that was undone last first, where nothing else has
 /// happened since.
-pub fn redo(ctx: &Context, count: usize, reason: Option<String>) -> Result<Told> {
-    tell(ctx, reason, "redo", |_, session, operations| {
+pub fn redo(ctx: &Context, count: usize, reason: Option<String>, sign: bool) -> Result<Told> {
+    tell(ctx, (reason, sign), "redo", |_, session, operations| {
         let id = &session.state.id;
         let Redoable {
             operations: mut redone,
@@ -322,7 +327,7 @@ fn to<'o>(
 /// Tells the past of a session anew: one operation about others, and the state that follows.
 fn tell(
     ctx: &Context,
-    reason: Option<String>,
+    (reason, sign): (Option<String>, bool),
     word: &str,
     mut decide: impl FnMut(&Snapshot<'_>, &Session, &[Operation]) -> Result<(Word, Vec<Moved>)>,
 ) -> Result<Told> {
@@ -375,7 +380,13 @@ fn tell(
         let state = store::replay(&ctx.repo, &id, &operations)?;
         require_no_new_conflict(&session.state, &state, &operations, word)?;
         let mut edits = store::Edits::default();
-        edits.record(&ctx.repo, Some(&session), &op, &state)?;
+        let signature = match sign {
+            true => Some(sign::sign(&ctx.repo, &state, &op)?),
+            false => None,
+        };
+        let mut record = Record::from(&op);
+        record.signature = signature.as_deref();
+        edits.record(&ctx.repo, Some(&session), record, &state)?;
         let message = store::message(&id, &subject(word, &moved), &op, &state);
         Ok(Decision {
             edits,

@@ -20,7 +20,7 @@ use crate::core::pack::{Graph, NodeStatus};
 use crate::core::replay::undone;
 use crate::core::review::Judgement;
 use crate::core::session::{BuildBlock, Ending, Recorded, State, Void};
-use crate::core::signature::{Checked, Signatures};
+use crate::core::signature::{Basis, Checked, Signatures, role};
 use crate::core::stage::{ApprovalKey, Stage};
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
@@ -76,6 +76,8 @@ pub struct Rounds {
 #[derive(Debug, Serialize)]
 pub struct ReviewView {
     pub reviewer: String,
+    /// Whether a key shows who that is.
+    pub proof: Basis,
     pub independent: bool,
     pub verdict: Recorded<crate::core::op::Verdict>,
     pub judgement: Option<Judgement>,
@@ -198,6 +200,7 @@ pub(super) fn status_of(
         },
         review: state.verdict.clone().map(|verdict| ReviewView {
             reviewer: verdict.signed.by.to_string(),
+            proof: Basis::of(facts.credentials.signatures.get(&verdict.op)),
             independent: verdict.value.dependence.is_empty(),
             judgement: gate::judgement(view),
             signature: facts.credentials.signatures.get(&verdict.op).cloned(),
@@ -324,25 +327,44 @@ pub struct Shown {
     pub signatures: Signatures,
 }
 
+impl Shown {
+    /// Whether a key shows whose word an operation is.
+    pub fn basis(&self, op: &OpId) -> Basis {
+        Basis::of(self.signatures.get(op))
+    }
+}
+
+/// Whether a key shows whose word an operation of a session is.
+pub fn basis(ctx: &Context, id: &SessionId, op: &OpId) -> Result<Basis> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let Some(session) = snapshot.find(id)? else {
+        return Ok(Basis::Claimed);
+    };
+    Ok(Basis::of(signatures(ctx, &snapshot, &session)?.get(op)))
+}
+
 /// The stored facts of the session that is meant.
 pub fn show(ctx: &Context) -> Result<Shown> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
-    let signatures = match snapshot.signatures(&session)?.is_empty() {
-        true => Signatures::new(),
-        false => {
-            let (policy, _) = ctx.policy_if_there(&session.state)?;
-            let depth = sign::Depth::Everything;
-            sign::gather(ctx, &policy, &snapshot, &session, depth, None)?.signatures
-        }
-    };
     Ok(Shown {
-        signatures,
+        signatures: signatures(ctx, &snapshot, &session)?,
         commit: snapshot.commit().clone(),
         path: session.place,
         state: session.state,
     })
+}
+
+/// What there is to say of everything that people signed in a session.
+fn signatures(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Signatures> {
+    if snapshot.signatures(session)?.is_empty() {
+        return Ok(Signatures::new());
+    }
+    let (policy, _) = ctx.policy_if_there(&session.state)?;
+    let depth = sign::Depth::Everything;
+    Ok(sign::gather(ctx, &policy, snapshot, session, depth, None)?.signatures)
 }
 
 /// One operation of a session's history.
@@ -353,6 +375,8 @@ pub struct Logged {
     pub undone: bool,
     /// Why it counts for nothing.
     pub void: Option<String>,
+    /// Whether a key shows whose word it is; nothing where it is nobody's.
+    pub proof: Option<Basis>,
 }
 
 /// The history of the session that is meant, oldest first.
@@ -362,12 +386,14 @@ pub fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
     let session = ctx.session(&snapshot)?;
     let operations = snapshot.operations(&session)?;
     let undone = undone(&operations);
+    let signed = signatures(ctx, &snapshot, &session)?;
     let void = session.state.void.into_iter();
     let mut void: BTreeMap<OpId, String> = void.map(|void| (void.op, void.why)).collect();
     let logged = operations
         .into_iter()
         .map(|operation| Logged {
             undone: undone.contains(&operation.op),
+            proof: role(&operation).map(|_| Basis::of(signed.get(&operation.op))),
             void: void.remove(&operation.op),
             operation,
         })

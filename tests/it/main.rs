@@ -70,6 +70,7 @@ mod mounts;
 mod note;
 mod output;
 mod pre_receive;
+mod proven;
 mod race;
 mod reader_props;
 mod readme;

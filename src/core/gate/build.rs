@@ -76,8 +76,8 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     });
     // Rework asks for proof that is younger than the verdict that sent it back.
     let fresh = |seq: u64| seq > state.build.fresh_after;
-    let on_tree: Vec<_> = state
-        .evidence
+    let on_tree: Vec<_> = view
+        .evidence()
         .iter()
         // A command that changed the code while it ran speaks of no tree: what passed was neither the
         // one it began with nor the one it left.
@@ -99,8 +99,8 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
             } else {
                 Proof::Failed
             }
-        } else if state
-            .evidence
+        } else if view
+            .evidence()
             .iter()
             .any(|e| own(&e.value.argv, e.value.task.as_ref()))
         {
@@ -118,7 +118,7 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     if !on_tree.iter().any(|e| e.value.passed()) && !all_waived {
         items.push(AuditItem {
             id: "verification".into(),
-            proof: if state.evidence.is_empty() {
+            proof: if view.evidence().is_empty() {
                 Proof::Missing
             } else {
                 Proof::Stale
@@ -152,8 +152,8 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             report(Lane::Execution, "complete"),
         )),
     }
-    let failing: Vec<String> = state
-        .evidence
+    let failing: Vec<String> = view
+        .evidence()
         .iter()
         .filter(|e| {
             Some(&e.value.tree) == tree && !e.value.passed() && e.value.what != "regression"
@@ -164,7 +164,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         found.push(Blocker::new(
             Code::VerificationFailed,
             format!("`{first}` failed on the present code"),
-            command!("run -- COMMAND"),
+            view.policy.run_check(),
         ));
     }
     for lane in [Lane::Architect, Lane::Deslop] {
@@ -201,8 +201,8 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             report(lane, "complete"),
         ));
     }
-    let regression = state
-        .evidence
+    let regression = view
+        .evidence()
         .iter()
         .rev()
         .find(|e| e.value.what == "regression" && Some(&e.value.tree) == tree);
@@ -214,12 +214,12 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
                 "`{}` failed on the present code",
                 evidence.value.argv.join(" ")
             ),
-            command!("run --kind regression -- COMMAND"),
+            view.policy.run_regression(),
         )),
         None if view.policy.build.regression => found.push(Blocker::new(
             Code::RegressionPending,
             "no regression run on the present code",
-            command!("run --kind regression -- COMMAND"),
+            view.policy.run_regression(),
         )),
         _ => {}
     }
@@ -251,8 +251,8 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
         let help = missing
             .iter()
             .find(|item| item.id != "verification" && item.id != "approved-plan")
-            .map_or(command!("run -- COMMAND"), |item| {
-                command!("run --task {}", item.id)
+            .map_or(view.policy.run_check(), |item| {
+                view.policy.run_task(&item.id)
             });
         found.push(Blocker::new(
             Code::CompletionAuditBlocked,

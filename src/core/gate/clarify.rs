@@ -52,7 +52,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         Ok(round) if round > max => found.push(Blocker::new(
             Code::ClarifyMaxRoundsExceeded,
             format!("{path}: round {round} of at most {max}"),
-            command!("clarify --more 5 --reason WHY"),
+            command!("clarify --more 5 --reason WHY{}", view.policy.sign_flag()),
         )),
         Ok(_) => {}
         Err(fault) => found.push(field_fault(

@@ -2,7 +2,7 @@
 
 use super::super::failure::{Blocker, Code};
 use super::super::op::{PlanLane, PlanVerdict, Target};
-use super::super::signature::Checked;
+use super::super::signature::{Basis, Checked};
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::{View, blockers, changed_since, consumable, judgement};
 use crate::core::hint::{Hint, command};
@@ -20,9 +20,19 @@ pub struct GateView {
     /// `not-requested`, `requested`, `approved`, `stale`.
     pub approval: &'static str,
     pub approved_by: Vec<String>,
+    /// Whether a key shows who they are, in their order.
+    pub proof: Vec<Basis>,
     /// What was found of the signatures under the approvals, in their order; nothing where one is not
     /// signed.
     pub signatures: Vec<Option<Checked>>,
+}
+
+impl GateView {
+    /// Who approved, each with whether that is only a name.
+    pub fn approvers(&self) -> Vec<String> {
+        let all = self.approved_by.iter().zip(&self.proof);
+        all.map(|(name, proof)| proof.named(name)).collect()
+    }
 }
 
 /// The gates of a session that matter now: the way forward, and in review the way back.
@@ -79,6 +89,10 @@ pub fn gates(view: View<'_>) -> Vec<GateView> {
                 approved_by: approval.map_or_else(Vec::new, |a| {
                     a.by.iter().map(|by| by.signed.by.to_string()).collect()
                 }),
+                proof: approval.map_or_else(Vec::new, |a| {
+                    let known = &view.credentials.signatures;
+                    a.by.iter().map(|by| Basis::of(known.get(&by.op))).collect()
+                }),
                 signatures: approval.map_or_else(Vec::new, |a| {
                     let known = &view.credentials.signatures;
                     a.by.iter().map(|by| known.get(&by.op).cloned()).collect()
@@ -112,9 +126,10 @@ pub fn evidence_chain(view: View<'_>) -> Vec<Claim> {
                 claim: ready,
                 basis: match gate.gate {
                     "done" => view.state.verdict.as_ref().map_or_else(String::new, |v| {
+                        let basis = Basis::of(view.credentials.signatures.get(&v.op));
                         format!(
                             "verdict of {} on tree {}",
-                            v.signed.by,
+                            basis.named(&v.signed.by.to_string()),
                             v.value.tree.short()
                         )
                     }),
@@ -129,7 +144,7 @@ pub fn evidence_chain(view: View<'_>) -> Vec<Claim> {
                 claim: authorized,
                 basis: format!(
                     "{} approved content {}",
-                    gate.approved_by.join(", "),
+                    gate.approvers().join(", "),
                     approval.content.short()
                 ),
             });
@@ -196,7 +211,7 @@ fn next_in_plan(view: View<'_>, blockers: &[Blocker]) -> Hint {
         .is_some_and(|r| r.value.verdict != PlanVerdict::Approve);
     if iterate {
         return if state.plan.iteration >= state.max_plan_iterations() {
-            command!("plan --more 5 --reason WHY")
+            command!("plan --more 5 --reason WHY{}", view.policy.sign_flag())
         } else {
             command!("plan")
         };

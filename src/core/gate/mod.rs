@@ -10,7 +10,10 @@ mod approval;
 mod build;
 mod clarify;
 mod conclusions;
+mod evidence;
+mod opening;
 mod plan;
+mod proofs;
 mod review;
 mod standing;
 mod taken;
@@ -22,8 +25,11 @@ pub use approval::{
 };
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};
+pub use evidence::counted;
+pub use opening::{Unsigned, flaw, unsigned};
 pub use plan::{delta, scope_patterns};
-pub use review::{archive, judgement, reviewer, verdict_signature};
+pub use proofs::{PartKey, Proofs, Unproven};
+pub use review::{archive, judgement, reviewer, unproven, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
 
@@ -120,6 +126,10 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         }
         Transition::ReviewToDone => review::done(view),
     });
+    if !transition.is_rollback() {
+        let unsigned = view.credentials.unsigned.iter();
+        blockers.extend(unsigned.map(Unsigned::blocker));
+    }
     blockers
 }
 

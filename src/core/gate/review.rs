@@ -2,9 +2,9 @@
 
 use super::super::artifact::Artifact;
 use super::super::failure::{Blocker, Code};
-use super::super::id::Person;
+use super::super::id::{Oid, Person};
 use super::super::op::{CodeVerdict, Target, Verdict};
-use super::super::policy::{Independence, Policy};
+use super::super::policy::Policy;
 use super::super::review::{self, Judgement};
 use super::super::session::{Approval, Recorded};
 use super::super::signature::{Checked, Flaw};
@@ -13,7 +13,8 @@ use super::approval::missing;
 use super::build::word;
 use super::plan::delta;
 use super::{
-    Credentials, Proof, Taken, View, audit, conflicts, covered, covered_files, next_action,
+    Credentials, Proof, Taken, Unsigned, View, audit, conflicts, covered, covered_files,
+    next_action,
 };
 use crate::core::hint::{command, hint};
 
@@ -30,7 +31,7 @@ pub fn judgement(view: View<'_>) -> Option<Judgement> {
                 Blocker::new(
                     Code::CompletionAuditMissingEvidence,
                     format!("{} {}", item.id, word(item.proof)),
-                    command!("run --task {}", item.id),
+                    view.policy.run_task(&item.id),
                 )
             }),
     );
@@ -137,19 +138,48 @@ pub fn reviewer(
 ) -> Vec<Blocker> {
     let mut found = Vec::new();
     let who = &verdict.signed.by;
-    let part = credentials.part(&credentials.names(who));
-    if policy.review.independence == Independence::Require
-        && (!verdict.value.dependence.is_empty() || part.is_some())
+    let names = match policy.counts_keys() {
+        true => credentials.signer_names(&verdict.op, who),
+        false => credentials.names(who),
+    };
+    let part = credentials.part(&names);
+    let by_key = credentials.part_of_key(&verdict.op);
+    if policy.review.independence.is_required()
+        && (!verdict.value.dependence.is_empty() || part.is_some() || by_key.is_some())
     {
+        let said = match by_key {
+            Some(known) if part.is_none() => {
+                format!(
+                    "the key of {who} is that of the {} {}",
+                    known.role, known.person
+                )
+            }
+            _ => format!("{who} took part in what was reviewed"),
+        };
         found.push(Blocker::new(
             Code::ReviewerNotIndependent,
-            format!("{who} took part in what was reviewed"),
+            said,
             hint!["ask somebody else to run: ", policy.verdict_command()],
         ));
     }
+    found.extend(unproven(policy, verdict.value.base.as_ref(), credentials));
     let checked = credentials.signatures.get(&verdict.op);
     found.extend(verdict_signature(policy, who, checked));
     found
+}
+
+/// Who took part by name only, where policy counts keys.
+pub fn unproven(policy: &Policy, base: Option<&Oid>, credentials: &Credentials) -> Vec<Blocker> {
+    match &credentials.proofs {
+        _ if !policy.counts_keys() => Vec::new(),
+        Some(proofs) => proofs.blockers(policy, base),
+        // What nobody looked at is not proven.
+        None => vec![Blocker::new(
+            Code::ParticipantUnproven,
+            "nothing shows by which keys the reviewed commits were made",
+            command!("status"),
+        )],
+    }
 }
 
 /// Why a verdict's signature does not count, where it has to.
@@ -160,13 +190,14 @@ pub fn verdict_signature(
 ) -> Option<Blocker> {
     let again = command!("review --verdict approve --sign");
     match checked {
-        None if policy.review.signed => Some(Blocker::new(
+        None if policy.asks_signed_verdict() => Some(Blocker::new(
             Code::VerdictUnsigned,
             format!("{who} gave the verdict without a signature, which policy asks for"),
             again,
         )),
         Some(checked)
-            if checked.flaw == Some(Flaw::Broken) || (!checked.holds() && policy.review.signed) =>
+            if checked.flaw == Some(Flaw::Broken)
+                || (!checked.holds() && policy.asks_signed_verdict()) =>
         {
             Some(Blocker::new(
                 Code::VerdictSignatureInvalid,
@@ -225,6 +256,7 @@ pub fn archive(view: View<'_>) -> Vec<Blocker> {
     if let Some(verdict) = &view.state.verdict {
         found.extend(reviewer(view.policy, verdict, view.credentials));
     }
+    found.extend(view.credentials.unsigned.iter().map(Unsigned::blocker));
     found.extend(review::scope_blockers(view.text(Artifact::ExecutionRecord)));
     found.extend(delta(view));
     found

@@ -2,13 +2,13 @@
 //! and without a part in what was approved. People are counted, not names or keys.
 
 use super::super::failure::{Blocker, Code};
-use super::super::id::Person;
-use super::super::op::Role;
+use super::super::id::{OpId, Person};
+use super::super::op::{Evidence, Role};
 use super::super::policy::Policy;
-use super::super::session::ApprovedBy;
+use super::super::session::{ApprovedBy, Recorded};
 use super::super::signature::{Checked, Flaw, Signatures};
 use super::super::stage::Transition;
-use super::Taken;
+use super::{PartKey, Proofs, Taken, Unsigned};
 use crate::core::hint::{Hint, command, hint};
 use std::collections::BTreeMap;
 
@@ -22,6 +22,12 @@ pub struct Credentials {
     pub participants: Vec<(Role, Person)>,
     /// Signed words that somebody took back, or brought back.
     pub taken: Vec<Taken>,
+    /// Records that open a gate without the signature that policy asks for.
+    pub unsigned: Vec<Unsigned>,
+    /// The runs that policy counts, where it does not count all of them.
+    pub evidence: Option<Vec<Recorded<Evidence>>>,
+    /// What keys show of those who took part, where policy counts keys and somebody looked.
+    pub proofs: Option<Proofs>,
 }
 
 /// One approver, weighed.
@@ -74,6 +80,25 @@ impl Credentials {
         self.participants
             .iter()
             .find(|(_, person)| names.iter().any(|name| name.is_same(person)))
+    }
+
+    /// The part that the key under an operation took in what is judged.
+    pub fn part_of_key(&self, op: &OpId) -> Option<&PartKey> {
+        let key = &self.signatures.get(op)?.signer.as_ref()?.key;
+        self.proofs.as_ref()?.part(key)
+    }
+
+    /// Every name of whoever signed an operation: those that the key stands for, too.
+    pub fn signer_names(&self, op: &OpId, by: &Person) -> Vec<Person> {
+        let mut names = self.names(by);
+        let checked = self.signatures.get(op).filter(|checked| checked.holds());
+        let signer = checked.and_then(|checked| checked.signer.as_ref());
+        let emails = signer.into_iter().flat_map(|signer| &signer.principals);
+        names.extend(emails.map(|email| Person {
+            name: String::new(),
+            email: email.clone(),
+        }));
+        names
     }
 
     /// Weighs every approver of a transition.
@@ -188,6 +213,15 @@ impl Credentials {
             return no(
                 Code::ApproverNotIndependent,
                 format!("{who} is {role} of what {transition} is about ({person})"),
+                somebody,
+            );
+        }
+        if policy.approve.independent.contains(&transition)
+            && let Some(PartKey { role, person, .. }) = self.part_of_key(&by.op)
+        {
+            return no(
+                Code::ApproverNotIndependent,
+                format!("the key of {who} is that of the {role} {person}"),
                 somebody,
             );
         }

@@ -87,6 +87,8 @@ pub fn taken(ops: &[Operation], policy: &Policy, credentials: &Credentials) -> V
                 && is_signed(one)
                 && may(policy, credentials, op, one)
         });
+        // Whoever may give another word may also sign that the old one is none, or is one again.
+        let is_replaced = is_replaced || is_signed(told) && may(policy, credentials, op, told);
         found.push(Taken {
             op: op.op.clone(),
             seq: op.seq,

@@ -20,7 +20,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("approve.signed", TRANSITIONS),
     ("approve.touched", TRANSITIONS),
     ("approve.independent", TRANSITIONS),
-    ("review.independence", &["record", "require"]),
+    ("review.independence", &["record", "require", "signed"]),
     ("build.lanes", Lane::WORDS),
     ("archive.evidence", &["off", "require"]),
     ("artifacts.language", &["off", "zh"]),
@@ -125,7 +125,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "review.independence",
-        "What to do with a reviewer who wrote part of what is reviewed",
+        "What to do with a reviewer who wrote part of what is reviewed; \"signed\" counts only keys",
     ),
     (
         "build.lanes",
@@ -138,6 +138,10 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "archive.evidence",
         "What to do with a scenario that no passing run proves",
+    ),
+    (
+        "evidence.by",
+        "The roles whose signed runs count for gates; any run where none is named",
     ),
     (
         "landing.backport",

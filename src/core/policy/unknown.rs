@@ -23,6 +23,7 @@ const HOLDING: &[&str] = &[
     "review",
     "build",
     "archive",
+    "evidence",
     "secrets",
     "artifacts",
     "policy",

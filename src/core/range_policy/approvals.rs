@@ -6,7 +6,7 @@
 
 use super::super::artifact::Artifact;
 use super::super::failure::{Blocker, Code, Result};
-use super::super::gate::{self, Credentials};
+use super::super::gate::{self, CodeFacts, Credentials, DeltaFacts, Proof, View};
 use super::super::id::{Oid, SessionId};
 use super::super::join::Joiner;
 use super::super::op::{Event, Operation, Verdict};
@@ -129,7 +129,20 @@ pub fn judge(
     }
     if let Some(verdict) = &used.verdict {
         for blocker in gate::reviewer(policy, verdict, credentials) {
-            found.push(flaw(code(blocker.code), blocker.message));
+            let help = match blocker.code {
+                Code::ParticipantUnproven => &blocker.help,
+                _ => &help,
+            };
+            let message = format!("session {session}: {}", blocker.message);
+            let code = code(blocker.code);
+            found.push(finding(
+                commit,
+                code,
+                Severity::Error,
+                Vec::new(),
+                message,
+                help,
+            ));
         }
     }
     Ok(found)
@@ -162,6 +175,75 @@ pub fn taken(session: &SessionId, commit: &Commit, credentials: &Credentials) ->
     .collect()
 }
 
+/// Slices that the reviewed code is not proven by, where policy says whose runs count. `slices` is the artifact
+/// as it was then.
+pub fn unproven(
+    policy: &Policy,
+    session: &SessionId,
+    (commit, used): (&Commit, &Used),
+    (state, slices): (&State, Option<String>),
+    credentials: &Credentials,
+) -> Vec<Finding> {
+    let Some(verdict) = used
+        .verdict
+        .as_ref()
+        .filter(|_| credentials.evidence.is_some())
+    else {
+        return Vec::new();
+    };
+    let texts = slices.into_iter().map(|text| (Artifact::Slices, text));
+    let texts: BTreeMap<Artifact, String> = texts.collect();
+    let code = CodeFacts {
+        head: verdict.value.head.clone(),
+        tree: verdict.value.tree.clone(),
+        is_dirty: false,
+    };
+    let items = gate::audit(View {
+        state,
+        texts: &texts,
+        policy,
+        code: Some(&code),
+        delta: &DeltaFacts::default(),
+        credentials,
+        shared: &[],
+        base_missing: None,
+    });
+    let open = items
+        .into_iter()
+        .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived));
+    open.map(|item| {
+        let message = format!(
+            "session {session}: no run by {} that is signed proves {} on tree {} ({})",
+            policy.evidence.by.join(", "),
+            item.id,
+            code.tree.short(),
+            item.detail
+        );
+        let help = policy.run_task(&item.id).session(session);
+        let code = Code::EvidenceUnproven;
+        finding(commit, code, Severity::Error, Vec::new(), message, help)
+    })
+    .collect()
+}
+
+/// Records that opened a gate without the signature that policy asks for.
+pub fn unsigned(session: &SessionId, commit: &Commit, credentials: &Credentials) -> Vec<Finding> {
+    let all = credentials.unsigned.iter().map(gate::Unsigned::blocker);
+    all.map(|blocker| {
+        let message = format!("session {session}: {}", blocker.message);
+        let help = blocker.help.session(session);
+        finding(
+            commit,
+            blocker.code,
+            Severity::Error,
+            Vec::new(),
+            message,
+            help,
+        )
+    })
+    .collect()
+}
+
 /// What only a newer program understands: nothing of that session lands by this one.
 pub fn unknown(session: &SessionId, commit: &Commit, state: &State) -> Vec<Finding> {
     let held = state.holding();
@@ -189,6 +271,7 @@ fn code(gate: Code) -> Code {
         Code::ApproverWithoutRole,
         Code::ApproverNotIndependent,
         Code::ReviewerNotIndependent,
+        Code::ParticipantUnproven,
         Code::VerdictUnsigned,
         Code::VerdictSignatureInvalid,
         Code::WordTakenBack,

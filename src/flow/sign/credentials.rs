@@ -5,15 +5,17 @@ use super::super::context::Context;
 use super::super::upstream;
 use super::Judge;
 use crate::core::failure::Result;
-use crate::core::gate::{Credentials, taken};
+use crate::core::gate::{Credentials, Proofs, counted, taken, unsigned};
 use crate::core::id::{Oid, Person};
-use crate::core::op::{Operation, Role};
+use crate::core::op::{Event, Operation, Role};
 use crate::core::policy::Policy;
 use crate::core::replay;
 use crate::core::session::{Approval, State};
+use crate::core::signature::Checked;
 use crate::core::stage::{Stage, Transition};
-use crate::git::Repo;
+use crate::git::{CommitInfo, Remerge, Repo};
 use crate::store::{Session, SignatureFiles, Snapshot};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// How much is looked at.
@@ -69,15 +71,25 @@ pub fn gather(
     // What was taken back is signed too, and stands in no state. Where nobody has a key, no signature holds.
     let is_late = matches!(state.stage, Stage::Review | Stage::Done);
     let all = policy.trust.signers.is_some() && (depth == Depth::Everything || is_late);
-    let files = match ops.is_empty() && !all {
+    // Where keys count, whoever built has to be known by theirs.
+    let by_keys = policy.counts_keys() && is_late;
+    let asks = by_keys || policy.asks_signatures() && rests_on_more(policy, state);
+    let files = match ops.is_empty() && !all && !asks {
         true => BTreeMap::new(),
         false => snapshot.signatures(session)?,
     };
+    let operations = match files.is_empty() && !asks {
+        true => Vec::new(),
+        false => snapshot.operations(session)?,
+    };
     if !files.is_empty() {
-        let operations = snapshot.operations(session)?;
         let is_told = operations.iter().any(|op| op.said().is_some());
+        let wanted = |op: &Operation| {
+            let is_word = ops.contains(&op.op.as_str());
+            is_word || is_told && is_spoken(op) || asks && is_asked(policy, op)
+        };
         for op in replay::in_order(&operations) {
-            if (ops.contains(&op.op.as_str()) || is_told)
+            if (wanted(op) || depth == Depth::Everything)
                 && let Some(bytes) = files.get(&op.file_name())
             {
                 let checked = judge.check(repo, state, op, bytes.as_deref())?;
@@ -86,6 +98,8 @@ pub fn gather(
         }
         credentials.taken = taken(&operations, policy, &credentials);
     }
+    credentials.unsigned = unsigned(&operations, state, policy, &credentials);
+    credentials.evidence = counted(&operations, policy, &credentials);
     let matters = Transition::ALL
         .into_iter()
         .any(|t| t.from() == state.stage && policy.asks_independence(t));
@@ -94,8 +108,140 @@ pub fn gather(
         let commits = own_commits(ctx, policy, state)?;
         credentials.participants =
             participants(repo, &judge, state, &commits, |who| repo.canonical(who))?;
+        let signed = (operations.as_slice(), &files);
+        let rests = match state.stage {
+            Stage::Done => reviewed(repo, state, &commits)?,
+            _ => commits,
+        };
+        prove(
+            repo,
+            policy,
+            &judge,
+            state,
+            signed,
+            &rests,
+            &mut credentials,
+        )?;
     }
     Ok(credentials)
+}
+
+/// Whether gates may rest on records besides approvals and verdicts whose signatures policy asks for.
+fn rests_on_more(policy: &Policy, state: &State) -> bool {
+    let raised = [
+        state.clarify.extra_rounds,
+        state.plan.extra_iterations,
+        state.build.extra_iterations,
+    ];
+    let is_proven = !policy.evidence.by.is_empty() && !state.evidence.is_empty();
+    is_proven || !state.build.waivers.is_empty() || raised.iter().any(|more| *more > 0)
+}
+
+/// Whether somebody's word can be taken back, or takes one back.
+fn is_spoken(op: &Operation) -> bool {
+    let is_word = matches!(
+        op.event(),
+        Some(Event::Approved { .. } | Event::Reviewed { .. })
+    );
+    is_word || op.said().is_some()
+}
+
+/// Whether policy may ask for the signature of an operation that is neither approval nor verdict.
+fn is_asked(policy: &Policy, op: &Operation) -> bool {
+    match op.event() {
+        Some(Event::Waived { .. } | Event::Extended { .. }) => true,
+        Some(Event::Ran { .. }) => !policy.evidence.by.is_empty(),
+        _ => false,
+    }
+}
+
+/// What keys show of those who made some commits and took part in the build, where policy counts keys.
+fn prove(
+    repo: &Repo,
+    policy: &Policy,
+    judge: &Judge,
+    state: &State,
+    (operations, files): (&[Operation], &SignatureFiles),
+    commits: &[Oid],
+    credentials: &mut Credentials,
+) -> Result<()> {
+    if !policy.counts_keys() {
+        return Ok(());
+    }
+    let mut proofs = Proofs::default();
+    let mut found: Vec<(Role, Checked)> = Vec::new();
+    let remerge = OnceCell::new();
+    for commit in commits {
+        let info = repo.commit_info(commit)?;
+        if is_clean_merge(repo, &remerge, &info)? {
+            continue;
+        }
+        let checked = judge.check_commit(repo, &info)?;
+        proofs.commit(commit, &info.committer, checked.as_ref());
+        found.extend(checked.map(|checked| (Role::Committer, checked)));
+    }
+    proofs.steps(operations, state, |op| {
+        let Some(bytes) = files.get(&op.file_name()) else {
+            return Ok(None);
+        };
+        let checked = judge.check(repo, state, op, bytes.as_deref())?;
+        found.push((Role::Builder, checked.clone()));
+        Ok(Some(checked))
+    })?;
+    for (role, checked) in found.iter().filter(|(_, checked)| checked.holds()) {
+        for email in checked.signer.iter().flat_map(|signer| &signer.principals) {
+            let person = Person {
+                name: String::new(),
+                email: email.clone(),
+            };
+            if !credentials.participants.contains(&(*role, person.clone())) {
+                credentials.participants.push((*role, person));
+            }
+        }
+    }
+    credentials.proofs = Some(proofs);
+    Ok(())
+}
+
+/// Whether a merge has nothing that its parents do not merge to: whoever made it brought nothing.
+fn is_clean_merge(repo: &Repo, remerge: &OnceCell<Remerge>, commit: &CommitInfo) -> Result<bool> {
+    if commit.parents.len() != 2 {
+        return Ok(false);
+    }
+    let made = match remerge.get() {
+        Some(made) => made,
+        None => {
+            let made = Remerge::new(repo)?;
+            remerge.get_or_init(|| made)
+        }
+    };
+    let strays = made.strays(commit)?;
+    Ok(strays.paths.is_empty() && strays.conflicts.is_empty())
+}
+
+/// Those of some commits that a session's verdict is about; all of them where there is none.
+pub fn reviewed(repo: &Repo, state: &State, commits: &[Oid]) -> Result<Vec<Oid>> {
+    let verdict = state.verdict.as_ref();
+    let head = match verdict.and_then(|verdict| verdict.value.head.as_ref()) {
+        Some(head) if repo.contains(head)? => head,
+        _ => return Ok(commits.to_vec()),
+    };
+    let mut found = Vec::new();
+    for commit in commits {
+        if commit == head || repo.is_ancestor(commit, head)? {
+            found.push(commit.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Which commits a session answers for, as `verify` sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Commits<'a> {
+    /// Whoever made one of these took part.
+    pub own: &'a [Oid],
+    /// Those that its verdict rests on: policy may ask whose key made them.
+    pub rests: &'a [Oid],
 }
 
 /// The credentials behind the operations of a session, as `verify` judges them: by objects alone.
@@ -105,7 +251,7 @@ pub fn behind(
     state: &State,
     operations: &[Operation],
     files: &SignatureFiles,
-    commits: &[Oid],
+    commits: Commits<'_>,
 ) -> Result<Credentials> {
     let judge = Judge::new(policy)?;
     let people = operations
@@ -124,13 +270,20 @@ pub fn behind(
         }
     }
     credentials.taken = taken(operations, policy, &credentials);
-    if Transition::ALL
-        .into_iter()
-        .any(|transition| policy.asks_independence(transition))
-    {
-        credentials.participants =
-            participants(repo, &judge, state, commits, |who| Ok(who.clone()))?;
-    }
+    credentials.unsigned = unsigned(operations, state, policy, &credentials);
+    credentials.evidence = counted(operations, policy, &credentials);
+    credentials.participants =
+        participants(repo, &judge, state, commits.own, |who| Ok(who.clone()))?;
+    let signed = (operations, files);
+    prove(
+        repo,
+        policy,
+        &judge,
+        state,
+        signed,
+        commits.rests,
+        &mut credentials,
+    )?;
     Ok(credentials)
 }
 

@@ -10,9 +10,24 @@ use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::signature::{Checked, Flaw, NAMESPACE, Place, Signed, Signer, Statement, touched};
 use crate::git::signing::{Good, Signers, can_check};
-use crate::git::{Mailmap, Repo};
+use crate::git::{CommitInfo, Mailmap, Repo};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+
+/// The namespace of git's own signatures.
+const COMMITS: &str = "git";
+const ARMOUR: &str = "-----BEGIN SSH SIGNATURE-----";
+const UNCHECKED: &str = "ssh-keygen, which checks signatures, is not in PATH";
+
+/// A signature, over what, and whose it claims to be.
+struct Made<'a> {
+    by: &'a Person,
+    /// RFC 3339.
+    at: &'a str,
+    namespace: &'a str,
+    payload: &'a [u8],
+    armour: &'a str,
+}
 
 /// The largest file of signers that is read for show.
 const MAX_SIGNERS: u64 = 1024 * 1024;
@@ -96,38 +111,61 @@ impl Judge {
             return broken(why);
         }
         if !can_check() {
-            return Ok(Checked::flawed(
-                Flaw::Unchecked,
-                "ssh-keygen, which checks signatures, is not in PATH",
-            ));
+            return Ok(Checked::flawed(Flaw::Unchecked, UNCHECKED));
         }
         // The bytes are those of this operation in this place: nothing else decides.
         let key = repo.hash_blob(bytes)?;
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let checked = self.verify(repo, op, &signed, state.base.is_some())?;
+        let placed = state.base.is_some();
+        let made = Made {
+            by: &op.by,
+            at: &op.at,
+            namespace: NAMESPACE,
+            payload: signed.payload,
+            armour: signed.armour,
+        };
+        let checked = self.verify(repo, &made, placed)?;
         self.known.borrow_mut().insert(key, checked.clone());
         Ok(checked)
     }
 
-    fn verify(
-        &self,
-        repo: &Repo,
-        op: &Operation,
-        signed: &Signed<'_>,
-        placed: bool,
-    ) -> Result<Checked> {
+    /// Checks the signature that git has put into a commit: it has to be its committer's. `None` where there
+    /// is none.
+    pub fn check_commit(&self, repo: &Repo, commit: &CommitInfo) -> Result<Option<Checked>> {
+        let Some((signature, payload)) = repo.commit_signature(&commit.id)? else {
+            return Ok(None);
+        };
+        let armour = String::from_utf8_lossy(&signature);
+        if !armour.starts_with(ARMOUR) {
+            let why = "it is no SSH signature, and the signers' file has SSH keys";
+            return Ok(Some(Checked::flawed(Flaw::Unchecked, why)));
+        }
+        if !can_check() {
+            return Ok(Some(Checked::flawed(Flaw::Unchecked, UNCHECKED)));
+        }
+        let made = Made {
+            by: &commit.committer,
+            at: &commit.at,
+            namespace: COMMITS,
+            payload: &payload,
+            armour: &armour,
+        };
+        self.verify(repo, &made, true).map(Some)
+    }
+
+    fn verify(&self, repo: &Repo, made: &Made<'_>, placed: bool) -> Result<Checked> {
         let signers = self.signers()?;
         let whole = |principals: Vec<String>, good: Good| Signer {
-            touched: good.kind.ends_with("-SK") && touched(signed.armour),
+            touched: good.kind.ends_with("-SK") && touched(made.armour),
             key: good.key,
             kind: good.kind,
             principals,
         };
         let not_listed = |why: String, principals: Vec<String>| -> Result<Checked> {
             // A signature over something else is worse than one by a stranger.
-            match signers.integrity(NAMESPACE, signed.payload, signed.armour)? {
+            match signers.integrity(made.namespace, made.payload, made.armour)? {
                 Err(broken) => Ok(Checked::flawed(Flaw::Broken, broken)),
                 Ok(good) => Ok(Checked {
                     signer: Some(whole(principals, good)),
@@ -138,7 +176,7 @@ impl Judge {
         };
         if !self.listed {
             let why = format!("the base has no file {}", self.label);
-            return match self.known_here(repo, signed.armour)? {
+            return match self.known_here(repo, made.armour)? {
                 Some(names) => {
                     let why = format!("{why}; your gpg.ssh.allowedSignersFile has it for {names}");
                     not_listed(why, Vec::new())
@@ -150,20 +188,24 @@ impl Judge {
             let why = "the session began before the first commit, so it names no repository";
             return not_listed(why.to_owned(), Vec::new());
         }
-        let principals = match signers.principals(signed.armour, &self.now)? {
+        let principals = match signers.principals(made.armour, &self.now)? {
             Ok(principals) => principals,
             Err(why) => return not_listed(why, Vec::new()),
         };
-        let Some(who) = self.identity(&op.by, &principals)? else {
-            let why = format!("it was made by {}, not by {}", principals.join(", "), op.by);
+        let Some(who) = self.identity(made.by, &principals)? else {
+            let why = format!(
+                "it was made by {}, not by {}",
+                principals.join(", "),
+                made.by
+            );
             return not_listed(why, principals);
         };
-        let claimed = claimed(&op.at).filter(|_| self.dated);
+        let claimed = claimed(made.at).filter(|_| self.dated);
         let mut moments = vec![self.now.clone()];
         moments.extend(claimed);
         let mut good = None;
         for at in moments {
-            match signers.verify(&who, NAMESPACE, signed.payload, signed.armour, &at)? {
+            match signers.verify(&who, made.namespace, made.payload, made.armour, &at)? {
                 Ok(found) => good = Some(found),
                 Err(why) => return not_listed(why, principals),
             }
@@ -255,7 +297,7 @@ fn claimed(at: &str) -> Option<String> {
 }
 
 /// Seconds since 1970 as `YYYYMMDDhhmmss` in UTC.
-pub(super) fn moment(seconds: i64) -> String {
+pub fn moment(seconds: i64) -> String {
     let time = time::OffsetDateTime::from_unix_timestamp(seconds)
         .unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
     format!(

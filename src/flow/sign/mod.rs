@@ -12,11 +12,11 @@ mod judge;
 
 use crate::core::hint::{command, hint};
 pub use commits::is_commit_by;
-pub use credentials::{Depth, behind, gather, participants};
+pub use credentials::{Commits, Depth, behind, gather, participants, reviewed};
 pub use judge::Judge;
 
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::Credentials;
+use crate::core::gate::{self, Credentials};
 use crate::core::id::Oid;
 use crate::core::op::{Event, Operation};
 use crate::core::policy::{FILE as POLICY_FILE, Policy};
@@ -45,7 +45,7 @@ pub(super) fn place(repo: &Repo, base: Option<&Oid>) -> Result<Place> {
 }
 
 /// Signs an operation that is about to be recorded; gives the bytes of its signature file.
-fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
+pub fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
     if repo.is_shallow() {
         return Err(Failure::refused(
             Code::HistoryShallow,
@@ -118,11 +118,24 @@ impl Word {
                     .help(hint!["ask somebody else to run: ", command!("approve --to {}", transition.to())]));
                 }
             }
-            Some(Event::Reviewed { .. }) if policy.review.signed => {
+            Some(Event::Reviewed { verdict }) if policy.asks_signed_verdict() => {
                 let checked = credentials.signatures.get(&op.op);
-                if let Some(blocker) = crate::core::gate::verdict_signature(policy, &op.by, checked)
-                {
+                if let Some(blocker) = gate::verdict_signature(policy, &op.by, checked) {
                     return Err(refusal(blocker));
+                }
+                let given = after.verdict.as_ref().filter(|given| given.op == op.op);
+                if let Some(given) = given.filter(|_| policy.counts_keys() && verdict.is_approval())
+                    && let Some(first) = gate::reviewer(policy, given, &credentials)
+                        .into_iter()
+                        .next()
+                {
+                    return Err(refusal(first));
+                }
+            }
+            Some(Event::Waived { .. } | Event::Extended { .. }) if policy.asks_signatures() => {
+                let checked = credentials.signatures.get(&op.op);
+                if let Some(flaw) = gate::flaw(op, checked) {
+                    return Err(refusal(flaw.blocker()));
                 }
             }
             _ => {}

@@ -30,6 +30,8 @@ pub struct BuildRequest {
     pub from_review: Option<Report>,
     pub no_deslop: bool,
     pub reason: Option<String>,
+    /// Sign the record.
+    pub sign: bool,
 }
 
 /// `build`: consumes the approval; run again, ends an iteration with the completion audit.
@@ -48,13 +50,13 @@ pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
             Stage::Review if request.from_review.is_some() => rework(facts, request),
             Stage::Build => {
                 let claim = lease::hold(facts, &owner)?;
-                return Ok(audit(facts, request)?.claim(claim));
+                return Ok(audit(facts, request)?.claim(claim).word(request.sign));
             }
             _ => Err(wrong_stage(facts, "build")),
         }?;
         // A build begins: whoever had an earlier one has it no more.
         let claim = crate::core::lease::hold(None, &owner, 0, false)?;
-        Ok(act.claim(claim))
+        Ok(act.claim(claim).word(request.sign))
     })?;
     lease::works(ctx);
     Ok(done)
@@ -169,7 +171,10 @@ fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
             format!("{max} iterations were not enough; a person has to decide how to go on"),
         )
         .blockers(gate::blockers(facts.view(), Transition::BuildToReview))
-        .help(command!("build --more 5 --reason WHY")));
+        .help(command!(
+            "build --more 5 --reason WHY{}",
+            facts.policy.sign_flag()
+        )));
     }
     let mut judged = state.clone();
     judged.build.no_deslop = request.no_deslop || state.build.no_deslop;

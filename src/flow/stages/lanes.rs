@@ -15,6 +15,7 @@ pub fn report_lane(
     lane: Lane,
     status: LaneStatus,
     summary: Option<String>,
+    sign: bool,
 ) -> Result<Done<Outcome>> {
     let done = act(ctx, Needs::Code, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
@@ -33,7 +34,8 @@ pub fn report_lane(
         let what = format!("{lane} lane: {status}");
         Ok(Act::new(event, what, Outcome::recorded())
             .reason(summary.clone())
-            .claim(claim))
+            .claim(claim)
+            .word(sign))
     })?;
     lease::works(ctx);
     Ok(done)
@@ -47,6 +49,8 @@ pub struct DelegationRequest {
     pub role: Option<String>,
     pub blocking: Option<bool>,
     pub summary: Option<String>,
+    /// Sign the record.
+    pub sign: bool,
 }
 
 /// Opens, changes or closes an entry of the delegation ledger.
@@ -83,7 +87,8 @@ pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outco
         Ok(
             Act::new(Event::Delegated { delegation }, what, Outcome::recorded())
                 .reason(request.summary.clone())
-                .claim(claim),
+                .claim(claim)
+                .word(request.sign),
         )
     })?;
     lease::works(ctx);
@@ -91,7 +96,12 @@ pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outco
 }
 
 /// A named person's word that a slice needs no evidence.
-pub fn waive(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Outcome>> {
+pub fn waive(
+    ctx: &Context,
+    task: &str,
+    reason: Option<String>,
+    sign: bool,
+) -> Result<Done<Outcome>> {
     let reason = reason.ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "waiving evidence needs a reason")
             .help(command!("build --waive {task} --reason WHY"))
@@ -122,7 +132,8 @@ pub fn waive(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<O
         };
         Ok(
             Act::new(event, format!("waive {task}"), Outcome::recorded())
-                .reason(Some(reason.clone())),
+                .reason(Some(reason.clone()))
+                .word(sign),
         )
     })
 }

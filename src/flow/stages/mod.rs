@@ -102,6 +102,7 @@ pub fn extend(
     stage: Stage,
     by: u32,
     reason: Option<String>,
+    sign: bool,
 ) -> Result<Done<Outcome>> {
     let reason = reason.ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "raising a cap needs a reason").help(match stage {
@@ -113,7 +114,8 @@ pub fn extend(
     act(ctx, Needs::Stage, |_| {
         let event = Event::Extended { stage, by };
         let what = format!("extend {stage} by {by}");
-        Ok(Act::new(event, what, Outcome::recorded()).reason(Some(reason.clone())))
+        let act = Act::new(event, what, Outcome::recorded());
+        Ok(act.reason(Some(reason.clone())).word(sign))
     })
 }
 

@@ -16,6 +16,7 @@ mod span;
 mod strict;
 
 pub use account::{PathRow, Row, View};
+pub use approvals::PersonRow;
 pub use range::judge;
 pub use sessions::Sessions;
 pub use span::Span;
@@ -56,6 +57,8 @@ pub struct Report {
     pub result: Option<Landing>,
     /// What covers each commit, where the branch is protected.
     pub account: Option<View>,
+    /// Whose word and work the sessions rest on, and whether a key shows that.
+    pub people: Vec<PersonRow>,
     pub findings: Vec<Finding>,
 }
 

@@ -48,6 +48,7 @@ pub fn judge(
                 commits: ids.len(),
                 result: None,
                 account: None,
+                people: Vec::new(),
                 findings: malformed,
             });
         }
@@ -75,6 +76,7 @@ pub fn judge(
         head: head.as_ref(),
     };
     let mut findings = range_policy::judge(&range)?;
+    let mut people = Vec::new();
     let landed = landing.as_ref().map(Judged::sessions).unwrap_or_default();
     if !commits.is_empty() {
         for state in judged_sessions(span.bound.as_ref(), &claims.named, &landed) {
@@ -85,9 +87,9 @@ pub fn judge(
                     .is_some_and(|bound| bound.id == state.id),
                 reviewed: reviewed(repo, state, landing.as_ref())?,
             };
-            findings.extend(approvals::judge(
-                repo, sessions, policy, &state.id, &own, &commits,
-            )?);
+            let (found, who) = approvals::judge(repo, sessions, policy, &state.id, &own, &commits)?;
+            findings.extend(found);
+            people.extend(who);
         }
     }
     let mut report = Report {
@@ -98,6 +100,7 @@ pub fn judge(
         commits: infos.iter().filter(|info| info.parents.len() < 2).count(),
         result: head.as_ref().map(Landing::of),
         account: None,
+        people,
         findings,
     };
     if let Some(landing) = &landing {
@@ -111,14 +114,16 @@ pub fn judge(
     Ok(report)
 }
 
-/// What the verdict of a session brings to the target: whoever made that took part.
-fn reviewed(repo: &Repo, state: &State, landing: Option<&Judged>) -> Result<Vec<Oid>> {
+/// What the verdict of a session brings to the target, where it lands: whoever made that took part.
+fn reviewed(repo: &Repo, state: &State, landing: Option<&Judged>) -> Result<Option<Vec<Oid>>> {
     let Some(landing) = landing.filter(|landing| landing.state(&state.id).is_some()) else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     match landing::approving(state).and_then(|verdict| verdict.head.as_ref()) {
-        Some(head) if repo.contains(head)? => repo.range(head, &landing.without, usize::MAX),
-        _ => Ok(Vec::new()),
+        Some(head) if repo.contains(head)? => {
+            repo.range(head, &landing.without, usize::MAX).map(Some)
+        }
+        _ => Ok(Some(Vec::new())),
     }
 }
 

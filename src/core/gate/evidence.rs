@@ -1,0 +1,61 @@
+//! Runs that count: all of them, or those that somebody with a role of `evidence.by` signed.
+
+use super::super::id::Person;
+use super::super::op::{Event, Evidence, Operation};
+use super::super::policy::Policy;
+use super::super::replay::{in_order, undone};
+use super::super::session::{Recorded, signed};
+use super::{Credentials, View};
+
+impl<'a> View<'a> {
+    /// The runs that a gate may rest on, and those that may hold it.
+    pub fn evidence(self) -> &'a [Recorded<Evidence>] {
+        match &self.credentials.evidence {
+            Some(counted) => counted,
+            None => &self.state.evidence,
+        }
+    }
+}
+
+/// The runs that policy counts, the newest of each check; nothing where it counts every run. A run of
+/// somebody else neither stands beside one that counts nor replaces it.
+pub fn counted(
+    ops: &[Operation],
+    policy: &Policy,
+    credentials: &Credentials,
+) -> Option<Vec<Recorded<Evidence>>> {
+    if policy.evidence.by.is_empty() {
+        return None;
+    }
+    let out = undone(ops);
+    let mut found: Vec<Recorded<Evidence>> = Vec::new();
+    for op in in_order(ops) {
+        let Some(Event::Ran { evidence }) = op.event() else {
+            continue;
+        };
+        let checked = credentials.signatures.get(&op.op);
+        let signer = checked.filter(|checked| checked.holds());
+        let Some(signer) = signer.and_then(|checked| checked.signer.as_ref()) else {
+            continue;
+        };
+        // A key stands for addresses; the name beside one is what somebody typed.
+        let addresses = signer.principals.iter().chain([&op.by.email]);
+        let addresses = addresses.map(|email| Person {
+            name: String::new(),
+            email: email.clone(),
+        });
+        let addresses: Vec<Person> = addresses.collect();
+        if out.contains(&op.op) || !policy.may_prove(&addresses) {
+            continue;
+        }
+        found.retain(|known| !evidence.is_rerun_of(&known.value));
+        found.push(Recorded {
+            op: op.op.clone(),
+            seq: op.seq,
+            signed: signed(op),
+            reason: op.reason.clone(),
+            value: evidence.clone(),
+        });
+    }
+    Some(found)
+}
