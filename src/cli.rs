@@ -189,6 +189,9 @@ pub enum Command {
     Agent(cmd::agent::AgentCommand),
     #[command(hide = true)]
     AgentHook(cmd::agent_hook::AgentHookArgs),
+    /// Look at the keys that people sign with
+    #[command(subcommand)]
+    Signers(cmd::signers::SignersCommand),
     Verify(cmd::verify::VerifyArgs),
     /// Show the settings that hold, and the schema of loopx.toml
     #[command(subcommand)]
@@ -375,6 +378,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Resume { reason } => cmd::pause::resume(reason, &open()?, ui),
         Command::Hook(args) => cmd::hook::run(args, ui),
         Command::Config(command) => cmd::config::run(command, open, ui),
+        Command::Signers(command) => cmd::signers::run(command, &open()?, ui),
         Command::Verify(args) => cmd::verify::verify(args, &open()?, ui),
         Command::Init => cmd::sessions::init(&open()?, ui),
         Command::Start(args) => cmd::sessions::start(args, &open()?, ui),

@@ -810,6 +810,14 @@ codes! {
         "A signature that is kept is damaged.";
     SignatureUnchecked "signature_unchecked" [Refused]
         "The signature cannot be checked here.";
+    SignerExpired "signer_expired" []
+        "A key of the signers' file is not valid any more.";
+    SignerNamespace "signer_namespace" []
+        "A key of the signers' file is listed for other signatures than policy asks of it.";
+    SignerPattern "signer_pattern" []
+        "A key of the signers' file stands for everybody whose address fits a pattern.";
+    SignerRepeated "signer_repeated" []
+        "A key stands on several lines of the signers' file, and only the first is found.";
     SigningFailed "signing_failed" [Refused]
         "The program that signs did not sign.";
     SigningNotConfigured "signing_not_configured" [Refused]

@@ -88,6 +88,7 @@ verbs! {
     Run "run" Session,
     Save "save" Session,
     Show "show" Session,
+    Signers "signers" Other,
     Spec "spec" Other,
     Start "start" Other,
     Status "status" Session,

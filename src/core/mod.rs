@@ -47,6 +47,7 @@ pub mod settings;
 pub mod sharing;
 pub mod shelf;
 pub mod signature;
+pub mod signers;
 pub mod spec;
 pub mod stage;
 mod tagged;

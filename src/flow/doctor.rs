@@ -74,6 +74,7 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         durable(ctx),
         settings(ctx),
         policy(ctx),
+        signers(ctx),
         branch(ctx, &store),
         shadow(&store),
         lock(&store),
@@ -121,6 +122,41 @@ fn policy(ctx: &Context) -> Check {
         Ok(warnings) => check("policy", Level::Note, warnings.join("; "))
             .help(command!("config schema").note("(the keys that there are)")),
         Err(failure) => Check::failed("policy", failure),
+    }
+}
+
+/// The keys that the next session would trust.
+fn signers(ctx: &Context) -> Check {
+    let Ok(policy) = super::specs::policy(ctx) else {
+        return check(
+            "signers",
+            Level::Note,
+            "not looked at: the policy cannot be read",
+        );
+    };
+    let remarks = super::signers::of_policy(&policy);
+    let said: Vec<String> = remarks
+        .iter()
+        .map(|one| format!("{}:{}: {}", policy.approve.signers, one.line, one.message))
+        .collect();
+    match (said.is_empty(), policy.trust.signers.is_some()) {
+        (false, _) => {
+            check("signers", Level::Note, said.join("; ")).help(command!("signers check"))
+        }
+        (true, false) if policy.asks_signatures() => check(
+            "signers",
+            Level::Problem,
+            format!(
+                "policy asks for signatures, and there is no {}",
+                policy.approve.signers
+            ),
+        )
+        .help("git add loopx.signers  (a line for each person: ADDRESS PUBLIC-KEY)"),
+        (true, _) => check(
+            "signers",
+            Level::Fine,
+            "each key stands for those that it names",
+        ),
     }
 }
 

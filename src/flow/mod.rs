@@ -43,6 +43,7 @@ pub mod review;
 pub mod seat;
 pub mod sessions;
 pub mod sign;
+pub mod signers;
 pub mod spec;
 pub mod specs;
 pub mod stages;

@@ -4,7 +4,10 @@ use crate::support::drive::{Drive, Refusal};
 use crate::support::keys::{
     ADA, BOB, RITA, Signer, by, by_key, everybody, forge, key, listed, operation, public, use_key,
 };
-use crate::support::landing::{ci, lands, merge, push, refused, rev, serve};
+use crate::support::landing::{
+    SQUASH, ci, lands, merge, offer, push, refused, rev, serve, squash, would_land,
+};
+use crate::support::server::FORMATS;
 use crate::support::{LOOPX, Output};
 
 const PROTECTED: &str = "[gates]\nprotected = [\"main\"]\n[review]\n";
@@ -76,26 +79,44 @@ fn landing(d: &Drive, policy: &str) -> String {
 
 #[test]
 fn g11_an_invented_committer_lands_nothing_where_policy_counts_keys() {
-    // Under the policy that the session began with, names were enough.
-    let d = planned(&format!("{PROTECTED}{NAMES}"), &everybody());
-    build(&d, ZED, false);
-    by(&d, ADA, APPROVAL).ok();
-    by(&d, ADA, &["approve", "--to", "done", "--sign"]).ok();
-    let evil = landing(&d, &format!("{PROTECTED}{KEYS}"));
-    refused(&d, &evil, "participant_unproven");
-    ci(&d, &evil, "demo")
-        .fails_with(1)
-        .says("Zed <zed@ex.org> is committer by name only")
-        .says("Zed <zed@ex.org> is builder by name only")
-        .says("git rebase --force-rebase --gpg-sign");
+    for format in FORMATS {
+        // Under the policy that the session began with, names were enough.
+        let d = begun(format);
+        build(&d, ZED, false);
+        by(&d, ADA, APPROVAL).ok();
+        by(&d, ADA, &["approve", "--to", "done", "--sign"]).ok();
+        let evil = landing(&d, &format!("{PROTECTED}{KEYS}"));
+        refused(&d, &evil, "participant_unproven");
+        ci(&d, &evil, "demo")
+            .fails_with(1)
+            .says("Zed <zed@ex.org> is committer by name only")
+            .says("Zed <zed@ex.org> is builder by name only")
+            .says("git rebase --force-rebase --gpg-sign");
+    }
+}
 
-    // The honest neighbour: Ada's key under her commits and her build, Bob's under the verdict.
-    let d = planned(&format!("{PROTECTED}{NAMES}"), &everybody());
-    build(&d, ADA, true);
-    by(&d, BOB, APPROVAL).ok();
-    by(&d, BOB, &["approve", "--to", "done"]).ok();
-    let honest = landing(&d, &format!("{PROTECTED}{KEYS}"));
-    lands(&d, &honest);
+#[test]
+fn g11_proven_commits_and_steps_land_with_anothers_signed_verdict() {
+    for format in FORMATS {
+        let d = begun(format);
+        build(&d, ADA, true);
+        by(&d, BOB, APPROVAL).ok();
+        by(&d, BOB, &["approve", "--to", "done"]).ok();
+        let merged = landing(&d, &format!("{PROTECTED}{KEYS}"));
+        offer(&d, &["demo"]);
+        // What a forge makes of it has no key, and is the reviewed tree.
+        let squashed = format!("{SQUASH}Loopx-Session: demo\n");
+        would_land(&d, &squash(&d, "main", "demo", &squashed));
+        lands(&d, &merged);
+    }
+}
+
+/// A planned session under a policy that compares names, in a repository of a format.
+fn begun(format: &str) -> Drive {
+    let policy = format!("{PROTECTED}{NAMES}");
+    let signers = everybody();
+    let files = [("loopx.toml", policy.as_str()), ("loopx.signers", &signers)];
+    Drive::planned_in(&files, &[&format!("--object-format={format}")])
 }
 
 #[test]
@@ -179,6 +200,9 @@ fn g11_one_key_under_two_names_is_one_person() {
     let d = planned(&format!("{PROTECTED}{KEYS}"), &any);
     build(&d, ZED, true);
     fails(&d, ADA, APPROVAL, "reviewer_not_independent");
+    d.loopx(&["verify", "main..demo", "--onto", "main"])
+        .fails_with(1)
+        .says("warning signer_pattern: loopx.signers:1: `*@ex.org`");
 }
 
 #[test]
@@ -365,4 +389,62 @@ fn a_setting_signs_and_an_option_does_not() {
     assert!(shown.to_string().contains("loopx.sign"), "{shown}");
     d.git(&["config", "loopx.sign", "perhaps"]).ok();
     d.call(LOOPX).args(&["doctor"]).run().says("loopx.sign");
+}
+
+#[test]
+fn a_key_that_was_taken_away_shows_what_it_leaves_open() {
+    let policy = "[gates]\nprotected = [\"main\"]\n[approve]\nsigned = [\"plan->build\", \"build->review\"]\n\
+                  [review]\nsigned = true\n";
+    let d = planned(policy, &everybody());
+    let check = ["--json", "signers", "check"];
+    assert_eq!(d.does(&check[1..])["open"], serde_json::json!([]));
+    by(&d, BOB, &["approve", "--to", "build", "--sign"]).ok();
+    // Bob leaves: main has his key no more.
+    d.git(&["switch", "--quiet", "main"]).ok();
+    let left = format!("{}*@ex.org {}\n", listed(ADA.1, "", "ada"), public("rita"));
+    d.commit_file("loopx.signers", &left, "Bob left").ok();
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    let out = d.loopx(&check).fails_with(1).json();
+    let open = &out["open"][0];
+    assert_eq!(open["session"], "demo", "{out}");
+    assert_eq!(open["transition"], "plan->build");
+    assert_eq!(open["who"], "Bob Builder <bob@example.org>");
+    assert!(
+        open["why"]
+            .as_str()
+            .expect("why")
+            .contains("no key of the file")
+    );
+    assert_eq!(open["help"], "git loopx -s demo approve --to build --sign");
+    assert_eq!(out["remarks"][0]["code"], "signer_pattern");
+    d.loopx(&["signers", "check"])
+        .fails_with(1)
+        .says("approval_signature_invalid")
+        .says("loopx.signers:2 warning signer_pattern: `*@ex.org`")
+        .says("1 signature left open");
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.loopx(&["doctor"]).says("`*@ex.org`").ok();
+    // What was used is given again from the moment before, and the command works when typed.
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    by(&d, ADA, &["build"]).ok();
+    let help = d.loopx(&check).fails_with(1).json()["open"][0]["help"].clone();
+    let help = help.as_str().expect("help").to_owned();
+    let (undo, again) = help.split_once(", then: ").expect("two commands");
+    let words =
+        |line: &str| -> Vec<String> { line.split(' ').skip(2).map(str::to_owned).collect() };
+    for line in [undo, again] {
+        let words = words(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        by(&d, ADA, &words).ok();
+    }
+    assert_eq!(d.does(&check[1..])["open"], serde_json::json!([]));
+    // A landed session is nobody's business; a revoked key is as good as none.
+    d.git(&["switch", "--quiet", "main"]).ok();
+    let revoked = format!("{}\n", public("ada"));
+    d.commit_file("loopx.revoked", &revoked, "Ada lost it").ok();
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    let out = d.loopx(&check).fails_with(1).json();
+    assert_eq!(out["open"][0]["who"], "Ada Author <ada@example.org>");
+    d.does(&["abandon", "--reason", "enough"]);
+    assert_eq!(d.does(&check[1..])["open"], serde_json::json!([]));
 }

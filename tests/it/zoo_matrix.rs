@@ -49,6 +49,7 @@ const STORY: &[Step] = &[
     Call("adr check", 0),
     Call("adr show 1", 4),
     Call("verify HEAD", 0),
+    Call("signers check", 0),
     Call("agent install claude", 0),
     Call("agent status", 0),
     Call("agent uninstall claude", 0),

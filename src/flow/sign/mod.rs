@@ -13,7 +13,7 @@ mod judge;
 use crate::core::hint::{command, hint};
 pub use commits::is_commit_by;
 pub use credentials::{Commits, Depth, behind, gather, participants, reviewed};
-pub use judge::Judge;
+pub use judge::{Judge, moment};
 
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::{self, Credentials};

@@ -7,13 +7,15 @@ use super::moments::Moments;
 use super::{Landing, Report, Sessions, Span, account, approvals, strict};
 use crate::core::account::Step;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::range_policy::history::{Moment, Standing};
-use crate::core::range_policy::{self, Claim, Commit, Head, Landed, Range};
+use crate::core::range_policy::{self, Claim, Commit, Finding, Head, Landed, Range, Severity};
 use crate::core::session::State;
+use crate::core::signers::Remark;
 use crate::flow::context::Context;
-use crate::flow::upstream;
+use crate::flow::{signers, upstream};
 use crate::git::{CommitInfo, Repo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -109,9 +111,37 @@ pub fn judge(
             .first()
             .and_then(|newest| Landing::account(newest, &landed, &missing));
         report.findings.extend(missing);
+        report.findings.extend(
+            infos
+                .first()
+                .into_iter()
+                .flat_map(|newest| patterns(policy, newest)),
+        );
         report.account = Some(account::view(repo, landing)?);
     }
     Ok(report)
+}
+
+/// Keys that stand for everybody of a pattern, where policy relies on keys.
+fn patterns(policy: &Policy, newest: &CommitInfo) -> Vec<Finding> {
+    if !policy.asks_signatures() {
+        return Vec::new();
+    }
+    let remarks = signers::of_policy(policy).into_iter();
+    let patterns = remarks.filter(|remark| remark.code == Code::SignerPattern);
+    let finding = |remark: Remark| Finding {
+        code: remark.code,
+        severity: Severity::Warning,
+        commit: newest.id.clone(),
+        subject: newest.subject().to_owned(),
+        paths: Vec::new(),
+        message: format!(
+            "{}:{}: {}",
+            policy.approve.signers, remark.line, remark.message
+        ),
+        help: command!("signers check"),
+    };
+    patterns.map(finding).collect()
 }
 
 /// What the verdict of a session brings to the target, where it lands: whoever made that took part.

@@ -279,6 +279,11 @@ impl Drive {
         Self::repository_with(files).walk(Point::Planned)
     }
 
+    /// The same in a repository of another format.
+    pub(crate) fn planned_in(files: &[(&str, &str)], options: &[&str]) -> Self {
+        Self::repository_in(files, options).walk(Point::Planned)
+    }
+
     pub(crate) fn reviewing_with(files: &[(&str, &str)]) -> Self {
         Self::repository_with(files).walk(Point::Reviewing)
     }
