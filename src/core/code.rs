@@ -520,6 +520,8 @@ codes! {
         "The system lets the process open no more files.";
     OperationIdInvalid "operation_id_invalid" [Usage]
         "The text is no id of an operation.";
+    OpeningUnsigned "opening_unsigned" [Refused]
+        "A record that opens a gate is not signed, which policy asks for.";
     OperationMisfit "operation_misfit" [Internal]
         "A decision does not fit the session: a fault of git loopx.";
     OperationRests "operation_rests" [Refused]
@@ -540,8 +542,6 @@ codes! {
         "What the command says could not be written.";
     PackDamaged "pack_damaged" [Internal]
         "The index of a git pack is damaged.";
-    OpeningUnsigned "opening_unsigned" [Refused]
-        "A record that opens a gate is not signed, which policy asks for.";
     PairExpected "pair_expected" [Usage]
         "The argument is not written as NAME=STATUS.";
     PartialScopeRemaining "partial_scope_remaining" [Refused]

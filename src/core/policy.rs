@@ -400,18 +400,15 @@ impl Policy {
         for patterns in self.approve.roles.values() {
             Globs::new(patterns)?;
         }
-        // Nobody has a role of approve.take_back that is not known: that closes, and needs no refusal.
-        let by = self.approve.by.iter();
-        let by = by.map(|(transition, roles)| (format!("approve.by: {transition}"), roles));
-        let evidence = ("evidence.by".to_owned(), &self.evidence.by);
-        for (whose, roles) in by.chain([evidence]) {
+        // Nobody has a role of approve.take_back or evidence.by that is not known: that closes, and needs no refusal.
+        for (transition, roles) in &self.approve.by {
             for role in roles {
                 if !self.approve.roles.contains_key(role) {
                     let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
                     return Err(Failure::usage(
                         Code::PolicyInvalid,
                         format!(
-                            "{label}: {whose} names the role `{role}`, and approve.roles has {}",
+                            "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
                             if known.is_empty() {
                                 "none".to_owned()
                             } else {
