@@ -936,6 +936,8 @@ codes! {
         "The word is none of those that are expected.";
     WorkingCopyCommitted "working_copy_committed" [Refused]
         "A commit has files of the working copy of sessions.";
+    WorkingCopyForeign "working_copy_foreign" [Refused]
+        "The files of a working copy are of another session, which had the same name.";
     WorktreeDirty "worktree_dirty" [Refused]
         "The worktree has changes that are not committed.";
     WorktreeRequired "worktree_required" [Usage]
