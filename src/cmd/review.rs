@@ -1,6 +1,6 @@
 //! `review`: arguments, and how a review reads.
 
-use super::report;
+use super::{report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -80,6 +80,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .map(|c| json!({ "id": c.id, "author": c.author.to_string(), "subject": c.subject() }))
         .collect();
     let extra = json!({
+        "policy_moved": tell_policy_moved(ctx, &done, ui),
         "entered": reviewed.entered,
         "verdict": reviewed.verdict,
         "independent": reviewed.verdict.as_ref().map(|v| v.dependence.is_empty()),

@@ -157,11 +157,12 @@ pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Start the session from another commit, after history was rewritten
+/// Start the session from another commit: history was rewritten, or policy has moved
 ///
-/// The base gives the policy and the begin of what a review covers. Only one that is no longer in the history
-/// of the branch is replaced, and no commit of the session may come before the new one. What was approved
-/// and not used yet, and the verdict of an open review, have to be given again.
+/// The base gives the policy and the begin of what a review covers. A base is replaced when it is no longer in the
+/// history of the branch, or by a newer commit of the target that the branch has merged; no commit of the
+/// session may come before the new one. What was approved and not used yet, and the verdict of an open
+/// review, have to be given again.
 #[derive(Debug, clap::Args)]
 pub struct RebaseArgs {
     /// The commit to start from

@@ -36,6 +36,7 @@ pub mod note;
 pub mod opening;
 pub mod operation;
 pub mod point;
+pub mod policy_moved;
 pub mod rebase;
 pub mod receive;
 pub mod resolve;

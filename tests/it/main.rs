@@ -69,6 +69,7 @@ mod many_clones;
 mod mounts;
 mod note;
 mod output;
+mod policy_moved;
 mod pre_receive;
 mod race;
 mod reader_props;
