@@ -712,6 +712,8 @@ codes! {
         "OpenSpec's setting that retires a domain was taken over.";
     ReverseUnknown "reverse_unknown" [Usage]
         "A link between records needs the words for its other side.";
+    RevertOutside "revert_outside" [Refused]
+        "The commit to take back is not in the history that the session starts from.";
     ReviewBuildFixNotRequested "review_build_fix_not_requested" [Refused]
         "The review asks for no changes in the build.";
     ReviewClarifyFixNotRequested "review_clarify_fix_not_requested" [Refused]

@@ -40,6 +40,7 @@ pub mod policy_moved;
 pub mod rebase;
 pub mod receive;
 pub mod resolve;
+mod revert;
 pub mod review;
 pub mod seat;
 pub mod sessions;
