@@ -60,6 +60,8 @@ codes! {
         "The record is accepted already, and its text is as it was then.";
     ActorMissing "actor_missing" [Internal]
         "A decision was asked for without anybody who decides: a fault of git loopx.";
+    AddressInvalid "address_invalid" [Usage]
+        "The address of a repository is none that git could take.";
     AgentBackup "agent_backup" [Internal]
         "The copy of an agent host's file that is kept before a change could not be made.";
     AgentConfigUnreadable "agent_config_unreadable" [Refused]
@@ -406,6 +408,8 @@ codes! {
         "There is no folder to import.";
     ImportNotUtf8 "import_not_utf8" [Refused]
         "A name or a file of the tree that is imported is not UTF-8.";
+    ImportUnclear "import_unclear" [Usage]
+        "An import was told nothing to take in, or two things.";
     IndexCurrent "index_current" [Nothing]
         "The index of the records is as it has to be.";
     IndexLocked "index_locked" [Waiting]
@@ -688,6 +692,8 @@ codes! {
         "The remote takes no merge commits.";
     RemoteWantsSignatures "remote_wants_signatures" [Refused]
         "The remote takes signed commits only.";
+    RemoteWithoutSessions "remote_without_sessions" [NotFound]
+        "The other repository has no branch of sessions.";
     RenumberedAlready "renumbered_already" [Nothing]
         "The decision record has this number already.";
     RepairLoses "repair_loses" [Internal]
@@ -786,6 +792,8 @@ codes! {
         "A session needs a name with a letter or digit.";
     SessionNotDone "session_not_done" [Refused]
         "The session is neither done nor archived.";
+    SessionRequired "session_required" [Usage]
+        "A command that is about one session needs its name.";
     SessionUnknown "session_unknown" [NotFound, Refused]
         "There is no session of this name.";
     SessionsDeleted "sessions_deleted" [Refused]

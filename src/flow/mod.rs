@@ -20,6 +20,7 @@ pub mod drift;
 pub mod driver;
 pub mod evidence;
 pub mod files;
+pub mod fork;
 pub mod fsck;
 pub mod ground;
 pub mod hook;

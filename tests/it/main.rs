@@ -38,6 +38,7 @@ mod edge_commit;
 mod edge_push;
 mod failpoint;
 mod failpoint_flows;
+mod fork;
 mod fsck;
 mod future;
 mod gc;
