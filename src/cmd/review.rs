@@ -102,9 +102,13 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(commits.len(), "commit"),
             counted(reviewed.files.len(), "file")
         );
+        let verdict = match reviewed.files.is_empty() && !policy.gates.protected.is_empty() {
+            true => policy.empty_verdict_command(),
+            false => policy.verdict_command(),
+        };
         let next = hint![
             "read it, then: ",
-            policy.verdict_command(),
+            verdict,
             "  (or request-changes --target build --reason WHY)"
         ];
         report(ui, "review", &done, &said, Some(next), extra);

@@ -356,7 +356,7 @@ codes! {
         "There is no such folder to write into.";
     FolderUnreadable "folder_unreadable" [Internal]
         "The system refused to read a folder.";
-    FormatNewer "format_newer" [Internal]
+    FormatNewer "format_newer" [Refused]
         "A newer git loopx wrote what this one does not know.";
     FrontMatterInvalid "front_matter_invalid" [Refused]
         "The front matter of an artifact cannot be read.";

@@ -40,6 +40,7 @@ pub mod point;
 pub mod policy_moved;
 pub mod rebase;
 pub mod receive;
+mod recording;
 pub mod resolve;
 mod revert;
 pub mod review;

@@ -109,7 +109,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     let identity = &opening.identity;
     let decide = |snapshot: &Snapshot<'_>| {
         if let Some(known) = snapshot.find(&id)? {
-            return Err(taken(&known.state));
+            return Err(taken(&known.state, head.branch.is_some()));
         }
         if let Some(branch) = &branch
             && let Some(other) = snapshot.bound_to(branch)?.first()
@@ -197,10 +197,14 @@ fn require_unprotected(policy: &Policy, branch: &str, leads_on: Hint) -> Result<
 }
 
 /// An id is never reused silently (S-008).
-fn taken(state: &State) -> Failure {
+fn taken(state: &State, on_branch: bool) -> Failure {
     let id = &state.id;
     let (how, help) = match &state.ending {
-        None => (format!("is in stage {}", state.stage), command!("use {id}")),
+        None if on_branch => (format!("is in stage {}", state.stage), command!("use {id}")),
+        None => (
+            format!("is in stage {}", state.stage),
+            command!("status").session(id),
+        ),
         Some(Ending::Archived { target, .. }) => {
             (format!("is archived on {target}"), command!("start {id}-2"))
         }
@@ -225,6 +229,7 @@ pub struct Used {
 
 /// Binds a branch to the session.
 pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
+    let name = ctx.wanted().unwrap_or("ID");
     let branch = match branch {
         Some(name) => {
             crate::git::Repo::check_branch_name(&name)?;
@@ -236,9 +241,9 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
                 "HEAD is detached, so there is no current branch to bind",
             )
             .help(hint![
-                command!("use ID --branch NAME"),
+                command!("use {name} --branch NAME"),
                 ", or name the session each time: ",
-                command!("status").session("ID")
+                command!("status").session(name)
             ])
         })?,
     };

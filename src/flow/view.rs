@@ -166,8 +166,8 @@ pub(super) fn status_of(
         {
             command!("undo")
         }
-        None if unsaved && state.is_active() => match broken_edit(ctx, state, &working_copy)? {
-            Some(artifact) => command!("edit {artifact}"),
+        None if unsaved && state.is_active() => match refused_edit(ctx, state, &working_copy)? {
+            Some(way_on) => way_on,
             None => command!("save"),
         },
         None => gate::next_action(view),
@@ -244,21 +244,28 @@ fn parked(ctx: &Context, state: &State) -> Option<Parked> {
     ledger.parked.filter(|_| ledger.build == build.key)
 }
 
-/// The first edit that `save` would refuse.
-fn broken_edit(
+/// What leads on from the first edit that `save` would refuse.
+fn refused_edit(
     ctx: &Context,
     state: &State,
     files: &BTreeMap<Artifact, FileStatus>,
-) -> Result<Option<Artifact>> {
+) -> Result<Option<Hint>> {
     let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
         return Ok(None);
     };
     for (artifact, status) in files {
+        let is_edit = matches!(
+            status,
+            FileStatus::Modified | FileStatus::Deleted | FileStatus::Diverged
+        );
+        if is_edit && let Err(failure) = copy.check_open(*artifact, state) {
+            return Ok(failure.help);
+        }
         if *status == FileStatus::Modified
             && let Some(bytes) = super::files::read(&copy.path(*artifact)?, u64::MAX)?
             && !gate::faults(*artifact, &String::from_utf8_lossy(&bytes)).is_empty()
         {
-            return Ok(Some(*artifact));
+            return Ok(Some(command!("edit {artifact}")));
         }
     }
     Ok(None)

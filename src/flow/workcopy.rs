@@ -315,7 +315,18 @@ impl<'r> WorkCopy<'r> {
         ]))
     }
 
-    fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
+    /// Refuses edits that could not be saved in this stage.
+    pub fn require_open(&self, state: &State) -> Result<()> {
+        for (artifact, status) in self.statuses(state)? {
+            if matches!(status, FileStatus::Modified | FileStatus::Deleted) {
+                self.check_open(artifact, state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an artifact that is closed in this stage.
+    pub fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
         if artifact.is_open_at(state.stage) {
             return Ok(());
         }
