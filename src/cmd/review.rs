@@ -1,6 +1,6 @@
 //! `review`: arguments, and how a review reads.
 
-use super::{SignArgs, report};
+use super::{SignArgs, report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -94,6 +94,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .collect();
     let basis = basis(ctx, &done)?;
     let extra = json!({
+        "policy_moved": tell_policy_moved(ctx, &done, ui),
         "entered": reviewed.entered,
         "verdict": reviewed.verdict,
         "proof": reviewed.verdict.as_ref().map(|_| basis),
@@ -117,9 +118,13 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(commits.len(), "commit"),
             counted(reviewed.files.len(), "file")
         );
+        let verdict = match reviewed.files.is_empty() && !policy.gates.protected.is_empty() {
+            true => policy.empty_verdict_command(),
+            false => policy.verdict_command(),
+        };
         let next = hint![
             "read it, then: ",
-            policy.verdict_command(),
+            verdict,
             "  (or request-changes --target build --reason WHY)"
         ];
         report(ui, "review", &done, &said, Some(next), extra);

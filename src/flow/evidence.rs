@@ -3,6 +3,7 @@
 use super::act::{Act, Done, Needs, act};
 use super::context::Context;
 use super::stages::code_tree;
+use super::workcopy::WorkCopy;
 use super::{lease, sign};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -53,6 +54,9 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let is_apart = request.sign && !policy.evidence.by.is_empty();
     if !is_apart {
         lease::check(ctx, &session.state)?;
+    }
+    if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
+        copy.require_open(&session.state)?;
     }
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(

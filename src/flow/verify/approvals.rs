@@ -3,15 +3,16 @@
 
 use super::Sessions;
 use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
+use crate::core::failure::{Blocker, Result};
 use crate::core::gate::{Credentials, PartKey};
 use crate::core::id::{Oid, OpId, Person, SessionId};
+use crate::core::op::Operation;
 use crate::core::policy::Policy;
 use crate::core::range_policy::{Claim, Commit, Finding, approvals};
 use crate::core::signature::Basis;
+use crate::flow::context::Context;
 use crate::flow::sign;
-use crate::git::Repo;
-use crate::store::Lines;
+use crate::store::{Lines, SignatureFiles};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -24,14 +25,15 @@ pub(super) struct Own {
 }
 
 /// Judges every approval that moved a session, as its operations have it; findings are put down to the
-/// newest of the commits, which are those that were let in, by this session where it is `own`.
+/// newest of the commits, which are those that were let in, by this session where it is `own`. `tips` are what is
+/// on the target.
 pub(super) fn judge(
-    repo: &Repo,
+    (ctx, policy): (&Context, &Policy),
     sessions: &Sessions<'_>,
-    policy: &Policy,
     session: &SessionId,
     own: &Own,
     commits: &[Commit],
+    tips: &[Oid],
 ) -> Result<(Vec<Finding>, Vec<PersonRow>)> {
     let Some(newest) = commits.first() else {
         return Ok((Vec::new(), Vec::new()));
@@ -40,56 +42,129 @@ pub(super) fn judge(
     if operations.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let state = crate::store::replay(repo, session, &operations)?;
     let all = commits
         .iter()
         .filter(|commit| is_own(commit, session, own.bound))
         .map(|commit| &commit.id)
         .chain(own.reviewed.iter().flatten());
     let all: BTreeSet<Oid> = all.cloned().collect();
-    let all: Vec<Oid> = all.into_iter().collect();
-    // What a forge makes of the reviewed commits, and what comes after them, is held against the reviewed tree.
-    let rests = match &own.reviewed {
-        Some(reviewed) => reviewed.clone(),
-        None => sign::reviewed(repo, &state, &all)?,
+    let words = Words {
+        session,
+        operations: &operations,
+        signatures: &signatures,
+        commits: &Vec::from_iter(all),
+        reviewed: own.reviewed.as_deref(),
     };
-    let who = sign::Commits {
-        own: &all,
-        rests: &rests,
-    };
-    let credentials = sign::behind(repo, policy, &state, &operations, &signatures, who)?;
-    let mut found = Vec::new();
-    let all = approvals::used(session, &operations, &Lines::of(repo))?;
-    found.extend(approvals::void(session, newest, &state, &all));
-    found.extend(approvals::unknown(session, newest, &state));
-    found.extend(approvals::taken(session, newest, &credentials));
-    found.extend(approvals::unsigned(session, newest, &credentials));
-    let people = people(session, &all, &credentials);
-    for used in all {
-        let slices = match used.files.get(&Artifact::Slices) {
-            Some(blob) if !policy.evidence.by.is_empty() => {
-                Some(String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned())
-            }
-            _ => None,
-        };
-        let rests = (&state, slices);
-        found.extend(approvals::unproven(
-            policy,
-            session,
-            (newest, &used),
-            rests,
-            &credentials,
-        ));
-        found.extend(approvals::judge(
-            policy,
-            session,
-            newest,
-            &used,
-            &credentials,
-            |files| repo.tree_id(files.iter().map(|(artifact, blob)| (artifact.path(), blob))),
-        )?);
+    let (found, people) = words.judged(ctx, policy, tips)?;
+    let found = found.into_iter();
+    Ok((
+        found.map(|blocker| Finding::of(newest, blocker)).collect(),
+        people,
+    ))
+}
+
+/// What was said in a session, and the commits that are its own.
+pub(in crate::flow) struct Words<'a> {
+    pub(in crate::flow) session: &'a SessionId,
+    pub(in crate::flow) operations: &'a [Operation],
+    pub(in crate::flow) signatures: &'a SignatureFiles,
+    pub(in crate::flow) commits: &'a [Oid],
+    /// Those that its verdict rests on, where somebody knows better than the verdict's head.
+    pub(in crate::flow) reviewed: Option<&'a [Oid]>,
+}
+
+impl Words<'_> {
+    /// What the policy of a target finds wrong with the approvals that moved the session.
+    pub(in crate::flow) fn faults(
+        &self,
+        ctx: &Context,
+        policy: &Policy,
+        tips: &[Oid],
+    ) -> Result<Vec<Blocker>> {
+        Ok(self.judged(ctx, policy, tips)?.0)
     }
-    Ok((found, people))
+
+    /// The same with everybody that the session rests on. A move that was made
+    /// once more later is judged by what its gate asked then, as far as the target, whose tips these are, asked
+    /// that once: whoever was let in honestly did no wrong when policy moved on.
+    fn judged(
+        &self,
+        ctx: &Context,
+        policy: &Policy,
+        tips: &[Oid],
+    ) -> Result<(Vec<Blocker>, Vec<PersonRow>)> {
+        let (repo, session) = (&ctx.repo, self.session);
+        let state = crate::store::replay(repo, session, self.operations)?;
+        // What a forge makes of the reviewed commits, and what comes after them, is held against the reviewed tree.
+        let rests = match self.reviewed {
+            Some(reviewed) => reviewed.to_vec(),
+            None => sign::reviewed(repo, &state, self.commits)?,
+        };
+        let commits = sign::Commits {
+            own: self.commits,
+            rests: &rests,
+        };
+        let (operations, signatures) = (self.operations, self.signatures);
+        let credentials = sign::behind(repo, policy, &state, operations, signatures, commits)?;
+        let all = approvals::used(session, self.operations, &Lines::of(repo))?;
+        let mut found = approvals::void(session, &state, &all);
+        found.extend(approvals::unknown(session, &state));
+        found.extend(approvals::taken(session, &credentials));
+        found.extend(approvals::unsigned(session, &credentials));
+        let people = people(session, &all, &credentials);
+        for used in all {
+            let slices = match used.files.get(&Artifact::Slices) {
+                Some(blob) if !policy.evidence.by.is_empty() => {
+                    Some(String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned())
+                }
+                _ => None,
+            };
+            let known = (&state, slices);
+            found.extend(approvals::unproven(
+                policy,
+                session,
+                &used,
+                known,
+                &credentials,
+            ));
+            let earlier = match used.superseded {
+                true => earlier(ctx, policy, used.base.as_ref(), tips)?,
+                false => None,
+            };
+            let policy = earlier.as_ref().unwrap_or(policy);
+            found.extend(approvals::judge(
+                policy,
+                session,
+                &used,
+                &credentials,
+                |files| repo.tree_id(files.iter().map(|(artifact, blob)| (artifact.path(), blob))),
+            )?);
+        }
+        Ok((found, people))
+    }
+}
+
+/// The policy of a base that the target has, with the keys that count now.
+fn earlier(
+    ctx: &Context,
+    policy: &Policy,
+    base: Option<&Oid>,
+    tips: &[Oid],
+) -> Result<Option<Policy>> {
+    let Some(base) = base else {
+        return Ok(None);
+    };
+    if !ctx.repo.contains(base)? {
+        return Ok(None);
+    }
+    for tip in tips {
+        if ctx.repo.is_ancestor(base, tip)? {
+            let mut found = super::policy_at(ctx, Some(base))?;
+            found.trust = policy.trust.clone();
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Somebody whose word or work a session rests on.

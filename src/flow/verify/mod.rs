@@ -17,6 +17,7 @@ mod strict;
 
 pub use account::{PathRow, Row, View};
 pub use approvals::PersonRow;
+pub(super) use approvals::Words;
 pub use range::judge;
 pub use sessions::Sessions;
 pub use span::Span;

@@ -89,7 +89,9 @@ pub fn judge(
                     .is_some_and(|bound| bound.id == state.id),
                 reviewed: reviewed(repo, state, landing.as_ref())?,
             };
-            let (found, who) = approvals::judge(repo, sessions, policy, &state.id, &own, &commits)?;
+            let tips = &span.hidden;
+            let (found, who) =
+                approvals::judge((ctx, policy), sessions, &state.id, &own, &commits, tips)?;
             findings.extend(found);
             people.extend(who);
         }
