@@ -448,3 +448,13 @@ fn a_key_that_was_taken_away_shows_what_it_leaves_open() {
     d.does(&["abandon", "--reason", "enough"]);
     assert_eq!(d.does(&check[1..])["open"], serde_json::json!([]));
 }
+
+#[test]
+fn doctor_names_a_policy_that_asks_for_keys_and_a_base_that_has_none() {
+    let d = Drive::planned_with(&[("loopx.toml", "[review]\nsigned = true\n")]);
+    let checks = d.loopx(&["--json", "doctor"]).fails_with(1).json();
+    let checks = checks["checks"].as_array().expect("checks");
+    let signers = checks.iter().find(|check| check["what"] == "signers");
+    let signers = signers.expect("a check of the signers");
+    assert_eq!(signers["level"], "problem", "{signers}");
+}
