@@ -91,6 +91,7 @@ mod scenario_review;
 mod scenario_transitions;
 mod scenarios;
 mod sharing;
+mod spec_big;
 mod spec_bytes_props;
 mod spec_cases;
 mod spec_command;
