@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hint::command;
-use crate::core::hooks::{self, Plan, Row, RowMode, Step};
+use crate::core::hooks::{self, Plan, Row, RowMode, RowState, Step};
 use crate::flow::hooks as flow;
 use crate::ui::{Ui, clean, style};
 use serde_json::{Value, json};
@@ -109,7 +109,8 @@ fn announce(plan: &Plan, describe: impl Fn(Step) -> String, ui: &mut Ui) -> Vec<
 fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
     let rows = flow::status(repository)?;
     let installed = rows.iter().any(Row::installed);
-    let dead = installed && rows.iter().any(|row| row.fires == Some(false));
+    let expected = rows.iter().any(Row::expected);
+    let dead = expected && rows.iter().any(|row| row.fires == Some(false));
     let config = |row: &Row| matches!(row.mode, RowMode::Config | RowMode::Global);
     let mut notes = Vec::new();
     if let Some(set) = &repository.facts.opted_out {
@@ -132,7 +133,7 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
         }),
     );
     let mut worktree = None;
-    for row in rows.iter().filter(|_| installed) {
+    for row in rows.iter().filter(|_| expected) {
         if worktree != Some(&row.worktree) {
             worktree = Some(&row.worktree);
             ui.out(ui.paint(style::HEAD, &clean(&row.worktree)));
@@ -144,7 +145,7 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
             ui.warn(clean(note));
         }
     }
-    if !installed {
+    if !expected {
         ui.out("no hook of git loopx is installed in this repository");
         ui.hint(command!("hooks install"));
     }
@@ -152,11 +153,13 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn line(row: &Row, ui: &Ui) -> String {
-    let (role, fires) = match row.fires {
-        Some(true) => (style::GOOD, "fires"),
-        Some(false) if row.installed() => (style::BAD, "dead"),
-        Some(false) => (style::DIM, "absent"),
-        None => (style::WARN, "unproven"),
+    let (role, fires) = match row.state {
+        RowState::Fires => (style::GOOD, "fires"),
+        RowState::Dead => (style::BAD, "dead"),
+        RowState::Gone => (style::BAD, "gone"),
+        RowState::Absent if row.installed() => (style::BAD, "absent"),
+        RowState::Absent => (style::DIM, "absent"),
+        RowState::Unproven => (style::WARN, "unproven"),
     };
     let mut line = format!(
         "  {:<12} {:<8} {}",

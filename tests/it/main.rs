@@ -43,6 +43,7 @@ mod future;
 mod gc;
 mod golden;
 mod hints;
+mod hooks_beside;
 mod hooks_bytes;
 mod hooks_cost;
 mod hooks_edges;
