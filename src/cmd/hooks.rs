@@ -15,14 +15,16 @@ pub enum HooksCommand {
     /// git 2.54 and later get hooks in the repository's configuration. Older ones get scripts in its
     /// hooks folder; a hook that is there already is kept and runs first. A hooks folder that belongs
     /// to a hook manager, to every repository or to the code is never written to: the lines to add
-    /// are printed instead. `git config loopx.hooks false` keeps them out of a repository.
+    /// are printed instead, and once they stand there is nothing to install. `git config loopx.hooks false` keeps them out of a repository.
     Install(WireArgs),
     /// Take the hooks away and put back what was there before
+    ///
+    /// Lines that call git loopx in files that it does not write are named, and are yours to take out.
     Uninstall(WireArgs),
     /// Show for each worktree whether git runs the hooks
     ///
     /// git is asked to run each hook, which then answers and does nothing else. Exits with 1 when
-    /// hooks are installed and one of them does not answer; below it stands what repairs it.
+    /// hooks are installed, or were, and one of them does not answer; below it stands what repairs it.
     Status,
 }
 
