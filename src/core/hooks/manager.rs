@@ -7,6 +7,7 @@ use super::Event;
 use serde::Serialize;
 
 const PACKAGE: &str = "package.json";
+const CALLS: [&str; 2] = ["git-loopx hook ", "git loopx hook "];
 /// How much of a line is shown.
 const LONG: usize = 300;
 
@@ -291,32 +292,52 @@ pub fn calls_us(configuration: &[u8], event: Event) -> bool {
     call_in(configuration, event).is_some()
 }
 
-/// The line that calls us on `event`, and whether anything that can run stands above it.
+/// The line that calls us on `event`, and whether the hook can be asked for an answer by it alone.
 pub fn call_in(configuration: &[u8], event: Event) -> Option<(String, bool)> {
     let text = String::from_utf8_lossy(configuration);
-    let mut lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with(['#', '/']))
-        .enumerate();
-    let (at, line) = lines.find(|(_, line)| {
-        ["git-loopx hook ", "git loopx hook "].iter().any(|call| {
+    let is_told =
+        |line: &&str| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(is_told).collect();
+    let called = |line: &&str| {
+        CALLS.iter().any(|call| {
             line.split(call)
                 .skip(1)
                 .any(|rest| rest.split([' ', '"', '\'', ',', '}']).next() == Some(event.name()))
         })
-    })?;
+    };
+    let at = lines.iter().position(called)?;
+    let line = *lines.get(at)?;
     // A package.json may be one long line.
     let short = match line.char_indices().nth(LONG) {
         Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     };
-    Some((short, at == 0))
+    let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
+    let is_alone = before.iter().all(|line| line.starts_with("set -"))
+        && comes_first(line)
+        // What answers a probe says no, so that a script which heeds us ends there.
+        && (after.is_empty() || line.contains("exit ") || before.contains(&"set -e"));
+    Some((short, is_alone))
+}
+
+/// Whether no other command of the line runs before the call.
+fn comes_first(line: &str) -> bool {
+    let Some(end) = CALLS.iter().filter_map(|call| line.find(call)).min() else {
+        return false;
+    };
+    let before = line.get(..end).unwrap_or_default();
+    // How lines began that earlier versions printed.
+    let before = before.trim_start_matches("! command -v git-loopx >/dev/null 2>&1 || ");
+    let mut words = before.split(' ').rev();
+    let path = words.next().unwrap_or_default();
+    path.chars()
+        .all(|c| c.is_alphanumeric() || "/$._-~".contains(c))
+        && words.all(|word| word.is_empty() || (word.contains('=') && !word.contains(['(', '`'])))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Manager, calls_us, script_line};
+    use super::{Manager, call_in, calls_us, script_line};
     use crate::core::hooks::Event;
 
     #[test]
@@ -374,5 +395,30 @@ mod tests {
             script_line(Event::PrePush).as_bytes(),
             Event::PrePush
         ));
+    }
+
+    #[test]
+    fn a_call_is_alone_where_nothing_else_runs_before_it_or_because_of_it() {
+        let alone = |text: &str| call_in(text.as_bytes(), Event::PreCommit).map(|found| found.1);
+        let line = script_line(Event::PreCommit);
+        for text in [
+            format!("#!/bin/sh\n\n# ours\n{line}\nnpm test\n"),
+            format!("#!/bin/sh\nset -e\nPATH=$PATH:/x {line}\nnpm test\n"),
+            "#!/bin/sh\n/opt/x/git-loopx hook pre-commit \"$@\"\n".into(),
+            "set -e\ngit loopx hook pre-commit\nnpm test\n".into(),
+            "! command -v git-loopx >/dev/null 2>&1 || git-loopx hook pre-commit || exit $?\nx\n"
+                .into(),
+        ] {
+            assert_eq!(alone(&text), Some(true), "{text}");
+        }
+        for text in [
+            format!("npm test\n{line}\n"),
+            format!("npm test && {line}\n"),
+            "git-loopx hook pre-commit\nnpm test\n".into(),
+            "x=$(npm test) git-loopx hook pre-commit\n".into(),
+        ] {
+            assert_eq!(alone(&text), Some(false), "{text}");
+        }
+        assert_eq!(alone("// git-loopx hook pre-commit\n"), None);
     }
 }
