@@ -172,6 +172,21 @@ impl Manager {
         }
     }
 
+    /// The part of its file that a line for this event belongs into.
+    fn within(self, event: Event, file: &str) -> Option<&'static str> {
+        match self {
+            Manager::Prek | Manager::PreCommit if file != "prek.toml" => Some("the list `repos`"),
+            Manager::Hk => Some("`hooks`"),
+            Manager::Overcommit => Some(match event {
+                Event::PreCommit => "the section `PreCommit`",
+                Event::CommitMsg => "the section `CommitMsg`",
+                Event::PrePush => "the section `PrePush`",
+            }),
+            Manager::SimpleGitHooks if file == PACKAGE => Some("`simple-git-hooks`"),
+            _ => None,
+        }
+    }
+
     /// The line that makes this manager call us on `event`.
     pub fn line(self, event: Event, file: Option<String>) -> Line {
         let wanted = match self {
@@ -186,17 +201,7 @@ impl Manager {
         // For a shell. Somebody who has the repository and not git-loopx can commit all the same.
         let call = |args: &str| format!("git-loopx hook {event}{args} || test $? -eq 127");
         let takes_file = event == Event::CommitMsg;
-        let within = match self {
-            Manager::Prek | Manager::PreCommit if file != "prek.toml" => Some("the list `repos`"),
-            Manager::Hk => Some("`hooks`"),
-            Manager::Overcommit => Some(match event {
-                Event::PreCommit => "the section `PreCommit`",
-                Event::CommitMsg => "the section `CommitMsg`",
-                Event::PrePush => "the section `PrePush`",
-            }),
-            Manager::SimpleGitHooks if file == PACKAGE => Some("`simple-git-hooks`"),
-            _ => None,
-        };
+        let within = self.within(event, &file);
         let line = match self {
             Manager::Husky => script_line(event),
             Manager::Lefthook => {
@@ -267,6 +272,13 @@ impl Line {
             Some(part) => format!("{part} of {}", self.file),
             None => self.file.clone(),
         }
+    }
+
+    /// What the line cannot do, in brackets.
+    pub fn remark(&self) -> String {
+        self.note
+            .as_ref()
+            .map_or_else(String::new, |note| format!(" ({note})"))
     }
 
     /// The same line, which finds the program without the PATH of a login shell.

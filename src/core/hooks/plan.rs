@@ -240,10 +240,11 @@ fn warning(facts: &Facts, slot: &Slot) -> Option<String> {
     };
     let line = line_of(facts, manager, event);
     Some(format!(
-        "{} {does}: `{}` tells. It can call git loopx itself; add to {}: {}",
+        "{} {does}: `{}` tells. It can call git loopx itself; add to {}{}: {}",
         manager.name(),
         command!("hooks status"),
         line.place(),
+        line.remark(),
         line.line
     ))
 }

@@ -96,10 +96,7 @@ fn blockers(facts: &Facts, manager: Option<Manager>) -> Vec<Blocker> {
             Some(manager) => line_of(facts, manager, event),
             None => script(facts, event),
         };
-        let note = line
-            .note
-            .as_ref()
-            .map_or_else(String::new, |note| format!(" ({note})"));
+        let note = line.remark();
         let place = match &line.fresh {
             true => format!(
                 "make {} with `#!/bin/sh` as its first line and `chmod +x`, and add",
