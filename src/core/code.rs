@@ -382,6 +382,8 @@ codes! {
         "The clone is shallow, and commits that are needed are not in it.";
     HookLine "hook_line" [Refused]
         "A hook manager is used here, and a line has to be added to its file.";
+    HookLinesStand "hook_lines_stand" [Refused]
+        "Lines that call git loopx stand in files that it does not write.";
     HookNotRead "hook_not_read" [Internal]
         "A hook file could not be read.";
     HookNotWritten "hook_not_written" [Refused]

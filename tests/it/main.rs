@@ -44,6 +44,8 @@ mod future;
 mod gc;
 mod golden;
 mod hints;
+mod hooks_battery;
+mod hooks_beside;
 mod hooks_bytes;
 mod hooks_cost;
 mod hooks_edges;

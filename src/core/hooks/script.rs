@@ -8,7 +8,8 @@ const ID: &[u8] = b"# loopx-hook: ";
 const SHIM: &str = include_str!("../../../hooks/shim.sh");
 const COMMAND: &str = include_str!("../../../hooks/command.sh");
 
-pub(super) fn is_shim(content: &[u8]) -> bool {
+/// Recognises our shim, under whatever name.
+pub fn is_shim(content: &[u8]) -> bool {
     content
         .split(|&byte| byte == b'\n')
         .nth(1)

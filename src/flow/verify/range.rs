@@ -13,6 +13,7 @@ use crate::core::range_policy::history::{Moment, Standing};
 use crate::core::range_policy::{self, Claim, Commit, Head, Landed, Range};
 use crate::core::session::State;
 use crate::flow::context::Context;
+use crate::flow::hooks;
 use crate::flow::upstream;
 use crate::git::{CommitInfo, Repo};
 use std::collections::{HashMap, HashSet};
@@ -71,6 +72,7 @@ pub fn judge(
         bound: span.bound.as_deref(),
         own: span.own,
         lands: landing.is_some(),
+        hooked: hooks::is_installed(repo),
         commits: &commits,
         head: head.as_ref(),
     };
