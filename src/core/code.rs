@@ -762,6 +762,10 @@ codes! {
         "No operation number is left in the session.";
     SequenceJump "sequence_jump" [Refused]
         "Somebody jumped to an operation number.";
+    ServerCheckFailed "server_check_failed" [Internal]
+        "The check of a server could not be made, or something of it landed.";
+    ServerNotBare "server_not_bare" [Refused]
+        "A server is a bare repository, and the folder that was named is none.";
     SessionAbandoned "session_abandoned" [Refused]
         "The session was abandoned.";
     SessionAmbiguous "session_ambiguous" [Refused, Usage]

@@ -42,6 +42,7 @@ pub mod resolve;
 pub mod review;
 pub mod seat;
 pub mod sessions;
+pub mod setup;
 pub mod sign;
 pub mod spec;
 pub mod specs;

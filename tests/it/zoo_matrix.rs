@@ -58,6 +58,7 @@ const STORY: &[Step] = &[
     Call("hooks status", 0),
     Call("hooks install", 0),
     Call("hook pre-commit", 0),
+    Call("setup server nowhere", 4),
     Call("checkout", 0),
     File(".loopx/demo/execution-record.md", RECORD),
     Call("save", 0),

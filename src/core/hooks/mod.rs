@@ -15,7 +15,7 @@ mod status;
 pub use plan::{
     GlobalFacts, Plan, Step, lines, plan_global, plan_install, plan_uninstall, ungated,
 };
-pub use script::{command, section_names, sections, shim};
+pub use script::{command, section_names, sections, shell_quoted, shim};
 pub use status::{Probe, Row, RowMode, Setting, WorktreeEvent, probe, row};
 
 use manager::Manager;
