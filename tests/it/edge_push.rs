@@ -31,7 +31,7 @@ fn commands(word: &str) -> Vec<String> {
         .filter(|line| line.starts_with("git "))
         .map(str::to_owned)
         .collect();
-    assert!(found.len() >= 2, "{block}");
+    assert_eq!(found.len(), 3, "{block}");
     found
 }
 
@@ -66,8 +66,8 @@ fn ci(s: &Sandbox, dir: &Path, commands: &[String]) -> Output {
     s.call("sh")
         .cwd(dir)
         .args(&["-c", &script])
-        .env("GITHUB_BASE_REF", "main")
-        .env("GITHUB_HEAD_REF", "demo")
+        .env("BASE", "refs/heads/main")
+        .env("HEAD_REF", "demo")
         .env("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main")
         .env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "demo")
         .run()

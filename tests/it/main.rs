@@ -112,6 +112,7 @@ mod verify;
 mod verify_approvals;
 mod verify_history;
 mod verify_range;
+mod verify_sessions;
 mod weakness;
 mod workcopy;
 mod zoo;
