@@ -371,7 +371,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     };
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
-        Command::Setup(command) => cmd::setup::run(command, ui),
+        Command::Setup(command) => cmd::setup::run(command, open, ui),
         Command::Agent(command) => cmd::agent::run(command, &open()?, ui),
         Command::AgentHook(args) => Ok(cmd::agent_hook::run(&args, ui)),
         Command::Block { reason } => cmd::pause::block(reason, &open()?, ui),

@@ -4,8 +4,14 @@ use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hint::command;
 use crate::core::setup::attack::{Ending, Row};
+use crate::core::setup::ci::Ci;
+use crate::core::setup::file::Fate;
+use crate::core::setup::level::Level;
+use crate::flow::Context;
 use crate::flow::setup::check::check;
+use crate::flow::setup::level::{self as flow, Plan, Request};
 use crate::flow::setup::server::Server;
+use crate::ui::diff::unified;
 use crate::ui::{Ui, clean, style};
 use serde_json::json;
 use std::path::PathBuf;
@@ -19,6 +25,46 @@ pub enum SetupCommand {
     /// deleted or forced is policy's to say (gates.protected), so git's own receive.deny* stay as they
     /// are. Run it as the user that receives pushes.
     Server(ServerArgs),
+    /// Write the policy of one person: what they review themselves lands, and is shown as such
+    Solo(LevelArgs),
+    /// Write the policy of a team: somebody reviews who took no part, by name
+    Team(LevelArgs),
+    /// Write the strictest policy: nothing lands without a session, each approval and verdict is
+    /// signed, two people approve a plan
+    Strict(LevelArgs),
+    /// Wire this clone for the policy that stands: branch of sessions, hooks, and where policy asks
+    /// for signatures the key, its line in the file of signers, and signing by default
+    Clone(CloneArgs),
+}
+
+/// Writes loopx.toml, the file of signers (with the key that git signs with, or the only one in
+/// ~/.ssh), and the file that has a forge run the check; wires this clone. Nothing is committed, and a
+/// file that says something else is not replaced unasked.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  git loopx setup team --dry-run\n  git loopx setup strict --ci github --key rita@example.org=rita.pub"
+)]
+pub struct LevelArgs {
+    /// Whose CI file is written: github, gitlab or none (default: by the remote's address)
+    #[arg(long, value_name = "CI")]
+    pub ci: Option<Ci>,
+    /// Another person's public key for the file of signers (can be repeated)
+    #[arg(long = "key", value_name = "EMAIL=FILE")]
+    pub keys: Vec<String>,
+    /// Replace files that are there and say something else
+    #[arg(long)]
+    pub force: bool,
+    /// Show what would be written, do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  git loopx setup clone")]
+pub struct CloneArgs {
+    /// Show what would be written, do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -37,10 +83,103 @@ pub struct ServerArgs {
     pub dry_run: bool,
 }
 
-pub fn run(command: SetupCommand, ui: &mut Ui) -> Result<Exit> {
-    match command {
-        SetupCommand::Server(args) if args.check => prove(&Server::read(&args.dir)?, ui),
-        SetupCommand::Server(args) => server(&Server::read(&args.dir)?, args.dry_run, ui),
+pub fn run(
+    command: SetupCommand,
+    open: impl FnOnce() -> Result<Context>,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let level = |level, args: LevelArgs| {
+        let request = Request {
+            level: Some(level),
+            ci: args.ci,
+            keys: args.keys,
+            force: args.force,
+        };
+        (request, args.dry_run)
+    };
+    let (request, dry_run) = match command {
+        SetupCommand::Server(args) if args.check => return prove(&Server::read(&args.dir)?, ui),
+        SetupCommand::Server(args) => return server(&Server::read(&args.dir)?, args.dry_run, ui),
+        SetupCommand::Solo(args) => level(Level::Solo, args),
+        SetupCommand::Team(args) => level(Level::Team, args),
+        SetupCommand::Strict(args) => level(Level::Strict, args),
+        SetupCommand::Clone(CloneArgs { dry_run }) => (Request::default(), dry_run),
+    };
+    let ctx = open()?;
+    let plan = flow::read(&ctx, &request)?;
+    if !dry_run {
+        flow::check(&plan, &request)?;
+        flow::apply(&ctx, &plan)?;
+    }
+    tell(&plan, &request, dry_run, ui);
+    Ok(Exit::Done)
+}
+
+/// Each thing that was done, or found done, and what is left for people.
+fn tell(plan: &Plan, request: &Request, dry_run: bool, ui: &mut Ui) {
+    let color = ui.color();
+    let mut files = Vec::new();
+    for file in &plan.files {
+        let fate = file.fate();
+        let word = match fate {
+            Fate::Found => "found",
+            Fate::Replaced if dry_run && !request.force => "stays",
+            _ if dry_run => "would",
+            Fate::Written => "wrote",
+            Fate::Added => "added",
+            Fate::Replaced => "wrote",
+        };
+        let needed = fate != Fate::Found;
+        ui.status(format!(
+            "{}  {}",
+            ui.paint(role(needed), &format!("{word:<5}")),
+            clean(&file.path)
+        ));
+        if dry_run && needed && !ui.is_json() {
+            let before = file.before.as_deref().unwrap_or_default();
+            ui.raw_text(&unified(&file.path, before, &file.after, color));
+        }
+        files.push(
+            json!({"path": file.path, "fate": fate, "before": file.before, "after": file.after}),
+        );
+    }
+    let mut clone = Vec::new();
+    for wire in &plan.wires {
+        let state = state(wire.needed, dry_run);
+        let text = clean(&wire.text);
+        ui.status(format!(
+            "{}  {text}",
+            ui.paint(role(wire.needed), &format!("{state:<5}"))
+        ));
+        clone.push(json!({"text": text, "state": state}));
+    }
+    warn(&plan.warnings, ui);
+    if !plan.by_hand.is_empty() {
+        ui.status("left for a person:");
+    }
+    for (at, text) in plan.by_hand.iter().enumerate() {
+        ui.status(format!("  {}. {}", at + 1, clean(text)));
+    }
+    let name = match request.level {
+        Some(level) => format!("setup {level}"),
+        None => "setup clone".to_owned(),
+    };
+    ui.json(
+        &name,
+        &json!({
+            "branch": plan.branch,
+            "ci": plan.ci.to_string(),
+            "dry_run": dry_run,
+            "changed": !dry_run && plan.changes(),
+            "files": files,
+            "clone": clone,
+            "warnings": plan.warnings,
+            "by_hand": plan.by_hand,
+            "next_action": plan.next,
+        }),
+    );
+    if !dry_run {
+        ui.hint(&plan.next);
     }
 }
 

@@ -796,6 +796,8 @@ codes! {
         "A push brings sessions that do not hold together.";
     SettingsUnread "settings_unread" []
         "A settings file of an imported change could not be read.";
+    SetupFileDiffers "setup_file_differs" [Refused]
+        "A file that the set-up would write is there already, and says something else.";
     SeveralSessions "several_sessions" [Usage]
         "One session was expected, and several are named.";
     ShadowMissing "shadow_missing" [NotFound]

@@ -3,6 +3,7 @@
 
 use crate::support::session::{advance, commit, started};
 use crate::support::{Output, Sandbox};
+use git_loopx::core::setup::ci::Ci;
 use std::path::{Path, PathBuf};
 
 fn section() -> String {
@@ -128,6 +129,17 @@ fn the_ci_snippets_of_the_readme_judge_a_pull_request() {
         ci(&s, &missing, &bare)
             .fails_with(4)
             .says("git fetch origin +refs/heads/loopx:refs/remotes/origin/loopx");
+    }
+}
+
+#[test]
+fn the_ci_files_that_setup_writes_are_those_of_the_readme() {
+    for ci in [Ci::Github, Ci::Gitlab] {
+        let (path, text) = ci.file(None).expect("a file");
+        assert!(
+            section().contains(&format!("```yaml\n{text}```\n")),
+            "{path}"
+        );
     }
 }
 

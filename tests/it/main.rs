@@ -88,6 +88,7 @@ mod scenario_plan;
 mod scenario_review;
 mod scenario_transitions;
 mod scenarios;
+mod setup_level;
 mod setup_server;
 mod sharing;
 mod spec_bytes_props;

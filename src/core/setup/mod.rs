@@ -2,4 +2,8 @@
 //! `flow::setup` gathers.
 
 pub mod attack;
+pub mod ci;
+pub mod file;
+pub mod level;
 pub mod server;
+pub mod signers;

@@ -207,11 +207,13 @@ impl Rules {
             ));
         } else if self.commit.is_none() {
             said.push(format!(
-                "{branch} has no commit yet: whatever is pushed first sets the policy"
+                "{branch} has no commit yet: whatever is pushed first sets the policy  (in a clone: {})",
+                command!("setup team")
             ));
         } else if self.protected.is_empty() {
             said.push(format!(
-                "the policy of {branch} protects no branch (gates.protected), so every branch takes code that nobody reviewed"
+                "the policy of {branch} protects no branch (gates.protected), so every branch takes code that nobody reviewed  (in a clone: {})",
+                command!("setup team")
             ));
         } else if !self.protects_default {
             said.push(format!(
