@@ -17,6 +17,7 @@ mod span;
 mod strict;
 
 pub use account::{PathRow, Row, View};
+pub(super) use approvals::Words;
 pub use branch::{BranchReport, BranchRequest, Tip, verify_branch};
 pub use range::judge;
 pub use sessions::Sessions;
