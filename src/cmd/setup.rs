@@ -26,20 +26,30 @@ pub enum SetupCommand {
     /// are. Run it as the user that receives pushes.
     Server(ServerArgs),
     /// Write the policy of one person: what they review themselves lands, and is shown as such
+    ///
+    /// Writes loopx.toml and the file that has a forge run the check; wires this clone: branch of
+    /// sessions, hooks. Nothing is committed, and a file that says something else is not replaced
+    /// unasked.
     Solo(LevelArgs),
     /// Write the policy of a team: somebody reviews who took no part, by name
+    ///
+    /// Does what `setup solo` does, and puts your key into the file of signers where there is one:
+    /// the key that git signs with, else the only one in ~/.ssh.
     Team(LevelArgs),
-    /// Write the strictest policy: nothing lands without a session, each approval and verdict is
-    /// signed, two people approve a plan
+    /// Write the strictest policy: nothing lands without a session, two people approve a plan, and each
+    /// approval and verdict is signed
+    ///
+    /// Does what `setup team` does, and sets gpg.format, user.signingKey and loopx.sign of this clone
+    /// where they are not set. The keys of those who begin go into the first commit (--key): later
+    /// ones need a session.
     Strict(LevelArgs),
-    /// Wire this clone for the policy that stands: branch of sessions, hooks, and where policy asks
-    /// for signatures the key, its line in the file of signers, and signing by default
+    /// Wire this clone for the policy that stands: branch of sessions, hooks, signing
+    ///
+    /// Where policy asks for signatures it sets gpg.format, user.signingKey and loopx.sign of this
+    /// clone, and adds your key to the file of signers, for a session to bring.
     Clone(CloneArgs),
 }
 
-/// Writes loopx.toml, the file of signers (with the key that git signs with, or the only one in
-/// ~/.ssh), and the file that has a forge run the check; wires this clone. Nothing is committed, and a
-/// file that says something else is not replaced unasked.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  git loopx setup team --dry-run\n  git loopx setup strict --ci github --key rita@example.org=rita.pub"

@@ -203,6 +203,28 @@ fn keys_are_found_where_git_would_and_added_beside_others() {
 }
 
 #[test]
+fn a_clone_is_wired_for_the_policy_that_stands_and_what_leads_on_is_quoted() {
+    let s = plain();
+    give_key(&s, &s.root().join("home"), "ada");
+    let policy = "[approve]\nsigned = [\"plan->build\"]\nsigners = \"keys; exit 9\"\n";
+    s.commit_file("loopx.toml", policy, "policy").ok();
+    let done = json(s.loopx(&["--json", "setup", "clone"]));
+    assert_eq!(fates(&done), ["keys; exit 9 written"]);
+    let get = |key: &str| s.git(&["config", "--local", key]).line();
+    assert_eq!(get("gpg.format"), "ssh");
+    assert!(get("user.signingKey").ends_with("/.ssh/id_ed25519.pub"));
+    assert_eq!(get("loopx.sign"), "true");
+    assert_eq!(s.read("loopx.toml"), policy);
+    let next = done["next_action"].as_str().expect("a command");
+    s.call("sh").args(&["-c", next]).run().ok();
+    s.git(&["cat-file", "-e", "HEAD:keys; exit 9"]).ok();
+    assert_eq!(
+        json(s.loopx(&["--json", "setup", "clone"]))["changed"],
+        false
+    );
+}
+
+#[test]
 fn a_bare_repository_has_no_worktree_to_set_up() {
     let s = plain();
     s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();

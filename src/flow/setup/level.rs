@@ -10,6 +10,7 @@ use crate::core::setup::ci::{Ci, GITLAB_FILE};
 use crate::core::setup::file::{Fate, File, refuse_replacing};
 use crate::core::setup::level::Level;
 use crate::core::setup::signers::{PublicKey, is_principal, people, with_key};
+use crate::core::setup::typed;
 use crate::core::stage::Transition;
 use crate::flow::context::Context;
 use crate::flow::verify::policy_at;
@@ -314,11 +315,11 @@ fn clone(ctx: &Context, plan: &mut Plan) -> Result<()> {
 
 /// What leads on: a commit, a session where policy asks for one, or work.
 fn next(ctx: &Context, plan: &Plan) -> Result<Hint> {
-    let written: Vec<&str> = plan
+    let written: Vec<String> = plan
         .files
         .iter()
         .filter(|file| file.fate() != Fate::Found)
-        .map(|file| file.path.as_str())
+        .map(|file| typed(&file.path))
         .collect();
     if written.is_empty() {
         return Ok(command!("start \"WHAT TO CHANGE\""));

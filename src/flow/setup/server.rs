@@ -1,10 +1,10 @@
 //! Wires a bare repository: reads what it has, has `core::setup::server` decide, and does what is lacking.
 
-use crate::core::agent::quoted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::hooks::{SAVED_SUFFIX, standing};
 use crate::core::setup::server::{self, CHECK_OBJECTS, Facts, HIDE, HOOK, Planned, Rules, Step};
+use crate::core::setup::typed;
 use crate::env;
 use crate::flow::context::Context;
 use crate::flow::hooks::{hooks_dir, program, real};
@@ -155,15 +155,6 @@ impl Server {
         drop(made);
         self.ctx.repo.share(&fresh);
         fs::rename(&fresh, file)
-    }
-}
-
-/// A path as it is typed: quoted where a shell would read something else.
-fn typed(path: &str) -> String {
-    let is_plain = |sign: char| sign.is_alphanumeric() || "/._-+@%".contains(sign);
-    match path.chars().all(is_plain) && !path.starts_with('-') {
-        true => path.to_owned(),
-        false => quoted(path),
     }
 }
 
