@@ -127,6 +127,49 @@ fn a_branch_that_was_set_back_lacks_a_pin_of_what_landed() {
 }
 
 #[test]
+fn a_pin_whose_commit_was_made_again_counts_where_the_clone_says_that_this_is_done() {
+    let s = pinned("sha1");
+    let pin = s
+        .git(&[
+            "log",
+            "-1",
+            "--format=%(trailers:key=Loopx-State,valueonly)",
+            "demo",
+        ])
+        .line();
+    let below = format!("{}~1", pin.trim());
+    // As a sync does it where a forge takes no merges; `was` says which commit each stands for.
+    let again = |was: &dyn Fn(&str) -> String| {
+        let mut tip = rev(&s, &below);
+        for commit in s
+            .git(&["rev-list", "--reverse", &format!("{below}..loopx")])
+            .ok()
+            .lines()
+        {
+            let message = s.git(&["log", "-1", "--format=%B", commit]).ok();
+            let message = format!("{}\n{}\n", message.trim_end(), was(commit));
+            let tree = format!("{commit}^{{tree}}");
+            let made = s.git(&["commit-tree", &tree, "-p", &tip, "-m", &message]);
+            tip = made.line();
+        }
+        force(&s, &format!("{tip}:refs/heads/loopx"));
+    };
+    again(&|commit| format!("Loopx-Was: {commit}"));
+    // Whoever set the branch back could write that trailer too.
+    let said = ci(&s, "was", &[]).fails_with(1).json();
+    assert_eq!(codes(&said), ["state_not_on_branch"]);
+    let dir = s.root().join("was");
+    s.git_in(&dir, &["config", "loopx.sync", "linear"]).ok();
+    s.loopx_in(&dir, &["verify", "--sessions", "--onto", "main"])
+        .ok();
+    again(&|_| "Loopx-Other: x".to_owned());
+    s.git_in(&dir, &["fetch", "--quiet"]).ok();
+    s.loopx_in(&dir, &["verify", "--sessions", "--onto", "main"])
+        .fails_with(1)
+        .says("state_not_on_branch");
+}
+
+#[test]
 fn a_pin_of_what_is_about_to_land_is_asked_too() {
     let s = landed();
     at(&s, "main");

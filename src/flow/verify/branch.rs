@@ -13,7 +13,7 @@ use crate::flow::upstream;
 use crate::git::Repo;
 use crate::store::pushed::{self, Budget};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What was typed.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,7 @@ pub fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<BranchRep
     let pins = pins(repo, &heads, hidden)?;
     // Where the branch is damaged nobody can say what it has.
     if findings.is_empty() {
-        let again = Sessions::open(ctx)?.made_again()?;
+        let again = made_again(ctx)?;
         for (pin, commit) in &pins {
             if !commits.contains(pin) && !again.contains_key(pin) {
                 let said = Said {
@@ -204,6 +204,15 @@ fn pins(repo: &Repo, heads: &[Oid], mut hidden: Vec<Oid>) -> Result<BTreeMap<Oid
         hidden.push(head.clone());
     }
     Ok(pins)
+}
+
+/// The commits that a linear sync made again, where this clone says that it is done: whoever sets the branch
+/// back can write the same trailer.
+fn made_again(ctx: &Context) -> Result<HashMap<Oid, Oid>> {
+    match ctx.repo.config("loopx.sync").as_deref() {
+        Some("linear") => Sessions::open(ctx)?.made_again(),
+        _ => Ok(HashMap::new()),
+    }
 }
 
 /// Sessions that are bound to a branch that policy protects: they decide nothing there.
