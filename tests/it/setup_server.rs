@@ -172,6 +172,23 @@ fn g14_a_server_that_is_set_up_refuses_each_attack_and_nothing_of_the_check_stay
 }
 
 #[test]
+fn names_that_a_shell_would_read_otherwise_change_nothing() {
+    let (s, _) = served(PROTECTED);
+    let odd = "../a 'b' $c;d.git";
+    s.git(&["clone", "--quiet", "--bare", "../remote.git", odd])
+        .ok();
+    let tmp = s.root().join("t 'm' $p;");
+    std::fs::create_dir(&tmp).expect("a folder");
+    let next = s.loopx(&["--json", "setup", "server", odd]).json();
+    let next = next["next_action"].as_str().expect("a command").to_owned();
+    let before = s.snapshot(odd);
+    let check = s.call("sh").args(&["-c", &next]).env("TMPDIR", &tmp);
+    check.run().ok();
+    assert!(s.snapshot(odd) == before, "the check left something");
+    assert_eq!(s.snapshot(&tmp), []);
+}
+
+#[test]
 fn what_would_get_in_is_named_and_does_not() {
     let (s, dir) = served(PROTECTED);
     let refs = || s.git_in(&dir, &["for-each-ref"]).ok();
