@@ -180,6 +180,9 @@ pub enum Command {
     /// Decision records: draft, promote, accept, supersede, check, renumber
     #[command(subcommand)]
     Adr(cmd::adr::AdrCommand),
+    /// Set up a server, a repository or a clone in one command
+    #[command(subcommand)]
+    Setup(cmd::setup::SetupCommand),
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
@@ -367,6 +370,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     };
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
+        Command::Setup(command) => cmd::setup::run(command, open, ui),
         Command::Agent(command) => cmd::agent::run(command, &open()?, ui),
         Command::AgentHook(args) => Ok(cmd::agent_hook::run(&args, ui)),
         Command::Block { reason } => cmd::pause::block(reason, &open()?, ui),

@@ -87,6 +87,7 @@ verbs! {
     Review "review" Session,
     Run "run" Session,
     Save "save" Session,
+    Setup "setup" Other,
     Show "show" Session,
     Spec "spec" Other,
     Start "start" Other,

@@ -58,6 +58,11 @@ const STORY: &[Step] = &[
     Call("hooks status", 0),
     Call("hooks install", 0),
     Call("hook pre-commit", 0),
+    Call("setup server nowhere", 4),
+    Call("setup solo --dry-run", 0),
+    Call("setup team --dry-run", 0),
+    Call("setup strict --dry-run", 0),
+    Call("setup clone --dry-run", 0),
     Call("checkout", 0),
     File(".loopx/demo/execution-record.md", RECORD),
     Call("save", 0),
@@ -274,6 +279,10 @@ const WITHOUT_DOCS: Different = &[
 
 /// What is about files needs a worktree; what follows from that is not ready.
 const BARE: Different = &[
+    ("setup solo --dry-run", 2),
+    ("setup team --dry-run", 2),
+    ("setup strict --dry-run", 2),
+    ("setup clone --dry-run", 2),
     ("agent install claude", 2),
     ("agent status", 2),
     ("agent uninstall claude", 2),

@@ -16,7 +16,7 @@ mod status;
 pub use plan::{
     GlobalFacts, Moved, Plan, Step, plan_global, plan_install, plan_uninstall, ungated,
 };
-pub use script::{command, is_shim, section_names, sections, shim};
+pub use script::{command, is_shim, section_names, sections, shell_quoted, shim};
 pub use status::{Probe, Row, RowMode, RowState, Setting, WorktreeEvent, probe, row};
 
 use manager::Manager;

@@ -59,7 +59,7 @@ fn fill(template: &str, program: &[u8], event: Event) -> Vec<u8> {
 }
 
 /// One word for a POSIX shell, whatever bytes it has.
-fn shell_quoted(word: &[u8]) -> Vec<u8> {
+pub fn shell_quoted(word: &[u8]) -> Vec<u8> {
     let mut out = vec![b'\''];
     for &byte in word {
         if byte == b'\'' {

@@ -233,14 +233,17 @@ fn remove_words(file: &Path) -> String {
 }
 
 /// Where this program is, as bytes: a path need not be UTF-8.
-fn program() -> Result<Vec<u8>> {
+pub(super) fn program() -> Result<Vec<u8>> {
     let program =
         env::program().map_err(|error| Failure::internal(Code::NoProgram, format!("{error}")))?;
     Ok(program.into_os_string().into_vec())
 }
 
 /// Where git looks for hook files, and which setting says so.
-fn hooks_dir(cwd: &Path, enter: &impl Fn(Run) -> Run) -> Result<(PathBuf, Option<SetAt>)> {
+pub(super) fn hooks_dir(
+    cwd: &Path,
+    enter: &impl Fn(Run) -> Run,
+) -> Result<(PathBuf, Option<SetAt>)> {
     let dir = enter(Run::git(["rev-parse", "--git-path", "hooks"]))
         .capture()?
         .line()?;
@@ -289,7 +292,7 @@ fn existing(top: &Path) -> Vec<String> {
 }
 
 /// The path with links followed, as far as it exists.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
     }
