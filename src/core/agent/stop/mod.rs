@@ -334,8 +334,8 @@ fn block_text(build: &Build, judged: &Judged, ledger: &Ledger) -> String {
         "Next: {}\nIf something real stops you: {}\n\
          To leave it for later: {}",
         judged.next,
-        command!("block --reason WHY"),
-        command!("park --reason WHY")
+        command!("agent block --reason WHY"),
+        command!("agent park --reason WHY")
     ));
     text
 }

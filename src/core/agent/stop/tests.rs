@@ -329,8 +329,8 @@ fn a_block_says_what_is_missing_and_every_way_out() {
         "demo",
         "- lane: not reported",
         "git loopx run --task VS-1",
-        "git loopx block --reason",
-        "git loopx park --reason",
+        "git loopx agent block --reason",
+        "git loopx agent park --reason",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
