@@ -297,7 +297,8 @@ fn owned(build: &Build, agent: Option<&str>, ledger: &Ledger, now: i64) -> Optio
         BuildOwner::Here {
             agent: Some(_),
             alive,
-        } => (!alive).then_some(true),
+        } => (!alive || ledger.driver_at(now) == Some(agent)).then_some(true),
+        // Whoever typed a build step here is who builds now: the one that is recorded may be gone.
         BuildOwner::Here { agent: None, .. } | BuildOwner::Nobody => {
             let another = ledger.driver_at(now).is_some_and(|driver| agent != driver);
             (!another).then_some(true)
