@@ -153,7 +153,7 @@ fn tell(
     }
     if changed && !ui.is_json() {
         for note in &change.notes {
-            ui.status(format!("  {note}"));
+            ui.status(format!("  {}", clean(note)));
         }
     }
     ui.json(
@@ -181,7 +181,12 @@ fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let word = ui.paint(role, &format!("{:<10}", file.wired.word()));
         let path = file.path.display().to_string();
         ui.out(format!("{:<12} {word}  {}", host.title(), clean(&path)));
-        rows.push(json!({ "host": host.name(), "state": file.wired, "file": path }));
+        let is_wired = matches!(file.wired, Wired::Current | Wired::Outdated);
+        let note = file.starts_in().filter(|_| is_wired);
+        if let Some(note) = &note {
+            ui.out(format!("{:<12} {:<10}  {}", "", "", clean(note)));
+        }
+        rows.push(json!({ "host": host.name(), "state": file.wired, "file": path, "note": note }));
     }
     let pieces = material::status(&ctx.repo)?;
     for piece in &pieces {
