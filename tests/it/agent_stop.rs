@@ -193,7 +193,12 @@ fn edge_16_an_audit_that_cannot_pass_holds_twice_and_is_recorded() {
         .args(&["agent-hook", "claude", "Stop"])
         .stdin(input)
         .run();
-    assert_eq!((out.code, out.stdout.as_str()), (Some(0), ""), "{out}");
+    // H6: the person is told by the host, which shows no stderr of a hook.
+    let said = document(&out).expect("a word");
+    let keys: Vec<&String> = said.as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["systemMessage"], "{said:#}");
+    let word = said["systemMessage"].as_str().expect("a text");
+    assert!(word.contains("blocked:no-progress"), "{word}");
     assert!(out.stderr.contains("blocked:no-progress"), "{out}");
     assert_eq!(d.events().last().map(String::as_str), Some("blocked"));
     d.loopx(&["status"]).says("blocked:no-progress").ok();
@@ -630,7 +635,7 @@ fn edge_20_stops_that_race_are_counted_once_each() {
         for call in calls {
             let out = call.join().expect("an end");
             recorded += usize::from(out.stderr.contains("blocked:no-progress"));
-            held += usize::from(document(&out).is_some());
+            held += usize::from(document(&out).is_some_and(|said| said["decision"] == "block"));
         }
     });
     assert_eq!(held, 2, "two identical blocks");

@@ -3,6 +3,7 @@
 mod adr;
 mod adr_formats;
 mod adr_session;
+mod agent_hosts;
 mod agent_install;
 mod agent_stop;
 mod approvals;

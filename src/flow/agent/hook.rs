@@ -335,6 +335,10 @@ fn line(text: &str, max: usize) -> String {
 
 /// A person spoke: a row of blocks ends here. What holds the build is worth a word.
 fn prompt(call: &Call) -> Result<Decision> {
+    let is_ours = call.prompt.as_deref().is_some_and(stop::is_block_text);
+    if is_ours || call.subagent.is_some() {
+        return Ok(Decision::Allow);
+    }
     let ctx = Context::open_in_hook()?;
     let store = ctx.store()?;
     let Some(bound) = bound(&ctx, &store)? else {
