@@ -3,7 +3,8 @@
 
 use crate::support::agent::{document, hook, pre_tool, stop, stop_input};
 use crate::support::drive::{Drive, ID};
-use crate::support::session::{at, started};
+use crate::support::landing::{self, PROTECTED, SQUASH, done, make, push, squash, would_land};
+use crate::support::session::{at, begin, started};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -297,6 +298,35 @@ fn h7_our_own_files_are_no_uncommitted_work_to_a_review() {
     assert_eq!(error["error"]["code"], "worktree_dirty", "{error:#}");
     std::fs::remove_file(e.path().join(".claude/notes.txt")).expect("the file");
     e.verdict(&["--verdict", "approve"]);
+}
+
+#[test]
+fn h7_our_own_files_land_with_what_was_reviewed_and_in_no_other_way() {
+    let s = done();
+    let is_refused = |made: &str| {
+        landing::ci(&s, made, "demo").fails_with(1);
+        push(&s, &[&format!("{made}:refs/heads/main"), "loopx"])
+            .fails_with(1)
+            .says("pre-receive hook declined");
+    };
+    for file in [".claude/settings.json", ".github/hooks/git-loopx.json"] {
+        let wiring = [(file, "{\"hooks\": {}}\n")];
+        // By itself, behind the verdict, and in what a forge makes of the branch.
+        for onto in ["main", "demo"] {
+            landing::at(&s, onto);
+            is_refused(&make(&s, &wiring, "Wire the agents"));
+        }
+        squash(&s, "main", "demo", SQUASH);
+        is_refused(&landing::amend(&s, file, wiring[0].1));
+    }
+    // Committed in clarify and reviewed with the rest.
+    let s = Sandbox::new();
+    begin(&s, PROTECTED);
+    make(&s, &[(".claude/settings.json", "{}\n")], "Wire Claude Code");
+    landing::build(&s);
+    landing::serve(&s);
+    landing::offer(&s, &["demo"]);
+    would_land(&s, "demo");
 }
 
 #[test]
