@@ -175,9 +175,8 @@ pub enum Command {
     /// Read, list, check, merge and apply specs (most needs no session, some no repository)
     #[command(subcommand)]
     Spec(cmd::spec::SpecCommand),
-    /// Take over the specs and changes of another tool, or a session that was exported
-    #[command(subcommand)]
-    Import(cmd::import::ImportCommand),
+    /// Take over the specs and changes of another tool, a session that was exported, or a session of a fork
+    Import(cmd::import::ImportArgs),
     /// Check, show and renew the session's delta against the specs
     #[command(subcommand)]
     Change(cmd::change::ChangeCommand),
@@ -422,7 +421,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, open, ui),
         Command::Adr(command) => cmd::adr::run(command, &open()?, ui),
-        Command::Import(command) => cmd::import::run(command, &open()?, ui),
+        Command::Import(args) => cmd::import::run(args, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_deref(), ui),
         Command::Completions { shell } => cmd::manual::completions(shell, ui),

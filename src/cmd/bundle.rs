@@ -1,10 +1,11 @@
 //! `export` and `import bundle`: one session, as a file.
 
 use crate::cli::Exit;
-use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
-use crate::flow::{Context, bundle};
+use crate::core::{counted, shell_word};
+use crate::flow::bundle::{self, Imported};
+use crate::flow::{Context, fork};
 use crate::ui::{Ui, clean, style};
 use std::path::PathBuf;
 
@@ -47,6 +48,25 @@ pub fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 
 pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = bundle::import(ctx, &args.file)?;
+    let exit = tell(&done, "the bundle", None, ui);
+    ui.json("import bundle", &done);
+    Ok(exit)
+}
+
+/// Takes in a session of a fork.
+pub fn import_from(from: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = fork::import_from(ctx, from, ctx.wanted())?;
+    let fetch = done.missing_branch.as_ref().map(|branch| {
+        let (from, spec) = (shell_word(from), shell_word(&format!("{branch}:{branch}")));
+        format!("git fetch {from} {spec}   (the commits of the session)")
+    });
+    let exit = tell(&done.imported, from, fetch, ui);
+    ui.json("import", &done);
+    Ok(exit)
+}
+
+/// Says what came in, and what leads on: `fetch`, where the commits are not here.
+fn tell(done: &Imported, from: &str, fetch: Option<String>, ui: &mut Ui) -> Exit {
     let renamed = done.renamed.first();
     for one in &done.renamed {
         ui.warn(format!(
@@ -68,16 +88,17 @@ pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "{}: {said}",
         ui.paint(style::NAME, done.session.as_str())
     ));
-    super::sync::lost("the bundle", &done.taken_away, false, ui);
+    super::sync::lost(from, &done.taken_away, false, ui);
     if let Some(one) = done.conflicts.first() {
         super::sync::open_conflicts(&done.conflicts, ui);
         ui.hint(command!("resolve").session(&one.session));
+    } else if let Some(fetch) = fetch {
+        ui.hint(fetch);
     } else if renamed.is_none() {
         ui.hint(command!("status").session(&done.session));
     }
-    ui.json("import bundle", &done);
-    Ok(match done.conflicts.is_empty() {
+    match done.conflicts.is_empty() {
         true => Exit::Done,
         false => Exit::Conflict,
-    })
+    }
 }

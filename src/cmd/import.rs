@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::core::counted;
-use crate::core::failure::{Code, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::openspec::Overlap;
 use crate::core::spec::Severity;
@@ -13,6 +13,17 @@ use std::path::PathBuf;
 
 /// Notes that hold for nearly every change.
 const COMMON: [Code; 2] = [Code::SectionsMissing, Code::Ticks];
+
+/// What is taken in: one session of a fork, or what a subcommand names.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub struct ImportArgs {
+    /// Take in the session that --session names from this repository: the address of a fork, or a remote
+    #[arg(long, value_name = "URL")]
+    pub from: Option<String>,
+    #[command(subcommand)]
+    pub command: Option<ImportCommand>,
+}
 
 #[derive(Debug, clap::Subcommand)]
 pub enum ImportCommand {
@@ -36,7 +47,20 @@ pub struct OpenspecArgs {
     pub no_specs: bool,
 }
 
-pub fn run(command: ImportCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let ImportArgs { from, command } = args;
+    let command = match (from, command) {
+        (Some(from), None) => return super::bundle::import_from(&from, ctx, ui),
+        (None, Some(command)) => command,
+        (from, _) => {
+            let found = if from.is_some() { "both" } else { "neither" };
+            return Err(Failure::usage(
+                Code::ImportUnclear,
+                format!("expected `--from URL`, or what to import, found {found}"),
+            )
+            .help(command!("import --help")));
+        }
+    };
     let OpenspecArgs {
         path,
         dry_run,

@@ -31,8 +31,9 @@ pub mod sync;
 pub mod undo;
 pub mod verify;
 
-use crate::core::hint::Hint;
-use crate::flow::Done;
+use crate::core::hint::{Hint, command};
+use crate::flow::policy_moved::{self, PolicyMoved};
+use crate::flow::{Context, Done};
 use crate::ui::Ui;
 use serde_json::{Value, json};
 
@@ -67,6 +68,17 @@ fn report<T>(
         body.extend(extra);
     }
     ui.json(command, &body);
+}
+
+/// Tells somebody who goes on under a policy that has moved. The command itself is done by then: what keeps this
+/// from being known is said by `status`.
+fn tell_policy_moved<T>(ctx: &Context, done: &Done<T>, ui: &mut Ui) -> Option<PolicyMoved> {
+    let moved = policy_moved::after(ctx, &done.state).ok().flatten()?;
+    if !ui.is_json() {
+        ui.warn(crate::ui::line(&moved.message()));
+        ui.warn(format!("read `{}`", command!("status")));
+    }
+    Some(moved)
 }
 
 /// Blockers as indented lines.

@@ -1,6 +1,6 @@
 //! `review`: arguments, and how a review reads.
 
-use super::report;
+use super::{report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -80,6 +80,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .map(|c| json!({ "id": c.id, "author": c.author.to_string(), "subject": c.subject() }))
         .collect();
     let extra = json!({
+        "policy_moved": tell_policy_moved(ctx, &done, ui),
         "entered": reviewed.entered,
         "verdict": reviewed.verdict,
         "independent": reviewed.verdict.as_ref().map(|v| v.dependence.is_empty()),
@@ -101,9 +102,13 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(commits.len(), "commit"),
             counted(reviewed.files.len(), "file")
         );
+        let verdict = match reviewed.files.is_empty() && !policy.gates.protected.is_empty() {
+            true => policy.empty_verdict_command(),
+            false => policy.verdict_command(),
+        };
         let next = hint![
             "read it, then: ",
-            policy.verdict_command(),
+            verdict,
             "  (or request-changes --target build --reason WHY)"
         ];
         report(ui, "review", &done, &said, Some(next), extra);

@@ -54,7 +54,11 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 #[derive(Debug, clap::Args)]
 pub struct StartArgs {
     /// What to change, in a few words; folded into the session's id
-    pub name: String,
+    #[arg(required_unless_present = "revert")]
+    pub name: Option<String>,
+    /// Take this commit back: the documents of the session are written already
+    #[arg(long, value_name = "COMMIT")]
+    pub revert: Option<String>,
     /// The request as it was given
     #[arg(short = 'm', long, value_name = "TEXT", conflicts_with = "file")]
     pub message: Option<String>,
@@ -78,6 +82,7 @@ pub struct StartArgs {
 pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let StartArgs {
         name,
+        revert,
         message,
         file,
         deep,
@@ -104,6 +109,7 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             (None, false) => Binding::Current,
         },
         base,
+        revert,
     };
     let done = sessions::start(ctx, &request)?;
     let place = match &done.state.branch {
@@ -113,19 +119,25 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if ctx.must_name(&done.id) {
         ui.address(done.id.as_str());
     }
-    let next = hint![
-        command!("edit spec.md"),
-        format!("   (or edit .loopx/{}/spec.md and run: ", done.id),
-        command!("clarify"),
-        ")"
-    ];
+    let next = match &done.value {
+        Some(revert) => hint![
+            command!("approve --to plan"),
+            format!("   (the documents are written; the build is: {revert})")
+        ],
+        None => hint![
+            command!("edit spec.md"),
+            format!("   (or edit .loopx/{}/spec.md and run: ", done.id),
+            command!("clarify"),
+            ")"
+        ],
+    };
     report(
         ui,
         "start",
         &done,
         &place,
         Some(next),
-        json!({ "branch": done.state.branch, "base": done.state.base }),
+        json!({ "branch": done.state.branch, "base": done.state.base, "revert": done.value }),
     );
     Ok(Exit::Done)
 }
@@ -157,11 +169,12 @@ pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Start the session from another commit, after history was rewritten
+/// Start the session from another commit: history was rewritten, or policy has moved
 ///
-/// The base gives the policy and the begin of what a review covers. Only one that is no longer in the history
-/// of the branch is replaced, and no commit of the session may come before the new one. What was approved
-/// and not used yet, and the verdict of an open review, have to be given again.
+/// The base gives the policy and the begin of what a review covers. A base is replaced when it is no longer in the
+/// history of the branch, or by a newer commit of the target that the branch has merged; no commit of the
+/// session may come before the new one. What was approved and not used yet, and the verdict of an open
+/// review, have to be given again.
 #[derive(Debug, clap::Args)]
 pub struct RebaseArgs {
     /// The commit to start from

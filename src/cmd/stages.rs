@@ -1,6 +1,6 @@
 //! `clarify`, `approve`, `plan`, `build`: arguments, and how their outcomes read.
 
-use super::{blocker_lines, report};
+use super::{blocker_lines, report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::Proof;
@@ -153,6 +153,7 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "required": approved.required,
         "completed": approved.completed,
         "unserved": approved.unserved,
+        "policy_moved": tell_policy_moved(ctx, &done, ui),
     });
     if !ui.is_json() {
         for scenario in &approved.unserved {

@@ -9,7 +9,7 @@ use crate::core::signature::Checked;
 use crate::core::stage::Stage;
 use crate::flow::workcopy::FileStatus;
 use crate::flow::{Context, view};
-use crate::ui::{Ui, line, style};
+use crate::ui::{Ui, clean, line, style};
 
 pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let status = view::status(ctx)?;
@@ -47,6 +47,12 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "stage   {stage_words}, {branch}, {base}, {} profile",
         status.profile
     ));
+    if let Some(moved) = &status.policy_moved {
+        let word = ui.paint(style::WARN, "policy_moved");
+        ui.out(format!("{word}  {}", line(&moved.message())));
+        blocker_lines(ui, &moved.missing);
+        ui.out(format!("        {}", clean(&ui.command(&moved.help))));
+    }
     let rounds = &status.rounds;
     match status.stage {
         Stage::Plan => ui.out(format!(

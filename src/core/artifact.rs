@@ -319,6 +319,10 @@ fn spec_delta_template(domains: &[String]) -> String {
         domains
     };
     let mut out = String::new();
+    out.push_str(
+        "<!-- Where no behaviour changes (a refactoring, a dependency), begin the file with these four lines instead:\n\
+         ---\nbehaviour: unchanged\nreason: WHY\n---\n-->\n\n",
+    );
     for domain in domains {
         out.push_str(&format!(
             "# Domain: {domain}\n\n\

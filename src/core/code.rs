@@ -60,6 +60,8 @@ codes! {
         "The record is accepted already, and its text is as it was then.";
     ActorMissing "actor_missing" [Internal]
         "A decision was asked for without anybody who decides: a fault of git loopx.";
+    AddressInvalid "address_invalid" [Usage]
+        "The address of a repository is none that git could take.";
     AgentBackup "agent_backup" [Internal]
         "The copy of an agent host's file that is kept before a change could not be made.";
     AgentConfigUnreadable "agent_config_unreadable" [Refused]
@@ -354,7 +356,7 @@ codes! {
         "There is no such folder to write into.";
     FolderUnreadable "folder_unreadable" [Internal]
         "The system refused to read a folder.";
-    FormatNewer "format_newer" [Internal]
+    FormatNewer "format_newer" [Refused]
         "A newer git loopx wrote what this one does not know.";
     FrontMatterInvalid "front_matter_invalid" [Refused]
         "The front matter of an artifact cannot be read.";
@@ -406,6 +408,8 @@ codes! {
         "There is no folder to import.";
     ImportNotUtf8 "import_not_utf8" [Refused]
         "A name or a file of the tree that is imported is not UTF-8.";
+    ImportUnclear "import_unclear" [Usage]
+        "An import was told nothing to take in, or two things.";
     IndexCurrent "index_current" [Nothing]
         "The index of the records is as it has to be.";
     IndexLocked "index_locked" [Waiting]
@@ -688,6 +692,8 @@ codes! {
         "The remote takes no merge commits.";
     RemoteWantsSignatures "remote_wants_signatures" [Refused]
         "The remote takes signed commits only.";
+    RemoteWithoutSessions "remote_without_sessions" [NotFound]
+        "The other repository has no branch of sessions.";
     RenumberedAlready "renumbered_already" [Nothing]
         "The decision record has this number already.";
     RepairLoses "repair_loses" [Internal]
@@ -712,6 +718,8 @@ codes! {
         "OpenSpec's setting that retires a domain was taken over.";
     ReverseUnknown "reverse_unknown" [Usage]
         "A link between records needs the words for its other side.";
+    RevertOutside "revert_outside" [Refused]
+        "The commit to take back is not in the history that the session starts from.";
     ReviewBuildFixNotRequested "review_build_fix_not_requested" [Refused]
         "The review asks for no changes in the build.";
     ReviewClarifyFixNotRequested "review_clarify_fix_not_requested" [Refused]
@@ -784,6 +792,8 @@ codes! {
         "A session needs a name with a letter or digit.";
     SessionNotDone "session_not_done" [Refused]
         "The session is neither done nor archived.";
+    SessionRequired "session_required" [Usage]
+        "A command that is about one session needs its name.";
     SessionUnknown "session_unknown" [NotFound, Refused]
         "There is no session of this name.";
     SessionsDeleted "sessions_deleted" [Refused]
@@ -936,6 +946,8 @@ codes! {
         "The word is none of those that are expected.";
     WorkingCopyCommitted "working_copy_committed" [Refused]
         "A commit has files of the working copy of sessions.";
+    WorkingCopyForeign "working_copy_foreign" [Refused]
+        "The files of a working copy are of another session, which had the same name.";
     WorktreeDirty "worktree_dirty" [Refused]
         "The worktree has changes that are not committed.";
     WorktreeRequired "worktree_required" [Usage]

@@ -186,10 +186,7 @@ pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
             Blocker::new(
                 code,
                 format!("scenario `{name}` has no passing evidence: {why}"),
-                command!(
-                    "archive --waive '{}' --reason WHY",
-                    name.replace('\'', "'\\''")
-                ),
+                command!("archive --waive {} --reason WHY", super::shell_word(name)),
             )
         })
         .collect()

@@ -40,6 +40,7 @@ pub mod rebase;
 pub mod record;
 pub mod refusal;
 pub mod replay;
+pub mod revert;
 pub mod review;
 pub mod secrets;
 pub mod session;
@@ -63,6 +64,15 @@ use std::fmt::Display;
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let ending = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{ending}")
+}
+
+/// A word as a person types it in a POSIX shell: quoted where the shell would read it otherwise.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// The candidate that looks most like `word`, if one is close enough to be what was meant.

@@ -470,6 +470,14 @@ impl Policy {
         }
     }
 
+    /// The same where no file differs: a review of nothing says why there is nothing.
+    pub fn empty_verdict_command(&self) -> Hint {
+        match self.review.signed {
+            true => command!("review --verdict approve --reason WHY --sign"),
+            false => command!("review --verdict approve --reason WHY"),
+        }
+    }
+
     /// Whether somebody of these names has a role that may approve a transition.
     pub fn may_approve(&self, transition: Transition, names: &[Person]) -> bool {
         let roles = self.approve.by.get(&transition);

@@ -1,7 +1,8 @@
 //! A session's base, recorded anew after history was rewritten: which commit may become it.
 //!
 //! The base gives the policy and the begin of what a review covers. So it is no matter of taste: one that
-//! still holds stays, and no commit of the session itself may come to lie before it.
+//! still holds stays, unless the branch took in what the target has since, and no commit of the session itself
+//! may come to lie before it.
 
 use super::failure::{Code, Failure, Result};
 use super::hint::{Hint, command, hint};
@@ -19,6 +20,8 @@ pub struct Bases<'a> {
     pub onto: &'a Oid,
     /// Whether the new one is in the history of the branch.
     pub is_in_history: bool,
+    /// Whether the target has the new one, with the recorded one behind it.
+    pub is_newer_on_target: bool,
     /// A commit up to the new one that names the session.
     pub own: Option<&'a Oid>,
 }
@@ -32,6 +35,7 @@ pub fn check(bases: &Bases<'_>) -> Result<()> {
         stands,
         onto,
         is_in_history,
+        is_newer_on_target,
         own,
     } = *bases;
     if recorded == Some(onto) {
@@ -45,15 +49,18 @@ pub fn check(bases: &Bases<'_>) -> Result<()> {
         .help(command!("status")));
     }
     let place = branch.map_or("HEAD".to_owned(), |branch| format!("the branch {branch}"));
-    if stands {
+    if stands && !(is_newer_on_target && is_in_history) {
         let base = recorded.map_or("nothing", Oid::short);
         return Err(Failure::refused(
             Code::BaseStands,
             format!(
-                "session {session} starts from commit {base}, which is in the history of {place}: expected one that was rewritten"
+                "session {session} starts from commit {base}, which is in the history of {place}: expected one that was rewritten, or a newer one that both the branch and its target have"
             ),
         )
-        .help(command!("status")));
+        .help(match is_newer_on_target {
+            true => hint![format!("git merge {}  (the branch has to have it)", onto.short())],
+            false => command!("status"),
+        }));
     }
     if !is_in_history {
         return Err(Failure::refused(
@@ -93,7 +100,7 @@ mod tests {
     use crate::core::id::{Oid, SessionId};
 
     #[test]
-    fn only_a_base_that_was_rewritten_is_replaced_and_by_one_before_the_sessions_commits() {
+    fn a_base_that_was_rewritten_or_passed_by_is_replaced_by_one_before_the_sessions_commits() {
         let id = SessionId::parse("demo").expect("an id");
         let oid = |c: &str| Oid::parse(&c.repeat(40)).expect("an id");
         let (old, new, own) = (oid("a"), oid("b"), oid("c"));
@@ -104,9 +111,16 @@ mod tests {
             stands: false,
             onto: &new,
             is_in_history: true,
+            is_newer_on_target: false,
             own: None,
         };
         assert_eq!(check(&free), Ok(()));
+        let newer = Bases {
+            stands: true,
+            is_newer_on_target: true,
+            ..free.clone()
+        };
+        assert_eq!(check(&newer), Ok(()));
         for (bases, code) in [
             (
                 Bases {
@@ -119,6 +133,13 @@ mod tests {
                 Bases {
                     stands: true,
                     ..free.clone()
+                },
+                Code::BaseStands,
+            ),
+            (
+                Bases {
+                    is_in_history: false,
+                    ..newer
                 },
                 Code::BaseStands,
             ),

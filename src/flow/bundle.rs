@@ -1,5 +1,5 @@
-//! One session as a git bundle, and back: its own history and nothing of any other. What comes in goes
-//! through the same meeting as what a remote has, so operations, digests and signatures stay as they
+//! One session as a git bundle, and back, or from a fork: its own history and nothing of any other. What comes in
+//! goes through the same meeting as what a remote has, so operations, digests and signatures stay as they
 //! are, and a name that is taken gives way.
 
 use super::context::{Context, unknown};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const EXPORT: &str = "refs/loopx/export/";
-const IMPORT: &str = "refs/loopx/import/";
+pub(super) const IMPORT: &str = "refs/loopx/import/";
 
 /// What was written.
 #[derive(Debug, Serialize)]
@@ -100,7 +100,11 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
 }
 
 /// The commits that changed a session, each with a tree that holds that session alone.
-fn own_history(repo: &Repo, snapshot: &Snapshot<'_>, session: &Session) -> Result<(Oid, usize)> {
+pub(super) fn own_history(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<(Oid, usize)> {
     let empty = repo.empty_tree()?;
     let mut tip = repo.write_constant_commit(&empty, crate::store::ROOT_MESSAGE)?;
     let mut common = BTreeMap::new();
@@ -201,66 +205,81 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         return Err(foreign(said));
     }
     reach("bundle-fetched");
-    let tip = repo
-        .find_ref(&local)?
-        .ok_or_else(|| foreign("it is empty".into()))?;
-    let taken = (|| {
-        let operations = only_session(repo, &tip, &id).map_err(|failure| match failure.code {
-            // Nothing that the bundle could help.
-            Code::RepositoryUnwritable | Code::OpenFilesExhausted => failure,
-            _ => foreign(failure.message),
-        })?;
-        let here = store.snapshot()?;
-        // A bundle's commits are others than those that they were made from: a merge would bring nothing
-        // but them.
-        if has_all(&here, &Snapshot::at(repo, tip.clone(), "the bundle")?)? {
-            return Ok(Imported {
-                session: id.clone(),
-                commit: None,
-                operations,
-                united: Vec::new(),
-                renamed: Vec::new(),
-                taken_away: Vec::new(),
-                conflicts: store
-                    .open_conflicts(None, here.commit())?
-                    .into_iter()
-                    .filter(|one| one.session == id)
-                    .collect(),
-            });
+    let taken = match repo.find_ref(&local)? {
+        Some(tip) => {
+            take(ctx, &opening, &id, &tip, &format!("the bundle of {id}")).map_err(|failure| {
+                match failure.code {
+                    Code::BundleForeign => foreign(failure.message),
+                    _ => failure,
+                }
+            })
         }
-        let linear = match repo.config("loopx.sync").as_deref() {
-            Some("linear") => Linear::TheirsOnTop,
-            _ => Linear::No,
-        };
-        let before = here.commit().clone();
-        let label = format!("the bundle of {id}");
-        let meeting = store.meet(&opening.lock, &opening.identity, &tip, &label, linear)?;
-        reach("bundle-met");
-        let (united, renamed) = match meeting.united {
-            Some(united) => (united.sessions, united.renamed),
-            None => (Vec::new(), Vec::new()),
-        };
-        let what = ("git loopx import bundle", &meeting.tip);
-        super::sync::follow(&opening.scope(ctx), what, Some(&before));
-        let mut conflicts = store.open_conflicts(Some(&before), &meeting.tip)?;
-        for one in united.iter().filter(|one| one.conflicts > 0) {
-            if !conflicts.contains(one) {
-                conflicts.push(one.clone());
-            }
-        }
-        Ok(Imported {
-            session: id.clone(),
-            commit: (meeting.tip != before).then_some(meeting.tip),
-            operations,
-            united,
-            renamed,
-            taken_away: meeting.taken_away,
-            conflicts,
-        })
-    })();
+        None => Err(foreign("it is empty".into())),
+    };
     set_ref(repo, &local, None)?;
     reach("bundle-forgotten");
     taken
+}
+
+/// Takes in the session that a commit has, alone in its tree.
+pub(super) fn take(
+    ctx: &Context,
+    opening: &Opening<'_>,
+    id: &SessionId,
+    tip: &Oid,
+    label: &str,
+) -> Result<Imported> {
+    let (repo, store) = (&ctx.repo, ctx.store()?);
+    let operations = only_session(repo, tip, id).map_err(|failure| match failure.code {
+        // Nothing that the bundle could help.
+        Code::RepositoryUnwritable | Code::OpenFilesExhausted => failure,
+        _ => Failure::refused(Code::BundleForeign, failure.message),
+    })?;
+    let here = store.snapshot()?;
+    // The commits are others than those that they were made from: a merge would bring nothing but them.
+    if has_all(&here, &Snapshot::at(repo, tip.clone(), label)?)? {
+        return Ok(Imported {
+            session: id.clone(),
+            commit: None,
+            operations,
+            united: Vec::new(),
+            renamed: Vec::new(),
+            taken_away: Vec::new(),
+            conflicts: store
+                .open_conflicts(None, here.commit())?
+                .into_iter()
+                .filter(|one| one.session == *id)
+                .collect(),
+        });
+    }
+    let linear = match repo.config("loopx.sync").as_deref() {
+        Some("linear") => Linear::TheirsOnTop,
+        _ => Linear::No,
+    };
+    let before = here.commit().clone();
+    let meeting = store.meet(&opening.lock, &opening.identity, tip, label, linear)?;
+    reach("bundle-met");
+    let (united, renamed) = match meeting.united {
+        Some(united) => (united.sessions, united.renamed),
+        None => (Vec::new(), Vec::new()),
+    };
+    let what = ("git loopx import", &meeting.tip);
+    super::sync::follow(&opening.scope(ctx), what, Some(&before));
+    let mut conflicts = store.open_conflicts(Some(&before), &meeting.tip)?;
+    for one in united.iter().filter(|one| one.conflicts > 0) {
+        if !conflicts.contains(one) {
+            conflicts.push(one.clone());
+        }
+    }
+    Ok(Imported {
+        session: id.clone(),
+        commit: (meeting.tip != before).then_some(meeting.tip),
+        operations,
+        united,
+        renamed,
+        taken_away: meeting.taken_away,
+        conflicts,
+    })
 }
 
 /// The refs of exports and imports. Each lives while our lock is held; so whoever else holds it sees
@@ -302,7 +321,7 @@ fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<usize> {
 }
 
 /// Sets or removes a ref that lives for a moment, through git: it knows every format of refs.
-fn set_ref(repo: &Repo, name: &str, commit: Option<&Oid>) -> Result<()> {
+pub(super) fn set_ref(repo: &Repo, name: &str, commit: Option<&Oid>) -> Result<()> {
     let args = match commit {
         Some(commit) => vec!["update-ref", name, commit.as_str()],
         None if repo.find_ref(name)?.is_none() => return Ok(()),

@@ -116,6 +116,7 @@ pub fn judge(
         facts: DeltaFacts {
             domains: delta.domains.len(),
             operations,
+            is_unchanged: delta.unchanged.is_some(),
             blockers,
         },
         delta,
@@ -423,7 +424,8 @@ pub fn is_filled(artifact: Artifact, texts: &BTreeMap<Artifact, String>) -> bool
         return false;
     };
     match artifact {
-        Artifact::SpecDelta => read(texts).is_some_and(|(delta, _)| operations(&delta) > 0),
+        Artifact::SpecDelta => read(texts)
+            .is_some_and(|(delta, _)| operations(&delta) > 0 || delta.unchanged.is_some()),
         Artifact::Slices => crate::core::pack::slices(Some(text)).is_ok(),
         _ => {
             let sections = markdown::sections(text);

@@ -4,6 +4,7 @@ use super::act::{Act, Done, Needs, act};
 use super::context::Context;
 use super::lease;
 use super::stages::code_tree;
+use super::workcopy::WorkCopy;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
@@ -44,6 +45,9 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
     let argv = argv(ctx, &session.state, request)?;
     lease::check(ctx, &session.state)?;
+    if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
+        copy.require_open(&session.state)?;
+    }
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(
             Code::WorktreeRequired,

@@ -1,4 +1,5 @@
-//! `rebase`: a session gets another base, because the history that had its own was rewritten.
+//! `rebase`: a session gets another base, because the history that had its own was rewritten, or because its branch
+//! took in what the target has since.
 
 use super::act::{Act, Done, Needs, act_beside};
 use super::context::Context;
@@ -45,6 +46,14 @@ pub fn rebase(ctx: &Context, onto: &str, reason: Option<String>) -> Result<Done<
             None => false,
         };
         let own = own_before(repo, &state.id, &onto)?;
+        let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
+        let mut is_newer_on_target = false;
+        if let (true, Some(base)) = (stands, &state.base) {
+            for tip in target.iter().flat_map(|target| &target.tips) {
+                is_newer_on_target |=
+                    repo.is_ancestor(&onto, tip)? && repo.is_ancestor(base, &onto)?;
+            }
+        }
         check(&Bases {
             session: &state.id,
             branch: state.branch.as_deref(),
@@ -52,6 +61,7 @@ pub fn rebase(ctx: &Context, onto: &str, reason: Option<String>) -> Result<Done<
             stands,
             onto: &onto,
             is_in_history: within(&onto)?,
+            is_newer_on_target,
             own: own.as_ref(),
         })?;
         let event = Event::Rebased { base: onto.clone() };

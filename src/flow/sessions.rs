@@ -4,6 +4,7 @@ use super::act::{Act, Done, Needs, act, act_after, differences};
 use super::context::Context;
 use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
+use super::revert;
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Result};
@@ -12,6 +13,7 @@ use crate::core::id::SessionId;
 use crate::core::op::{Event, Profile};
 use crate::core::policy::Policy;
 use crate::core::replay::begin;
+use crate::core::revert::Revert;
 use crate::core::session::{Ending, State};
 use crate::store::{self, Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
@@ -47,13 +49,16 @@ pub fn init(ctx: &Context) -> Result<Initialised> {
 /// What `start` was asked for.
 #[derive(Debug)]
 pub struct StartRequest {
-    pub name: String,
+    /// What to change; a session that takes a commit back has a name without.
+    pub name: Option<String>,
     /// The request as it was given; the name where nothing else was.
     pub intent: Option<String>,
     pub profile: Profile,
     pub binding: Binding,
     /// The commit to start from; HEAD where nothing is said.
     pub base: Option<String>,
+    /// A commit that the session takes back.
+    pub revert: Option<String>,
 }
 
 #[derive(Debug)]
@@ -64,14 +69,21 @@ pub enum Binding {
     Unbound,
 }
 
-/// Starts a session in stage clarify.
-pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
-    let id = SessionId::fold(&request.name)?;
+/// Starts a session in stage clarify. Gives the git command of one that takes a commit back.
+pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String>>> {
     let head = ctx.repo.head()?;
     let base = match &request.base {
         Some(revision) => Some(ctx.repo.resolve_commit(revision)?),
         None => head.commit.clone(),
     };
+    let revert = match &request.revert {
+        Some(revision) => Some(revert::of(ctx, revision, base.as_ref())?),
+        None => None,
+    };
+    let named =
+        |of: fn(&Revert) -> String| request.name.clone().or_else(|| revert.as_ref().map(of));
+    let id = SessionId::fold(&named(Revert::name).unwrap_or_default())?;
+    let title = named(Revert::title).unwrap_or_default().trim().to_owned();
     let branch = match &request.binding {
         Binding::Current => head.branch.clone(),
         Binding::Branch(name) => {
@@ -95,10 +107,9 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
     let opening = Opening::of(ctx)?;
     opening.earlier.check(&id)?;
     let identity = &opening.identity;
-    let title = request.name.trim().to_owned();
     let decide = |snapshot: &Snapshot<'_>| {
         if let Some(known) = snapshot.find(&id)? {
-            return Err(taken(&known.state));
+            return Err(taken(&known.state, head.branch.is_some()));
         }
         if let Some(branch) = &branch
             && let Some(other) = snapshot.bound_to(branch)?.first()
@@ -117,19 +128,13 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
                 command!("start --no-branch {id}")
             ]));
         }
-        let intent = request.intent.clone().unwrap_or_else(|| title.clone());
-        let input = TemplateInput {
-            id: &id,
-            title: &title,
-            intent: &intent,
-            domains: &[],
+        let texts = match &revert {
+            Some(revert) => revert.artifacts(&id, &title, request.intent.as_deref()),
+            None => templates(&id, &title, request.intent.as_deref()),
         };
         let mut artifacts = BTreeMap::new();
-        for artifact in [Artifact::Intent, Artifact::Spec] {
-            artifacts.insert(
-                artifact,
-                ctx.repo.write_blob(artifact.template(input).as_bytes())?,
-            );
+        for (artifact, text) in texts {
+            artifacts.insert(artifact, ctx.repo.write_blob(text.as_bytes())?);
         }
         let uid = new_uid();
         let event = Event::Started {
@@ -161,8 +166,21 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<()>> {
         commit: committed.commit,
         state: committed.value,
         saved: Vec::new(),
-        value: (),
+        value: revert.as_ref().map(Revert::command),
     })
+}
+
+/// What a session begins with.
+fn templates(id: &SessionId, title: &str, intent: Option<&str>) -> BTreeMap<Artifact, String> {
+    let input = TemplateInput {
+        id,
+        title,
+        intent: intent.unwrap_or(title),
+        domains: &[],
+    };
+    let both = [Artifact::Intent, Artifact::Spec];
+    both.map(|artifact| (artifact, artifact.template(input)))
+        .into()
 }
 
 /// Refuses a branch that policy protects: what lands there comes from other branches, and a session that held it
@@ -179,10 +197,14 @@ fn require_unprotected(policy: &Policy, branch: &str, leads_on: Hint) -> Result<
 }
 
 /// An id is never reused silently (S-008).
-fn taken(state: &State) -> Failure {
+fn taken(state: &State, on_branch: bool) -> Failure {
     let id = &state.id;
     let (how, help) = match &state.ending {
-        None => (format!("is in stage {}", state.stage), command!("use {id}")),
+        None if on_branch => (format!("is in stage {}", state.stage), command!("use {id}")),
+        None => (
+            format!("is in stage {}", state.stage),
+            command!("status").session(id),
+        ),
         Some(Ending::Archived { target, .. }) => {
             (format!("is archived on {target}"), command!("start {id}-2"))
         }
@@ -207,6 +229,7 @@ pub struct Used {
 
 /// Binds a branch to the session.
 pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
+    let name = ctx.wanted().unwrap_or("ID");
     let branch = match branch {
         Some(name) => {
             crate::git::Repo::check_branch_name(&name)?;
@@ -218,9 +241,9 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
                 "HEAD is detached, so there is no current branch to bind",
             )
             .help(hint![
-                command!("use ID --branch NAME"),
+                command!("use {name} --branch NAME"),
                 ", or name the session each time: ",
-                command!("status").session("ID")
+                command!("status").session(name)
             ])
         })?,
     };

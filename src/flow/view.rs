@@ -4,6 +4,7 @@ use super::act::{Facts, Needs, gather};
 use super::archive;
 use super::context::Context;
 use super::lease::{self, ClaimView};
+use super::policy_moved::{self, PolicyMoved};
 use super::rebase;
 use super::review;
 use super::sign;
@@ -58,6 +59,8 @@ pub struct Status {
     pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
+    /// How the policy of the target differs from the policy that the gates ask.
+    pub policy_moved: Option<PolicyMoved>,
     /// Keys of `loopx.toml` that are passed over.
     pub warnings: Vec<String>,
     pub next_action: Hint,
@@ -122,8 +125,16 @@ pub(super) fn status_of(
     if let Some(failure) = &missing {
         blockers.insert(0, Blocker::from(failure.clone()));
     }
+    let mut foreign = false;
     let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
-        Some(copy) => copy.statuses(state)?,
+        Some(copy) => match copy.statuses(state) {
+            Err(failure) if failure.code == Code::WorkingCopyForeign => {
+                blockers.insert(0, Blocker::from(failure));
+                foreign = true;
+                BTreeMap::new()
+            }
+            statuses => statuses?,
+        },
         None => BTreeMap::new(),
     };
     let unsaved = working_copy.iter().any(|(_, status)| {
@@ -139,6 +150,7 @@ pub(super) fn status_of(
     let is_settled = state.conflicts.is_empty() && state.contested().next().is_none();
     let next_action = match conflicted {
         _ if !is_settled => command!("resolve").session(&state.id),
+        _ if foreign => command!("checkout").session(&state.id),
         _ if missing.is_some() => upstream::rebind(ctx, &state.id)?,
         _ if facts.base_missing.is_some() => match rebase::suggest(ctx, state, &facts.policy)? {
             Some(onto) => command!("rebase --onto {} --reason WHY", onto.short()),
@@ -154,8 +166,8 @@ pub(super) fn status_of(
         {
             command!("undo")
         }
-        None if unsaved && state.is_active() => match broken_edit(ctx, state, &working_copy)? {
-            Some(artifact) => command!("edit {artifact}"),
+        None if unsaved && state.is_active() => match refused_edit(ctx, state, &working_copy)? {
+            Some(way_on) => way_on,
             None => command!("save"),
         },
         None => gate::next_action(view),
@@ -220,6 +232,7 @@ pub(super) fn status_of(
         gates,
         stale_artifacts,
         working_copy,
+        policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
         warnings: facts.policy.warnings(),
         next_action,
     })
@@ -231,21 +244,28 @@ fn parked(ctx: &Context, state: &State) -> Option<Parked> {
     ledger.parked.filter(|_| ledger.build == build.key)
 }
 
-/// The first edit that `save` would refuse.
-fn broken_edit(
+/// What leads on from the first edit that `save` would refuse.
+fn refused_edit(
     ctx: &Context,
     state: &State,
     files: &BTreeMap<Artifact, FileStatus>,
-) -> Result<Option<Artifact>> {
+) -> Result<Option<Hint>> {
     let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
         return Ok(None);
     };
     for (artifact, status) in files {
+        let is_edit = matches!(
+            status,
+            FileStatus::Modified | FileStatus::Deleted | FileStatus::Diverged
+        );
+        if is_edit && let Err(failure) = copy.check_open(*artifact, state) {
+            return Ok(failure.help);
+        }
         if *status == FileStatus::Modified
             && let Some(bytes) = super::files::read(&copy.path(*artifact)?, u64::MAX)?
             && !gate::faults(*artifact, &String::from_utf8_lossy(&bytes)).is_empty()
         {
-            return Ok(Some(*artifact));
+            return Ok(Some(command!("edit {artifact}")));
         }
     }
     Ok(None)

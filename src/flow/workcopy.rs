@@ -31,6 +31,9 @@ const CHANGE: &str = "change";
 struct Bases {
     format: u32,
     bases: BTreeMap<Artifact, Oid>,
+    /// Whose files these are: two sessions may have had one name. Older records do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uid: Option<String>,
     /// Files that carry conflict markers.
     #[serde(default)]
     conflicts: BTreeSet<Artifact>,
@@ -150,8 +153,30 @@ impl<'r> WorkCopy<'r> {
         files::read(&files::inside(folder, artifact.path())?, max)
     }
 
+    /// The uid of the session whose files these are, where that is known.
+    pub fn uid(&self) -> Option<&str> {
+        self.bases.uid.as_deref()
+    }
+
+    /// Refuses files that were written for another session, which has another name since.
+    fn require_own(&self, state: &State) -> Result<()> {
+        match self.uid() {
+            Some(uid) if uid != state.uid => Err(Failure::refused(
+                Code::WorkingCopyForeign,
+                format!(
+                    "the files in {} are of another session: two had this name, and theirs is {} now",
+                    self.folder(),
+                    self.id.beside(uid)
+                ),
+            )
+            .help(command!("checkout").session(&self.id).note("(moves them to their session)"))),
+            _ => Ok(()),
+        }
+    }
+
     /// How every artifact stands here, without changing anything.
     pub fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
+        self.require_own(state)?;
         let mut found = BTreeMap::new();
         let listed = self.listed()?;
         for artifact in Artifact::ALL {
@@ -194,6 +219,7 @@ impl<'r> WorkCopy<'r> {
     /// that is closed at this stage. What changed on both sides is merged; where that conflicts, the
     /// three sides are put into the file and the whole save is a conflict.
     pub fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
+        self.require_own(state)?;
         let mut edits = Edits::default();
         let mut conflicts = Vec::new();
         let listed = self.listed()?;
@@ -289,7 +315,18 @@ impl<'r> WorkCopy<'r> {
         ]))
     }
 
-    fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
+    /// Refuses edits that could not be saved in this stage.
+    pub fn require_open(&self, state: &State) -> Result<()> {
+        for (artifact, status) in self.statuses(state)? {
+            if matches!(status, FileStatus::Modified | FileStatus::Deleted) {
+                self.check_open(artifact, state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an artifact that is closed in this stage.
+    pub fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
         if artifact.is_open_at(state.stage) {
             return Ok(());
         }
@@ -386,6 +423,8 @@ impl<'r> WorkCopy<'r> {
     /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
     /// stays. `taken` are the edits that the commit took in, as they stood in the files.
     pub fn publish(&mut self, state: &State, taken: &BTreeMap<Artifact, Oid>) -> Result<()> {
+        self.require_own(state)?;
+        self.bases.uid = Some(state.uid.clone());
         reach("working-copy-before");
         for folder in [self.folder(), format!("{}/change", self.folder())] {
             files::sweep(&files::inside(&self.top, &folder)?);
@@ -428,6 +467,7 @@ impl<'r> WorkCopy<'r> {
     /// Replaces one file by what the branch has. Edits that this throws away are kept as a blob, whose
     /// id is returned.
     pub fn restore(&mut self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
+        self.require_own(state)?;
         let path = self.path(artifact)?;
         let tip = state.artifacts.get(&artifact);
         let kept = match files::read(&path, u64::MAX)? {

@@ -40,6 +40,7 @@ pub fn checkout(ctx: &Context, artifacts: &[Artifact], force: bool) -> Result<Ch
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
     let state = session.state;
+    super::sync::move_renamed(&ctx.repo, None, &snapshot);
     let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
     workcopy::exclude(&ctx.repo)?;
     copy.publish(&state, &BTreeMap::new())?;

@@ -97,7 +97,18 @@ impl Repo {
     /// Fetches one branch of a remote, whole.
     pub fn fetch(&self, remote: &str, branch: &str, line: &mut Line<'_>) -> Result<Fetched> {
         let tracking = Self::tracking_ref(remote, branch);
-        let spec = format!("+refs/heads/{branch}:{tracking}");
+        self.fetch_into(&tracking, remote, branch, line)
+    }
+
+    /// Fetches one branch of a remote, or of a repository by its address, into a ref.
+    pub fn fetch_into(
+        &self,
+        local: &str,
+        remote: &str,
+        branch: &str,
+        line: &mut Line<'_>,
+    ) -> Result<Fetched> {
+        let spec = format!("+refs/heads/{branch}:{local}");
         let args = [
             "fetch",
             "--no-tags",
@@ -114,7 +125,7 @@ impl Repo {
             return Ok(Fetched::Failed(Answer::TimedOut));
         };
         if captured.ended.success() {
-            return Ok(match self.find_ref(&tracking)? {
+            return Ok(match self.find_ref(local)? {
                 Some(tip) => Fetched::Tip(tip),
                 None => Fetched::NoBranch,
             });

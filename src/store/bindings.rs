@@ -8,11 +8,10 @@
 
 use super::shelf::{self, Held};
 use super::{Edits, Snapshot, layout, shelves};
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
-use crate::core::tree_name;
 use crate::git::{Entry, EntryKind, Repo};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,29 +63,10 @@ impl Edits {
             self.remove(layout::bound(branch, id));
         }
         if let Some((branch, id)) = new {
-            require_short(branch)?;
             self.set(layout::bound(branch, id), entry(repo)?);
         }
         Ok(())
     }
-}
-
-/// Refuses a branch whose escaped name no tree can have.
-fn require_short(branch: &str) -> Result<()> {
-    let path = layout::binding(branch);
-    let bytes = path.len() - layout::BRANCHES.len() - 1;
-    if bytes <= tree_name::MOST_BYTES {
-        return Ok(());
-    }
-    Err(Failure::refused(
-        Code::TreeNameInvalid,
-        format!(
-            "no session can be bound to the branch `{branch}`: its name has {bytes} bytes in the index of bindings, \
-             and may have {}",
-            tree_name::MOST_BYTES
-        ),
-    )
-    .help("git branch -m SHORTER-NAME"))
 }
 
 impl Edits {
@@ -100,6 +80,19 @@ impl Edits {
     pub fn forget_bound(&mut self, branch: &str, id: &SessionId) {
         self.remove(layout::bound(branch, id));
     }
+}
+
+/// The branch that an entry of the index is about. Of a name that was cut its sessions say the whole.
+pub(super) fn branch(snapshot: &Snapshot<'_>, name: &str, ids: &BTreeSet<String>) -> String {
+    let path = format!("{}/{name}", layout::BRANCHES);
+    let whole = || {
+        let mut states = ids.iter().filter_map(|id| read(snapshot, id));
+        let is_of = |branch: &String| layout::binding(branch) == path;
+        states.find_map(|state| state.branch.filter(is_of))
+    };
+    layout::unescape(name)
+        .or_else(whole)
+        .unwrap_or_else(|| name.to_owned())
 }
 
 /// What stands in the index: the path says everything.
@@ -229,18 +222,18 @@ pub(super) fn faults(
                 Some(state) => state.clone(),
                 None => read(snapshot, &id),
             };
-            let branch = layout::unescape(name);
+            let path = format!("{}/{name}", layout::BRANCHES);
+            let is_of = |branch: &str| layout::binding(branch) == path;
             // In format 1 a session could have several.
             let is_right =
-                |state: &State| entry.kind == EntryKind::Blob || held(state) == Some(&branch);
+                |state: &State| entry.kind == EntryKind::Blob || held(state).is_some_and(is_of);
             if is_open(&id, state.as_ref()) || state.as_ref().is_some_and(is_right) {
                 continue;
             }
             let what = match state {
                 None => format!("names the session `{id}`, which is not there"),
-                Some(_) => format!("names the session `{id}`, which is not bound to {branch}"),
+                Some(_) => format!("names the session `{id}`, which is not bound to that branch"),
             };
-            let path = format!("{}/{name}", layout::BRANCHES);
             let path = match entry.kind {
                 EntryKind::Tree => format!("{path}/{id}"),
                 _ => path,

@@ -3,6 +3,8 @@
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
+use crate::core::tree_name;
+use crate::git::Repo;
 use std::collections::BTreeMap;
 
 pub(crate) const FORMAT_FILE: &str = "format";
@@ -11,6 +13,8 @@ pub(crate) const SESSIONS: &str = "sessions";
 pub(crate) const ARCHIVE: &str = "archive";
 pub(crate) const BRANCHES: &str = "branches";
 pub(crate) const JOURNAL: &str = "journal";
+/// How many bytes of an escaped branch name stay readable where the whole is too long.
+const READABLE: usize = 200;
 pub(crate) const OPS: &str = "ops";
 /// The sealed operations of a session that an older program archived, one a line.
 pub(crate) const SEALED_OPS: &str = "ops.jsonl";
@@ -96,7 +100,8 @@ pub(crate) fn is_bound(path: &str) -> bool {
 }
 
 /// Where the index has the sessions of a code branch. One path part, readable for plain names, the same on
-/// file systems that fold letter case.
+/// file systems that fold letter case. A name that no file system takes is cut, and ends with the hash of the
+/// whole name behind a `~`, which no branch has.
 pub(crate) fn binding(branch: &str) -> String {
     let mut name = String::new();
     for byte in branch.bytes() {
@@ -106,11 +111,20 @@ pub(crate) fn binding(branch: &str) -> String {
             _ => name.push_str(&format!("%{byte:02X}")),
         }
     }
+    if name.len() > tree_name::MOST_BYTES {
+        name.truncate(READABLE);
+        let hash =
+            Repo::sha1_of(branch.as_bytes()).map_or_else(|_| String::new(), |id| id.to_string());
+        name = format!("{name}~{hash}");
+    }
     format!("{BRANCHES}/{name}")
 }
 
-/// The branch that a record of [`BRANCHES`] is about.
-pub(crate) fn unescape(name: &str) -> String {
+/// The branch that an entry of [`BRANCHES`] is about; none where its name was cut.
+pub(crate) fn unescape(name: &str) -> Option<String> {
+    if name.contains('~') {
+        return None;
+    }
     let mut bytes = Vec::new();
     let mut rest = name;
     while let Some(first) = rest.chars().next() {
@@ -126,7 +140,7 @@ pub(crate) fn unescape(name: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The files of a session that follow from its state, by path below its folder: the artifacts, what else
@@ -165,7 +179,19 @@ mod tests {
     fn a_binding_names_its_branch() {
         for branch in ["main", "feat/Log-in", ".x", "ü%41"] {
             let path = binding(branch);
-            assert_eq!(unescape(path.trim_start_matches("branches/")), branch);
+            let name = unescape(path.trim_start_matches("branches/"));
+            assert_eq!(name.as_deref(), Some(branch));
+        }
+    }
+
+    #[test]
+    fn a_branch_with_a_long_name_has_a_path_part_of_its_own_that_file_systems_take() {
+        let paths = ["A", "B"].map(|last| binding(&format!("{}{last}", "Ü".repeat(120))));
+        assert_ne!(paths[0], paths[1]);
+        for path in paths {
+            let name = path.trim_start_matches("branches/");
+            assert_eq!(name.len(), 241);
+            assert_eq!(unescape(name), None);
         }
     }
 

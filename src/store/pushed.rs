@@ -187,18 +187,23 @@ pub fn bound(
 ) -> Result<Vec<(String, String)>> {
     let now = Snapshot::at(repo, new.clone(), branch)?;
     let before = match old {
-        Some(old) => bindings_at(repo, Snapshot::at(repo, old.clone(), branch)?.tree())?,
+        Some(old) => bindings_at(repo, &Snapshot::at(repo, old.clone(), branch)?)?,
         None => BTreeSet::new(),
     };
-    let now = bindings_at(repo, now.tree())?;
+    let now = bindings_at(repo, &now)?;
     Ok(now.difference(&before).cloned().collect())
 }
 
-fn bindings_at(repo: &Repo, tree: &Oid) -> Result<BTreeSet<(String, String)>> {
+fn bindings_at(repo: &Repo, of: &Snapshot<'_>) -> Result<BTreeSet<(String, String)>> {
     let mut found = BTreeSet::new();
-    for (name, entry) in index::entries(repo, tree)? {
-        let sessions = index::sessions(repo, &entry)?.into_iter();
-        found.extend(sessions.map(|session| (layout::unescape(&name), session)));
+    for (name, entry) in index::entries(repo, of.tree())? {
+        let sessions = index::sessions(repo, &entry)?;
+        let branch = index::branch(of, &name, &sessions);
+        found.extend(
+            sessions
+                .into_iter()
+                .map(|session| (branch.clone(), session)),
+        );
     }
     Ok(found)
 }

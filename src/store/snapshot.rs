@@ -38,6 +38,16 @@ pub(super) struct Folder {
     pub(super) entry: Entry,
 }
 
+/// Whether an older program wrote a tree of the branch last.
+pub(super) fn is_of_earlier_format(repo: &Repo, tree: &Oid) -> Result<bool> {
+    Ok(EARLIER.contains(&format_of(repo, tree)?.as_str()))
+}
+
+fn format_of(repo: &Repo, tree: &Oid) -> Result<String> {
+    let said = repo.blob_at(tree, layout::FORMAT_FILE)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&said).trim().to_owned())
+}
+
 impl<'r> Snapshot<'r> {
     /// Reads a commit of the branch, refusing formats that this program does not know.
     pub fn at(repo: &'r Repo, commit: Oid, label: &str) -> Result<Self> {
@@ -47,7 +57,7 @@ impl<'r> Snapshot<'r> {
         let format = repo.blob_at(&snapshot.tree, layout::FORMAT_FILE)?;
         match format {
             Some(bytes) if is_read(String::from_utf8_lossy(&bytes).trim()) => Ok(snapshot),
-            Some(bytes) => Err(Failure::internal(
+            Some(bytes) => Err(Failure::refused(
                 Code::FormatNewer,
                 format!(
                     "`{label}` is written in format `{}`, this program knows {FORMAT}",
@@ -68,15 +78,12 @@ impl<'r> Snapshot<'r> {
 
     /// Whether an older program wrote it last.
     pub(super) fn is_of_earlier_format(&self) -> Result<bool> {
-        Ok(EARLIER.contains(&self.format()?.as_str()))
+        is_of_earlier_format(self.repo, &self.tree)
     }
 
     /// The format that the branch says it is written in.
     pub(super) fn format(&self) -> Result<String> {
-        let said = self.repo.blob_at(&self.tree, layout::FORMAT_FILE)?;
-        Ok(String::from_utf8_lossy(&said.unwrap_or_default())
-            .trim()
-            .to_owned())
+        format_of(self.repo, &self.tree)
     }
 
     pub fn repo(&self) -> &'r Repo {

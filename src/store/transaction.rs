@@ -6,6 +6,7 @@
 //! on, and a decision runs again for each try, so that it must be a pure function of what it read.
 
 use super::lock::{self, Lock};
+use super::snapshot::is_of_earlier_format;
 use super::{Edits, FORMAT, Snapshot, Store, bindings, layout, shelves};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::command;
@@ -224,12 +225,12 @@ impl Tries {
 /// The tree of the branch in the present format, where an older program wrote it last. Of the index of bindings
 /// only what is going to be edited has to be.
 fn in_present_format(repo: &Repo, tree: &Oid, commit: &Oid, edits: &Edits) -> Result<Oid> {
-    let snapshot = Snapshot::at(repo, commit.clone(), "earlier")?.with_tree(tree.clone());
     let binds = edits.entries.keys().any(|path| layout::is_bound(path));
     let is_due = binds && bindings::is_of_format_1(repo, tree)?;
-    if !is_due && !snapshot.is_of_earlier_format()? {
+    if !is_due && !is_of_earlier_format(repo, tree)? {
         return Ok(tree.clone());
     }
+    let snapshot = Snapshot::at(repo, commit.clone(), "earlier")?.with_tree(tree.clone());
     let mut upgrade = Edits::default();
     let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
     upgrade.set(layout::FORMAT_FILE, Entry::blob(blob));

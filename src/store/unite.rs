@@ -479,22 +479,22 @@ fn index(
         }
     }
     let mut shared = Vec::new();
-    for (name, mut ids) in branches {
-        let branch = layout::unescape(&name);
-        let mut held = BTreeSet::new();
-        for id in std::mem::take(&mut ids) {
-            if state_now(repo, sides[0], &id, settled)?
-                .is_some_and(|state| bindings::held(&state) == Some(&branch))
-            {
-                held.insert(id);
+    for (name, ids) in branches {
+        let path = format!("{}/{name}", layout::BRANCHES);
+        let mut held = BTreeMap::new();
+        for id in ids {
+            let state = state_now(repo, sides[0], &id, settled)?;
+            let branch = state.as_ref().and_then(bindings::held);
+            if let Some(branch) = branch.filter(|branch| layout::binding(branch) == path) {
+                held.insert(id, branch.to_owned());
             }
         }
-        edits.put(
-            format!("{}/{name}", layout::BRANCHES),
-            bindings::folder(repo, &held)?,
-        );
-        if held.len() > 1 {
-            let sessions = held.into_iter().collect();
+        let sessions: BTreeSet<String> = held.keys().cloned().collect();
+        edits.put(path, bindings::folder(repo, &sessions)?);
+        if sessions.len() > 1
+            && let Some(branch) = held.into_values().next()
+        {
+            let sessions = sessions.into_iter().collect();
             shared.push(Shared { branch, sessions });
         }
     }

@@ -340,7 +340,7 @@ fn a_branch_of_somebody_else_and_a_newer_format_are_not_touched() {
         .chain(&ON_A_STORE)
         .chain(&[&["init"][..]])
     {
-        let out = s.loopx(&[&["--json"], *args].concat()).fails_with(70);
+        let out = s.loopx(&[&["--json"], *args].concat()).fails_with(1);
         assert_eq!(out.error_json()["error"]["code"], "format_newer", "{out}");
     }
     assert_eq!(tip(&s), newer);

@@ -158,3 +158,40 @@ fn in_a_bare_repository_a_worktree_is_added_before_an_artifact_is_edited() {
     let list = s.loopx_in(&bare, &["adr", "list"]).ok();
     assert!(!list.contains("adr new"), "{list}");
 }
+
+#[test]
+fn an_edit_of_what_the_stage_closed_leads_to_the_checkout_and_no_command_runs_before() {
+    let s = crate::support::session::at("build", "", "");
+    s.loopx(&["checkout"]).ok();
+    s.write(".loopx/demo/plan.md", "# Another plan\n");
+    let status = s.loopx(&["--json", "status"]).json();
+    assert_eq!(
+        status["next_action"],
+        "git loopx checkout --force plan.md  (your text is kept as a blob and named)"
+    );
+    s.loopx(&["run", "--", "touch", "ran"])
+        .fails_with(1)
+        .says("plan.md is closed in stage build");
+    assert!(!s.exists("ran"), "an hour of tests would be lost");
+    s.loopx(&["checkout", "--force", "plan.md"]).ok();
+    s.loopx(&["run", "--", "touch", "ran"]).ok();
+}
+
+#[test]
+fn a_review_of_nothing_and_a_name_that_is_taken_lead_to_commands_that_work() {
+    let s = crate::support::session::at("build", "", "[gates]\nprotected = [\"main\"]\n");
+    crate::support::session::advance(&s, "build", "review", "");
+    s.loopx(&["undo"]).ok();
+    s.loopx(&["review"])
+        .says("git loopx review --verdict approve --reason WHY")
+        .ok();
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    let taken = s.loopx(&["--json", "start", "demo"]).fails_with(1);
+    assert_eq!(
+        taken.error_json()["error"]["help"],
+        "git loopx -s demo status"
+    );
+    s.loopx(&["use", "demo"])
+        .fails_with(2)
+        .says("git loopx use demo --branch NAME");
+}

@@ -389,6 +389,52 @@ fn two_sessions_of_one_name_keep_apart_and_keep_their_files() {
 }
 
 #[test]
+fn another_worktree_keeps_the_files_of_a_renamed_session_until_checkout_moves_them() {
+    let all = Clones::apart(2);
+    for at in 0..2 {
+        all.loopx(at, &["init"]).ok();
+        let wish = format!("wish {at}");
+        all.loopx(at, &["start", "Same name", "-m", &wish]).ok();
+    }
+    let beside = all.dir(1).with_file_name("beside");
+    let path = beside.to_str().expect("a path");
+    all.git(1, &["worktree", "add", "-q", "--detach", path])
+        .ok();
+    let here = |args: &[&str]| all.call(1).cwd(&beside).args(args).run();
+    here(&["-s", "same-name", "checkout"]).ok();
+    let intent = beside.join(".loopx/same-name/intent.md");
+    let mine = fs::read_to_string(&intent).expect("a file");
+    let file = beside.join(".loopx/same-name/spec.md");
+    fs::write(&file, READY).expect("a file");
+    all.sync(0).ok();
+    all.sync(1).says("two sessions are named same-name").ok();
+    // The name is another session's now, and none of its commands takes these files.
+    let other = here(&["-s", "same-name", "cat", "intent.md"]).ok();
+    assert_ne!(other, mine);
+    let tree = all.tree(1);
+    for refused in [&["save"][..], &["clarify"], &["diff"]] {
+        let args = [&["--json", "-s", "same-name"], refused].concat();
+        let error = here(&args).fails_with(1).error_json();
+        assert_eq!(error["error"]["code"], "working_copy_foreign", "{error:#}");
+    }
+    assert_eq!(all.tree(1), tree);
+    assert_eq!(fs::read_to_string(&file).expect("a file"), READY);
+    here(&["-s", "same-name", "checkout"]).ok();
+    assert_eq!(fs::read_to_string(&intent).expect("a file"), other);
+    let spec = here(&["-s", "same-name", "cat", "spec.md"]).ok();
+    assert_eq!(fs::read_to_string(&file).expect("a file"), spec);
+    let listed = here(&["--json", "list"]).json();
+    let names = listed["sessions"].as_array().expect("sessions").iter();
+    let renamed = names
+        .filter_map(|one| one["session"].as_str())
+        .find(|name| name.starts_with("same-name-"))
+        .expect("a renamed session")
+        .to_owned();
+    here(&["-s", &renamed, "save"]).ok();
+    assert_eq!(here(&["-s", &renamed, "cat", "spec.md"]).ok(), READY);
+}
+
+#[test]
 fn edge_14_what_a_forge_refuses_is_said_with_the_way_on_and_nothing_is_lost() {
     let all = Clones::sharing(1);
     all.put(0, "spec.md", READY).ok();

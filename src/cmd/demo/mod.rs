@@ -113,7 +113,7 @@ impl Stage {
     fn run(&mut self, who: Who, args: &[&str], exit: u8, ui: &mut Ui) -> Result<()> {
         let shown = args
             .iter()
-            .map(|arg| quote(arg))
+            .map(|arg| crate::core::shell_word(arg))
             .collect::<Vec<_>>()
             .join(" ");
         let prompt = ui.paint(style::NAME, &format!("{}$", who.name().to_lowercase()));
@@ -163,17 +163,5 @@ impl Stage {
             ));
         }
         Ok(())
-    }
-}
-
-fn quote(arg: &str) -> String {
-    let plain = !arg.is_empty()
-        && arg
-            .chars()
-            .all(|c| c.is_alphanumeric() || "-_./=:,@%+".contains(c));
-    if plain {
-        arg.to_owned()
-    } else {
-        format!("'{arg}'")
     }
 }

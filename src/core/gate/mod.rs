@@ -55,6 +55,8 @@ pub struct DeltaFacts {
     pub domains: usize,
     /// Operations on requirements: added, modified, removed, renamed.
     pub operations: usize,
+    /// Whether it says, with a reason, that no behaviour changes.
+    pub is_unchanged: bool,
     /// What is wrong with it, each with a line.
     pub blockers: Vec<Blocker>,
 }

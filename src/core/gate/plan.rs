@@ -263,10 +263,12 @@ pub fn delta(view: View<'_>) -> Vec<Blocker> {
     if !view.delta.blockers.is_empty() {
         return view.delta.blockers.clone();
     }
-    if view.delta.operations == 0 {
+    if view.delta.operations == 0 && !view.delta.is_unchanged {
         return vec![Blocker::new(
             Code::SpecDeltaMissingRequirements,
-            format!("{path} adds, modifies, removes or renames no requirement"),
+            format!(
+                "{path} adds, modifies, removes or renames no requirement, and does not say `behaviour: unchanged`"
+            ),
             edit,
         )];
     }

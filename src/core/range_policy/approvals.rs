@@ -14,9 +14,8 @@ use super::super::policy::Policy;
 use super::super::replay;
 use super::super::session::{Approval, Recorded, State};
 use super::super::stage::Transition;
-use super::{Commit, Finding, Severity, finding};
 use crate::core::hint::command;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An approval, as it was when it moved the session.
 #[derive(Clone, Debug)]
@@ -27,6 +26,10 @@ pub struct Used {
     pub files: BTreeMap<Artifact, Oid>,
     /// The verdict that was there, where the gate asks for a review.
     pub verdict: Option<Recorded<Verdict>>,
+    /// The commit that the session started from then, whose policy the gate asked.
+    pub base: Option<Oid>,
+    /// Whether the session made this move once more later.
+    pub superseded: bool,
 }
 
 /// Every use of an approval in a session's operations, oldest first.
@@ -53,9 +56,15 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
                     .verdict
                     .clone()
                     .filter(|_| transition == Transition::ReviewToDone),
+                base: state.base.clone(),
+                superseded: false,
             });
         }
     })?;
+    let mut later = BTreeSet::new();
+    for used in found.iter_mut().rev() {
+        used.superseded = !later.insert(used.transition);
+    }
     Ok(found)
 }
 
@@ -63,21 +72,16 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
 pub fn judge(
     policy: &Policy,
     session: &SessionId,
-    commit: &Commit,
     used: &Used,
     credentials: &Credentials,
     content: impl Fn(&BTreeMap<Artifact, Oid>) -> Result<Oid>,
-) -> Result<Vec<Finding>> {
+) -> Result<Vec<Blocker>> {
     let Used {
         transition,
         approval,
         ..
     } = used;
-    let help = command!("log").session(session);
-    let flaw = |code, message: String| {
-        let message = format!("session {session}: {message}");
-        finding(commit, code, Severity::Error, Vec::new(), message, &help)
-    };
+    let flaw = |code, message: String| flaw(session, code, &message);
     let weighed = credentials.weigh(policy, *transition, &approval.by);
     let (people, required) = (credentials.people(&weighed), policy.required(*transition));
     // Whoever does not count does no harm where enough others do, unless policy bars them by name or
@@ -89,7 +93,7 @@ pub fn judge(
                 Code::ApproverDenied | Code::ApprovalSignatureInvalid
             )
     };
-    let mut found: Vec<Finding> = weighed
+    let mut found: Vec<Blocker> = weighed
         .into_iter()
         .filter_map(|weighed| weighed.refused)
         .filter(harms)
@@ -135,46 +139,38 @@ pub fn judge(
     Ok(found)
 }
 
+/// What is wrong with a session's approvals, with the command that shows them.
+fn flaw(session: &SessionId, code: Code, message: &str) -> Blocker {
+    let help = command!("log").session(session);
+    Blocker::new(code, format!("session {session}: {message}"), help)
+}
+
 /// Approvals that count for nothing, where no other one of their transition was used: what was let in by them
 /// was let in by nobody.
-pub fn void(session: &SessionId, commit: &Commit, state: &State, used: &[Used]) -> Vec<Finding> {
+pub fn void(session: &SessionId, state: &State, used: &[Used]) -> Vec<Blocker> {
     let is_used = |transition| used.iter().any(|used| used.transition == transition);
     let left = state.void.iter();
     left.filter(|void| !is_used(void.transition))
-        .map(|void| {
-            let message = format!("session {session}: {}", void.why);
-            let help = command!("log").session(session);
-            let code = Code::ApprovalVoid;
-            finding(commit, code, Severity::Error, Vec::new(), message, &help)
-        })
+        .map(|void| flaw(session, Code::ApprovalVoid, &void.why))
         .collect()
 }
 
 /// Signed words that somebody else took back or brought back: the session waits for those who signed.
-pub fn taken(session: &SessionId, commit: &Commit, credentials: &Credentials) -> Vec<Finding> {
+pub fn taken(session: &SessionId, credentials: &Credentials) -> Vec<Blocker> {
     let held = credentials.taken.iter().filter(|one| one.holds_gate());
-    held.map(|one| {
-        let blocker = one.blocker();
-        let message = format!("session {session}: {}", blocker.message);
-        let (code, help) = (Code::WordTakenBack, command!("log").session(session));
-        finding(commit, code, Severity::Error, Vec::new(), message, &help)
-    })
-    .collect()
+    held.map(|one| flaw(session, Code::WordTakenBack, &one.blocker().message))
+        .collect()
 }
 
 /// What only a newer program understands: nothing of that session lands by this one.
-pub fn unknown(session: &SessionId, commit: &Commit, state: &State) -> Vec<Finding> {
+pub fn unknown(session: &SessionId, state: &State) -> Vec<Blocker> {
     let held = state.holding();
     held.map(|op| {
         let message = format!(
-            "session {session}: needs git loopx {}: `{}` (@{}) is a record that this program does not understand",
+            "needs git loopx {}: `{}` (@{}) is a record that this program does not understand",
             op.needs, op.kind, op.seq
         );
-        let (code, help) = (
-            Code::NewerProgramRequired,
-            command!("log").session(session),
-        );
-        finding(commit, code, Severity::Error, Vec::new(), message, &help)
+        flaw(session, Code::NewerProgramRequired, &message)
     })
     .collect()
 }

@@ -48,6 +48,17 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// What is wrong with a session, put down to a commit that it let in.
+    pub fn of(commit: &Commit, blocker: Blocker) -> Self {
+        let Blocker {
+            code,
+            message,
+            help,
+            ..
+        } = blocker;
+        finding(commit, code, Severity::Error, Vec::new(), message, help)
+    }
+
     /// The same as a line of a refusal.
     pub fn blocker(&self) -> Blocker {
         let message = format!("{} {}: {}", self.commit.short(), self.subject, self.message);

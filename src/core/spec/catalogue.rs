@@ -43,6 +43,12 @@ pub const FINDINGS: &[Known] = &[
         "write `### Requirement: NAME`",
     ),
     known(
+        "bad_behaviour",
+        E,
+        "`behaviour` in a delta says something else than `unchanged`",
+        "take the line out where behaviour changes",
+    ),
+    known(
         "bad_domain",
         E,
         "a name cannot be a domain",
@@ -383,6 +389,18 @@ pub const FINDINGS: &[Known] = &[
         E,
         "a scenario that had a THEN step has none any more",
         "say what is observed: `- **THEN** ...`",
+    ),
+    known(
+        "unchanged_with_operations",
+        E,
+        "a delta says that no behaviour changes, and changes requirements",
+        "take out the line, or the sections",
+    ),
+    known(
+        "unchanged_without_reason",
+        E,
+        "a delta says that no behaviour changes, and not why",
+        "write `reason: WHY` below it",
     ),
     known(
         "unclosed_comment",

@@ -48,7 +48,16 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
         ..
     } = reader;
     let said = |d: &DomainDelta| !d.operations.is_empty() || d.purpose.is_some();
-    if !delta.domains.iter().any(said) && !findings::has_errors(&notes.list) {
+    let says_nothing = !delta.domains.iter().any(said);
+    if delta.unchanged.is_some() && !says_nothing {
+        notes.error(
+            "unchanged_with_operations",
+            1,
+            "the delta says `behaviour: unchanged`, and changes requirements",
+            "take out the line, or the sections",
+        );
+    }
+    if says_nothing && delta.unchanged.is_none() && !findings::has_errors(&notes.list) {
         let (id, message) = if sections == 0 {
             ("no_delta", "the delta has no section")
         } else {
@@ -58,7 +67,8 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
             id,
             1,
             message,
-            "write `## ADDED Requirements` (or MODIFIED, REMOVED, RENAMED) with requirements below",
+            "write `## ADDED Requirements` (or MODIFIED, REMOVED, RENAMED) with requirements below; where no behaviour \
+             changes, begin with `---`, `behaviour: unchanged`, `reason: WHY`, `---`",
         );
     }
     for domain in &delta.domains {
@@ -86,6 +96,8 @@ impl Reader<'_, '_, '_> {
         };
         let first = self.layout.line(range.start);
         let mut list = false;
+        let mut behaviour = None;
+        let mut reason = String::new();
         for (index, line) in self.layout.slice(&range).lines().enumerate() {
             // The items of a list below its key.
             if let (true, Some(id)) = (list, line.trim_start().strip_prefix("- ")) {
@@ -110,8 +122,34 @@ impl Reader<'_, '_, '_> {
                     );
                 }
                 "retire" | "retire_capabilities" => self.delta.retire |= value == "true",
+                "behaviour" | "behavior" => behaviour = Some((value.to_owned(), first + index)),
+                "reason" => value.clone_into(&mut reason),
                 _ => {}
             }
+        }
+        if let Some((value, line)) = behaviour {
+            self.behaviour(&value, line, reason);
+        }
+    }
+
+    /// A delta that says that no behaviour changes.
+    fn behaviour(&mut self, value: &str, line: usize, reason: String) {
+        if value != "unchanged" {
+            self.notes.error(
+                "bad_behaviour",
+                line,
+                format!("expected `behaviour: unchanged`, found `{value}`"),
+                "take the line out where behaviour changes",
+            );
+        } else if reason.is_empty() {
+            self.notes.error(
+                "unchanged_without_reason",
+                line,
+                "the delta says that no behaviour changes, and not why a change is made",
+                "write `reason: WHY` below it",
+            );
+        } else {
+            self.delta.unchanged = Some(reason);
         }
     }
 

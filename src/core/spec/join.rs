@@ -109,6 +109,7 @@ fn kept(domain: &str, joined: &JoinedDelta) -> bool {
             .all(|(a, b)| same(a, b))
         && again.retire == joined.delta.retire
         && again.depends_on == joined.delta.depends_on
+        && again.unchanged == joined.delta.unchanged
 }
 
 /// Whether two operations do the same, wherever they stand.
@@ -173,6 +174,9 @@ fn front(delta: &Delta) -> String {
     }
     if delta.retire {
         text.push_str("retire: true\n");
+    }
+    if let Some(reason) = &delta.unchanged {
+        text.push_str(&format!("behaviour: unchanged\nreason: {reason}\n"));
     }
     if text.is_empty() {
         text

@@ -34,7 +34,8 @@
 //!
 //! A delta of one domain is `specs/<domain>/spec.md`. A `spec-delta.md` has several domains, each below
 //! `# Domain: PATH`; or one, named in front matter (`domain: PATH`, `depends_on: [CHANGE, ...]`,
-//! `retire: true`). Any other level-1 heading is a title.
+//! `retire: true`). Any other level-1 heading is a title. A change without behaviour has no section, and says in front
+//! matter `behaviour: unchanged` and `reason: WHY`.
 //!
 //! ```text
 //! ## Purpose                                a new purpose; that of a new domain

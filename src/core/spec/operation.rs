@@ -15,6 +15,9 @@ pub struct Delta {
     pub depends_on: Vec<String>,
     /// The last requirement of a domain may go, and the domain with it.
     pub retire: bool,
+    /// Why no requirement changes, where the delta says so: a refactoring, a dependency, a build.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<String>,
     pub findings: Vec<Finding>,
 }
 
@@ -82,6 +85,7 @@ impl Delta {
             domains,
             depends_on,
             retire,
+            unchanged,
             findings,
         } = other;
         for one in domains {
@@ -99,6 +103,7 @@ impl Delta {
             }
         }
         self.retire |= retire;
+        self.unchanged = self.unchanged.take().or(unchanged);
         self.findings.extend(findings);
     }
 }

@@ -4,11 +4,11 @@
 use super::super::context::Context;
 use super::super::journal::{Closing, Entry, Scope, Step as Follows, close};
 use super::super::seat;
+use super::SpecChange;
 use super::closing::{adr_candidate, leave};
 use super::contest::clear_conflicts;
 use super::plan::{Aim, Plan};
 use super::steps::Step;
-use super::{SpecChange, Waivers};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
@@ -68,9 +68,9 @@ pub(super) fn land(scope: &Scope<'_>, steps: &[Step<'_>]) -> Result<Option<Vec<O
         let state = &step.facts.state;
         let mut commit = None;
         if let [before, Some(tree)] = trees
-            && before.as_ref() != Some(tree)
+            && (before.as_ref() != Some(tree) || says_why(step))
         {
-            let message = commit_message(state, &session_commit, &step.plan.waived);
+            let message = commit_message(state, &session_commit, &step.plan);
             let parents: Vec<Oid> = tip.iter().cloned().collect();
             let new = ctx.repo.write_commit(tree, &parents, &message, identity)?;
             tip = Some(new.clone());
@@ -241,12 +241,24 @@ pub(super) fn landed_before(ctx: &Context, session: &Session, plan: &Plan) -> Re
     Ok(None)
 }
 
-fn commit_message(state: &State, session_commit: &Oid, waived: &Waivers) -> String {
+/// Whether a session without a change of specs has its reason to give to the history of the target.
+fn says_why(step: &Step<'_>) -> bool {
+    step.plan.unchanged.is_some() && step.landed.is_none()
+}
+
+fn commit_message(state: &State, session_commit: &Oid, plan: &Plan) -> String {
+    let waived = &plan.waived;
     let mut text = format!(
         "Archive {}: {}\n\n",
         state.id,
         store::one_line(&state.title)
     );
+    if let Some(reason) = &plan.unchanged {
+        text.push_str(&format!(
+            "No behaviour changes: {}\n\n",
+            store::one_line(reason)
+        ));
+    }
     if !waived.scenarios.is_empty() {
         text.push_str("Without evidence:\n");
         for scenario in &waived.scenarios {

@@ -40,6 +40,8 @@ pub(super) struct Plan {
     /// Path and text of the changelog fragment, where policy asks for one.
     pub(super) fragment: Option<(String, String)>,
     pub(super) verdict: Verdict,
+    /// Why no requirement changes, where the delta says so.
+    pub(super) unchanged: Option<String>,
     /// What goes in without proof, and why.
     pub(super) waived: Waivers,
 }
@@ -95,6 +97,7 @@ pub(super) fn plan(
         specs: facts.policy.paths.specs.clone(),
         fragment: fragment(facts, &judgement.delta),
         verdict: judgement.verdict,
+        unchanged: judgement.delta.unchanged,
         waived: Waivers {
             scenarios: waived,
             reason: waivers.reason.clone(),

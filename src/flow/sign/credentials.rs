@@ -135,7 +135,7 @@ pub fn behind(
 }
 
 /// The commits of the bound branch that are the session's own.
-fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Result<Vec<Oid>> {
+pub fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Result<Vec<Oid>> {
     let repo = &ctx.repo;
     // A branch that was merged may have gone by now: then the review is what is left of it.
     let head = match &state.branch {

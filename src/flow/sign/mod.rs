@@ -12,7 +12,7 @@ mod judge;
 
 use crate::core::hint::{command, hint};
 pub use commits::is_commit_by;
-pub use credentials::{Depth, behind, gather, participants};
+pub use credentials::{Depth, behind, gather, own_commits, participants};
 pub use judge::Judge;
 
 use crate::core::failure::{Blocker, Code, Failure, Result};

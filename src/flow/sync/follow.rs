@@ -5,6 +5,7 @@ use super::super::files;
 use super::super::journal::{Entry, Scope, Step};
 use super::super::workcopy::{FOLDER, WorkCopy};
 use crate::core::id::{Oid, SessionId};
+use crate::git::Repo;
 use crate::store::Snapshot;
 use std::collections::BTreeMap;
 
@@ -12,30 +13,10 @@ use std::collections::BTreeMap;
 /// cannot follow is said, and left to the next command.
 pub(in super::super) fn follow(scope: &Scope<'_>, (what, tip): (&str, &Oid), before: Option<&Oid>) {
     let repo = &scope.ctx.repo;
-    let Some(top) = repo.work_dir() else {
-        return;
-    };
-    let bases = repo.git_dir().join("loopx");
-    let mut ids = Vec::new();
-    if let Ok(entries) = std::fs::read_dir(top.join(FOLDER)) {
-        let names = entries.flatten().map(|entry| entry.file_name());
-        ids.extend(names.filter_map(|name| SessionId::parse(&name.to_string_lossy()).ok()));
-    }
-    for (id, name) in renamed(scope, &ids, before, tip) {
-        let folder = |id: &SessionId| files::inside(top, &format!("{FOLDER}/{id}"));
-        // A link is nobody's working copy.
-        let (Ok(from), Ok(to)) = (folder(&id), folder(&name)) else {
-            continue;
-        };
-        // Whose files these are says the record beside them: it is moved first, and back never.
-        let record = bases.join(format!("{id}.json"));
-        if from.is_dir() && !to.exists() && record.is_file() {
-            let there = bases.join(format!("{name}.json"));
-            if std::fs::rename(&record, there).is_ok() {
-                drop(std::fs::rename(&from, &to));
-                ids.push(name);
-            }
-        }
+    let at = |commit: &Oid| Snapshot::at(repo, commit.clone(), "sync").ok();
+    let mut ids = here(repo);
+    if let Some(now) = at(tip) {
+        ids.extend(move_renamed(repo, before.and_then(at).as_ref(), &now));
     }
     ids.sort();
     ids.dedup();
@@ -51,28 +32,51 @@ pub(in super::super) fn follow(scope: &Scope<'_>, (what, tip): (&str, &Oid), bef
     }
 }
 
-/// The sessions that have another name than before, each with that: where clones chose one name for two, a session
-/// is told by its uid, whoever brought the two together.
-fn renamed(
-    scope: &Scope<'_>,
-    ids: &[SessionId],
-    before: Option<&Oid>,
-    tip: &Oid,
-) -> Vec<(SessionId, SessionId)> {
-    let at = |commit: &Oid| Snapshot::at(&scope.ctx.repo, commit.clone(), "sync").ok();
-    let (Some(then), Some(now)) = (before.and_then(at), at(tip)) else {
+/// The sessions of which this worktree has files.
+fn here(repo: &Repo) -> Vec<SessionId> {
+    let folder = repo.work_dir().map(|top| top.join(FOLDER));
+    let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+    let names = entries.into_iter().flatten().flatten();
+    names
+        .filter_map(|entry| SessionId::parse(&entry.file_name().to_string_lossy()).ok())
+        .collect()
+}
+
+/// Moves the files of this worktree whose session has another name now, and gives those names. Where clones chose one
+/// name for two, a session is told by its uid, whoever brought the two together. An older record of the files does not
+/// say it: then the session counts that had the name `then`.
+pub(in super::super) fn move_renamed(
+    repo: &Repo,
+    then: Option<&Snapshot<'_>>,
+    now: &Snapshot<'_>,
+) -> Vec<SessionId> {
+    let Some(top) = repo.work_dir() else {
         return Vec::new();
     };
+    let bases = repo.git_dir().join("loopx");
     let uid = |of: &Snapshot<'_>, id: &SessionId| Some(of.find(id).ok()??.state.uid);
-    let mut found = Vec::new();
-    for id in ids {
-        let Some(own) = uid(&then, id) else {
+    let mut moved = Vec::new();
+    for id in here(repo) {
+        let copy = WorkCopy::open(repo, &id).ok().flatten();
+        let own = copy.and_then(|copy| copy.uid().map(str::to_owned));
+        let Some(own) = own.or_else(|| uid(then?, &id)) else {
             continue;
         };
         let name = id.beside(&own);
-        if uid(&now, id).as_ref() != Some(&own) && uid(&now, &name).as_ref() == Some(&own) {
-            found.push((id.clone(), name));
+        if uid(now, &id).as_ref() == Some(&own) || uid(now, &name).as_ref() != Some(&own) {
+            continue;
+        }
+        let folder = |id: &SessionId| files::inside(top, &format!("{FOLDER}/{id}"));
+        // A link is nobody's working copy.
+        let (Ok(from), Ok(to)) = (folder(&id), folder(&name)) else {
+            continue;
+        };
+        let record = |id: &SessionId| bases.join(format!("{id}.json"));
+        // The files first: without their record they are compared with their own session, never with the other.
+        if from.is_dir() && !to.exists() && std::fs::rename(&from, &to).is_ok() {
+            drop(std::fs::rename(record(&id), record(&name)));
+            moved.push(name);
         }
     }
-    found
+    moved
 }

@@ -6,7 +6,7 @@
 mod follow;
 mod guard;
 
-pub(super) use follow::follow;
+pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
 use super::opening::Opening;

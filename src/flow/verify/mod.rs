@@ -16,6 +16,7 @@ mod span;
 mod strict;
 
 pub use account::{PathRow, Row, View};
+pub(super) use approvals::Words;
 pub use range::judge;
 pub use sessions::Sessions;
 pub use span::Span;

@@ -85,8 +85,14 @@ pub fn judge(
                     .is_some_and(|bound| bound.id == state.id),
                 reviewed: reviewed(repo, state, landing.as_ref())?,
             };
+            let tips = &span.hidden;
             findings.extend(approvals::judge(
-                repo, sessions, policy, &state.id, &own, &commits,
+                (ctx, policy),
+                sessions,
+                &state.id,
+                &own,
+                &commits,
+                tips,
             )?);
         }
     }

@@ -1,0 +1,107 @@
+//! A session from another repository: somebody who cannot push here keeps sessions in a fork. Of what is there one
+//! session alone comes, with its own history, and by the same road as a bundle.
+
+use super::bundle::{IMPORT, Imported, own_history, set_ref, sweep, take};
+use super::context::{Context, unknown};
+use super::opening::Opening;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::id::{Oid, SessionId};
+use crate::core::refusal::Refusal;
+use crate::failpoint::reach;
+use crate::git::remote::{Answer, Fetched, Line};
+use crate::store::Snapshot;
+use serde::Serialize;
+
+/// What came in from a fork.
+#[derive(Debug, Serialize)]
+pub struct Forked {
+    pub from: String,
+    #[serde(flatten)]
+    pub imported: Imported,
+    /// The branch that the session is bound to, where its commits are not here.
+    pub missing_branch: Option<String>,
+}
+
+/// Takes one session in from another repository, by its address or the name of a remote: of what is there, that
+/// session alone comes, with its own history.
+pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Forked> {
+    let repo = &ctx.repo;
+    let store = ctx.store()?;
+    store.snapshot()?;
+    if from.starts_with('-') {
+        let message = format!("expected the address of a repository, found `{from}`");
+        return Err(Failure::usage(Code::AddressInvalid, message)
+            .help(command!("import --from URL --session ID")));
+    }
+    let opening = Opening::of(ctx)?;
+    sweep(repo)?;
+    let local = format!("{IMPORT}fork");
+    let mut line = Line {
+        limit: None,
+        unattended: false,
+        progress: None,
+    };
+    let branch = store.branch();
+    let doing = format!("fetch {branch} from {from}");
+    let tip = match repo.fetch_into(&local, from, branch, &mut line)? {
+        Fetched::Tip(tip) => tip,
+        Fetched::Failed(Answer::No(said)) => {
+            return Err(Refusal::read(&said).failure(&doing, from, branch, &said));
+        }
+        _ => {
+            let message = format!("{from} has no branch `{branch}`, so no session");
+            return Err(Failure::not_found(Code::RemoteWithoutSessions, message)
+                .help("ask its owner to run: git push URL loopx"));
+        }
+    };
+    reach("bundle-fetched");
+    let taken = from_tip(ctx, &opening, (from, &tip), wanted);
+    set_ref(repo, &local, None)?;
+    reach("bundle-forgotten");
+    taken
+}
+
+fn from_tip(
+    ctx: &Context,
+    opening: &Opening<'_>,
+    (from, tip): (&str, &Oid),
+    wanted: Option<&str>,
+) -> Result<Forked> {
+    let repo = &ctx.repo;
+    let there = Snapshot::at(repo, tip.clone(), from)?;
+    let Some(wanted) = wanted else {
+        let names: Vec<String> = there
+            .active_ids()?
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let listed = match names.is_empty() {
+            true => "none is active there".to_owned(),
+            false => names.join(", "),
+        };
+        let message = format!("expected the session to take in from {from}: {listed}");
+        return Err(Failure::usage(Code::SessionRequired, message)
+            .help(command!("import --from URL --session ID")));
+    };
+    let id = SessionId::fold(wanted)?;
+    let session = there.find(&id)?.ok_or_else(|| unknown(&there, &id))?;
+    if session.state.is_active() {
+        there.require_whole(&session)?;
+    }
+    let (alone, _) = own_history(repo, &there, &session)?;
+    repo.keep(&alone)?;
+    let imported = take(ctx, opening, &id, &alone, from)?;
+    let branch = session.state.branch.clone();
+    let missing_branch = match &branch {
+        Some(branch) if repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() => {
+            Some(branch.clone())
+        }
+        _ => None,
+    };
+    Ok(Forked {
+        from: from.to_owned(),
+        imported,
+        missing_branch,
+    })
+}

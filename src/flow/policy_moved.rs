@@ -1,0 +1,145 @@
+//! The policy of a session's target, where it is another than the policy of the commit that the session starts
+//! from: what differs, and what the target would find wrong with the approvals that are there.
+//!
+//! The gates of a session ask by the policy of its base; what lands is judged by the target's. Whoever works under
+//! a policy that has moved is told so here, before the push. Nothing is decided here, and nothing is written.
+
+use super::context::Context;
+use super::sign;
+use super::upstream::{self, Target};
+use super::verify::{Words, policy_at};
+use crate::core::failure::{Blocker, Result};
+use crate::core::hint::{Hint, command, hint};
+use crate::core::id::Oid;
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::git::Repo;
+use crate::store::{Session, Snapshot};
+use serde::Serialize;
+
+/// How the target's policy differs from the policy that the gates of a session ask.
+#[derive(Clone, Debug, Serialize)]
+pub struct PolicyMoved {
+    pub target: String,
+    /// The commit of the target whose policy counts when the session lands.
+    pub commit: Oid,
+    /// The tables of `loopx.toml`, and the files that it names, that are others there.
+    pub changed: Vec<String>,
+    /// What that policy finds wrong with the approvals and the verdict as they are now.
+    pub missing: Vec<Blocker>,
+    pub help: Hint,
+}
+
+impl PolicyMoved {
+    /// A line for somebody who goes on under the old policy.
+    pub fn message(&self) -> String {
+        let (target, changed) = (&self.target, self.changed.join(", "));
+        format!(
+            "the policy of {target} has moved since this session began ({changed}), and {target} judges what lands by it"
+        )
+    }
+}
+
+/// Looks whether the policy of a session's target has moved; `policy` is the policy of its base.
+pub fn of(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    policy: &Policy,
+) -> Result<Option<PolicyMoved>> {
+    let (repo, state) = (&ctx.repo, &session.state);
+    let Some(base) = state.base.as_ref().filter(|_| state.ending.is_none()) else {
+        return Ok(None);
+    };
+    let Some(target) = upstream::target(ctx, state.branch.as_deref(), policy)? else {
+        return Ok(None);
+    };
+    let Some(commit) = newest(repo, &target)? else {
+        return Ok(None);
+    };
+    // What the session starts from may be ahead of what this clone knows of the target.
+    if !repo.contains(base)? || repo.is_ancestor(&commit, base)? {
+        return Ok(None);
+    }
+    let now = policy_at(ctx, Some(&commit))?;
+    let changed = changed(policy, &now);
+    if changed.is_empty() {
+        return Ok(None);
+    }
+    let operations = snapshot.operations(session)?;
+    let signatures = snapshot.signatures(session)?;
+    let own = sign::own_commits(ctx, policy, state)?;
+    let words = Words {
+        session: &state.id,
+        operations: &operations,
+        signatures: &signatures,
+        commits: &own,
+    };
+    let missing = words.faults(ctx, &now, std::slice::from_ref(&commit))?;
+    let name = target.name;
+    let help = hint![
+        format!("git merge {name}, then: "),
+        command!("rebase --onto {} --reason WHY", commit.short()),
+        "  (its gates ask by the new policy then)"
+    ];
+    Ok(Some(PolicyMoved {
+        target: name,
+        commit,
+        changed,
+        missing,
+        help,
+    }))
+}
+
+/// The tip of a target that has the others behind it.
+fn newest(repo: &Repo, target: &Target) -> Result<Option<Oid>> {
+    let mut newest: Option<&Oid> = None;
+    for tip in &target.tips {
+        if match newest {
+            Some(known) => repo.is_ancestor(known, tip)?,
+            None => true,
+        } {
+            newest = Some(tip);
+        }
+    }
+    Ok(newest.cloned())
+}
+
+/// The names of what differs, in the order of the file.
+fn changed(then: &Policy, now: &Policy) -> Vec<String> {
+    let tables = |policy: &Policy| match serde_json::to_value(policy) {
+        Ok(serde_json::Value::Object(tables)) => tables,
+        _ => serde_json::Map::new(),
+    };
+    let (before, after) = (tables(then), tables(now));
+    let named = after
+        .iter()
+        .filter(|(name, table)| before.get(*name) != Some(*table));
+    let mut found: Vec<String> = named.map(|(name, _)| format!("[{name}]")).collect();
+    let (a, b) = (&then.trust, &now.trust);
+    let files = [
+        (a.signers != b.signers, now.approve.signers.as_str()),
+        (a.revoked != b.revoked, &now.approve.revoked),
+        (a.mailmap != b.mailmap, ".mailmap"),
+    ];
+    found.extend(
+        files
+            .iter()
+            .filter(|(differs, _)| *differs)
+            .map(|(_, name)| (*name).to_owned()),
+    );
+    found
+}
+
+/// The move of the policy of a state that was just written, for a warning.
+pub fn after(ctx: &Context, state: &State) -> Result<Option<PolicyMoved>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    match snapshot.find(&state.id)? {
+        Some(session) => {
+            let (policy, _) = ctx.policy_if_there(&session.state)?;
+            of(ctx, &snapshot, &session, &policy)
+        }
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,139 @@
+//! The operations that one commit records: of the session that a command is about, and of the sessions that let a
+//! branch go for it. Decided is already; here decisions become operations, and the states after them.
+
+use super::context::Context;
+use super::opening::{draft, seal};
+use super::upstream;
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::id::SessionId;
+use crate::core::lease::Claim;
+use crate::core::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
+use crate::core::record::Draft;
+use crate::core::session::State;
+use crate::git::{Identity, Repo};
+use crate::store::{self, Snapshot};
+use std::collections::BTreeMap;
+
+/// A move to another stage says where the branch was: what has no trailers is judged by that.
+pub(super) fn placed(ctx: &Context, state: &State, mut event: Event) -> Result<Event> {
+    if let Event::Entered { head, .. }
+    | Event::Approved {
+        head,
+        completes: true,
+        ..
+    } = &mut event
+    {
+        *head = match &state.branch {
+            // A branch that is gone moves no further.
+            Some(_) if upstream::missing(ctx, state)?.is_some() => None,
+            Some(_) => upstream::bound_head(ctx, state)?,
+            None => ctx.repo.head()?.commit,
+        };
+    }
+    Ok(event)
+}
+
+/// What a commit records of a session.
+pub(super) struct Recording {
+    pub(super) body: Body,
+    pub(super) reason: Option<String>,
+    pub(super) writes: BTreeMap<Artifact, Write>,
+    pub(super) bases: Vec<RequirementBase>,
+    pub(super) claim: Option<Claim>,
+}
+
+impl Recording {
+    /// Its operations, at least one, and the state after them. Nobody takes back that a command ran; the edits that
+    /// were saved along with it, somebody may: those have an operation of their own.
+    pub(super) fn operations(
+        self,
+        repo: &Repo,
+        identity: &Identity,
+        before: &State,
+    ) -> Result<(Vec<Operation>, State)> {
+        let Recording {
+            body,
+            reason,
+            mut writes,
+            mut bases,
+            claim,
+        } = self;
+        let mut state = before.clone();
+        let mut operations = Vec::new();
+        if body.is_passed_over() && !writes.is_empty() {
+            let save = SessionBody {
+                event: Event::Saved,
+                bases: std::mem::take(&mut bases),
+                claim: None,
+            };
+            let save = Draft {
+                writes: std::mem::take(&mut writes),
+                ..draft(identity, &state, Body::Session(save))
+            };
+            operations.push(applied(repo, &save, &mut state)?);
+        }
+        let body = match body {
+            Body::Session(step) => Body::Session(SessionBody {
+                bases,
+                claim,
+                ..step
+            }),
+            other => other,
+        };
+        let mut draft = Draft {
+            reason,
+            writes,
+            ..draft(identity, &state, body)
+        };
+        if let Some(tx) = operations.first().and_then(|save| save.tx.clone()) {
+            draft.tx = tx;
+        }
+        operations.push(applied(repo, &draft, &mut state)?);
+        Ok((operations, state))
+    }
+}
+
+/// The operation of a draft, taken into a state that it has to fit.
+fn applied(repo: &Repo, draft: &Draft, state: &mut State) -> Result<Operation> {
+    let op = seal(repo, draft)?;
+    let conflicts = state.conflicts.len();
+    state.apply(&op);
+    match state.conflicts.get(conflicts) {
+        None => Ok(op),
+        Some(conflict) => Err(Failure::internal(
+            Code::OperationMisfit,
+            format!("the decision does not fit the session: {}", conflict.why),
+        )),
+    }
+}
+
+/// Records in the other sessions of a branch that it is theirs no more. Gives their names.
+pub(super) fn let_go(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    identity: &Identity,
+    branch: &str,
+    by: &Operation,
+    taker: &SessionId,
+    edits: &mut store::Edits,
+) -> Result<Vec<SessionId>> {
+    let mut others = snapshot.bound_to(branch)?;
+    others.retain(|id| id != taker);
+    for id in &others {
+        let Some(session) = snapshot.session(id)? else {
+            edits.forget_bound(branch, id);
+            continue;
+        };
+        let mut draft = draft(identity, &session.state, Event::Unbound);
+        if let Some(tx) = &by.tx {
+            draft.tx.clone_from(tx);
+        }
+        draft.reason = Some(format!("{branch} is bound to {taker} since"));
+        let op = seal(repo, &draft)?;
+        let mut state = session.state.clone();
+        state.apply(&op);
+        edits.record(repo, Some(&session), &op, &state)?;
+    }
+    Ok(others)
+}
