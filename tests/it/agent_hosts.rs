@@ -309,16 +309,15 @@ fn h7_our_own_files_land_with_what_was_reviewed_and_in_no_other_way() {
             .fails_with(1)
             .says("pre-receive hook declined");
     };
-    for file in [".claude/settings.json", ".github/hooks/git-loopx.json"] {
-        let wiring = [(file, "{\"hooks\": {}}\n")];
-        // By itself, behind the verdict, and in what a forge makes of the branch.
-        for onto in ["main", "demo"] {
-            landing::at(&s, onto);
-            is_refused(&make(&s, &wiring, "Wire the agents"));
-        }
-        squash(&s, "main", "demo", SQUASH);
-        is_refused(&landing::amend(&s, file, wiring[0].1));
+    let claude = ".claude/settings.json";
+    let wiring = [(claude, "{}\n"), (".github/hooks/git-loopx.json", "{}\n")];
+    // By itself, behind the verdict, and in what a forge makes of the branch.
+    for onto in ["main", "demo"] {
+        landing::at(&s, onto);
+        is_refused(&make(&s, &wiring, "Wire the agents"));
     }
+    squash(&s, "main", "demo", SQUASH);
+    is_refused(&landing::amend(&s, claude, "{}\n"));
     // Committed in clarify and reviewed with the rest.
     let s = Sandbox::new();
     begin(&s, PROTECTED);
