@@ -3,7 +3,9 @@
 mod adr;
 mod adr_formats;
 mod adr_session;
+mod agent_hosts;
 mod agent_install;
+mod agent_live;
 mod agent_stop;
 mod approvals;
 mod archive;
