@@ -144,19 +144,22 @@ pub enum Command {
     Plan(cmd::stages::PlanArgs),
     Build(cmd::stages::BuildArgs),
     Run(cmd::run::RunArgs),
-    /// Record what stands in the way of the build; a coding agent may stop then
+    /// Former spelling of `agent block`
+    #[command(hide = true)]
     Block {
         /// What stands in the way (needed)
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Let coding agents of this worktree stop until the build is taken up again
+    /// Former spelling of `agent park`
+    #[command(hide = true)]
     Park {
         /// Why (needed)
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Take a build up again that was parked or blocked
+    /// Former spelling of `agent resume`
+    #[command(hide = true)]
     Resume {
         /// Why, for the record
         #[arg(long, value_name = "TEXT")]
@@ -180,10 +183,13 @@ pub enum Command {
     /// Decision records: draft, promote, accept, supersede, check, renumber
     #[command(subcommand)]
     Adr(cmd::adr::AdrCommand),
+    /// Set up a server, a repository or a clone in one command
+    #[command(subcommand)]
+    Setup(cmd::setup::SetupCommand),
     /// Install, remove and check the git hooks of this repository
     #[command(subcommand)]
     Hooks(cmd::hooks::HooksCommand),
-    /// Wire coding agents: Claude Code, Codex, Cursor, Copilot CLI, Gemini CLI
+    /// Wire coding agents (Claude Code, Codex, Cursor, Copilot CLI, Gemini CLI); block, park, resume a build
     #[command(subcommand)]
     Agent(cmd::agent::AgentCommand),
     #[command(hide = true)]
@@ -370,6 +376,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     };
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
+        Command::Setup(command) => cmd::setup::run(command, open, ui),
         Command::Agent(command) => cmd::agent::run(command, &open()?, ui),
         Command::AgentHook(args) => Ok(cmd::agent_hook::run(&args, ui)),
         Command::Block { reason } => cmd::pause::block(reason, &open()?, ui),

@@ -65,7 +65,7 @@ pub fn current_dir() -> std::io::Result<PathBuf> {
 }
 
 /// Makes a folder the current one.
-pub fn enter(dir: &str) -> std::io::Result<()> {
+pub fn enter(dir: impl AsRef<std::path::Path>) -> std::io::Result<()> {
     std::env::set_current_dir(dir)
 }
 

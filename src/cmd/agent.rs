@@ -1,5 +1,6 @@
-//! `git loopx agent install|uninstall|status|material`: arguments, and how the outcome reads.
+//! `git loopx agent install|uninstall|status|material|block|park|resume`: arguments, and how the outcome reads.
 
+use super::pause;
 use crate::cli::Exit;
 use crate::core::agent::Host;
 use crate::core::agent::material::Drift;
@@ -47,6 +48,24 @@ pub enum AgentCommand {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+    /// Record what stands in the way of the build; a coding agent may stop then
+    Block {
+        /// What stands in the way (needed)
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Let coding agents of this worktree stop until the build is taken up again
+    Park {
+        /// Why (needed)
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Take a build up again that was parked or blocked
+    Resume {
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
 }
 
 pub fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -78,33 +97,37 @@ pub fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             );
         }
         AgentCommand::Status => return status(ctx, ui),
-        AgentCommand::Material { remove, dry_run } => {
-            let pieces = material::apply(&ctx.repo, remove, dry_run)?;
-            let color = ui.color();
-            for piece in &pieces {
-                let old = piece.before.as_deref().unwrap_or_default();
-                let new = piece.after.as_deref().unwrap_or_default();
-                match (piece.changed, piece.state) {
-                    (true, _) if dry_run => ui.raw_text(&unified(piece.path, old, new, color)),
-                    (true, _) if piece.after.is_none() => {
-                        ui.status(format!("removed {}", piece.path))
-                    }
-                    (true, _) => ui.status(format!("wrote {}", piece.path)),
-                    (false, Drift::Edited) => ui.warn(format!(
-                        "{}: somebody edited what git loopx wrote, so it stays as it is",
-                        piece.path
-                    )),
-                    (false, Drift::Absent) => {}
-                    (false, _) => ui.status(format!("{} is current", piece.path)),
-                }
-            }
-            ui.json(
-                "agent material",
-                &json!({ "dry_run": dry_run, "removed": remove, "files": pieces }),
-            );
-        }
+        AgentCommand::Block { reason } => return pause::block(reason, ctx, ui),
+        AgentCommand::Park { reason } => return pause::park(reason, ctx, ui),
+        AgentCommand::Resume { reason } => return pause::resume(reason, ctx, ui),
+        AgentCommand::Material { remove, dry_run } => materials(ctx, remove, dry_run, ui)?,
     }
     Ok(Exit::Done)
+}
+
+fn materials(ctx: &Context, remove: bool, dry_run: bool, ui: &mut Ui) -> Result<()> {
+    let pieces = material::apply(&ctx.repo, remove, dry_run)?;
+    let color = ui.color();
+    for piece in &pieces {
+        let old = piece.before.as_deref().unwrap_or_default();
+        let new = piece.after.as_deref().unwrap_or_default();
+        match (piece.changed, piece.state) {
+            (true, _) if dry_run => ui.raw_text(&unified(piece.path, old, new, color)),
+            (true, _) if piece.after.is_none() => ui.status(format!("removed {}", piece.path)),
+            (true, _) => ui.status(format!("wrote {}", piece.path)),
+            (false, Drift::Edited) => ui.warn(format!(
+                "{}: somebody edited what git loopx wrote, so it stays as it is",
+                piece.path
+            )),
+            (false, Drift::Absent) => {}
+            (false, _) => ui.status(format!("{} is current", piece.path)),
+        }
+    }
+    ui.json(
+        "agent material",
+        &json!({ "dry_run": dry_run, "removed": remove, "files": pieces }),
+    );
+    Ok(())
 }
 
 fn tell(
@@ -130,7 +153,7 @@ fn tell(
     }
     if changed && !ui.is_json() {
         for note in &change.notes {
-            ui.status(format!("  {note}"));
+            ui.status(format!("  {}", clean(note)));
         }
     }
     ui.json(
@@ -158,7 +181,12 @@ fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let word = ui.paint(role, &format!("{:<10}", file.wired.word()));
         let path = file.path.display().to_string();
         ui.out(format!("{:<12} {word}  {}", host.title(), clean(&path)));
-        rows.push(json!({ "host": host.name(), "state": file.wired, "file": path }));
+        let is_wired = matches!(file.wired, Wired::Current | Wired::Outdated);
+        let note = file.starts_in().filter(|_| is_wired);
+        if let Some(note) = &note {
+            ui.out(format!("{:<12} {:<10}  {}", "", "", clean(note)));
+        }
+        rows.push(json!({ "host": host.name(), "state": file.wired, "file": path, "note": note }));
     }
     let pieces = material::status(&ctx.repo)?;
     for piece in &pieces {

@@ -33,6 +33,7 @@ pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
     if event == "pre-receive" {
         return on_server(ui);
     }
+    let is_line = shim.is_none();
     let request = Request { event, args, shim };
     // A bug of ours must not stop anybody's commit either, nor fill the screen.
     panic::set_hook(Box::new(|_| {}));
@@ -43,7 +44,11 @@ pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
         Ok(Ok(Outcome::RefusedAlready)) => Ok(Exit::Blocked),
         Ok(Ok(Outcome::Probed(answer))) => {
             ui.out(answer);
-            Ok(Exit::Done)
+            // A script that calls us by a line ends there, before it runs what is not ours.
+            Ok(match is_line {
+                true => Exit::Blocked,
+                false => Exit::Done,
+            })
         }
         Ok(Ok(Outcome::SavedHookFailed(code))) => Ok(Exit::Code(code)),
         Ok(Err(failure)) if failure.kind == Kind::Refused => Err(failure),

@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hint::command;
-use crate::core::hooks::{self, Plan, Row, RowMode, Step};
+use crate::core::hooks::{self, Plan, Row, RowMode, RowState, Step};
 use crate::flow::hooks as flow;
 use crate::ui::{Ui, clean, style};
 use serde_json::{Value, json};
@@ -15,14 +15,16 @@ pub enum HooksCommand {
     /// git 2.54 and later get hooks in the repository's configuration. Older ones get scripts in its
     /// hooks folder; a hook that is there already is kept and runs first. A hooks folder that belongs
     /// to a hook manager, to every repository or to the code is never written to: the lines to add
-    /// are printed instead. `git config loopx.hooks false` keeps them out of a repository.
+    /// are printed instead, and once they stand there is nothing to install. `git config loopx.hooks false` keeps them out of a repository.
     Install(WireArgs),
     /// Take the hooks away and put back what was there before
+    ///
+    /// Lines that call git loopx in files that it does not write are named, and are yours to take out.
     Uninstall(WireArgs),
     /// Show for each worktree whether git runs the hooks
     ///
     /// git is asked to run each hook, which then answers and does nothing else. Exits with 1 when
-    /// hooks are installed and one of them does not answer; below it stands what repairs it.
+    /// hooks are installed, or were, and one of them does not answer; below it stands what repairs it.
     Status,
 }
 
@@ -109,7 +111,8 @@ fn announce(plan: &Plan, describe: impl Fn(Step) -> String, ui: &mut Ui) -> Vec<
 fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
     let rows = flow::status(repository)?;
     let installed = rows.iter().any(Row::installed);
-    let dead = installed && rows.iter().any(|row| row.fires == Some(false));
+    let expected = rows.iter().any(Row::expected);
+    let dead = expected && rows.iter().any(|row| row.fires == Some(false));
     let config = |row: &Row| matches!(row.mode, RowMode::Config | RowMode::Global);
     let mut notes = Vec::new();
     if let Some(set) = &repository.facts.opted_out {
@@ -132,7 +135,7 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
         }),
     );
     let mut worktree = None;
-    for row in rows.iter().filter(|_| installed) {
+    for row in rows.iter().filter(|_| expected) {
         if worktree != Some(&row.worktree) {
             worktree = Some(&row.worktree);
             ui.out(ui.paint(style::HEAD, &clean(&row.worktree)));
@@ -144,7 +147,7 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
             ui.warn(clean(note));
         }
     }
-    if !installed {
+    if !expected {
         ui.out("no hook of git loopx is installed in this repository");
         ui.hint(command!("hooks install"));
     }
@@ -152,11 +155,13 @@ fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn line(row: &Row, ui: &Ui) -> String {
-    let (role, fires) = match row.fires {
-        Some(true) => (style::GOOD, "fires"),
-        Some(false) if row.installed() => (style::BAD, "dead"),
-        Some(false) => (style::DIM, "absent"),
-        None => (style::WARN, "unproven"),
+    let (role, fires) = match row.state {
+        RowState::Fires => (style::GOOD, "fires"),
+        RowState::Dead => (style::BAD, "dead"),
+        RowState::Gone => (style::BAD, "gone"),
+        RowState::Absent if row.installed() => (style::BAD, "absent"),
+        RowState::Absent => (style::DIM, "absent"),
+        RowState::Unproven => (style::WARN, "unproven"),
     };
     let mut line = format!(
         "  {:<12} {:<8} {}",

@@ -23,6 +23,7 @@ pub mod resolve;
 pub mod review;
 pub mod run;
 pub mod sessions;
+pub mod setup;
 pub mod signers;
 pub mod spec;
 pub mod specs;

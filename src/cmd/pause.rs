@@ -1,4 +1,4 @@
-//! `block`, `park`, `resume`: the honest ways out of a build, and back.
+//! `agent block`, `agent park`, `agent resume`: the honest ways out of a build, and back.
 
 use super::report;
 use crate::cli::Exit;
@@ -14,10 +14,10 @@ pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     let extra = json!({ "blocked": done.state.build.blocked });
     report(
         ui,
-        "block",
+        "agent block",
         &done,
         "recorded as blocked; the next build step ends that",
-        Some(command!("resume")),
+        Some(command!("agent resume")),
         extra,
     );
     Ok(Exit::Done)
@@ -26,10 +26,10 @@ pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit>
 pub fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (id, why) = pause::park(ctx, reason)?;
     ui.status(format!("{id}: the build is parked in this worktree"));
-    ui.hint(command!("resume"));
+    ui.hint(command!("agent resume"));
     ui.json(
-        "park",
-        &json!({ "session": id, "reason": clean(&why), "next_action": command!("resume") }),
+        "agent park",
+        &json!({ "session": id, "reason": clean(&why), "next_action": command!("agent resume") }),
     );
     Ok(Exit::Done)
 }
@@ -39,7 +39,7 @@ pub fn resume(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit
     ui.status(format!("{}: the build goes on", resumed.id));
     ui.hint(command!("status"));
     ui.json(
-        "resume",
+        "agent resume",
         &json!({
             "session": resumed.id,
             "parked": resumed.parked,

@@ -3,13 +3,16 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
-use crate::core::range_policy::Severity;
+use crate::core::range_policy::{Finding, Severity};
 use crate::flow::Context;
-use crate::flow::verify::{self, Report, Request};
+use crate::flow::verify::{self, BranchRequest, Report, Request};
 use crate::ui::{Ui, clean, style};
 
 /// Judge every commit of a range again, from objects alone: what a hook was not asked is seen here
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  git loopx verify\n  git loopx verify origin/main..HEAD --onto main --explain\n  git loopx verify --sessions --onto main"
+)]
 pub struct VerifyArgs {
     /// Like main..HEAD, or one commit (default: from where the branch's session began to HEAD)
     pub range: Option<String>,
@@ -25,6 +28,14 @@ pub struct VerifyArgs {
     /// Print what covers each commit and path that a protected branch would take, or why nothing does
     #[arg(long)]
     pub explain: bool,
+    /// Judge the branch of sessions instead, as a server judges a push of all of it: each state the
+    /// replay of its operations, nothing taken away, and every state that a commit of --onto (and of
+    /// the range) names still there
+    #[arg(long, conflicts_with_all = ["explain", "branch", "policy_from"])]
+    pub sessions: bool,
+    /// With --sessions: do not ask for the states that this commit, or what it has, names
+    #[arg(long, value_name = "COMMIT", requires = "sessions")]
+    pub since: Option<String>,
 }
 
 /// The account, newest commit last: the letter of the step, the commit, and its paths below.
@@ -61,18 +72,32 @@ fn explain(report: &Report, ui: &mut Ui) {
     }
 }
 
-pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let request = Request {
+/// The branch of sessions as a whole.
+fn sessions(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = BranchRequest {
         range: args.range,
-        policy_from: args.policy_from,
-        branch: args.branch,
         onto: args.onto,
+        since: args.since,
     };
-    let report = verify::verify(ctx, &request)?;
-    if args.explain {
-        explain(&report, ui);
+    let report = verify::verify_branch(ctx, &request)?;
+    show(&report.findings, ui);
+    let errors = report.errors().count();
+    let commits = counted(report.commits, "commit");
+    let pins = counted(report.pins, "pin");
+    let branch = clean(&report.branch);
+    ui.status(match errors {
+        0 => format!("{branch}: {commits}, {pins}, no error"),
+        n => format!("{branch}: {commits}, {pins}, {}", counted(n, "error")),
+    });
+    if let Some(finding) = report.errors().next() {
+        ui.hint(&finding.help);
     }
-    for finding in &report.findings {
+    ui.json("verify --sessions", &report);
+    Ok(ending(errors))
+}
+
+fn show(findings: &[Finding], ui: &mut Ui) {
+    for finding in findings {
         let role = match finding.severity {
             Severity::Error => style::BAD,
             Severity::Warning => style::WARN,
@@ -85,6 +110,30 @@ pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             clean(&finding.message).replace('\n', " ")
         ));
     }
+}
+
+fn ending(errors: usize) -> Exit {
+    match errors {
+        0 => Exit::Done,
+        _ => Exit::Blocked,
+    }
+}
+
+pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if args.sessions {
+        return sessions(args, ctx, ui);
+    }
+    let request = Request {
+        range: args.range,
+        policy_from: args.policy_from,
+        branch: args.branch,
+        onto: args.onto,
+    };
+    let report = verify::verify(ctx, &request)?;
+    if args.explain {
+        explain(&report, ui);
+    }
+    show(&report.findings, ui);
     let errors = report.errors().count();
     let commits = counted(report.commits, "commit");
     match (&report.session, errors) {
@@ -98,9 +147,5 @@ pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.hint(&finding.help);
     }
     ui.json("verify", &report);
-    Ok(if errors == 0 {
-        Exit::Done
-    } else {
-        Exit::Blocked
-    })
+    Ok(ending(errors))
 }

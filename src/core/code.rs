@@ -384,6 +384,8 @@ codes! {
         "The clone is shallow, and commits that are needed are not in it.";
     HookLine "hook_line" [Refused]
         "A hook manager is used here, and a line has to be added to its file.";
+    HookLinesStand "hook_lines_stand" [Refused]
+        "Lines that call git loopx stand in files that it does not write.";
     HookNotRead "hook_not_read" [Internal]
         "A hook file could not be read.";
     HookNotWritten "hook_not_written" [Refused]
@@ -776,6 +778,10 @@ codes! {
         "No operation number is left in the session.";
     SequenceJump "sequence_jump" [Refused]
         "Somebody jumped to an operation number.";
+    ServerCheckFailed "server_check_failed" [Internal]
+        "The check of a server could not be made, or something of it landed.";
+    ServerNotBare "server_not_bare" [Refused]
+        "A server is a bare repository, and the folder that was named is none.";
     SessionAbandoned "session_abandoned" [Refused]
         "The session was abandoned.";
     SessionAmbiguous "session_ambiguous" [Refused, Usage]
@@ -808,6 +814,8 @@ codes! {
         "A push brings sessions that do not hold together.";
     SettingsUnread "settings_unread" []
         "A settings file of an imported change could not be read.";
+    SetupFileDiffers "setup_file_differs" [Refused]
+        "A file that the set-up would write is there already, and says something else.";
     SeveralSessions "several_sessions" [Usage]
         "One session was expected, and several are named.";
     ShadowMissing "shadow_missing" [NotFound]

@@ -1,6 +1,7 @@
 //! What a session lets a commit change: the stage, the declared scope and the policy in, a verdict
 //! out (design 7). The hooks ask before a commit, `verify` asks again afterwards: the same function.
 
+use super::agent::wiring;
 use super::failure::{Blocker, Code, Failure, Result};
 use super::globs::Globs;
 use super::policy::{Policy, Strictness};
@@ -74,7 +75,9 @@ impl Rules {
         if path.starts_with(WORKING_COPY) {
             return Some(Rule::WorkingCopy);
         }
-        if self.allowed.matches(path) {
+        // What `agent install` writes is about who works here, in whatever stage. It lands by an approved
+        // session alone: the account guards these files (design 7).
+        if self.allowed.matches(path) || wiring::is_ours(path) {
             return None;
         }
         if self.gate != Strictness::Allow {

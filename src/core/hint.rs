@@ -16,7 +16,7 @@ const KEY: &str = "\u{1}hint";
 
 macro_rules! verbs {
     ($($variant:ident $word:literal $about:ident,)+) => {
-        /// The first word of a command.
+        /// The first word of a command, or two of them where the second decides what it is about.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Verb {
             $($variant,)+
@@ -52,10 +52,12 @@ enum About {
 verbs! {
     Abandon "abandon" Session,
     Adr "adr" Other,
+    AgentBlock "agent block" Session,
+    AgentPark "agent park" Session,
+    AgentResume "agent resume" Session,
     Agent "agent" Other,
     Approve "approve" Session,
     Archive "archive" Session,
-    Block "block" Session,
     Build "build" Session,
     Cat "cat" Session,
     Change "change" Session,
@@ -77,16 +79,15 @@ verbs! {
     Log "log" Session,
     Man "man" Other,
     Note "note" Session,
-    Park "park" Session,
     Plan "plan" Session,
     Put "put" Session,
     Rebase "rebase" Session,
     Redo "redo" Session,
     Resolve "resolve" Session,
-    Resume "resume" Session,
     Review "review" Session,
     Run "run" Session,
     Save "save" Session,
+    Setup "setup" Other,
     Show "show" Session,
     Signers "signers" Other,
     Spec "spec" Other,
@@ -99,7 +100,7 @@ verbs! {
 }
 
 impl Verb {
-    /// The verb that a template begins with. A wrong one does not compile.
+    /// The verb that a template begins with, the longer one first. A wrong one does not compile.
     #[doc(hidden)]
     pub const fn of(template: &str) -> Verb {
         let mut at = 0;
@@ -374,6 +375,7 @@ mod tests {
                 "git loopx -s b edit spec.md  (or git loopx -s b clarify)",
             ),
             (command!("list"), "git loopx list"),
+            (command!("agent resume"), "git loopx -s b agent resume"),
             (command!("resolve").session("a"), "git loopx -s a resolve"),
             (command!("archive --undo b"), "git loopx archive --undo b"),
             (command!("use b").note("(here)"), "git loopx use b  (here)"),
@@ -405,6 +407,8 @@ mod tests {
     fn a_verb_is_a_whole_word() {
         assert_eq!(Verb::of("log --json"), Verb::Log);
         assert_eq!(Verb::of("spec list"), Verb::Spec);
+        assert_eq!(Verb::of("agent park --reason x"), Verb::AgentPark);
+        assert_eq!(Verb::of("agent status"), Verb::Agent);
         let edit = command!("edit {}", "a.md");
         assert_eq!(
             edit.command().map(|c| (c.verb(), c.args())),

@@ -129,9 +129,21 @@ pub fn hold(
         Standing::Free => Ok(Some(new(None, owner.agent.clone()))),
         Standing::Own { fresh } => {
             let known = claim.and_then(|claim| claim.value.agent.clone());
-            // The first agent session that is seen belongs to the claim; a later one has to take it over.
-            let agent = known.clone().or_else(|| owner.agent.clone());
-            let over = claim.and_then(|claim| claim.value.over.clone());
+            // Whoever does a step here builds: a host that is started again has another session. To take
+            // the build over without saying for whom lets the recorded session go.
+            let agent = match take_over {
+                true => owner
+                    .agent
+                    .clone()
+                    .filter(|agent| known.as_ref() != Some(agent)),
+                false => owner.agent.clone().or_else(|| known.clone()),
+            };
+            let over = match claim {
+                Some(claim) if known.is_some() && agent != known => {
+                    Some(over(claim, until(claim) > now))
+                }
+                _ => claim.and_then(|claim| claim.value.over.clone()),
+            };
             Ok((!fresh || agent != known).then(|| new(over, agent)))
         }
         Standing::Dead(claim) => Ok(Some(taken(claim, false))),
@@ -298,6 +310,27 @@ mod tests {
         assert_eq!(adopted.and_then(|claim| claim.agent).as_deref(), Some("s1"));
         let renewed = hold(Some(&held), &owner("a", None), 1060, false).expect("a claim");
         assert_eq!(renewed.expect("a claim").over, None);
+    }
+
+    #[test]
+    fn h4_the_agent_session_that_does_a_step_is_the_owner() {
+        let mut held = claim("a", AT);
+        held.value.agent = Some("s1".into());
+        let step = |agent: Option<&str>, take_over| {
+            hold(Some(&held), &owner("a", agent), 1001, take_over).expect("a claim")
+        };
+        let restarted = step(Some("s2"), false).expect("a new claim");
+        assert_eq!(restarted.agent.as_deref(), Some("s2"));
+        let over = restarted.over.and_then(|over| over.agent);
+        assert_eq!(over.as_deref(), Some("s1"), "from whom");
+        // A step of nobody in particular, or of the same session, changes nothing.
+        assert_eq!((step(None, false), step(Some("s1"), false)), (None, None));
+        // Taken over in the same worktree: for the one that asks, or for whoever comes.
+        for (agent, wanted) in [(Some("s2"), Some("s2")), (Some("s1"), None), (None, None)] {
+            let taken = step(agent, true).expect("a claim");
+            assert_eq!(taken.agent.as_deref(), wanted);
+            assert!(taken.over.is_some_and(|over| over.alive));
+        }
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub mod review;
 pub mod secrets;
 pub mod session;
 pub mod settings;
+pub mod setup;
 pub mod sharing;
 pub mod shelf;
 pub mod signature;

@@ -364,7 +364,7 @@ pub fn parse_json<'a, T: Deserialize<'a>>(bytes: &'a [u8], path: &str) -> Result
         if let Ok(Header { format }) = serde_json::from_slice(bytes)
             && format > FORMAT
         {
-            return Failure::internal(
+            return Failure::refused(
                 Code::FormatNewer,
                 format!("{path}: written in format {format}, this program knows {FORMAT}"),
             )

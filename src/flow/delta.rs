@@ -15,11 +15,12 @@ use crate::core::op::RequirementBase;
 use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::spec::{
-    Bases, Delta, MarkerNames, OpKind, Operation, PlanOptions, Severity, block_of, fold,
+    Bases, Blocks, Delta, MarkerNames, OpKind, Operation, PlanOptions, Severity, block_of, fold,
     plan_domain, read_delta,
 };
 use crate::git::merge::FileMerge;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 /// The key under which a domain's spec as a whole is recorded: purpose, text between requirements.
 pub(super) const WHOLE: &str = "";
@@ -242,8 +243,19 @@ pub(super) fn missing_bases(
 ) -> Result<Vec<RequirementBase>> {
     let tip = target_tip(ctx, state)?;
     let mut known = Vec::new();
+    // What open sessions bring, each spec read once.
+    let mut brought: HashMap<&str, Blocks<'_>> = HashMap::new();
     for base in &state.bases {
-        if !is_outgrown(ctx, policy, ground, delta, base)? {
+        let over = ground.over.get(&spec_path(policy, &base.domain));
+        let is_brought = match over {
+            Some(Some(text)) => brought
+                .entry(&base.domain)
+                .or_insert_with(|| Blocks::read(text))
+                .get(&base.requirement)
+                .is_some(),
+            _ => false,
+        };
+        if !is_brought || !is_outgrown(ctx, delta, base)? {
             known.push(base.clone());
         }
     }
@@ -255,18 +267,8 @@ pub(super) fn missing_bases(
 
 /// Whether a base says that a requirement was not there which an open session brings that the delta now
 /// depends on: it was recorded before the delta said so.
-fn is_outgrown(
-    ctx: &Context,
-    policy: &Policy,
-    ground: &Target,
-    delta: &Delta,
-    base: &RequirementBase,
-) -> Result<bool> {
-    let brought = match ground.over.get(&spec_path(policy, &base.domain)) {
-        Some(Some(text)) => block_of(text, &base.requirement).is_some(),
-        _ => false,
-    };
-    if base.requirement == WHOLE || !brought {
+fn is_outgrown(ctx: &Context, delta: &Delta, base: &RequirementBase) -> Result<bool> {
+    if base.requirement == WHOLE {
         return Ok(false);
     }
     let adds = |op: &Operation| op.kind == OpKind::Added && fold(&op.name) == base.requirement;
@@ -401,13 +403,19 @@ pub(super) fn written_against(
         .find(|base| base.requirement == WHOLE)
         .and_then(|base| base.blob.clone());
     let mut per_requirement = BTreeMap::new();
+    let mut versions: HashMap<Option<&Oid>, Rc<str>> = HashMap::new();
     for base in bases
         .iter()
         .filter(|base| base.requirement != WHOLE && base.blob != whole)
     {
-        let was = match &base.blob {
-            Some(blob) => text(blob)?,
-            None => String::new(),
+        let blob = base.blob.as_ref();
+        let was = match versions.get(&blob) {
+            Some(known) => known.clone(),
+            None => {
+                let was: Rc<str> = blob.map(text).transpose()?.unwrap_or_default().into();
+                versions.insert(blob, was.clone());
+                was
+            }
         };
         per_requirement.insert(base.requirement.clone(), was);
     }

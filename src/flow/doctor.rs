@@ -10,7 +10,7 @@ use super::journal::{self, Entry, Scope};
 use super::leftover;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{Hint, command};
-use crate::core::hooks::RowMode;
+use crate::core::hooks::Row;
 use crate::core::id::Oid;
 use crate::core::settings;
 use crate::git::Repo;
@@ -467,13 +467,17 @@ fn hooks() -> Check {
         Ok(rows) => rows,
         Err(failure) => return Check::failed("hooks", failure),
     };
-    let installed = || rows.iter().filter(|row| row.mode != RowMode::None);
-    let silent = installed().filter(|row| row.fires == Some(false)).count();
-    let firing = installed().filter(|row| row.fires == Some(true)).count();
-    match (firing, silent) {
-        (0, 0) => check("hooks", Level::Note, "not installed").help(command!("hooks install")),
-        (firing, 0) => check("hooks", Level::Fine, format!("{firing} fire")),
-        (_, silent) => {
+    if !rows.iter().any(Row::expected) {
+        return check("hooks", Level::Note, "not installed").help(command!("hooks install"));
+    }
+    let counted = |fires| rows.iter().filter(|row| row.fires == fires).count();
+    match (counted(Some(true)), counted(None), counted(Some(false))) {
+        (firing, 0, 0) => check("hooks", Level::Fine, format!("{firing} fire")),
+        (firing, unproven, 0) => {
+            let found = format!("{firing} fire, {unproven} not proven");
+            check("hooks", Level::Fine, found).help(command!("hooks status"))
+        }
+        (_, _, silent) => {
             let found = format!("{silent} do not fire");
             check("hooks", Level::Problem, found).help(command!("hooks status"))
         }

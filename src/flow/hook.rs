@@ -10,7 +10,7 @@ use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hooks::Event;
 use crate::env;
 use crate::git::run::Run;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -148,6 +148,11 @@ fn read_stdin() -> Vec<u8> {
 /// Runs the hook that our shim replaced, in the environment that git made for it, and gives its
 /// exit code.
 fn run_saved(event: Event, shim: &Path, args: &[OsString], stdin: &[u8]) -> Result<u8> {
+    // Whoever moved our shim aside put its own hook in front, and runs us after it. What we keep may be
+    // that very hook, which refuses to be run by itself.
+    if shim.file_name() != Some(OsStr::new(event.name())) {
+        return Ok(0);
+    }
     let saved = shim
         .parent()
         .unwrap_or(Path::new("."))

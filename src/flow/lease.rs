@@ -162,7 +162,8 @@ pub fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
     }
 }
 
-/// Takes the build over from a worktree whose lease is still running. Gives whom it was taken from.
+/// Takes the build over from a worktree whose lease is still running, or from the agent session that is
+/// recorded for this one. Gives whom it was taken from.
 pub fn take_over(
     ctx: &Context,
     reason: Option<String>,
@@ -171,14 +172,14 @@ pub fn take_over(
         Failure::usage(Code::ReasonRequired, "taking a build over needs a reason")
             .help(command!("build --take-over --reason WHY"))
     })?;
-    act(ctx, Needs::Stage, |facts| {
+    let done = act(ctx, Needs::Stage, |facts| {
         super::stages::in_build(facts)?;
         let owner = owner(&ctx.repo, None)?;
         let before = facts.state.build.claim.clone();
-        if before
-            .as_ref()
-            .is_some_and(|claim| claim.value.owner == owner.token)
-        {
+        let is_his = |claim: &Recorded<Claim>| {
+            claim.value.owner == owner.token && claim.value.agent.is_none()
+        };
+        if owner.agent.is_none() && before.as_ref().is_some_and(is_his) {
             return Err(Failure::nothing(
                 Code::BuildIsYours,
                 "this worktree has the build already",
@@ -189,5 +190,8 @@ pub fn take_over(
         Ok(Act::new(Event::Claimed, "claim the build", before)
             .reason(Some(reason.clone()))
             .claim(claim))
-    })
+    })?;
+    // Who was seen at work before is not who builds now. What cannot be written is only a memory.
+    drop(ledger::update(&ctx.repo, |ledger| ledger.driver = None));
+    Ok(done)
 }

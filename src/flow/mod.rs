@@ -46,6 +46,7 @@ mod revert;
 pub mod review;
 pub mod seat;
 pub mod sessions;
+pub mod setup;
 pub mod sign;
 pub mod signers;
 pub mod spec;

@@ -5,6 +5,7 @@ use super::failed;
 use super::repo::{Repo, person};
 use super::run::Run;
 use crate::core::account::Change;
+use crate::core::agent::wiring;
 use crate::core::failure::Result;
 use crate::core::gate::CodeFacts;
 use crate::core::id::{Oid, Person};
@@ -24,21 +25,13 @@ impl Repo {
             Some(commit) => Some(self.commit_info(commit)?.tree),
             None => None,
         };
-        let status = self
-            .git_at(
-                top,
-                [
-                    "status",
-                    "--porcelain",
-                    "-z",
-                    "--untracked-files=normal",
-                    "--no-renames",
-                ],
-            )
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .capture()?
-            .ok()?;
-        let is_dirty = !status.is_empty();
+        let status = self.uncommitted(top, &[])?;
+        // git keeps its cache of untracked files only where no path is named, so that is asked first.
+        let is_dirty = match is_wiring_at_most(&status) {
+            true if status.is_empty() => false,
+            true => !self.uncommitted(top, &but_wiring())?.is_empty(),
+            false => true,
+        };
         let tree = match head_tree {
             Some(tree) if !is_dirty => tree,
             None if !is_dirty => self.empty_tree()?,
@@ -51,9 +44,27 @@ impl Repo {
         }))
     }
 
+    /// What git says is not committed, of these paths or of all.
+    fn uncommitted(&self, top: &Path, paths: &[String]) -> Result<Vec<u8>> {
+        let options = [
+            "status",
+            "--porcelain",
+            "-z",
+            "--untracked-files=normal",
+            "--no-renames",
+        ];
+        let dashes = ["--"].into_iter().filter(|_| !paths.is_empty());
+        let paths = paths.iter().map(String::as_str);
+        self.git_at(top, options.into_iter().chain(dashes).chain(paths))
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_LITERAL_PATHSPECS", "0")
+            .capture()?
+            .ok()
+    }
+
     /// git at the top of the worktree. Where the environment names the repository, it may do so from the
     /// folder that we were started in: git is told the whole names.
-    fn git_at<const N: usize>(&self, top: &Path, args: [&str; N]) -> Run {
+    fn git_at<'a>(&self, top: &Path, args: impl IntoIterator<Item = &'a str>) -> Run {
         // A monitor that is a program of its own only saves time, and the repository may name it: it is
         // not run. What git has built in goes on working.
         let is_program = self.config("core.fsmonitor").is_some_and(|value| {
@@ -86,12 +97,15 @@ impl Repo {
             std::fs::remove_file(copy.path()).map_err(failed)?;
         }
         // In a sparse checkout git leaves out what stands where nothing was checked out, unless told.
-        let add = match self.config("core.sparsecheckout").as_deref() {
-            Some("true") => self.git_at(top, ["add", "--all", "--sparse", "--", "."]),
-            _ => self.git_at(top, ["add", "--all", "--", "."]),
-        };
-        let add = add.env("GIT_INDEX_FILE", copy.path()).capture()?;
-        add.ok()?;
+        let is_sparse = self.config("core.sparsecheckout").as_deref() == Some("true");
+        let sparse = ["--sparse"].into_iter().filter(|_| is_sparse);
+        let paths = but_wiring();
+        let words = ["add", "--all"].into_iter().chain(sparse).chain(["--"]);
+        self.git_at(top, words.chain(paths.iter().map(String::as_str)))
+            .env("GIT_INDEX_FILE", copy.path())
+            .env("GIT_LITERAL_PATHSPECS", "0")
+            .capture()?
+            .ok()?;
         let tree = self
             .git_at(top, ["write-tree"])
             .env("GIT_INDEX_FILE", copy.path())
@@ -161,6 +175,24 @@ impl Repo {
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
         self.inner.merge_base(one, other)
     }
+}
+
+/// Everything but what wires coding agents to us: it is no code, and who has it uncommitted has no
+/// uncommitted work.
+fn but_wiring() -> Vec<String> {
+    let except = wiring::files().map(|file| format!(":(top,exclude){file}"));
+    [".".to_owned()].into_iter().chain(except).collect()
+}
+
+/// Whether each entry of a status is one of the wiring files, or a folder that may hold nothing else.
+fn is_wiring_at_most(status: &[u8]) -> bool {
+    let entries = status.split(|byte| *byte == 0);
+    entries.filter(|entry| entry.len() > 3).all(|entry| {
+        let path = &entry[3..];
+        wiring::files()
+            .map(str::as_bytes)
+            .any(|file| file == path || path.ends_with(b"/") && file.starts_with(path))
+    })
 }
 
 /// A copy as old as the original. git looks into a file whose time is not before the index's own,

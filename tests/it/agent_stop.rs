@@ -72,9 +72,9 @@ fn edge_14_after_a_crash_the_lease_ends_and_nothing_stale_is_inherited() {
         work(&d, n);
         assert!(stop(&d, "crashed").is_some());
     }
-    d.does(&["park", "--reason", "for tomorrow"]);
+    d.does(&["agent", "park", "--reason", "for tomorrow"]);
     assert!(stop(&d, "next").is_none(), "the owner is alive");
-    d.does(&["resume"]);
+    d.does(&["agent", "resume"]);
     let later = |session: &str| {
         let out = d
             .call(LOOPX)
@@ -193,7 +193,12 @@ fn edge_16_an_audit_that_cannot_pass_holds_twice_and_is_recorded() {
         .args(&["agent-hook", "claude", "Stop"])
         .stdin(input)
         .run();
-    assert_eq!((out.code, out.stdout.as_str()), (Some(0), ""), "{out}");
+    // H6: the person is told by the host, which shows no stderr of a hook.
+    let said = document(&out).expect("a word");
+    let keys: Vec<&String> = said.as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["systemMessage"], "{said:#}");
+    let word = said["systemMessage"].as_str().expect("a text");
+    assert!(word.contains("blocked:no-progress"), "{word}");
     assert!(out.stderr.contains("blocked:no-progress"), "{out}");
     assert_eq!(d.events().last().map(String::as_str), Some("blocked"));
     d.loopx(&["status"]).says("blocked:no-progress").ok();
@@ -236,7 +241,7 @@ fn edge_16_progress_is_held_five_times_in_a_row_and_no_further() {
     assert!(stop(&d, "a").is_none());
     assert_eq!(d.state()["build"]["blocked"]["cause"], "exhausted");
     // A person's word begins a new row.
-    d.does(&["resume"]);
+    d.does(&["agent", "resume"]);
     for n in 6..9 {
         work(&d, n);
         assert!(stop(&d, "a").is_some());
@@ -314,21 +319,21 @@ fn edge_17_the_ways_out_work_under_every_rule_that_we_ship() {
         let command = format!("git loopx {rest}").replace("WHY", "'the compiler is gone'");
         assert_eq!(pre_tool(&d, "a", &command), None, "{command}");
     }
-    d.does(&["block", "--reason", "the compiler is gone"]);
+    d.does(&["agent", "block", "--reason", "the compiler is gone"]);
     assert!(stop(&d, "a").is_none());
     assert_eq!(d.state()["build"]["blocked"]["cause"], "reported");
-    d.does(&["resume"]);
+    d.does(&["agent", "resume"]);
     work(&d, 1);
     assert!(stop(&d, "a").is_some());
-    d.does(&["park", "--reason", "lunch"]);
+    d.does(&["agent", "park", "--reason", "lunch"]);
     for _ in 0..3 {
         assert!(stop(&d, "a").is_none());
     }
     d.loopx(&["status"]).says("parked  lunch").ok();
-    d.does(&["resume"]);
+    d.does(&["agent", "resume"]);
     assert!(stop(&d, "a").is_some());
     // A build step takes it up as well.
-    d.does(&["park", "--reason", "tea"]);
+    d.does(&["agent", "park", "--reason", "tea"]);
     d.does(&["build", "--delegate", "w=complete"]);
     assert!(d.status()["parked"].is_null());
 }
@@ -630,7 +635,7 @@ fn edge_20_stops_that_race_are_counted_once_each() {
         for call in calls {
             let out = call.join().expect("an end");
             recorded += usize::from(out.stderr.contains("blocked:no-progress"));
-            held += usize::from(document(&out).is_some());
+            held += usize::from(document(&out).is_some_and(|said| said["decision"] == "block"));
         }
     });
     assert_eq!(held, 2, "two identical blocks");
@@ -685,7 +690,7 @@ fn a_prompt_hears_what_holds_the_build() {
         hook(&d, "claude", "UserPromptSubmit", input.as_bytes()),
         None
     );
-    d.does(&["block", "--reason", "no\u{1b}[31m network"]);
+    d.does(&["agent", "block", "--reason", "no\u{1b}[31m network"]);
     let said = hook(&d, "gemini", "BeforeAgent", input.as_bytes()).expect("a word");
     let text = said["hookSpecificOutput"]["additionalContext"]
         .as_str()
@@ -709,22 +714,41 @@ fn loopx_0_switches_the_stop_gate_off_too() {
 fn the_ways_out_ask_for_a_reason_and_for_a_build() {
     let d = Drive::building();
     for command in ["block", "park"] {
-        d.fails(2, &[command]).is("reason_required", &[]);
-        d.fails(2, &[command, "--reason", " "])
+        d.fails(2, &["agent", command]).is("reason_required", &[]);
+        d.fails(2, &["agent", command, "--reason", " "])
             .is("reason_required", &[]);
     }
-    d.fails(5, &["resume"]).is("nothing_to_resume", &[]);
+    d.fails(5, &["agent", "resume"])
+        .is("nothing_to_resume", &[]);
     let other = linked(&d, "other");
     for command in ["block", "park"] {
         d.fails_as(6, |d| {
-            d.loopx_in(&other, &["--json", "-s", ID, command, "--reason", "x"])
+            d.loopx_in(
+                &other,
+                &["--json", "-s", ID, "agent", command, "--reason", "x"],
+            )
         })
         .is("build_held", &[]);
     }
     let planned = Drive::planned();
     for command in ["block", "park"] {
         planned
-            .refuses(&[command, "--reason", "x"])
+            .refuses(&["agent", command, "--reason", "x"])
             .is("stage_mismatch", &[]);
     }
+}
+
+#[test]
+fn the_former_spellings_of_block_park_and_resume_still_work() {
+    let d = Drive::building();
+    d.does(&["block", "--reason", "no network"]);
+    let done = d.does(&["resume"]);
+    assert_eq!(
+        (&done["command"], &done["blocked"]),
+        (&json!("agent resume"), &json!("reported"))
+    );
+    let done = d.does(&["park", "--reason", "lunch"]);
+    assert_eq!(done["next_action"], "git loopx agent resume");
+    let help = d.loopx(&["help"]).ok();
+    assert!(!help.contains("\n  park"), "{help}");
 }

@@ -3,6 +3,7 @@
 
 use crate::support::session::{advance, commit, started};
 use crate::support::{Output, Sandbox};
+use git_loopx::core::setup::ci::Ci;
 use std::path::{Path, PathBuf};
 
 fn section() -> String {
@@ -31,7 +32,7 @@ fn commands(word: &str) -> Vec<String> {
         .filter(|line| line.starts_with("git "))
         .map(str::to_owned)
         .collect();
-    assert!(found.len() >= 2, "{block}");
+    assert_eq!(found.len(), 3, "{block}");
     found
 }
 
@@ -66,8 +67,8 @@ fn ci(s: &Sandbox, dir: &Path, commands: &[String]) -> Output {
     s.call("sh")
         .cwd(dir)
         .args(&["-c", &script])
-        .env("GITHUB_BASE_REF", "main")
-        .env("GITHUB_HEAD_REF", "demo")
+        .env("BASE", "refs/heads/main")
+        .env("HEAD_REF", "demo")
         .env("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main")
         .env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "demo")
         .run()
@@ -128,6 +129,17 @@ fn the_ci_snippets_of_the_readme_judge_a_pull_request() {
         ci(&s, &missing, &bare)
             .fails_with(4)
             .says("git fetch origin +refs/heads/loopx:refs/remotes/origin/loopx");
+    }
+}
+
+#[test]
+fn the_ci_files_that_setup_writes_are_those_of_the_readme() {
+    for ci in [Ci::Github, Ci::Gitlab] {
+        let (path, text) = ci.file(None).expect("a file");
+        assert!(
+            section().contains(&format!("```yaml\n{text}```\n")),
+            "{path}"
+        );
     }
 }
 

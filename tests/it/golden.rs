@@ -149,8 +149,8 @@ fn eventful() -> Drive {
         d.loopx_in(dir, &["-s", ID, "build", "--take-over", "--reason", "swap"])
             .ok();
     }
-    d.does(&["block", "--reason", "the network is gone"]);
-    d.does(&["resume"]);
+    d.does(&["agent", "block", "--reason", "the network is gone"]);
+    d.does(&["agent", "resume"]);
     d.commit_code("an end\n");
     d.does(&[
         "build",

@@ -186,6 +186,14 @@ fn every_verb_is_a_command_and_every_command_a_verb() {
         .filter(|command| !command.is_hide_set())
         .map(clap::Command::get_name)
         .collect();
-    let verbs: BTreeSet<&str> = Verb::ALL.iter().map(|verb| verb.word()).collect();
+    let words = Verb::ALL.iter().map(|verb| verb.word());
+    let verbs: BTreeSet<&str> = words.clone().filter(|word| !word.contains(' ')).collect();
     assert_eq!(verbs, commands);
+    for word in words {
+        let mut at = &cli;
+        for part in word.split(' ') {
+            at = at.find_subcommand(part).expect(word);
+            assert!(!at.is_hide_set(), "{word}");
+        }
+    }
 }

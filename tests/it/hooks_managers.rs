@@ -10,15 +10,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A repository in which a manager is set up with a hook of its own for each commit.
-struct Managed {
-    s: Sandbox,
-    tools: PathBuf,
+pub(crate) struct Managed {
+    pub(crate) s: Sandbox,
+    pub(crate) tools: PathBuf,
     calls: PathBuf,
 }
 
 impl Managed {
     #[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
-    fn new(manager: Manager) -> Option<Managed> {
+    pub(crate) fn new(manager: Manager) -> Option<Managed> {
         let name = manager.name();
         let Some(tools) = std::env::var_os("LOOPX_TEST_MANAGERS").filter(|dir| !dir.is_empty())
         else {
@@ -36,7 +36,7 @@ impl Managed {
     }
 
     /// With the manager's programs and a git-loopx that writes down how it is called.
-    fn call(&self, program: impl AsRef<Path>) -> Call<'_> {
+    pub(crate) fn call(&self, program: impl AsRef<Path>) -> Call<'_> {
         let machine = std::env::var("PATH").expect("PATH");
         let path = format!(
             "{}:{}:{machine}",

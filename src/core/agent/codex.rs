@@ -1,6 +1,6 @@
 //! Codex: Claude's format with closed schemas, so never a key more than these.
 
-use super::{Call, Decision, Moment, claude, common};
+use super::{Call, Decision, Moment, claude, common, specific};
 use serde_json::Value;
 
 pub(super) const EVENTS: [(&str, Moment); 5] = claude::EVENTS;
@@ -10,5 +10,13 @@ pub(super) fn read(input: &Value) -> Call {
 }
 
 pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
-    claude::answer(moment, decision)
+    match (moment, decision) {
+        (Moment::SessionStart, _) => specific("SessionStart", moment, decision),
+        // Codex puts `. Command: ...` behind the reason.
+        (Moment::PreTool, Decision::Block(reason)) => {
+            let reason = reason.trim_end_matches('.').to_owned();
+            specific("PreToolUse", moment, &Decision::Block(reason))
+        }
+        _ => claude::answer(moment, decision),
+    }
 }

@@ -35,7 +35,7 @@ pub(super) fn read(input: &Value) -> Call {
 pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
     match (moment, decision) {
         (Moment::Stop | Moment::SubagentStop, _) => block(decision),
-        (Moment::SessionStart, Decision::Inject(text)) => {
+        (Moment::SessionStart | Moment::Prompt, Decision::Inject(text)) => {
             Some(json!({ "additionalContext": text }))
         }
         (Moment::PreTool, Decision::Block(reason)) => Some(json!({

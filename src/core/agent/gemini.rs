@@ -1,6 +1,6 @@
 //! Gemini CLI: an empty object allows; plain text would be shown, and any exit code but 0 and 1 denies.
 
-use super::{Call, Decision, Moment, block, common, specific};
+use super::{Call, Decision, Moment, block_or_tell, common, specific};
 use serde_json::{Value, json};
 
 pub(super) const EVENTS: [(&str, Moment); 4] = [
@@ -16,7 +16,7 @@ pub(super) fn read(input: &Value) -> Call {
 
 pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
     let said = match moment {
-        Moment::Stop | Moment::SubagentStop => block(decision),
+        Moment::Stop | Moment::SubagentStop => block_or_tell(decision),
         Moment::SessionStart => specific("SessionStart", moment, decision),
         Moment::Prompt => specific("BeforeAgent", moment, decision),
         Moment::PreTool => match decision {

@@ -4,6 +4,7 @@
 //! The text is checked by serde_json first; the scanner here only finds where things are.
 
 use serde_json::Value;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A value, and where it stands.
@@ -69,6 +70,62 @@ impl Node {
             Kind::Scalar => Vec::new(),
         }
     }
+}
+
+/// The text with blanks for its comments (`//`, `/* */`): every byte stays where it is.
+pub fn without_comments(text: &str) -> Cow<'_, str> {
+    let comments = comments(text);
+    if comments.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for comment in comments {
+        out.push_str(&text[at..comment.start]);
+        for c in text[comment.clone()].chars() {
+            match c {
+                '\n' | '\r' => out.push(c),
+                _ => out.extend(std::iter::repeat_n(' ', c.len_utf8())),
+            }
+        }
+        at = comment.end;
+    }
+    out.push_str(&text[at..]);
+    Cow::Owned(out)
+}
+
+/// Where comments stand; the end of the line is no part of one.
+fn comments(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    let mut in_string = false;
+    while at < bytes.len() {
+        let rest = &text.as_bytes()[at..];
+        match rest[0] {
+            b'\\' if in_string => at += 2,
+            b'"' => {
+                in_string = !in_string;
+                at += 1;
+            }
+            b'/' if !in_string && rest.get(1) == Some(&b'/') => {
+                let end = rest.iter().position(|b| b"\r\n".contains(b));
+                let end = at + end.unwrap_or(rest.len());
+                found.push(at..end);
+                at = end;
+            }
+            b'/' if !in_string && rest.get(1) == Some(&b'*') => {
+                // One that never ends stays, and the text is no JSON.
+                let Some(end) = text.get(at + 2..).and_then(|rest| rest.find("*/")) else {
+                    return found;
+                };
+                found.push(at..at + 2 + end + 2);
+                at += 2 + end + 2;
+            }
+            _ => at += 1,
+        }
+    }
+    found
 }
 
 /// Finds where things are; the error says why the text is no JSON.
@@ -206,26 +263,58 @@ pub fn add(text: &str, node: &Node, key: Option<&str>, value: &Value) -> String 
     }
     let part = part.replace('\n', newline);
     let parts = node.parts();
-    let (range, new) = match parts.last() {
-        Some(last) => (last.end..last.end, format!(",{newline}{indent}{part}")),
-        None => (
-            node.range.start + 1..node.range.end - 1,
-            format!("{newline}{indent}{part}{newline}{outer}"),
-        ),
+    // What stands before the end: blanks, and comments that stay before what is added.
+    let last = parts.last().map_or(node.range.start + 1, |last| last.end);
+    let tail = text[last..node.range.end - 1].trim_end();
+    let comma = if parts.is_empty() { "" } else { "," };
+    let rest = match parts.is_empty() || !tail.is_empty() {
+        true => &format!("{newline}{outer}{}", &text[node.range.end - 1..]),
+        false => &text[last..],
     };
-    format!("{}{new}{}", &text[..range.start], &text[range.end..])
+    let before = &text[..last];
+    format!("{before}{comma}{tail}{newline}{indent}{part}{rest}")
 }
 
-/// Takes a part of an object or an array away.
+/// Takes a part of an object or an array away. Comments around it stay.
 pub fn remove(text: &str, node: &Node, index: usize) -> String {
     let parts = node.parts();
-    let cut = match (index.checked_sub(1), parts.get(index), parts.get(index + 1)) {
+    let (cut, between) = match (index.checked_sub(1), parts.get(index), parts.get(index + 1)) {
         (_, None, _) => return text.to_owned(),
-        (Some(before), Some(part), _) => parts[before].end..part.end,
-        (None, Some(part), Some(next)) => part.start..next.start,
-        (None, Some(_), None) => node.range.start + 1..node.range.end - 1,
+        (Some(before), Some(part), _) => {
+            let end = parts[before].end;
+            (end..part.end, end..part.start)
+        }
+        (None, Some(part), Some(next)) => (part.start..next.start, part.end..next.start),
+        (None, Some(part), None) => {
+            let inside = node.range.start + 1..node.range.end - 1;
+            match comments(&text[inside.start..part.start]).is_empty()
+                && comments(&text[part.end..inside.end]).is_empty()
+            {
+                true => (inside, part.end..part.end),
+                false => (part.clone(), part.end..part.end),
+            }
+        }
     };
-    format!("{}{}", &text[..cut.start], &text[cut.end..])
+    let between = &text[between];
+    let kept: Vec<&str> = comments(between)
+        .into_iter()
+        .map(|at| &between[at])
+        .collect();
+    let (before, after) = (&text[..cut.start], &text[cut.end..]);
+    if kept.is_empty() {
+        return format!("{before}{after}");
+    }
+    // A comment to the end of its line ends there still.
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let kept = kept.join(newline);
+    let gap = match after
+        .trim_start_matches([' ', '\t'])
+        .starts_with(['\n', '\r'])
+    {
+        true => "",
+        false => newline,
+    };
+    format!("{before} {kept}{gap}{after}")
 }
 
 /// The place of a key in an object.
@@ -238,7 +327,7 @@ pub fn index_of(node: &Node, key: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{add, parse, remove};
+    use super::{add, parse, remove, without_comments};
     use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
     use serde_json::{Value, json};
 
@@ -278,6 +367,45 @@ mod tests {
         assert_eq!(node.get("a\"}").map(|n| n.value(text)), Some(json!("],{")));
         assert_eq!(node.get("b").map(|n| n.items().len()), Some(3));
         assert!(parse("{\"a\": 1,}").is_err() && parse("// x\n{}").is_err());
+    }
+
+    #[test]
+    fn h8_comments_stay_where_they_are() {
+        let text = "// é \"top\"\n{ /* a, */ \"x\": \"// none\\\"/*\" // last, {\n  // end\n}\n";
+        let plain = without_comments(text);
+        assert_eq!(plain.len(), text.len());
+        assert_eq!(
+            serde_json::from_str::<Value>(&plain).expect("JSON"),
+            json!({"x": "// none\"/*"})
+        );
+        let node = parse(&plain).expect("JSON");
+        let added = add(text, &node, Some("a"), &json!(1));
+        assert_eq!(
+            added,
+            "// é \"top\"\n{ /* a, */ \"x\": \"// none\\\"/*\", // last, {\n  // end\n  \"a\": 1\n}\n"
+        );
+        let node = parse(&without_comments(&added)).expect("JSON");
+        let back = remove(&added, &node, 1);
+        for comment in ["// é \"top\"", "/* a, */", "// last, {", "// end"] {
+            assert!(back.contains(comment), "{back}");
+        }
+        let value: Value = serde_json::from_str(&without_comments(&back)).expect("JSON");
+        assert_eq!(value, json!({"x": "// none\"/*"}));
+        // The first of two, the only one, and one beside the end of its list.
+        for (text, index, wanted) in [
+            ("{\"a\": 1, // one\n \"b\": 2}", 0, json!({"b": 2})),
+            ("{\"a\": 1, // one\n \"b\": 2}", 1, json!({"a": 1})),
+            ("{// one\n \"a\": 1}", 0, json!({})),
+            ("[1, /* one */ 2]", 1, json!([1])),
+        ] {
+            let node = parse(&without_comments(text)).expect("JSON");
+            let back = remove(text, &node, index);
+            let value: Value = serde_json::from_str(&without_comments(&back)).expect("JSON");
+            assert_eq!(value, wanted, "{back}");
+            assert!(back.contains("one"), "{back}");
+        }
+        let open = "{\"a\": 1} /* never";
+        assert!(parse(&without_comments(open)).is_err());
     }
 
     proptest! {

@@ -62,7 +62,7 @@ Changes here go through `git loopx`: clarify, plan, build, review, done. The sta
 - Begin with `git loopx status`. It ends with the command that leads on.
 - A person approves transitions (`git loopx approve`). You do not.
 - Evidence counts when git loopx ran it: `git loopx run --task SLICE`.
-- Stuck for real: `git loopx block --reason WHY`. Later: `git loopx park --reason WHY`.
+- Stuck for real: `git loopx agent block --reason WHY`. Later: `git loopx agent park --reason WHY`.
 - Do not pass over the hooks. A refusal names the rule and the way on.
 ";
 
@@ -90,7 +90,7 @@ A person approves each transition (`git loopx approve --to STAGE`); ask for it w
 
 - A refused commit names the rule, the file and the way on. Do not pass over hooks: `git loopx verify` finds it.
 - Exit code 6 means that another worktree builds: wait, or ask before `git loopx build --take-over --reason WHY`.
-- Something real stops you: `git loopx block --reason WHY`. For later: `git loopx park --reason WHY`, then `git loopx resume`.
+- Something real stops you: `git loopx agent block --reason WHY`. For later: `git loopx agent park --reason WHY`, then `git loopx agent resume`.
 ";
 
 /// FNV-1a, 64 bits: it tells edits from updates, not friends from foes.

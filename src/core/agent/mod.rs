@@ -47,11 +47,11 @@ pub enum Moment {
 /// What a host said, as far as anybody here wants to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The agent session.
+    /// The agent session; of a sub-agent, the one that started it.
     pub session: Option<String>,
     /// The folder that the agent works in.
     pub cwd: Option<String>,
-    /// The sub-agent that stops.
+    /// The sub-agent that speaks, where it is not the session itself.
     pub subagent: Option<String>,
     /// Interrupted, failed, or only planning: not a stop to judge.
     pub unfinished: bool,
@@ -59,6 +59,8 @@ pub struct Call {
     pub background: usize,
     /// The shell command that is about to run.
     pub command: Option<String>,
+    /// What the agent is asked to do.
+    pub prompt: Option<String>,
 }
 
 /// What is decided.
@@ -221,15 +223,21 @@ pub fn quoted(word: &str) -> String {
 
 /// What hosts that follow Claude's format agree on.
 fn common(input: &Value) -> Call {
+    let own = text(input, &["session_id", "sessionId", "conversation_id"]);
+    let named = text(input, &["agent_id", "agentId", "subagent_id"]);
+    // Copilot's sub-agents have a session id of their own and name whose they are.
+    let parent = text(input, &["parentAgentId", "parent_agent_id"]);
+    let subagent = named.or_else(|| own.clone().filter(|_| parent.is_some()));
     Call {
-        session: text(input, &["session_id", "sessionId", "conversation_id"]),
+        session: parent.or(own),
         cwd: text(input, &["cwd"]),
-        subagent: text(input, &["agent_id", "agentId", "subagent_id"]),
+        subagent,
         unfinished: text(input, &["permission_mode"]).as_deref() == Some("plan"),
         background: count(input, &["background_tasks", "session_crons"]),
         command: ["tool_input", "toolInput", "toolArgs"]
             .iter()
             .find_map(|name| command(input.get(name)?)),
+        prompt: text(input, &["prompt"]),
     }
 }
 
@@ -240,6 +248,15 @@ fn block(decision: &Decision) -> Option<Value> {
             Some(serde_json::json!({ "decision": "block", "reason": reason }))
         }
         _ => None,
+    }
+}
+
+/// The answer to a stop where the host shows a word to the person: no host shows the stderr of a hook
+/// that ends with 0.
+fn block_or_tell(decision: &Decision) -> Option<Value> {
+    match decision {
+        Decision::Nudge(text) => Some(serde_json::json!({ "systemMessage": text })),
+        other => block(other),
     }
 }
 
@@ -300,9 +317,60 @@ mod tests {
     }
 
     #[test]
+    fn h6_a_word_to_the_person_goes_where_the_host_shows_it() {
+        for host in Host::ALL {
+            let stop = host.events().iter().find(|(_, m)| *m == Moment::Stop);
+            let (stop, _) = stop.expect("a stop");
+            let said = host.answer(stop, &Decision::Nudge("let go".into()));
+            // Cursor and Copilot have no field for it: any text would send the agent on.
+            let wanted = !matches!(host, Host::Cursor | Host::Copilot);
+            let wanted = wanted.then(|| json!({ "systemMessage": "let go" }));
+            assert_eq!(said, wanted, "{host}");
+        }
+    }
+
+    #[test]
+    fn h8_each_host_hears_the_start_where_it_looks_for_it() {
+        let start = Decision::Inject("stage build".into());
+        for (host, keys) in [
+            // Copilot runs Claude's file as well, and looks for the text at the top.
+            (
+                Host::Claude,
+                &["additionalContext", "hookSpecificOutput"][..],
+            ),
+            (Host::Copilot, &["additionalContext"]),
+            (Host::Codex, &["hookSpecificOutput"]),
+            (Host::Gemini, &["hookSpecificOutput"]),
+        ] {
+            let said = host.answer("SessionStart", &start).expect("an answer");
+            let found: Vec<&String> = said.as_object().expect("an object").keys().collect();
+            assert_eq!(found, keys, "{host}");
+        }
+    }
+
+    #[test]
+    fn h8_a_reason_does_not_end_twice() {
+        let deny = Decision::Block("Ask the person to type it.".into());
+        let said = Host::Codex.answer("PreToolUse", &deny).expect("an answer");
+        assert_eq!(
+            said["hookSpecificOutput"]["permissionDecisionReason"],
+            "Ask the person to type it"
+        );
+    }
+
+    #[test]
+    fn h1_a_sub_agent_of_copilot_speaks_for_its_parent() {
+        let call = Host::Copilot.read(&json!({
+            "sessionId": "sub-1", "agentId": "sub-1", "agentType": "task", "parentAgentId": "main",
+        }));
+        assert_eq!(call.session.as_deref(), Some("main"));
+        assert_eq!(call.subagent.as_deref(), Some("sub-1"));
+    }
+
+    #[test]
     fn to_allow_a_stop_is_to_say_nothing() {
         for host in Host::ALL {
-            for decision in [Decision::Allow, Decision::Park, Decision::Nudge("x".into())] {
+            for decision in [Decision::Allow, Decision::Park] {
                 for (event, _) in host.events() {
                     let said = host.answer(event, &decision);
                     // Gemini takes an empty object for "nothing".

@@ -2,10 +2,11 @@
 //! in and taken out without touching what is somebody else's.
 
 use super::json_text::{self, Node};
-use super::{Host, Moment, quoted};
+use super::{Host, Moment, material, quoted};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// By this a command in a host's file is known as ours, in any version.
 const MARK: &str = "# git-loopx-agent-hook:";
@@ -46,6 +47,35 @@ pub fn file(host: Host) -> &'static str {
         Host::Copilot => ".github/hooks/git-loopx.json",
         Host::Gemini => ".gemini/settings.json",
     }
+}
+
+/// What `agent install` and `agent material` make and nobody else writes code into, from the top of the
+/// worktree.
+pub fn files() -> impl Iterator<Item = &'static str> {
+    Host::ALL
+        .into_iter()
+        .map(file)
+        .chain([material::Place::Skill.path()])
+}
+
+/// Whether a path, from the top of the worktree, is one of [`files`].
+pub fn is_ours(path: &str) -> bool {
+    files().any(|ours| ours == path)
+}
+
+/// Whether the host reads the file of the folder that it is started in, and of no folder above.
+pub fn is_read_where_started(host: Host) -> bool {
+    matches!(host, Host::Claude | Host::Gemini)
+}
+
+/// Where an agent has to be started.
+pub fn starts_in(host: Host, top: &str) -> Option<String> {
+    is_read_where_started(host).then(|| {
+        format!(
+            "start {} in {top}: in a folder below, it reads no hooks of this repository",
+            host.title()
+        )
+    })
 }
 
 /// The command of a hook: the program at its place, else the one in PATH, else nothing; and whatever
@@ -90,7 +120,7 @@ pub fn snippet(host: Host, program: &str) -> Result<String> {
     wire(host, None, program)
 }
 
-fn is_ours(entry: &Value) -> bool {
+fn has_mark(entry: &Value) -> bool {
     ["command", "bash"]
         .iter()
         .any(|key| entry[*key].as_str().is_some_and(|text| text.contains(MARK)))
@@ -104,9 +134,17 @@ fn unreadable(host: Host, why: &str) -> Failure {
     .help(command!("agent install {host} --dry-run").note("(prints what to add by hand)"))
 }
 
+/// The text as the host reads it: Gemini passes over comments. Every byte stays where it is.
+fn plain(host: Host, text: &str) -> Cow<'_, str> {
+    match host {
+        Host::Gemini => json_text::without_comments(text),
+        _ => Cow::Borrowed(text),
+    }
+}
+
 /// The `hooks` object of a file, with the whole.
 fn parse(host: Host, text: &str) -> Result<Node> {
-    let root = json_text::parse(text)
+    let root = json_text::parse(&plain(host, text))
         .map_err(|why| unreadable(host, &format!("expected JSON, found something else: {why}")))?;
     let is_object = |node: &Node| matches!(node.kind, json_text::Kind::Object(_));
     if !is_object(&root) {
@@ -169,7 +207,7 @@ fn without_ours(host: Host, text: &str, tidy: bool) -> Result<String> {
     let mut root = parse(host, &text)?;
     let mut took = false;
     // One cut at a time: places move with each.
-    while let Some(cut) = next_cut(host, &text, &root) {
+    while let Some(cut) = next_cut(host, &text, &plain(host, &text), &root) {
         text = cut;
         root = parse(host, &text)?;
         took = true;
@@ -184,7 +222,8 @@ fn without_ours(host: Host, text: &str, tidy: bool) -> Result<String> {
     Ok(text)
 }
 
-fn next_cut(host: Host, text: &str, root: &Node) -> Option<String> {
+/// `plain` is the text without comments.
+fn next_cut(host: Host, text: &str, plain: &str, root: &Node) -> Option<String> {
     let hooks = root.get("hooks")?;
     let json_text::Kind::Object(members) = &hooks.kind else {
         return None;
@@ -196,12 +235,12 @@ fn next_cut(host: Host, text: &str, root: &Node) -> Option<String> {
                 .get("hooks")
                 .filter(|_| !matches!(host, Host::Cursor | Host::Copilot));
             let ours = match inner {
-                None => is_ours(&item.value(text)),
+                None => has_mark(&item.value(plain)),
                 Some(inner) => {
                     let mine: Vec<bool> = inner
                         .items()
                         .iter()
-                        .map(|one| is_ours(&one.value(text)))
+                        .map(|one| has_mark(&one.value(plain)))
                         .collect();
                     if mine.contains(&true) && mine.contains(&false) {
                         // Somebody put a hook of his own beside ours.
@@ -231,14 +270,17 @@ pub fn state(host: Host, text: Option<&str>, program: &str) -> Wired {
     let Ok(root) = parse(host, text) else {
         return Wired::Unreadable;
     };
-    let Some(hooks) = root.get("hooks").map(|hooks| hooks.value(text)) else {
+    let Some(hooks) = root
+        .get("hooks")
+        .map(|hooks| hooks.value(&plain(host, text)))
+    else {
         return Wired::Absent;
     };
     let ours = |item: &Value| {
-        is_ours(item)
+        has_mark(item)
             || item["hooks"]
                 .as_array()
-                .is_some_and(|inner| inner.iter().any(is_ours))
+                .is_some_and(|inner| inner.iter().any(has_mark))
     };
     let mut found = 0;
     let mut current = 0;
@@ -265,26 +307,31 @@ pub fn state(host: Host, text: Option<&str>, program: &str) -> Wired {
     }
 }
 
-/// What a person has to know of this host.
-pub fn notes(host: Host, others: &[Host]) -> Vec<&'static str> {
-    let mut notes = Vec::new();
-    match host {
-        Host::Codex => {
-            notes.push("Codex runs hooks of a repository only after you trusted them: open `/hooks` in Codex and review them once");
-            notes.push("Codex reads this file from the primary checkout, also in linked worktrees");
-        }
-        Host::Claude => notes.push("Claude Code asks once whether it may trust the folder"),
-        Host::Gemini => notes.push("Gemini CLI warns once that the project's hooks changed"),
-        Host::Copilot => notes.push("Copilot CLI needs the folder to be trusted; its cloud agent reads the default branch alone"),
-        Host::Cursor => notes.push("Cursor's cloud agents run no hooks"),
-    }
+/// What a person has to know of this host; `top` is the folder of its file.
+pub fn notes(host: Host, others: &[Host], top: &str) -> Vec<String> {
+    let mut notes: Vec<&str> = match host {
+        Host::Codex => vec![
+            "Codex runs hooks of a repository only after you trusted them: open `/hooks` in Codex and review them once",
+            "Codex reads this file from the primary checkout, also in linked worktrees",
+        ],
+        Host::Claude => vec!["Claude Code asks once whether it may trust the folder"],
+        Host::Gemini => vec![
+            "Gemini CLI warns once that the project's hooks changed",
+            "Gemini CLI runs no hooks in a folder that is not trusted; without a terminal: GEMINI_CLI_TRUST_WORKSPACE=true",
+        ],
+        Host::Copilot => vec![
+            "Copilot CLI needs the folder to be trusted (without a terminal: COPILOT_ALLOW_ALL=true); its cloud agent reads the default branch alone",
+        ],
+        Host::Cursor => vec!["Cursor's cloud agents run no hooks"],
+    };
     let both = |one, other| host == one && others.contains(&other);
     if both(Host::Cursor, Host::Claude) || both(Host::Claude, Host::Cursor) {
         notes.push(
             "Cursor may run Claude Code's hooks as well: a stop is answered once all the same",
         );
     }
-    notes
+    let notes = notes.into_iter().map(str::to_owned);
+    starts_in(host, top).into_iter().chain(notes).collect()
 }
 
 #[cfg(test)]
@@ -346,6 +393,49 @@ mod tests {
             back,
             json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}})
         );
+    }
+
+    #[test]
+    fn h8_comments_of_gemini_stay_and_are_no_json_to_the_others() {
+        let text = "// mine\n{\n  \"model\": \"x\", // fast\n  /* hooks: none */\n}\n";
+        let text = text.replace("\"x\",", "\"x\"");
+        let wired = wire(Host::Gemini, Some(&text), PROGRAM).expect("wired");
+        assert_eq!(
+            state(Host::Gemini, Some(&wired), PROGRAM),
+            Wired::Current,
+            "{wired}"
+        );
+        assert_eq!(
+            wire(Host::Gemini, Some(&wired), PROGRAM).expect("again"),
+            wired
+        );
+        let back = unwire(Host::Gemini, &wired).expect("back");
+        for text in [&wired, &back] {
+            for comment in ["// mine", "// fast", "/* hooks: none */"] {
+                assert!(text.contains(comment), "{text}");
+            }
+        }
+        assert!(!back.contains("loopx"), "{back}");
+        assert!(wire(Host::Claude, Some(&text), PROGRAM).is_err());
+    }
+
+    #[test]
+    fn h7_our_own_files_are_guarded_where_they_land() {
+        let rules = crate::core::account::paths::Rules::new(&Default::default()).expect("rules");
+        for file in super::files() {
+            assert!(super::is_ours(file) && rules.guards(file), "{file}");
+        }
+        assert!(!super::is_ours(".claude/settings.local.json"));
+    }
+
+    #[test]
+    fn h5_where_a_host_has_to_be_started_is_said() {
+        for host in Host::ALL {
+            let said = super::notes(host, &[], "/work")
+                .join("\n")
+                .contains(" in /work");
+            assert_eq!(said, matches!(host, Host::Claude | Host::Gemini), "{host}");
+        }
     }
 
     #[test]

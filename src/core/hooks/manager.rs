@@ -6,6 +6,11 @@
 use super::Event;
 use serde::Serialize;
 
+const PACKAGE: &str = "package.json";
+const CALLS: [&str; 2] = ["git-loopx hook ", "git loopx hook "];
+/// How much of a line is shown.
+const LONG: usize = 300;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Manager {
@@ -15,6 +20,7 @@ pub enum Manager {
     PreCommit,
     Hk,
     Overcommit,
+    SimpleGitHooks,
 }
 
 /// What to add where, for one event.
@@ -28,16 +34,19 @@ pub struct Line {
     pub line: String,
     /// What the line cannot do.
     pub note: Option<String>,
+    /// The file is a script that has to be made first.
+    pub fresh: bool,
 }
 
 impl Manager {
-    pub const ALL: [Manager; 6] = [
+    pub const ALL: [Manager; 7] = [
         Manager::Husky,
         Manager::Lefthook,
         Manager::Prek,
         Manager::PreCommit,
         Manager::Hk,
         Manager::Overcommit,
+        Manager::SimpleGitHooks,
     ];
 
     pub fn name(self) -> &'static str {
@@ -48,12 +57,19 @@ impl Manager {
             Manager::PreCommit => "pre-commit",
             Manager::Hk => "hk",
             Manager::Overcommit => "overcommit",
+            Manager::SimpleGitHooks => "simple-git-hooks",
         }
+    }
+
+    /// The command that sets it up in a worktree.
+    pub fn set_up(self) -> &'static str {
+        self.activate().unwrap_or("npx husky")
     }
 
     /// The command after which it runs what its configuration has now.
     pub fn activate(self) -> Option<&'static str> {
         match self {
+            // Its scripts read the files beside them.
             Manager::Husky => None,
             Manager::Lefthook => Some("lefthook install"),
             // By themselves these two only listen to pre-commit.
@@ -62,16 +78,27 @@ impl Manager {
                 Some("pre-commit install -t pre-commit -t commit-msg -t pre-push")
             }
             Manager::Hk => Some("hk install"),
-            Manager::Overcommit => Some("overcommit --install && overcommit --sign"),
+            // It asks for a signature of its file, and of the commands for each event.
+            Manager::Overcommit => Some(
+                "overcommit --install && for x in '' pre-commit commit-msg pre-push; do overcommit --sign $x; done",
+            ),
+            Manager::SimpleGitHooks => Some("npx simple-git-hooks"),
         }
     }
 
     /// Whether a command that it runs can read what git wrote for the hook.
-    fn hands_on_stdin(self) -> bool {
+    pub(super) fn hands_on_stdin(self) -> bool {
         match self {
-            Manager::Husky | Manager::Lefthook | Manager::Overcommit => true,
+            Manager::Husky | Manager::Lefthook | Manager::Overcommit | Manager::SimpleGitHooks => {
+                true
+            }
             Manager::Prek | Manager::PreCommit | Manager::Hk => false,
         }
+    }
+
+    /// Whether its script learns the event from its own file name, so that it fails under another one.
+    pub(super) fn goes_by_file_name(self) -> bool {
+        matches!(self, Manager::Overcommit | Manager::Husky)
     }
 
     /// The files of a worktree that may hold its configuration; the first one is the usual one.
@@ -91,7 +118,19 @@ impl Manager {
             Manager::Prek => &["prek.toml", ".pre-commit-config.yaml"],
             Manager::PreCommit => &[".pre-commit-config.yaml", ".pre-commit-config.yml"],
             Manager::Hk => &["hk.pkl", ".config/hk.pkl"],
-            Manager::Overcommit => &[".overcommit.yml"],
+            Manager::Overcommit => &[".overcommit.yml", ".local-overcommit.yml"],
+            // In the order in which it looks for them; it takes the first.
+            Manager::SimpleGitHooks => &[
+                ".simple-git-hooks.cjs",
+                ".simple-git-hooks.js",
+                ".simple-git-hooks.mjs",
+                "simple-git-hooks.cjs",
+                "simple-git-hooks.js",
+                "simple-git-hooks.mjs",
+                ".simple-git-hooks.json",
+                "simple-git-hooks.json",
+                PACKAGE,
+            ],
         };
         fixed.iter().map(|&file| file.to_owned()).collect()
     }
@@ -112,8 +151,11 @@ impl Manager {
     pub fn of_script(script: &[u8]) -> Option<Manager> {
         let text = String::from_utf8_lossy(script);
         let says = |word: &str| text.contains(word);
+        // Its hooks hold whatever command the project has, which may be another manager's.
+        if says("SKIP_SIMPLE_GIT_HOOKS") {
+            Some(Manager::SimpleGitHooks)
         // prek's script speaks of pre-commit, so it is asked first.
-        if says("Overcommit") {
+        } else if says("Overcommit") {
             Some(Manager::Overcommit)
         } else if says("husky") {
             Some(Manager::Husky)
@@ -130,24 +172,36 @@ impl Manager {
         }
     }
 
+    /// The part of its file that a line for this event belongs into.
+    fn within(self, event: Event, file: &str) -> Option<&'static str> {
+        match self {
+            Manager::Prek | Manager::PreCommit if file != "prek.toml" => Some("the list `repos`"),
+            Manager::Hk => Some("`hooks`"),
+            Manager::Overcommit => Some(match event {
+                Event::PreCommit => "the section `PreCommit`",
+                Event::CommitMsg => "the section `CommitMsg`",
+                Event::PrePush => "the section `PrePush`",
+            }),
+            Manager::SimpleGitHooks if file == PACKAGE => Some("`simple-git-hooks`"),
+            _ => None,
+        }
+    }
+
     /// The line that makes this manager call us on `event`.
     pub fn line(self, event: Event, file: Option<String>) -> Line {
+        let wanted = match self {
+            Manager::SimpleGitHooks => PACKAGE.to_owned(),
+            _ => self.files(event).into_iter().next().unwrap_or_default(),
+        };
         // A second section for an event would be an error there, too.
-        let wanted = self.files(event).into_iter().next().unwrap_or_default();
         let file = match self {
             Manager::Lefthook => wanted,
             _ => file.unwrap_or(wanted),
         };
         // For a shell. Somebody who has the repository and not git-loopx can commit all the same.
-        let call = |args: &str| {
-            format!("! command -v git-loopx >/dev/null || git-loopx hook {event}{args}")
-        };
+        let call = |args: &str| format!("git-loopx hook {event}{args} || test $? -eq 127");
         let takes_file = event == Event::CommitMsg;
-        let within = match self {
-            Manager::Prek | Manager::PreCommit if file != "prek.toml" => Some("the list `repos`"),
-            Manager::Hk => Some("`hooks`"),
-            _ => None,
-        };
+        let within = self.within(event, &file);
         let line = match self {
             Manager::Husky => script_line(event),
             Manager::Lefthook => {
@@ -181,55 +235,121 @@ impl Manager {
                 format!("[\"{event}\"] {{ steps {{ [\"loopx\"] {{ check = \"{call}\" }} }} }}")
             }
             Manager::Overcommit => {
-                let section = match event {
-                    Event::PreCommit => "PreCommit",
-                    Event::CommitMsg => "CommitMsg",
-                    Event::PrePush => "PrePush",
-                };
                 let call = call(" \"$@\"");
+                format!("Loopx: {{ enabled: true, command: [sh, -c, '{call}', loopx] }}")
+            }
+            Manager::SimpleGitHooks => {
                 format!(
-                    "{section}: {{ Loopx: {{ enabled: true, command: [sh, -c, '{call}', loopx] }} }}"
+                    "\"{event}\": \"{}\"",
+                    script_line(event).replace('"', "\\\"")
                 )
             }
         };
-        let note = (event.reads_stdin() && !self.hands_on_stdin()).then(|| {
-            format!(
-                "{} does not hand on what git says on stdin: this event passes unchecked",
-                self.name()
-            )
-        });
+        let note = match self {
+            Manager::SimpleGitHooks => Some("before a command of your own, with `; `".to_owned()),
+            _ => (event.reads_stdin() && !self.hands_on_stdin()).then(|| {
+                format!(
+                    "{} does not hand on what git says on stdin: this event passes unchecked",
+                    self.name()
+                )
+            }),
+        };
         Line {
             event,
             file,
             within,
             line,
             note,
+            fresh: false,
         }
     }
 }
 
-/// The line for a shell script that git runs as a hook: passes where git-loopx is missing.
+impl Line {
+    /// Where it belongs, in words.
+    pub fn place(&self) -> String {
+        match self.within {
+            Some(part) => format!("{part} of {}", self.file),
+            None => self.file.clone(),
+        }
+    }
+
+    /// What the line cannot do, in brackets.
+    pub fn remark(&self) -> String {
+        self.note
+            .as_ref()
+            .map_or_else(String::new, |note| format!(" ({note})"))
+    }
+
+    /// The same line, which finds the program without the PATH of a login shell.
+    #[must_use]
+    pub fn with_program_in(mut self, dir: Option<&str>) -> Line {
+        if let Some(dir) = dir {
+            // At the end: where PATH has one, that one is meant. An assignment needs no quotes.
+            let call = format!("PATH=$PATH:{dir} git-loopx hook");
+            self.line = self.line.replacen("git-loopx hook", &call, 1);
+        }
+        self
+    }
+}
+
+/// The line for a shell script that git runs as a hook. Where git-loopx is missing the shell says so,
+/// and the commit passes.
 pub fn script_line(event: Event) -> String {
-    format!("! command -v git-loopx >/dev/null 2>&1 || git-loopx hook {event} \"$@\" || exit $?")
+    format!("git-loopx hook {event} \"$@\" || test $? -eq 127 || exit 1")
 }
 
 /// Whether a manager's configuration already calls us on `event`.
 pub fn calls_us(configuration: &[u8], event: Event) -> bool {
+    call_in(configuration, event).is_some()
+}
+
+/// The line that calls us on `event`, and whether the hook can be asked for an answer by it alone.
+pub fn call_in(configuration: &[u8], event: Event) -> Option<(String, bool)> {
     let text = String::from_utf8_lossy(configuration);
-    text.lines()
-        .filter(|line| !line.trim_start().starts_with(['#', '/']))
-        .any(|line| {
-            ["git-loopx hook ", "git loopx hook "].iter().any(|call| {
-                line.split(call)
-                    .skip(1)
-                    .any(|rest| rest.split([' ', '"', '\'', ',', '}']).next() == Some(event.name()))
-            })
+    let is_told =
+        |line: &&str| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(is_told).collect();
+    let called = |line: &&str| {
+        CALLS.iter().any(|call| {
+            line.split(call)
+                .skip(1)
+                .any(|rest| rest.split([' ', '"', '\'', ',', '}']).next() == Some(event.name()))
         })
+    };
+    let at = lines.iter().position(called)?;
+    let line = *lines.get(at)?;
+    // A package.json may be one long line.
+    let short = match line.char_indices().nth(LONG) {
+        Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    };
+    let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
+    let is_alone = before.iter().all(|line| line.starts_with("set -"))
+        && comes_first(line)
+        // What answers a probe says no, so that a script which heeds us ends there.
+        && (after.is_empty() || line.contains("exit ") || before.contains(&"set -e"));
+    Some((short, is_alone))
+}
+
+/// Whether no other command of the line runs before the call.
+fn comes_first(line: &str) -> bool {
+    let Some(end) = CALLS.iter().filter_map(|call| line.find(call)).min() else {
+        return false;
+    };
+    let before = line.get(..end).unwrap_or_default();
+    // How lines began that earlier versions printed.
+    let before = before.trim_start_matches("! command -v git-loopx >/dev/null 2>&1 || ");
+    let mut words = before.split(' ').rev();
+    let path = words.next().unwrap_or_default();
+    path.chars()
+        .all(|c| c.is_alphanumeric() || "/$._-~".contains(c))
+        && words.all(|word| word.is_empty() || (word.contains('=') && !word.contains(['(', '`'])))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Manager, calls_us, script_line};
+    use super::{Manager, call_in, calls_us, script_line};
     use crate::core::hooks::Event;
 
     #[test]
@@ -252,6 +372,14 @@ mod tests {
             (
                 "# Entrypoint for Overcommit hook integration.",
                 Manager::Overcommit,
+            ),
+            (
+                "#!/bin/sh\nif [ \"$SKIP_SIMPLE_GIT_HOOKS\" = \"1\" ]; then\n  exit 0\nfi\nnpx lefthook run pre-commit",
+                Manager::SimpleGitHooks,
+            ),
+            (
+                "test \"${HK:-1}\" = \"0\" || { PATH=\"$PATH\":/x; export PATH; exec hk run pre-commit --from-hook \"$@\"; }",
+                Manager::Hk,
             ),
         ] {
             assert_eq!(Manager::of_script(script.as_bytes()), Some(manager));
@@ -279,5 +407,30 @@ mod tests {
             script_line(Event::PrePush).as_bytes(),
             Event::PrePush
         ));
+    }
+
+    #[test]
+    fn a_call_is_alone_where_nothing_else_runs_before_it_or_because_of_it() {
+        let alone = |text: &str| call_in(text.as_bytes(), Event::PreCommit).map(|found| found.1);
+        let line = script_line(Event::PreCommit);
+        for text in [
+            format!("#!/bin/sh\n\n# ours\n{line}\nnpm test\n"),
+            format!("#!/bin/sh\nset -e\nPATH=$PATH:/x {line}\nnpm test\n"),
+            "#!/bin/sh\n/opt/x/git-loopx hook pre-commit \"$@\"\n".into(),
+            "set -e\ngit loopx hook pre-commit\nnpm test\n".into(),
+            "! command -v git-loopx >/dev/null 2>&1 || git-loopx hook pre-commit || exit $?\nx\n"
+                .into(),
+        ] {
+            assert_eq!(alone(&text), Some(true), "{text}");
+        }
+        for text in [
+            format!("npm test\n{line}\n"),
+            format!("npm test && {line}\n"),
+            "git-loopx hook pre-commit\nnpm test\n".into(),
+            "x=$(npm test) git-loopx hook pre-commit\n".into(),
+        ] {
+            assert_eq!(alone(&text), Some(false), "{text}");
+        }
+        assert_eq!(alone("// git-loopx hook pre-commit\n"), None);
     }
 }

@@ -9,14 +9,15 @@
 pub mod config;
 pub mod manager;
 mod plan;
+mod refusal;
 mod script;
 mod status;
 
 pub use plan::{
-    GlobalFacts, Plan, Step, lines, plan_global, plan_install, plan_uninstall, ungated,
+    GlobalFacts, Moved, Plan, Step, plan_global, plan_install, plan_uninstall, ungated,
 };
-pub use script::{command, section_names, sections, shim};
-pub use status::{Probe, Row, RowMode, Setting, WorktreeEvent, probe, row};
+pub use script::{command, is_shim, section_names, sections, shell_quoted, shim};
+pub use status::{Probe, Row, RowMode, RowState, Setting, WorktreeEvent, probe, row};
 
 use manager::Manager;
 use serde::{Serialize, Serializer};
@@ -132,6 +133,8 @@ pub enum Mode {
     Global,
     /// A script in the repository's hooks folder.
     Shim,
+    /// A line in a file that is not ours.
+    Line,
 }
 
 /// Where a setting of git stands.
@@ -154,17 +157,37 @@ pub enum Standing {
     Off { path: SetAt },
 }
 
-/// Decides whose the hooks folder is. `inside` says that it lies in the common git directory, with
-/// all symbolic links followed; `tracked`, that git has files of it under version control.
-pub fn standing(dir: &Path, path: Option<SetAt>, inside: bool, tracked: bool) -> Standing {
+/// Where a hooks folder lies, with all symbolic links followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// In the common git directory.
+    pub in_git_dir: bool,
+    /// In the worktree that we stand in.
+    pub in_worktree: bool,
+    /// git has files of it under version control.
+    pub is_tracked: bool,
+    /// A hook manager keeps its scripts there.
+    pub is_managed: bool,
+}
+
+impl Place {
+    /// Nobody else has it: no other repository, no manager, no colleague by way of a commit.
+    fn is_own(self) -> bool {
+        self.in_git_dir || (self.in_worktree && !self.is_tracked && !self.is_managed)
+    }
+}
+
+/// Decides whose the hooks folder is.
+pub fn standing(dir: &Path, path: Option<SetAt>, place: Place) -> Standing {
+    let tracked = place.is_tracked;
     match path {
         Some(path) if dir == Path::new("/dev/null") => Standing::Off { path },
         // A folder that other repositories use as well is not ours, wherever it lies.
-        Some(path) if !inside || !matches!(path.scope.as_str(), "local" | "worktree") => {
+        Some(path) if !place.is_own() || !matches!(path.scope.as_str(), "local" | "worktree") => {
             Standing::Foreign { path, tracked }
         }
         // `.git/hooks` may itself be a link to a folder under version control.
-        None if !inside => Standing::Foreign {
+        None if !place.in_git_dir => Standing::Foreign {
             path: SetAt {
                 scope: "local".into(),
                 origin: "a symbolic link".into(),
@@ -172,6 +195,52 @@ pub fn standing(dir: &Path, path: Option<SetAt>, inside: bool, tracked: bool) ->
             tracked,
         },
         _ => Standing::Owned,
+    }
+}
+
+/// Where a manager puts the hook that it finds at an event's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// pre-commit and prek, who run it first.
+    Legacy,
+    /// lefthook, which does not run it.
+    Old,
+    /// overcommit, which does not run it either.
+    OldHooks,
+}
+
+impl Aside {
+    pub const ALL: [Aside; 3] = [Aside::Legacy, Aside::Old, Aside::OldHooks];
+
+    /// The file in the hooks folder.
+    pub fn file(self, event: Event) -> String {
+        match self {
+            Aside::Legacy => format!("{event}.legacy"),
+            Aside::Old => format!("{event}.old"),
+            Aside::OldHooks => format!("old-hooks/{event}"),
+        }
+    }
+}
+
+/// A line that calls us on an event, in a file that is not ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wired {
+    /// From the top of the worktree, or absolute.
+    pub file: String,
+    pub line: String,
+    /// The manager whose configuration that is; `None` for the script that git runs.
+    pub manager: Option<Manager>,
+    /// git runs a hook here that comes to the line.
+    pub reached: bool,
+    /// Nothing runs before it, so that a probe starts nobody else's command.
+    pub first: bool,
+}
+
+impl Wired {
+    /// Whether the gate gets to see what git says on this event.
+    pub fn judges(&self, event: Event) -> bool {
+        let heard = |manager: Manager| !event.reads_stdin() || manager.hands_on_stdin();
+        self.reached && self.manager.is_none_or(heard)
     }
 }
 
@@ -215,6 +284,12 @@ pub struct Slot {
     pub saved: Saved,
     /// The manager that wrote what is kept.
     pub saved_by: Option<Manager>,
+    /// Where a manager put our shim.
+    pub aside: Vec<Aside>,
+    /// A hook stands where git looks for it.
+    pub in_dir: bool,
+    /// The line of somebody else's file that calls us.
+    pub line: Option<Wired>,
     pub config: Setting,
     /// The same in the person's configuration.
     pub global: Setting,
@@ -233,6 +308,14 @@ pub struct Facts {
     /// The manager behind a foreign `dir`, and the configuration files of managers that exist.
     pub manager: Option<Manager>,
     pub manager_files: Vec<String>,
+    /// The manager that will write or delete hooks in the repository's own folder.
+    pub rewriter: Option<Manager>,
+    /// `dir` lies in the worktree.
+    pub in_worktree: bool,
+    /// An install was recorded, and no uninstall since.
+    pub recorded: bool,
+    /// The folder of this program, as a shell finds it, where it needs no quotes.
+    pub program_dir: Option<String>,
     /// Every other git in PATH and in the places where programs bring their own.
     pub other_gits: Vec<(PathBuf, GitVersion)>,
     /// Where `loopx.hooks` is set to false.

@@ -1,11 +1,13 @@
 //! What installing and taking away come to: steps that are each whole by themselves, or a refusal with
 //! the lines to add by hand.
 
-use super::manager::{self, Line, Manager};
-use super::{Event, Facts, Found, GitVersion, Mode, Saved, SetAt, Setting, Slot, Standing};
-use crate::core::failure::{Blocker, Code, Failure, Result};
+use super::manager::Manager;
+use super::refusal::{foreign, goes_by_its_name, line_of, lines_stand};
+use super::{Aside, Event, Facts, Found, GitVersion, Mode, Saved, SetAt, Setting, Slot, Standing};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::fmt;
 use std::path::PathBuf;
 
 /// One thing to do. Each is whole by itself: a kill between two leaves a repository in which git
@@ -30,6 +32,31 @@ pub enum Step {
     Restore(Event),
     /// Delete the kept copy of a hook that stands at its own name.
     DropSaved(Event),
+    /// Delete our shim from where a manager put it.
+    RemoveMoved(Moved),
+    /// Move the kept hook over our shim there, where the manager would have put it without us.
+    HandOver(Moved),
+    /// Forget that hooks were installed here: they are gone already.
+    Forget,
+}
+
+/// Our shim where a manager put it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub event: Event,
+    pub aside: Aside,
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.aside.file(self.event))
+    }
+}
+
+impl Serialize for Moved {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// What is going to be done.
@@ -69,66 +96,157 @@ pub fn plan_install(facts: &Facts) -> Result<Plan> {
         });
     }
     if !owned {
-        return Err(refusal(facts));
+        return wired(facts);
     }
-    let mut notes = Vec::new();
-    let mut steps = config_removal(facts);
-    if !steps.is_empty() {
-        notes.push(format!(
+    let mut plan = Plan {
+        mode: Some(Mode::Shim),
+        steps: config_removal(facts),
+        notes: Vec::new(),
+    };
+    if !plan.steps.is_empty() {
+        plan.notes.push(format!(
             "git {} ignores hooks in the configuration, so they become scripts",
             facts.version
         ));
     }
-    for slot in &facts.slots {
-        let event = slot.event;
-        match (slot.found, slot.saved) {
-            (Found::Ours { current: true }, _) => {}
-            (Found::Nothing | Found::Ours { current: false }, _)
-            | (Found::Foreign(_), Saved::Both) => steps.push(Step::WriteShim(event)),
-            (Found::Foreign(manager), Saved::Nothing | Saved::Kept)
-                if slot.saved == Saved::Nothing
-                    || (manager.is_some() && manager == slot.saved_by) =>
-            {
-                // What a manager wrote before, it wrote again: only the new one counts.
-                if slot.saved == Saved::Kept {
-                    steps.push(Step::DropSaved(event));
-                }
-                steps.push(Step::Save(event));
-                steps.push(Step::WriteShim(event));
-                if let Some(manager) = manager {
-                    let line = manager_line(facts, manager, event);
-                    let within = line
-                        .within
-                        .map_or_else(String::new, |part| format!("{part} of "));
-                    notes.push(format!(
-                        "{} wrote the {event} hook and may write it again, over ours: `{}` tells. \
-                         It can call git loopx itself; add to {within}{}: {}",
-                        manager.name(),
-                        command!("hooks status"),
-                        line.file,
-                        line.line
-                    ));
-                }
-            }
-            (Found::Foreign(_), _) => {
-                let hook = facts.own_dir.join(event.name());
-                return Err(Failure::refused(
-                    Code::HookSavedAlready,
-                    format!(
-                        "both `{}` and `{}` are hooks that are not ours; only one can be kept",
-                        hook.display(),
-                        event.saved_name()
-                    ),
-                )
-                .help("move one of the two away, then install again"));
-            }
+    let wired = |slot: &&Slot| !runs_our_line(slot);
+    for slot in facts.slots.iter().filter(wired) {
+        shim(facts, slot, &mut plan)?;
+    }
+    let written = |step: &Step| matches!(step, Step::WriteShim(_));
+    if facts.in_worktree && plan.steps.iter().any(written) {
+        plan.notes.push(format!(
+            "`{}` lies in the worktree: keep our scripts out of commits, they name the git-loopx of this machine",
+            facts.dir.display()
+        ));
+    }
+    Ok(plan)
+}
+
+/// Whether the hook that stands at the event's name comes to a line that calls us.
+fn runs_our_line(slot: &Slot) -> bool {
+    let judges = |line: &super::Wired| line.judges(slot.event);
+    matches!(slot.found, Found::Foreign(_)) && slot.line.as_ref().is_some_and(judges)
+}
+
+/// Nothing to do where the lines stand in a folder that is not ours; else says what to add.
+fn wired(facts: &Facts) -> Result<Plan> {
+    let reached = |slot: &Slot| slot.line.as_ref().is_some_and(|line| line.reached);
+    if facts.standing == (Standing::Owned) || !facts.slots.iter().all(reached) {
+        return Err(foreign(facts));
+    }
+    let deaf = facts.slots.iter().filter_map(|slot| {
+        let line = slot.line.as_ref().filter(|line| !line.judges(slot.event))?;
+        let manager = line.manager.map_or("the script", Manager::name);
+        Some(format!(
+            "{}: {manager} does not hand on what git says on stdin, so this event passes unchecked",
+            slot.event
+        ))
+    });
+    Ok(Plan {
+        mode: Some(Mode::Line),
+        steps: Vec::new(),
+        notes: deaf.collect(),
+    })
+}
+
+/// Puts our shim in front of whatever stands at the event's name.
+fn shim(facts: &Facts, slot: &Slot, plan: &mut Plan) -> Result<()> {
+    let event = slot.event;
+    let before = plan.steps.len();
+    let mut saved = slot.saved;
+    if let Some(moved) = handed_over(slot) {
+        plan.steps.push(Step::HandOver(moved));
+        saved = Saved::Nothing;
+    }
+    match (slot.found, saved) {
+        (Found::Ours { current: true }, _) => {}
+        (Found::Foreign(Some(manager)), _) if manager.goes_by_file_name() => {
+            return Err(goes_by_its_name(facts, manager));
+        }
+        (Found::Nothing | Found::Ours { current: false }, _) | (Found::Foreign(_), Saved::Both) => {
+            plan.steps.push(Step::WriteShim(event));
+        }
+        (Found::Foreign(_), Saved::Nothing) => {
+            plan.steps.push(Step::Save(event));
+            plan.steps.push(Step::WriteShim(event));
+        }
+        // What a manager wrote before, it wrote again: only the new one counts.
+        (Found::Foreign(_), Saved::Kept) if is_written_again(slot) => {
+            plan.steps.push(Step::DropSaved(event));
+            plan.steps.push(Step::Save(event));
+            plan.steps.push(Step::WriteShim(event));
+        }
+        (Found::Foreign(_), Saved::Kept) => {
+            let hook = facts.own_dir.join(event.name());
+            return Err(Failure::refused(
+                Code::HookSavedAlready,
+                format!(
+                    "both `{}` and `{}` are hooks that are not ours; only one can be kept",
+                    hook.display(),
+                    event.saved_name()
+                ),
+            )
+            .help("move one of the two away, then install again"));
         }
     }
-    Ok(Plan {
-        mode: Some(Mode::Shim),
-        steps,
-        notes,
-    })
+    if plan.steps.len() > before {
+        plan.notes.extend(warning(facts, slot));
+    }
+    plan.steps.extend(moved_removal(slot));
+    Ok(())
+}
+
+/// Whether the same manager wrote what stands and what is kept.
+fn is_written_again(slot: &Slot) -> bool {
+    matches!(slot.found, Found::Foreign(Some(manager)) if Some(manager) == slot.saved_by)
+}
+
+/// Where the hook goes that we kept: a manager put our shim aside when it put its own in front, and
+/// without us it would have put that hook there.
+fn handed_over(slot: &Slot) -> Option<Moved> {
+    let kept = matches!(slot.found, Found::Foreign(_)) && slot.saved == Saved::Kept;
+    let aside = *slot
+        .aside
+        .first()
+        .filter(|_| kept && !is_written_again(slot))?;
+    let event = slot.event;
+    Some(Moved { event, aside })
+}
+
+/// Takes our shim away from wherever a manager put it.
+fn moved_removal(slot: &Slot) -> Vec<Step> {
+    let event = slot.event;
+    let moved = slot.aside.iter().map(|&aside| Moved { event, aside });
+    moved
+        .filter(|&moved| handed_over(slot) != Some(moved))
+        .map(Step::RemoveMoved)
+        .collect()
+}
+
+/// Who is going to take our shim away, and the line that makes it call us instead.
+fn warning(facts: &Facts, slot: &Slot) -> Option<String> {
+    let event = slot.event;
+    let (manager, does) = match (slot.found, facts.rewriter) {
+        (Found::Foreign(Some(manager)), _) => (
+            manager,
+            format!("wrote the {event} hook and may write it again, over ours"),
+        ),
+        (_, Some(manager)) => (
+            manager,
+            format!("replaces or deletes the {event} hook whenever it runs"),
+        ),
+        _ => return None,
+    };
+    let line = line_of(facts, manager, event);
+    Some(format!(
+        "{} {does}: `{}` tells. It can call git loopx itself; add to {}{}: {}",
+        manager.name(),
+        command!("hooks status"),
+        line.place(),
+        line.remark(),
+        line.line
+    ))
 }
 
 /// What an install for every repository depends on.
@@ -216,7 +334,8 @@ pub fn plan_uninstall(facts: &Facts) -> Result<Plan> {
     steps.extend(shim_removal(facts));
     let mut notes = Vec::new();
     for slot in &facts.slots {
-        if matches!(slot.found, Found::Foreign(_)) && slot.saved == Saved::Kept {
+        let is_kept = matches!(slot.found, Found::Foreign(_)) && slot.saved == Saved::Kept;
+        if is_kept && slot.aside.is_empty() {
             notes.push(format!(
                 "another program put its hook at `{}`; the one before it stays as `{}`",
                 slot.event,
@@ -224,11 +343,27 @@ pub fn plan_uninstall(facts: &Facts) -> Result<Plan> {
             ));
         }
     }
-    if steps.is_empty() {
+    let standing = || {
+        let line = |slot: &Slot| Some((slot.event, slot.line.clone()?));
+        facts.slots.iter().filter_map(line)
+    };
+    if steps.is_empty() && standing().next().is_some() {
+        return Err(lines_stand(standing()));
+    }
+    notes.extend(standing().map(|(_, line)| {
+        format!(
+            "take this line out of {}, which git loopx did not write: {}",
+            line.file, line.line
+        )
+    }));
+    if steps.is_empty() && !facts.recorded {
         return Err(Failure::nothing(
             Code::HooksNotInstalled,
             "no hook of git loopx is installed in this repository",
         ));
+    }
+    if steps.is_empty() {
+        steps.push(Step::Forget);
     }
     Ok(Plan {
         mode: None,
@@ -250,91 +385,27 @@ fn config_removal(facts: &Facts) -> Vec<Step> {
 }
 
 fn shim_removal(facts: &Facts) -> Vec<Step> {
-    let step = |slot: &Slot| match (slot.found, slot.saved) {
-        (Found::Ours { .. }, Saved::Nothing) => Some(Step::RemoveShim(slot.event)),
-        (Found::Ours { .. } | Found::Nothing, Saved::Kept) => Some(Step::Restore(slot.event)),
-        (Found::Foreign(_), Saved::Both) => Some(Step::DropSaved(slot.event)),
-        // A kept hook behind a foreign one stays: which of the two is wanted, we cannot know.
-        (Found::Foreign(_), Saved::Kept | Saved::Nothing)
-        | (Found::Nothing | Found::Ours { .. }, Saved::Both)
-        | (Found::Nothing, Saved::Nothing) => None,
-    };
-    facts.slots.iter().filter_map(step).collect()
-}
-
-/// Says whose the folder is, and gives the line to add for each event.
-fn refusal(facts: &Facts) -> Failure {
-    let dir = facts.dir.display();
-    let (path, tracked) = match &facts.standing {
-        Standing::Foreign { path, tracked } => (path, *tracked),
-        Standing::Owned | Standing::Off { .. } => {
-            return Failure::refused(
-                Code::HooksSwitchedOff,
-                format!(
-                    "core.hooksPath is {dir}: git {} runs no hook files in this repository",
-                    facts.version
-                ),
-            )
-            .help("git config --unset core.hooksPath, or use git 2.54 or later");
+    let steps = |slot: &Slot| {
+        let mut steps = Vec::new();
+        match (slot.found, slot.saved) {
+            (Found::Ours { .. }, Saved::Nothing) => steps.push(Step::RemoveShim(slot.event)),
+            (Found::Ours { .. } | Found::Nothing, Saved::Kept) => {
+                steps.push(Step::Restore(slot.event));
+            }
+            (Found::Foreign(_), Saved::Both) => steps.push(Step::DropSaved(slot.event)),
+            (Found::Foreign(_), Saved::Kept) if !slot.aside.is_empty() => {
+                steps.push(match handed_over(slot) {
+                    Some(moved) => Step::HandOver(moved),
+                    None => Step::DropSaved(slot.event),
+                });
+            }
+            // A kept hook behind a foreign one stays: which of the two is wanted, we cannot know.
+            (Found::Foreign(_), Saved::Kept | Saved::Nothing)
+            | (Found::Nothing | Found::Ours { .. }, Saved::Both)
+            | (Found::Nothing, Saved::Nothing) => {}
         }
+        steps.extend(moved_removal(slot));
+        steps
     };
-    let owner = match facts.manager {
-        Some(manager) => format!("{} owns it", manager.name()),
-        None if path.scope == "global" || path.scope == "system" => {
-            "every repository of this machine uses it".into()
-        }
-        None if tracked => "it is under version control".into(),
-        None => "it is not this repository's own".into(),
-    };
-    let blockers = lines(facts)
-        .into_iter()
-        .map(|line| {
-            let note = line
-                .note
-                .map_or_else(String::new, |note| format!(" ({note})"));
-            let within = line
-                .within
-                .map_or_else(String::new, |part| format!("{part} of "));
-            Blocker::new(
-                Code::HookLine,
-                format!("add to {within}{}{note}:", line.file),
-                line.line,
-            )
-        })
-        .collect();
-    Failure::refused(
-        Code::HooksPathForeign,
-        format!(
-            "git looks for hooks in `{dir}` (core.hooksPath, {} {}), and {owner}: nothing was written",
-            path.scope, path.origin
-        ),
-    )
-    .blockers(blockers)
-    .help(match facts.manager.and_then(Manager::activate) {
-        Some(activate) => format!(
-            "{activate}  (after adding these lines; or use git 2.54 or later, whose hooks stand in the configuration)"
-        ),
-        None => "add these lines, or use git 2.54 or later, whose hooks stand in the configuration".into(),
-    })
-}
-
-/// The line for each event, in the manager's own configuration or at the end of the folder's script.
-pub fn lines(facts: &Facts) -> Vec<Line> {
-    let line = |event: Event| match facts.manager {
-        Some(manager) => manager_line(facts, manager, event),
-        None => Line {
-            event,
-            file: facts.dir.join(event.name()).display().to_string(),
-            within: None,
-            line: manager::script_line(event),
-            note: None,
-        },
-    };
-    Event::ALL.into_iter().map(line).collect()
-}
-
-/// The line in the file that the manager has here.
-fn manager_line(facts: &Facts, manager: Manager, event: Event) -> Line {
-    let mut files = manager.files(event).into_iter();
-    manager.line(event, files.find(|file| facts.manager_files.contains(file)))
+    facts.slots.iter().flat_map(steps).collect()
 }

@@ -8,7 +8,8 @@ const ID: &[u8] = b"# loopx-hook: ";
 const SHIM: &str = include_str!("../../../hooks/shim.sh");
 const COMMAND: &str = include_str!("../../../hooks/command.sh");
 
-pub(super) fn is_shim(content: &[u8]) -> bool {
+/// Recognises our shim, under whatever name.
+pub fn is_shim(content: &[u8]) -> bool {
     content
         .split(|&byte| byte == b'\n')
         .nth(1)
@@ -58,7 +59,7 @@ fn fill(template: &str, program: &[u8], event: Event) -> Vec<u8> {
 }
 
 /// One word for a POSIX shell, whatever bytes it has.
-fn shell_quoted(word: &[u8]) -> Vec<u8> {
+pub fn shell_quoted(word: &[u8]) -> Vec<u8> {
     let mut out = vec![b'\''];
     for &byte in word {
         if byte == b'\'' {

@@ -3,7 +3,8 @@
 //! A hook fires when git runs it: nothing else is proof. But git runs *all* hooks of an event, so it
 //! is asked only where what it would run is ours alone, or can be made so (see [`Probe`]).
 
-use super::{Event, Found, GitVersion, Saved, SetAt};
+use super::manager::Manager;
+use super::{Aside, Event, Found, GitVersion, Saved, SetAt, Wired};
 use crate::core::hint::{Hint, command};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -40,8 +41,14 @@ pub struct WorktreeEvent {
     pub own_dir: PathBuf,
     pub own: Found,
     pub saved: Saved,
-    /// The file of a hook manager that calls us on this event.
-    pub line_in: Option<String>,
+    /// Where a manager put our shim.
+    pub aside: Vec<Aside>,
+    /// The line of somebody else's file that calls us on this event.
+    pub line: Option<Wired>,
+    /// The manager that writes or deletes hooks of this repository.
+    pub rewriter: Option<Manager>,
+    /// An install was recorded, and no uninstall since.
+    pub recorded: bool,
 }
 
 /// Whether git can be asked to run the hook without running anybody else's.
@@ -71,6 +78,23 @@ pub struct Row {
     pub reason: Option<String>,
     /// The command that makes a dead hook fire.
     pub repair: Option<Hint>,
+    /// It was installed here, and nothing of it is left.
+    pub gone: bool,
+    /// `fires` and why, in a word.
+    pub state: RowState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowState {
+    Fires,
+    /// It is there, and does not answer.
+    Dead,
+    /// git has no hook to run here.
+    Absent,
+    /// It was installed, and somebody took it away.
+    Gone,
+    Unproven,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -85,6 +109,8 @@ pub enum RowMode {
     Both,
     /// A hook manager calls us.
     Manager,
+    /// A script of a folder that is not this repository's calls us.
+    Line,
 }
 
 fn mode(facts: &WorktreeEvent) -> RowMode {
@@ -95,9 +121,58 @@ fn mode(facts: &WorktreeEvent) -> RowMode {
         (true, false) => RowMode::Config,
         (false, true) => RowMode::Shim,
         (false, false) if facts.global != Setting::Absent => RowMode::Global,
-        (false, false) if facts.line_in.is_some() => RowMode::Manager,
-        (false, false) if matches!(facts.own, Found::Ours { .. }) => RowMode::Shim,
-        (false, false) => RowMode::None,
+        (false, false) => match &facts.line {
+            Some(line) if line.manager.is_some() => RowMode::Manager,
+            Some(_) => RowMode::Line,
+            None if matches!(facts.own, Found::Ours { .. }) || !facts.aside.is_empty() => {
+                RowMode::Shim
+            }
+            None => RowMode::None,
+        },
+    }
+}
+
+/// The manager that runs our shim from where it put it.
+fn runs_moved(facts: &WorktreeEvent) -> Option<Manager> {
+    match facts.here {
+        Found::Foreign(Some(manager @ (Manager::PreCommit | Manager::Prek))) => {
+            facts.aside.contains(&Aside::Legacy).then_some(manager)
+        }
+        _ => None,
+    }
+}
+
+/// What is known of a hook that is not a shim in its own place.
+fn known_of_line(facts: &WorktreeEvent, line: &Wired) -> Probe {
+    let known = |fires, reason: String| Probe::Known { fires, reason };
+    let owner = line.manager.map_or("the script", Manager::name);
+    if !line.reached {
+        return known(
+            Some(false),
+            format!(
+                "git finds no hook in `{}` that comes to the line in {}: commits pass unchecked",
+                facts.dir.display(),
+                line.file
+            ),
+        );
+    }
+    if !line.judges(facts.event) {
+        return known(
+            None,
+            format!("{owner} does not hand on what git says on stdin: this event passes unchecked"),
+        );
+    }
+    match line.manager {
+        Some(_) => known(
+            None,
+            "not proven: to run it would run the manager's other hooks".into(),
+        ),
+        None if line.first && facts.version.can_run_one_hook() => Probe::Shim,
+        None => known(
+            None,
+            "the line stands; not proven, since what is above it in the script would run as well"
+                .into(),
+        ),
     }
 }
 
@@ -111,7 +186,33 @@ pub fn probe(facts: &WorktreeEvent) -> Probe {
             format!("git {version} ignores hooks in the configuration; 2.54 and later run them"),
         ),
         RowMode::Config | RowMode::Global => Probe::Config,
-        RowMode::Both | RowMode::Shim if !matches!(facts.here, Found::Ours { .. }) => {
+        RowMode::Both | RowMode::Shim if !facts.aside.is_empty() && !is_here(facts) => {
+            let moved = facts
+                .aside
+                .first()
+                .map_or_else(String::new, |aside| aside.file(facts.event));
+            match (runs_moved(facts), facts.here) {
+                (Some(manager), _) => known(
+                    None,
+                    format!(
+                        "{} runs our shim as `{moved}`; not proven, since its other hooks would run",
+                        manager.name()
+                    ),
+                ),
+                (None, Found::Foreign(Some(manager))) => known(
+                    Some(false),
+                    format!(
+                        "{} put our shim aside as `{moved}` and does not run it",
+                        manager.name()
+                    ),
+                ),
+                (None, _) => known(
+                    Some(false),
+                    format!("another program put our shim aside as `{moved}`"),
+                ),
+            }
+        }
+        RowMode::Both | RowMode::Shim if !is_here(facts) => {
             let by = facts.hooks_path.as_ref().map_or_else(String::new, |path| {
                 format!(" (core.hooksPath, {} {})", path.scope, path.origin)
             });
@@ -125,16 +226,32 @@ pub fn probe(facts: &WorktreeEvent) -> Probe {
             format!("git {version} cannot run a single hook; 2.36 and later can"),
         ),
         RowMode::Both | RowMode::Shim => Probe::Shim,
-        RowMode::Manager => known(
-            None,
-            "not proven: to run it would run the manager's other hooks".into(),
-        ),
+        RowMode::Manager | RowMode::Line => match &facts.line {
+            Some(line) => known_of_line(facts, line),
+            None => known(Some(false), "not installed".into()),
+        },
         RowMode::None if facts.saved != Saved::Nothing => known(
             Some(false),
             "another program took the place of our shim".into(),
         ),
+        RowMode::None if facts.recorded => known(Some(false), loss(facts)),
         RowMode::None => known(Some(false), "not installed".into()),
     }
+}
+
+fn is_here(facts: &WorktreeEvent) -> bool {
+    matches!(facts.here, Found::Ours { .. })
+}
+
+/// Who took the hook away, as far as that can be seen.
+fn loss(facts: &WorktreeEvent) -> String {
+    let who = match (facts.here, facts.rewriter) {
+        (Found::Foreign(Some(manager)), _) => format!("{} put its own there", manager.name()),
+        (Found::Foreign(None), _) => "another program put its own there".into(),
+        (_, Some(manager)) => format!("{} deletes hooks that it does not know", manager.name()),
+        (_, None) => "somebody deleted it".into(),
+    };
+    format!("it was installed here and is gone: {who}")
 }
 
 /// The answer for one event in one worktree; `answered` when git was asked.
@@ -157,12 +274,17 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
         ),
     };
     let dead = fires == Some(false);
-    let shim_dir = if matches!(facts.here, Found::Ours { .. }) {
+    let gone = mode == RowMode::None && facts.recorded;
+    let shim_dir = if is_here(facts) {
         &facts.dir
     } else {
         &facts.own_dir
     };
-    let shim = || shim_dir.join(facts.event.name()).display().to_string();
+    let name = match facts.aside.first() {
+        Some(aside) if !is_here(facts) => aside.file(facts.event),
+        _ => facts.event.name().to_owned(),
+    };
+    let shim = || shim_dir.join(&name).display().to_string();
     let path = match mode {
         RowMode::None => None,
         RowMode::Config => Some(facts.config_file.display().to_string()),
@@ -171,7 +293,7 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
             .as_ref()
             .map(|file| file.display().to_string()),
         RowMode::Shim | RowMode::Both => Some(shim()),
-        RowMode::Manager => facts.line_in.clone(),
+        RowMode::Manager | RowMode::Line => facts.line.as_ref().map(|line| line.file.clone()),
     };
     let chained = (matches!(mode, RowMode::Shim | RowMode::Both) && facts.saved == Saved::Kept)
         .then(|| {
@@ -187,6 +309,14 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
         fires,
         reason,
         repair: dead.then(|| repair(facts, mode)),
+        gone,
+        state: match fires {
+            Some(true) => RowState::Fires,
+            None => RowState::Unproven,
+            Some(false) if gone => RowState::Gone,
+            Some(false) if matches!(mode, RowMode::None | RowMode::Manager) => RowState::Absent,
+            Some(false) => RowState::Dead,
+        },
     }
 }
 
@@ -211,6 +341,18 @@ fn repair(facts: &WorktreeEvent, mode: RowMode) -> Hint {
         {
             "git config --worktree --unset-all core.hooksPath  (in that worktree)".into()
         }
+        (_, _, RowMode::Manager | RowMode::Line) => {
+            match facts.line.as_ref().map(|line| line.manager) {
+                Some(Some(manager)) => format!("{}  (in that worktree)", manager.set_up()).into(),
+                _ => format!("chmod +x {}", facts.dir.join(facts.event.name()).display()).into(),
+            }
+        }
+        // A folder in the worktree is another one in each.
+        (_, _, RowMode::Shim)
+            if facts.dir != facts.own_dir && facts.dir.starts_with(&facts.worktree) =>
+        {
+            command!("hooks install").note("(in that worktree)")
+        }
         _ => command!("hooks install"),
     }
 }
@@ -219,6 +361,11 @@ impl Row {
     /// Whether anything of ours is there.
     pub fn installed(&self) -> bool {
         self.mode != RowMode::None
+    }
+
+    /// Whether anything of ours should be there.
+    pub fn expected(&self) -> bool {
+        self.installed() || self.gone
     }
 
     /// How it is installed, in a word.
@@ -230,6 +377,7 @@ impl Row {
             RowMode::Shim => "shim",
             RowMode::Both => "both",
             RowMode::Manager => "manager",
+            RowMode::Line => "line",
         }
     }
 }

@@ -12,6 +12,9 @@ fn facts(minor: u32) -> Facts {
         found: Found::Nothing,
         saved: Saved::Nothing,
         saved_by: None,
+        aside: Vec::new(),
+        in_dir: false,
+        line: None,
         config: Setting::Absent,
         global: Setting::Absent,
     };
@@ -23,6 +26,10 @@ fn facts(minor: u32) -> Facts {
         slots: Event::ALL.into_iter().map(slot).collect(),
         manager: None,
         manager_files: Vec::new(),
+        rewriter: None,
+        in_worktree: false,
+        recorded: false,
+        program_dir: None,
         other_gits: Vec::new(),
         opted_out: None,
     }
@@ -319,13 +326,34 @@ fn only_a_folder_that_no_other_repository_uses_is_ours() {
     };
     let dir = Path::new("/r/.git/hooks");
     let foreign = |standing| matches!(standing, Standing::Foreign { .. });
-    assert_eq!(standing(dir, None, true, false), Standing::Owned);
-    assert_eq!(standing(dir, path("local"), true, false), Standing::Owned);
-    assert!(foreign(standing(dir, None, false, true)));
-    assert!(foreign(standing(dir, path("global"), true, false)));
-    assert!(foreign(standing(dir, path("command"), true, false)));
-    assert!(foreign(standing(dir, path("local"), false, false)));
-    let off = standing(Path::new("/dev/null"), path("local"), false, false);
+    let outside = Place::default();
+    let inside = Place {
+        in_git_dir: true,
+        ..outside
+    };
+    let beside = Place {
+        in_worktree: true,
+        ..outside
+    };
+    let tracked = Place {
+        is_tracked: true,
+        ..beside
+    };
+    let managed = Place {
+        is_managed: true,
+        ..beside
+    };
+    assert_eq!(standing(dir, None, inside), Standing::Owned);
+    assert_eq!(standing(dir, path("local"), inside), Standing::Owned);
+    assert_eq!(standing(dir, path("local"), beside), Standing::Owned);
+    assert!(foreign(standing(dir, path("local"), tracked)));
+    assert!(foreign(standing(dir, path("local"), managed)));
+    assert!(foreign(standing(dir, path("global"), beside)));
+    assert!(foreign(standing(dir, None, tracked)));
+    assert!(foreign(standing(dir, path("global"), inside)));
+    assert!(foreign(standing(dir, path("command"), inside)));
+    assert!(foreign(standing(dir, path("local"), outside)));
+    let off = standing(Path::new("/dev/null"), path("local"), outside);
     assert!(matches!(off, Standing::Off { .. }));
 }
 
@@ -354,7 +382,8 @@ fn a_refusal_gives_the_line_for_every_event() {
     assert!(failure.blockers[2].message.contains("stdin"));
     facts.manager = Some(Manager::Lefthook);
     facts.manager_files = vec!["lefthook.yml".into()];
-    assert_eq!(lines(&facts)[0].file, "lefthook-local.yml");
+    let failure = plan_install(&facts).expect_err("refused");
+    assert_eq!(failure.blockers[0].message, "add to lefthook-local.yml:");
 }
 
 #[test]
@@ -399,7 +428,10 @@ fn seen(minor: u32) -> WorktreeEvent {
         own_dir: "/r/.git/hooks".into(),
         own: Found::Nothing,
         saved: Saved::Nothing,
-        line_in: None,
+        aside: Vec::new(),
+        line: None,
+        rewriter: None,
+        recorded: false,
     }
 }
 
@@ -436,7 +468,13 @@ fn git_is_asked_only_where_what_it_runs_is_ours() {
         }
     ));
     facts.own = Found::Nothing;
-    facts.line_in = Some(".husky/pre-commit".into());
+    facts.line = Some(Wired {
+        file: ".husky/pre-commit".into(),
+        line: "git-loopx hook pre-commit".into(),
+        manager: Some(Manager::Husky),
+        reached: true,
+        first: true,
+    });
     assert!(matches!(probe(&facts), Probe::Known { fires: None, .. }));
 }
 

@@ -151,10 +151,17 @@ fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<
         bound.id,
         some(&paths)
     );
-    let help = hint![
-        command!("hooks install"),
-        ", then make the commit again where the session allows it"
-    ];
+    let help = match range.hooked {
+        true => hint![
+            "make the commit again where the session allows it, without --no-verify  (",
+            command!("hooks status"),
+            " tells whether git asks)"
+        ],
+        false => hint![
+            command!("hooks install"),
+            ", then make the commit again where the session allows it"
+        ],
+    };
     let code = Code::CommitWithoutState;
     Ok(vec![finding(commit, code, severity, paths, message, help)])
 }

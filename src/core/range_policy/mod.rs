@@ -154,6 +154,8 @@ pub struct Range<'a> {
     pub own: bool,
     /// It is to land on a protected branch.
     pub lands: bool,
+    /// Hooks are installed where it is judged.
+    pub hooked: bool,
     pub commits: &'a [Commit],
     pub head: Option<&'a Head>,
 }

@@ -18,6 +18,7 @@ use super::tree::Node;
 use super::words::{self, OpKind};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 /// What a delta was written against.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct Bases {
     /// The spec as it was; absent when there was none.
     pub default: Option<String>,
     /// Requirements, by folded name, that were recorded from another version of the spec: its text.
-    pub per_requirement: BTreeMap<String, String>,
+    pub per_requirement: BTreeMap<String, Rc<str>>,
     /// Renames that the target is known to have made since, old and new name.
     pub target_renames: Vec<(String, String)>,
 }
@@ -136,20 +137,21 @@ pub fn plan_domain(
     };
     let mut base = Tree::of(base_layout);
     // Many requirements come from few versions of the spec: each is read once.
-    let mut layouts: BTreeMap<&str, Layout<'_>> = BTreeMap::new();
+    let mut layouts: HashMap<*const str, Layout<'_>> = HashMap::new();
     for text in bases.per_requirement.values() {
-        layouts.entry(text).or_insert_with(|| Layout::read(text));
+        let layout = layouts.entry(Rc::as_ptr(text));
+        layout.or_insert_with(|| Layout::read(text));
     }
-    let versions: BTreeMap<&str, Node<'_>> = layouts
+    let versions: HashMap<*const str, Node<'_>> = layouts
         .iter()
         .map(|(text, layout)| (*text, Node::read(layout)))
         .collect();
-    for (name, text) in &bases.per_requirement {
-        if let Some(version) = versions.get(text.as_str()) {
-            operate::graft(&mut base.root, &words::fold(name), version);
-        }
-    }
     if !versions.is_empty() {
+        let recorded = bases.per_requirement.iter().filter_map(|(name, text)| {
+            let version = versions.get(&Rc::as_ptr(text))?;
+            Some((words::fold(name), version))
+        });
+        operate::graft(&mut base.root, recorded);
         operate::refresh_sections(&mut base.root);
     }
     let known = bases.default.is_some() || !layouts.is_empty();
@@ -312,8 +314,9 @@ fn reads_otherwise(
         all
     };
     let (was, is) = (headings(before), headings(after));
-    let odd = was.iter().find(|name| !is.contains(name));
-    let odd = odd.or_else(|| is.iter().find(|name| !was.contains(name)));
+    // Both are sorted.
+    let odd = was.iter().find(|name| is.binary_search(name).is_err());
+    let odd = odd.or_else(|| is.iter().find(|name| was.binary_search(name).is_err()));
     let odd = odd.map(String::as_str).or_else(|| unread(after, delta));
     let Some(name) = odd.or((was != is).then_some("a heading")) else {
         return;
@@ -430,7 +433,9 @@ mod tests {
         let outcome = plan(&bases, &target, DELTA);
         assert_eq!(outcome.findings[0].id, "missing_requirement");
         for name in ["B", "C"] {
-            bases.per_requirement.insert(name.into(), newer.clone());
+            bases
+                .per_requirement
+                .insert(name.into(), newer.as_str().into());
         }
         let outcome = plan(&bases, &target, DELTA);
         assert!(outcome.is_clean(), "{outcome:#?}");

@@ -80,13 +80,18 @@ impl<'n, 't> Pairs<'n, 't> {
     }
 
     fn by_recorded_rename(&mut self, renames: &Renames) {
+        if renames.is_empty() {
+            return;
+        }
+        let places = |list: &'n [Node<'_>]| -> HashMap<&'n str, usize> {
+            let named = list.iter().enumerate().rev();
+            let named = named.filter(|(_, node)| node.kind == Kind::Requirement);
+            named.map(|(at, node)| (node.key.as_str(), at)).collect()
+        };
+        let (base, side) = (places(self.base), places(self.side));
         for (from, to) in renames {
-            let find = |list: &[Node<'_>], key: &str| {
-                list.iter()
-                    .position(|node| node.kind == Kind::Requirement && node.key == key)
-            };
-            if let (Some(b), Some(s)) = (find(self.base, from), find(self.side, to)) {
-                self.take(b, s);
+            if let (Some(b), Some(s)) = (base.get(from.as_str()), side.get(to.as_str())) {
+                self.take(*b, *s);
             }
         }
     }

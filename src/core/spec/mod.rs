@@ -109,6 +109,8 @@ pub use join::{DeltaPart, JoinedDelta, join_deltas};
 pub use layout::has_markers;
 pub use lines::LineMerge;
 pub use merge::merge_spec;
-pub use model::{Passage, Requirement, Scenario, Span, Spec, Step, block_of, read_spec, utf8};
+pub use model::{
+    Blocks, Passage, Requirement, Scenario, Span, Spec, Step, block_of, read_spec, utf8,
+};
 pub use operation::{Delta, DomainDelta, Operation, ScenarioOperation, Touched};
 pub use words::{Language, Level, OpKind, StepWord, fold};

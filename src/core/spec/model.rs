@@ -10,6 +10,7 @@ use super::renames;
 use super::tree::split_gap;
 use super::words::{self, Language, Level, SectionWord, StepWord};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Where something stands: bytes from `start` to before `end`, the first of them on `line` (from 1).
@@ -242,25 +243,54 @@ fn ears(prose: &str) -> Option<&'static str> {
 
 /// The block of a requirement as written, looked up folded; of the empty name the purpose.
 pub fn block_of(text: &str, name: &str) -> Option<String> {
-    let layout = Layout::read(text);
-    let key = words::fold(name);
-    for section in &layout.sections {
-        match section.word {
-            Some((SectionWord::Purpose, _)) if key.is_empty() => {
-                return Some(passage(&layout, section).text);
-            }
-            Some((SectionWord::Requirements, _)) if section.level == 2 && !key.is_empty() => {
-                let found = section.items.iter().find(|item| {
-                    matches!(&item.kind, ItemKind::Requirement { name }
-                        if words::fold(layout.slice(name)) == key)
-                });
-                if let Some(item) = found {
-                    let (content, _) = split_gap(layout.slice(&item.range));
-                    return Some(content.to_owned());
+    Blocks::read(text).get(name)
+}
+
+/// The blocks of a spec, read once for many names.
+#[derive(Clone, Debug)]
+pub struct Blocks<'t> {
+    text: &'t str,
+    purpose: Option<String>,
+    /// By folded name; of two the first.
+    requirements: HashMap<String, Range<usize>>,
+}
+
+impl<'t> Blocks<'t> {
+    pub fn read(text: &'t str) -> Self {
+        let layout = Layout::read(text);
+        let mut blocks = Blocks {
+            text: layout.text,
+            purpose: None,
+            requirements: HashMap::new(),
+        };
+        for section in &layout.sections {
+            match section.word {
+                Some((SectionWord::Purpose, _)) if blocks.purpose.is_none() => {
+                    blocks.purpose = Some(passage(&layout, section).text);
                 }
+                Some((SectionWord::Requirements, _)) if section.level == 2 => {
+                    for item in &section.items {
+                        if let ItemKind::Requirement { name } = &item.kind {
+                            let key = words::fold(layout.slice(name));
+                            let range = blocks.requirements.entry(key);
+                            range.or_insert_with(|| item.range.clone());
+                        }
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
+        blocks
     }
-    None
+
+    /// The block of a requirement as written; of the empty name the purpose.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let key = words::fold(name);
+        if key.is_empty() {
+            return self.purpose.clone();
+        }
+        let range = self.requirements.get(&key)?.clone();
+        let (content, _) = split_gap(self.text.get(range)?);
+        Some(content.to_owned())
+    }
 }

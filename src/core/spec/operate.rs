@@ -13,51 +13,74 @@ use super::words::{self, OpKind, SectionWord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// Puts the recorded version of one requirement into the base.
-pub(crate) fn graft<'t>(base: &mut Node<'t>, name: &str, from: &Node<'t>) {
-    let find = |root: &Node<'t>| {
-        root.requirements()
-            .find(|(_, _, node)| node.key == name)
-            .map(|(section, at, node)| (section, at, node.clone()))
+/// Puts the recorded versions of requirements, by folded name, into the base: a requirement that a version does not
+/// have goes.
+pub(crate) fn graft<'v, 't: 'v>(
+    base: &mut Node<'t>,
+    recorded: impl Iterator<Item = (String, &'v Node<'t>)>,
+) {
+    let places = |root: &Node<'t>| -> HashMap<String, (usize, usize)> {
+        let mut found = HashMap::new();
+        for (section, at, node) in root.requirements() {
+            found.entry(node.key.clone()).or_insert((section, at));
+        }
+        found
     };
-    let source = find(from);
-    match (find(base), source) {
-        (Some((section, at, _)), Some((_, _, mut node))) => {
-            if let Some(slot) = base
+    let mut sources: HashMap<*const Node<'t>, HashMap<String, (usize, usize)>> = HashMap::new();
+    let known = places(base);
+    let mut gone = HashSet::new();
+    let mut new = Vec::new();
+    for (name, from) in recorded {
+        let source = sources.entry(from).or_insert_with(|| places(from));
+        match (known.get(&name), source.get(&name)) {
+            (Some(place), Some(there)) => {
+                if let (Some(slot), Some(node)) = (base.at_mut(*place), from.at(*there)) {
+                    let gap = slot.gap.clone();
+                    *slot = node.clone();
+                    slot.gap = gap;
+                }
+            }
+            (Some(place), None) => {
+                gone.insert(*place);
+            }
+            (None, Some(there)) => new.push((from, *there)),
+            (None, None) => {}
+        }
+    }
+    // From the end, so that the places before stay what they are.
+    let mut gone = Vec::from_iter(gone);
+    gone.sort_unstable_by(|one, other| other.cmp(one));
+    for (section, at) in gone {
+        if let Some(section) = base.children.get_mut(section) {
+            section.children.remove(at);
+        }
+    }
+    for (from, there) in new {
+        insert_behind(base, from, there);
+    }
+}
+
+/// Inserts a requirement of another version behind the requirement that it stands behind there.
+fn insert_behind<'t>(base: &mut Node<'t>, from: &Node<'t>, (section, at): (usize, usize)) {
+    let Some(mut node) = from.at((section, at)).cloned() else {
+        return;
+    };
+    node.gap = Cow::Borrowed("");
+    let before = from
+        .children
+        .get(section)
+        .and_then(|s| s.children.get(..at))
+        .and_then(|list| list.iter().rev().find(|n| n.kind == Kind::Requirement));
+    let at = requirements_section(base, Eol::Lf, None);
+    if let Some(section) = base.children.get_mut(at) {
+        let place = before.and_then(|before| {
+            section
                 .children
-                .get_mut(section)
-                .and_then(|s| s.children.get_mut(at))
-            {
-                node.gap = slot.gap.clone();
-                *slot = node;
-            }
-        }
-        (Some((section, at, _)), None) => {
-            if let Some(section) = base.children.get_mut(section) {
-                section.children.remove(at);
-            }
-        }
-        (None, Some((section, at, mut node))) => {
-            node.gap = Cow::Borrowed("");
-            let before = from
-                .children
-                .get(section)
-                .and_then(|s| s.children.get(..at))
-                .and_then(|list| list.iter().rev().find(|n| n.kind == Kind::Requirement))
-                .map(|n| n.key.clone());
-            let at = requirements_section(base, Eol::Lf, None);
-            if let Some(section) = base.children.get_mut(at) {
-                let place = before.and_then(|key| {
-                    section
-                        .children
-                        .iter()
-                        .position(|n| n.kind == Kind::Requirement && n.key == key)
-                });
-                let place = place.or_else(|| last_requirement(section));
-                section.insert_after(place, node, "\n\n");
-            }
-        }
-        (None, None) => {}
+                .iter()
+                .position(|n| n.kind == Kind::Requirement && n.key == before.key)
+        });
+        let place = place.or_else(|| last_requirement(section));
+        section.insert_after(place, node, "\n\n");
     }
 }
 

@@ -169,6 +169,15 @@ impl<'t> Node<'t> {
         self.children.insert(place, node);
     }
 
+    /// The node at a place: section index, child index.
+    pub(crate) fn at(&self, (section, child): (usize, usize)) -> Option<&Node<'t>> {
+        self.children.get(section)?.children.get(child)
+    }
+
+    pub(crate) fn at_mut(&mut self, (section, child): (usize, usize)) -> Option<&mut Node<'t>> {
+        self.children.get_mut(section)?.children.get_mut(child)
+    }
+
     /// Every requirement with its place: section index, child index.
     pub(crate) fn requirements(&self) -> impl Iterator<Item = (usize, usize, &Node<'t>)> {
         self.children

@@ -311,7 +311,7 @@ fn session_start() -> Result<Decision> {
         lines.push(format!(
             "Parked: {}. `{}` takes it up.",
             line(&parked.why, 200),
-            command!("resume")
+            command!("agent resume")
         ));
     }
     if !status.blockers.is_empty() {
@@ -335,6 +335,10 @@ fn line(text: &str, max: usize) -> String {
 
 /// A person spoke: a row of blocks ends here. What holds the build is worth a word.
 fn prompt(call: &Call) -> Result<Decision> {
+    let is_ours = call.prompt.as_deref().is_some_and(stop::is_block_text);
+    if is_ours || call.subagent.is_some() {
+        return Ok(Decision::Allow);
+    }
     let ctx = Context::open_in_hook()?;
     let store = ctx.store()?;
     let Some(bound) = bound(&ctx, &store)? else {
@@ -354,12 +358,12 @@ fn prompt(call: &Call) -> Result<Decision> {
         .filter(|parked| parked.told && known.build == build.key);
     Ok(match (parked, &state.build.blocked) {
         (Some(parked), _) => Decision::Inject(format!(
-            "The build of git loopx session {} is parked: {}. `git loopx resume` takes it up.",
+            "The build of git loopx session {} is parked: {}. `git loopx agent resume` takes it up.",
             state.id,
             line(&parked.why, 300)
         )),
         (None, Some(block)) => Decision::Inject(format!(
-            "The build of git loopx session {} is recorded as blocked:{} ({}). The next build step, or `git loopx resume`, ends that.",
+            "The build of git loopx session {} is recorded as blocked:{} ({}). The next build step, or `git loopx agent resume`, ends that.",
             state.id,
             block.value.cause,
             line(block.reason.as_deref().unwrap_or_default(), 300)

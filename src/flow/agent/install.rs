@@ -32,7 +32,7 @@ pub struct Change {
     pub path: PathBuf,
     pub before: Option<String>,
     pub after: Option<String>,
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<String>,
 }
 
 impl Change {
@@ -102,6 +102,19 @@ pub fn read(repo: &Repo, host: Host) -> Result<File> {
     })
 }
 
+impl File {
+    /// The folder of the worktree, for people.
+    fn start(&self) -> String {
+        let top = self.top.display().to_string();
+        top.trim_end_matches('/').to_owned()
+    }
+
+    /// Where the host has to be started for this file to be read, if that matters.
+    pub fn starts_in(&self) -> Option<String> {
+        wiring::starts_in(self.host, &self.start())
+    }
+}
+
 fn unreadable(file: &File) -> Failure {
     Failure::refused(
         Code::AgentConfigUnreadable,
@@ -136,7 +149,7 @@ pub fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
         path: file.path.clone(),
         before: file.text.clone(),
         after: Some(after.clone()),
-        notes: wiring::notes(host, &others),
+        notes: wiring::notes(host, &others, &file.start()),
     };
     if change.changes() && !dry_run {
         // An update keeps what stood there before the first time.

@@ -23,15 +23,15 @@ fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
                 format!("`{command}` needs a reason: what stands in the way"),
             )
             .help(match command {
-                "block" => command!("block --reason WHY"),
-                _ => command!("park --reason WHY"),
+                "agent block" => command!("agent block --reason WHY"),
+                _ => command!("agent park --reason WHY"),
             })
         })
 }
 
 /// Records what stands in the way of the build. An agent may stop then; the next build step ends it.
 pub fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    let reason = reason_for("block", reason)?;
+    let reason = reason_for("agent block", reason)?;
     act(ctx, Needs::Code, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
         stages::in_build(facts)?;
@@ -50,7 +50,7 @@ pub fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
 /// Lets agents of this worktree stop until somebody takes the build up again. Nothing is recorded on
 /// the session: it is this worktree's business.
 pub fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)> {
-    let why = reason_for("park", reason)?;
+    let why = reason_for("agent park", reason)?;
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let state = ctx.session(&snapshot)?.state;

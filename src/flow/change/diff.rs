@@ -5,12 +5,13 @@ use super::{Word, active, load};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::SessionId;
-use crate::core::spec::{Action, Conflict, PlanOptions, block_of, fold, plan_domain};
+use crate::core::spec::{Action, Blocks, Conflict, PlanOptions, fold, plan_domain};
 use crate::flow::context::Context;
 use crate::flow::delta::{self, WHOLE};
 use crate::git::merge::FileMerge;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 /// One requirement that a delta touches: what the delta does to it, and what archive would do.
 #[derive(Debug, Serialize)]
@@ -81,25 +82,36 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
             .filter_map(|op| Some((fold(&op.name), op.to.as_deref()?)))
             .collect();
         let mut names: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         if part.purpose.is_some() {
             names.push(WHOLE.to_owned());
+            seen.insert(WHOLE.to_owned());
         }
         for touched in part.touched() {
-            if !names.iter().any(|name| fold(name) == fold(&touched.name)) {
+            if seen.insert(fold(&touched.name)) {
                 names.push(touched.name);
             }
         }
+        // Each text is read once, however many requirements the delta touches.
+        let [was_blocks, target_blocks, meant_blocks, merged_blocks] =
+            [was, target, meant, merged].map(|text| text.map(Blocks::read));
+        let mut versions: HashMap<*const str, Blocks<'_>> = HashMap::new();
+        for text in written.per_requirement.values() {
+            let blocks = versions.entry(Rc::as_ptr(text));
+            blocks.or_insert_with(|| Blocks::read(text));
+        }
+        let block = |blocks: &Option<Blocks<'_>>, name: &str| blocks.as_ref()?.get(name);
         for name in names {
             let key = fold(&name);
             let to = renames.get(&key).copied();
             let now = to.unwrap_or(&name);
-            let base = written
-                .per_requirement
-                .get(&key)
-                .map(String::as_str)
-                .or(was)
-                .and_then(|text| block_of(text, &name));
-            let here = target.and_then(|text| block_of(text, &name));
+            let base = match written.per_requirement.get(&key) {
+                Some(text) => versions
+                    .get(&Rc::as_ptr(text))
+                    .and_then(|blocks| blocks.get(&name)),
+                None => block(&was_blocks, &name),
+            };
+            let here = block(&target_blocks, &name);
             let matches =
                 |conflict: &&Conflict| match (&conflict.requirement, name.as_str() == WHOLE) {
                     (Some(other), false) => fold(other) == key || fold(other) == fold(now),
@@ -111,8 +123,8 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
                 path: path.clone(),
                 requirement: (name != WHOLE).then(|| name.clone()),
                 renamed_to: to.map(str::to_owned),
-                delta: meant.and_then(|text| block_of(text, now)),
-                merged: merged.and_then(|text| block_of(text, now)),
+                delta: block(&meant_blocks, now),
+                merged: block(&merged_blocks, now),
                 moved: base != here,
                 conflicts: applied
                     .outcome

@@ -6,12 +6,13 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::op::{Event, RequirementBase};
-use crate::core::spec::{OpKind, block_of, fold};
+use crate::core::spec::{Blocks, OpKind, fold};
 use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::delta::{self, WHOLE};
 use crate::flow::ground::Ground;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// A requirement whose base was recorded anew because the target branch had changed it.
 #[derive(Clone, Debug, Serialize)]
@@ -67,19 +68,39 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
         let stands = &ground.target;
         let new: Vec<RequirementBase> =
             delta::missing_bases(ctx, &fresh, &facts.policy, stands, &delta)?;
-        let text = |blob: Option<&Oid>| -> Result<Option<String>> {
-            blob.map(|blob| Ok(String::from_utf8_lossy(&ctx.repo.read_blob(blob)?).into_owned()))
-                .transpose()
+        let mut known: HashMap<(&str, &str), &RequirementBase> = HashMap::new();
+        for base in &state.bases {
+            let key = (base.domain.as_str(), base.requirement.as_str());
+            known.entry(key).or_insert(base);
+        }
+        let pairs: Vec<(&RequirementBase, &RequirementBase)> = new
+            .iter()
+            .filter_map(|base| {
+                let known = known.get(&(base.domain.as_str(), base.requirement.as_str()))?;
+                (known.blob != base.blob).then_some((*known, base))
+            })
+            .collect();
+        // Each version of a spec is read once, however many requirements were written against it.
+        let mut texts: HashMap<&Oid, String> = HashMap::new();
+        for blob in pairs
+            .iter()
+            .flat_map(|(old, new)| old.blob.iter().chain(&new.blob))
+        {
+            if !texts.contains_key(blob) {
+                let text = String::from_utf8_lossy(&ctx.repo.read_blob(blob)?).into_owned();
+                texts.insert(blob, text);
+            }
+        }
+        let blocks: HashMap<&Oid, Blocks<'_>> = texts
+            .iter()
+            .map(|(blob, text)| (*blob, Blocks::read(text)))
+            .collect();
+        let block = |base: &RequirementBase| {
+            let blob = base.blob.as_ref()?;
+            blocks.get(blob)?.get(&base.requirement)
         };
         let mut moved = Vec::new();
-        for base in &new {
-            let known = state
-                .bases
-                .iter()
-                .find(|b| b.domain == base.domain && b.requirement == base.requirement);
-            let Some(known) = known.filter(|known| known.blob != base.blob) else {
-                continue;
-            };
+        for (known, base) in pairs {
             let part = delta
                 .domains
                 .iter()
@@ -88,9 +109,7 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             if base.requirement == WHOLE && !purpose {
                 continue;
             }
-            let (old, new) = (text(known.blob.as_ref())?, text(base.blob.as_ref())?);
-            let old = old.and_then(|text| block_of(&text, &base.requirement));
-            let new = new.and_then(|text| block_of(&text, &base.requirement));
+            let (old, new) = (block(known), block(base));
             if old == new {
                 continue;
             }

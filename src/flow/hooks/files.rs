@@ -2,7 +2,7 @@
 
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hooks::manager::Manager;
-use crate::core::hooks::{self, Event, Found, Saved};
+use crate::core::hooks::{self, Aside, Event, Found, Saved};
 use crate::git::Repo;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -30,8 +30,20 @@ pub(super) fn saved(dir: &Path, event: Event) -> Result<Saved> {
     Ok(if same { Saved::Both } else { Saved::Kept })
 }
 
+/// Where a manager put our shim.
+pub(super) fn aside(dir: &Path, event: Event) -> Result<Vec<Aside>> {
+    let mut found = Vec::new();
+    for aside in Aside::ALL {
+        let content = read_hook(&dir.join(aside.file(event)))?;
+        if content.is_some_and(|content| hooks::is_shim(&content)) {
+            found.push(aside);
+        }
+    }
+    Ok(found)
+}
+
 /// The content of a hook; a link that leads nowhere is a hook, too: an empty one.
-fn read_hook(hook: &Path) -> Result<Option<Vec<u8>>> {
+pub(super) fn read_hook(hook: &Path) -> Result<Option<Vec<u8>>> {
     match fs::read(hook) {
         Ok(content) => Ok(Some(content)),
         Err(_) if hook.is_symlink() => Ok(Some(Vec::new())),

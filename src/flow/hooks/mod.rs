@@ -5,11 +5,11 @@ use super::hook::OPT_OUT;
 use super::hook_once;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hooks::manager::Manager;
-use crate::core::hooks::{self, Event, Facts, Plan, SetAt, Slot, Standing, Step, config};
+use crate::core::hooks::{self, Event, Facts, Place, Plan, SetAt, Slot, Standing, Step, config};
 use crate::env;
 use crate::git::run::{Captured, Run};
 use crate::git::{Repo, config_file};
-use files::{found, fresh, manager_of, save, saved, saved_by, write_shim};
+use files::{aside, found, fresh, manager_of, save, saved, saved_by, write_shim};
 use settings::{own_settings, setting, switched_off};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -19,10 +19,13 @@ use std::path::{Path, PathBuf};
 mod files;
 mod gits;
 mod global;
+mod lines;
+mod record;
 mod settings;
 mod status;
 
 pub use global::Global;
+pub use record::is_installed;
 
 pub use status::{status, worktrees};
 
@@ -64,9 +67,8 @@ pub fn read() -> Result<Repository> {
     let git_dir = here(Run::git(["rev-parse", "--absolute-git-dir"])).capture()?;
     let in_main = real(&path(git_dir.line()?)) == common;
     let (dir, hooks_path) = hooks_dir(&cwd, &here)?;
-    let inside = real(&dir).starts_with(&common);
-    let tracked = top.as_ref().is_some_and(|top| is_tracked(top, &dir));
-    let standing = hooks::standing(&dir, hooks_path, inside, tracked);
+    let place = place(&dir, &common, top.as_deref())?;
+    let standing = hooks::standing(&dir, hooks_path, place);
     let own_dir = if standing == Standing::Owned {
         dir.clone()
     } else {
@@ -87,6 +89,9 @@ pub fn read() -> Result<Repository> {
                 found: found(&own_dir, event, &program)?,
                 saved: saved(&own_dir, event)?,
                 saved_by: saved_by(&own_dir, event)?,
+                aside: aside(&own_dir, event)?,
+                in_dir: dir.join(event.name()).exists(),
+                line: lines::wired(top.as_deref(), &dir, event)?,
                 config: setting(&settings, event, &program),
                 global: setting(&global, event, &program),
             })
@@ -103,11 +108,9 @@ pub fn read() -> Result<Repository> {
     };
     Ok(Repository {
         program,
-        common_dir: common,
         config_file,
         global_file,
         in_main,
-        top,
         facts: Facts {
             version,
             dir,
@@ -116,9 +119,27 @@ pub fn read() -> Result<Repository> {
             slots,
             manager,
             manager_files,
+            rewriter: top.as_deref().and_then(lines::rewriter),
+            in_worktree: place.in_worktree,
+            recorded: record::is_there(&common),
+            program_dir: lines::program_dir(),
             other_gits: gits::other_gits(),
             opted_out: switched_off(&here, OPT_OUT)?,
         },
+        common_dir: common,
+        top,
+    })
+}
+
+/// Where a hooks folder lies.
+fn place(dir: &Path, common: &Path, top: Option<&Path>) -> Result<Place> {
+    let in_git_dir = real(dir).starts_with(common);
+    let in_worktree = !in_git_dir && top.is_some_and(|top| real(dir).starts_with(real(top)));
+    Ok(Place {
+        in_git_dir,
+        in_worktree,
+        is_tracked: top.is_some_and(|top| is_tracked(top, dir)),
+        is_managed: !in_git_dir && manager_of(dir)?.is_some(),
     })
 }
 
@@ -150,6 +171,12 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
                 fs::rename(dir.join(event.saved_name()), dir.join(event.name()))
             }
             Step::DropSaved(event) => fs::remove_file(dir.join(event.saved_name())),
+            Step::RemoveMoved(moved) => fs::remove_file(dir.join(moved.to_string())),
+            Step::HandOver(moved) => fs::rename(
+                dir.join(moved.event.saved_name()),
+                dir.join(moved.to_string()),
+            ),
+            Step::Forget => Ok(()),
         };
         done.map_err(|error| {
             Failure::refused(
@@ -158,7 +185,10 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
             )
         })?;
     }
-    if plan.mode.is_none() {
+    if plan.mode.is_some() {
+        record::make(repo.as_ref(), &repository.common_dir);
+    } else {
+        record::remove(&repository.common_dir);
         // What a killed install may have left.
         for event in Event::ALL {
             drop(fs::remove_file(fresh(dir, event)));
@@ -182,6 +212,13 @@ pub fn describe(repository: &Repository, step: Step) -> String {
         Step::RemoveShim(event) => format!("remove {}", hook(event)),
         Step::Restore(event) => format!("move {} back to {}", saved(event), hook(event)),
         Step::DropSaved(event) => format!("remove {}, a second copy", saved(event)),
+        Step::RemoveMoved(moved) => format!("remove our {}", dir.join(moved.to_string()).display()),
+        Step::HandOver(moved) => format!(
+            "move {} to {}, in place of ours",
+            saved(moved.event),
+            dir.join(moved.to_string()).display()
+        ),
+        Step::Forget => "forget that hooks were installed here".into(),
     }
 }
 
@@ -196,14 +233,17 @@ fn remove_words(file: &Path) -> String {
 }
 
 /// Where this program is, as bytes: a path need not be UTF-8.
-fn program() -> Result<Vec<u8>> {
+pub(super) fn program() -> Result<Vec<u8>> {
     let program =
         env::program().map_err(|error| Failure::internal(Code::NoProgram, format!("{error}")))?;
     Ok(program.into_os_string().into_vec())
 }
 
 /// Where git looks for hook files, and which setting says so.
-fn hooks_dir(cwd: &Path, enter: &impl Fn(Run) -> Run) -> Result<(PathBuf, Option<SetAt>)> {
+pub(super) fn hooks_dir(
+    cwd: &Path,
+    enter: &impl Fn(Run) -> Run,
+) -> Result<(PathBuf, Option<SetAt>)> {
     let dir = enter(Run::git(["rev-parse", "--git-path", "hooks"]))
         .capture()?
         .line()?;
@@ -252,7 +292,7 @@ fn existing(top: &Path) -> Vec<String> {
 }
 
 /// The path with links followed, as far as it exists.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
     }

@@ -1,17 +1,17 @@
 //! Where hooks fire: each event in each worktree, proven by having git run it where that has no effect
 //! on anything but our own program.
 
-use super::{Repository, found, hooks_dir, path, real, switched_off};
+use super::lines::wired;
+use super::{Repository, aside, found, hooks_dir, path, real, switched_off};
 use crate::core::failure::Result;
-use crate::core::hooks::manager::{self, Manager};
-use crate::core::hooks::{self, Event, Probe, Row, SetAt, WorktreeEvent};
+use crate::core::hooks::manager::Manager;
+use crate::core::hooks::{self, Event, Probe, Row, SetAt, Wired, WorktreeEvent};
 use crate::env;
 use crate::flow::hook;
 use crate::git::run::Run;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The state of every event in every worktree, each proven by running git where that has no effect
 /// on anything but our own program.
@@ -19,8 +19,9 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
     let facts = &repository.facts;
     let current = repository.top.as_deref().map(real);
     let token = ulid::Ulid::generate().to_string();
-    let others: Vec<(OsString, &'static str)> = other_config_hooks()?
-        .into_iter()
+    let other_hooks = other_config_hooks()?;
+    let others: Vec<(OsString, &'static str)> = other_hooks
+        .iter()
         .map(|name| {
             let mut key = OsString::from("hook.");
             key.push(name);
@@ -52,6 +53,9 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
             overlay(&[("core.hooksPath".into(), "/dev/null")]),
         );
         for slot in &facts.slots {
+            let line = wired(Some(&worktree), &dir, slot.event)?;
+            let by_config = facts.version.has_config_hooks()
+                && other_hooks.contains(&format!("hk-{}", slot.event).into());
             let mut seen = WorktreeEvent {
                 event: slot.event,
                 worktree: worktree.clone(),
@@ -67,7 +71,14 @@ pub fn status(repository: &Repository) -> Result<Vec<Row>> {
                 own_dir: facts.own_dir.clone(),
                 own: slot.found,
                 saved: slot.saved,
-                line_in: line_in(&worktree, slot.event),
+                aside: aside(&dir, slot.event)?,
+                line: line.map(|line| Wired {
+                    // hk needs no file for git to run it.
+                    reached: line.reached || (by_config && line.manager == Some(Manager::Hk)),
+                    ..line
+                }),
+                rewriter: facts.rewriter,
+                recorded: facts.recorded,
             };
             let probe = hooks::probe(&seen);
             let answered = match &probe {
@@ -199,14 +210,4 @@ fn other_config_hooks() -> Result<Vec<OsString>> {
     names.sort();
     names.dedup();
     Ok(names)
-}
-
-/// The manager's configuration file of a worktree that calls us on this event.
-fn line_in(top: &Path, event: Event) -> Option<String> {
-    Manager::ALL
-        .into_iter()
-        .flat_map(|manager| manager.files(event))
-        .find(|file| {
-            fs::read(top.join(file)).is_ok_and(|content| manager::calls_us(&content, event))
-        })
 }

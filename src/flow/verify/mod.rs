@@ -5,6 +5,7 @@
 
 mod account;
 mod approvals;
+mod branch;
 mod claims;
 mod facts;
 mod landing;
@@ -18,6 +19,7 @@ mod strict;
 pub use account::{PathRow, Row, View};
 pub use approvals::PersonRow;
 pub(super) use approvals::Words;
+pub use branch::{BranchReport, BranchRequest, Tip, verify_branch};
 pub use range::judge;
 pub use sessions::Sessions;
 pub use span::Span;

@@ -15,7 +15,7 @@ use crate::core::range_policy::{self, Claim, Commit, Finding, Head, Landed, Rang
 use crate::core::session::State;
 use crate::core::signers::Remark;
 use crate::flow::context::Context;
-use crate::flow::{signers, upstream};
+use crate::flow::{hooks, signers, upstream};
 use crate::git::{CommitInfo, Repo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -74,6 +74,7 @@ pub fn judge(
         bound: span.bound.as_deref(),
         own: span.own,
         lands: landing.is_some(),
+        hooked: hooks::is_installed(repo),
         commits: &commits,
         head: head.as_ref(),
     };

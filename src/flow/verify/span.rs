@@ -127,7 +127,7 @@ pub(super) fn find(
 }
 
 /// The commit at an end of the range. What is not here was perhaps left out by a clone.
-fn end(repo: &Repo, revision: &str) -> Result<Oid> {
+pub(super) fn end(repo: &Repo, revision: &str) -> Result<Oid> {
     repo.resolve_commit(revision).map_err(|failure| {
         failure.help(if repo.is_shallow() {
             "git fetch --unshallow  (this clone is shallow), with the branch that is missing"
@@ -161,7 +161,7 @@ fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) ->
 }
 
 /// The ends of `A..B`, `A..`, `..B` or `B`; an end that is left out is HEAD, as in git.
-fn ends(range: &str) -> Result<(Option<&str>, Option<&str>)> {
+pub(super) fn ends(range: &str) -> Result<(Option<&str>, Option<&str>)> {
     let invalid = || {
         Failure::usage(
             Code::RangeInvalid,

@@ -54,6 +54,10 @@ pub(crate) fn document(out: &Output) -> Option<Value> {
 pub(crate) fn stop_in(s: &Sandbox, session: &str, dir: &Path) -> Option<String> {
     let input = stop_input(session, dir).to_string();
     let said = hook_in(s, dir, "claude", "Stop", input.as_bytes())?;
+    if said.get("systemMessage").is_some() {
+        // It was let go, and the person is told.
+        return None;
+    }
     let keys: Vec<&String> = said.as_object().expect("an object").keys().collect();
     assert_eq!(keys, ["decision", "reason"], "{said:#}");
     assert_eq!(said["decision"], "block");

@@ -14,6 +14,7 @@ pub(crate) mod forge;
 pub(crate) mod hooks;
 pub(crate) mod keys;
 pub(crate) mod landing;
+pub(crate) mod model;
 pub(crate) mod place;
 pub(crate) mod scale;
 pub(crate) mod server;

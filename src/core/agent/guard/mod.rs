@@ -106,14 +106,23 @@ fn simple(words: &[String], dirs: &mut Vec<String>, reading: &mut Reading, depth
                 look(script, &mut inner, reading, depth + 1);
             }
         }
-        "git-loopx" => reading.builds |= is_build_step(args.first()),
+        "git-loopx" => reading.builds |= is_build_step(args),
         "git" => git(args, &assigned, dirs, reading),
         _ => {}
     }
 }
 
-fn is_build_step(word: Option<&String>) -> bool {
-    matches!(word.map(String::as_str), Some("build" | "run"))
+/// Whether the words after our name are a step of the build. Options may stand before the verb.
+fn is_build_step(words: &[String]) -> bool {
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "-s" | "--session" | "--color" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            verb => return matches!(verb, "build" | "run"),
+        }
+    }
+    false
 }
 
 /// `NAME=VALUE` before a command.
@@ -222,7 +231,7 @@ fn git(args: &[String], assigned: &[(&str, &str)], dirs: &[String], reading: &mu
     };
     let rest = &args[at + 1..];
     if command == "loopx" {
-        reading.builds |= is_build_step(rest.first());
+        reading.builds |= is_build_step(rest);
         return;
     }
     for (name, value) in assigned {

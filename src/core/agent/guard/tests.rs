@@ -112,10 +112,17 @@ fn a_build_step_is_known_by_its_name() {
         "git loopx build",
         "git-loopx run -- make",
         "cd x && git -C y loopx run --task A",
+        "git loopx -s demo run --task A",
+        "git loopx --json --session demo build",
     ] {
         assert!(read(line).builds, "{line}");
     }
-    for line in ["git loopx status", "echo git loopx build", "git log"] {
+    for line in [
+        "git loopx status",
+        "git loopx -s build status",
+        "echo git loopx build",
+        "git log",
+    ] {
         assert!(!read(line).builds, "{line}");
     }
 }

@@ -21,6 +21,8 @@ pub const MAX_SECONDS: i64 = 4 * 60 * 60;
 pub const TWICE_WITHIN: i64 = 10;
 /// How long a build step that an agent was about to type tells who builds, in seconds.
 pub const DRIVES_FOR: i64 = 10 * 60;
+/// How the text of a block begins.
+const OPENING: &str = "git loopx: the build of session ";
 /// How many unmet rules a block names.
 const NAMED: usize = 8;
 
@@ -173,10 +175,12 @@ pub fn decide(
     let Some(build) = build else {
         return allow(ledger.clone());
     };
-    // A sub-agent has a name of its own beside that of the session that started it.
-    let name = match moment {
-        Moment::SubagentStop => &call.subagent,
-        _ => &call.session,
+    // A sub-agent has a name of its own beside that of the session that started it, and not every host
+    // has an event of its own for its stop.
+    let is_subagent = moment == Moment::SubagentStop || call.subagent.is_some();
+    let name = match is_subagent {
+        true => &call.subagent,
+        false => &call.session,
     };
     let agent = name.as_deref().and_then(lease::agent_name);
     let Some(adopt) = owned(build, agent.as_deref(), ledger, now) else {
@@ -184,7 +188,7 @@ pub fn decide(
     };
     // 3: a sub-agent is not who builds, unless it is.
     let is_owner = matches!(&build.owner, BuildOwner::Here { agent: Some(owner), .. } if agent.as_ref() == Some(owner));
-    if moment == Moment::SubagentStop && !is_owner {
+    if is_subagent && !is_owner {
         return allow(ledger.clone());
     }
     // 4: nothing was finished.
@@ -294,10 +298,11 @@ fn owned(build: &Build, agent: Option<&str>, ledger: &Ledger, now: i64) -> Optio
             agent: Some(owner),
             alive,
         } if agent == owner => Some(!alive),
+        // Whoever typed a build step here is who builds now: the one that is recorded may be gone.
         BuildOwner::Here {
             agent: Some(_),
             alive,
-        } => (!alive).then_some(true),
+        } => (!alive || ledger.driver_at(now) == Some(agent)).then_some(true),
         BuildOwner::Here { agent: None, .. } | BuildOwner::Nobody => {
             let another = ledger.driver_at(now).is_some_and(|driver| agent != driver);
             (!another).then_some(true)
@@ -314,9 +319,15 @@ fn codes(judged: &Judged) -> String {
     codes[..codes.len().min(NAMED)].join(", ")
 }
 
+/// Whether a prompt is the text of a block that the host hands to the agent: some fire their prompt hook
+/// for it, and no person spoke.
+pub fn is_block_text(prompt: &str) -> bool {
+    prompt.trim_start().starts_with(OPENING)
+}
+
 fn block_text(build: &Build, judged: &Judged, ledger: &Ledger) -> String {
     let mut text = format!(
-        "git loopx: the build of session {} is not ready for review ({} of at most {MAX_ROW} reminders).\n",
+        "{OPENING}{} is not ready for review ({} of at most {MAX_ROW} reminders).\n",
         build.session, ledger.row
     );
     for (code, sentence) in judged.missing.iter().take(NAMED) {
@@ -334,8 +345,8 @@ fn block_text(build: &Build, judged: &Judged, ledger: &Ledger) -> String {
         "Next: {}\nIf something real stops you: {}\n\
          To leave it for later: {}",
         judged.next,
-        command!("block --reason WHY"),
-        command!("park --reason WHY")
+        command!("agent block --reason WHY"),
+        command!("agent park --reason WHY")
     ));
     text
 }

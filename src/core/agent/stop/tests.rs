@@ -2,7 +2,7 @@
 
 use super::{
     Build, BuildOwner, Call, Decision, Driver, Host, Judged, Ledger, MAX_ROW, MAX_SECONDS,
-    MAX_TOTAL, Moment, Parked, Ruling, decide,
+    MAX_TOTAL, Moment, Parked, Ruling, decide, is_block_text,
 };
 use crate::core::op::BlockCause;
 
@@ -153,6 +153,53 @@ fn a_sub_agent_is_held_only_where_it_is_the_one_that_builds() {
         || Some(judged("a")),
     );
     assert!(blocks(&ruling));
+}
+
+#[test]
+fn h1_a_stop_that_names_a_sub_agent_is_the_sub_agents() {
+    let sub = Call {
+        subagent: Some("s2".into()),
+        ..call()
+    };
+    let free = Build {
+        owner: BuildOwner::Nobody,
+        ..build()
+    };
+    for build in [build(), free] {
+        let ruling = stop(&sub, &build, &Ledger::default(), 1, "a");
+        assert_eq!(ruling.decision, Decision::Allow);
+        assert_eq!((ruling.adopt, ruling.record), (false, None));
+    }
+}
+
+#[test]
+fn h2_the_text_of_a_block_is_known_again() {
+    let Decision::Block(text) = stop(&call(), &build(), &Ledger::default(), 1, "a").decision else {
+        panic!("no block");
+    };
+    assert!(is_block_text(&text) && is_block_text(&format!("\n {text}\n")));
+    assert!(!is_block_text(
+        "What does `git loopx: the build of session` mean?"
+    ));
+}
+
+#[test]
+fn h4_who_types_a_build_step_is_held_whatever_is_recorded() {
+    let driven = Ledger {
+        driver: Some(Driver {
+            agent: "s2".into(),
+            at: 0,
+        }),
+        ..Ledger::default()
+    };
+    let restarted = Call {
+        session: Some("s2".into()),
+        ..Call::default()
+    };
+    let ruling = stop(&restarted, &build(), &driven, 1, "a");
+    assert!(blocks(&ruling) && ruling.adopt);
+    // Later it needs the record.
+    assert!(!blocks(&stop(&restarted, &build(), &driven, 10_000, "a")));
 }
 
 #[test]
@@ -329,8 +376,8 @@ fn a_block_says_what_is_missing_and_every_way_out() {
         "demo",
         "- lane: not reported",
         "git loopx run --task VS-1",
-        "git loopx block --reason",
-        "git loopx park --reason",
+        "git loopx agent block --reason",
+        "git loopx agent park --reason",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }

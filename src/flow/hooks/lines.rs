@@ -1,0 +1,93 @@
+//! Lines of files that are not ours and that call us, and managers that will write hooks over ours.
+
+use super::files::read_hook;
+use crate::core::failure::Result;
+use crate::core::hooks::manager::{self, Manager};
+use crate::core::hooks::{self, Event, Wired};
+use crate::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The line that calls us on an event: in a manager's configuration, or in the script that git runs.
+pub(super) fn wired(top: Option<&Path>, dir: &Path, event: Event) -> Result<Option<Wired>> {
+    let hook = dir.join(event.name());
+    let script = read_hook(&hook)?.unwrap_or_default();
+    let runs = fs::metadata(&hook)
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    let call = match hooks::is_shim(&script) {
+        true => None,
+        false => manager::call_in(&script, event),
+    };
+    let owner = Manager::of_path(&dir.to_string_lossy()).or_else(|| Manager::of_script(&script));
+    if let Some(found) = top.and_then(|top| configured(top, event)) {
+        let (manager, file, line) = found;
+        let comes_to = |owner: Manager| {
+            owner.files(event).contains(&file)
+                // Its scripts hold a copy of the line.
+                && (owner != Manager::SimpleGitHooks || call.is_some())
+        };
+        let reached = runs && owner.is_some_and(comes_to);
+        let wired = Wired {
+            file,
+            line,
+            manager: owner.filter(|_| reached).or(Some(manager)),
+            reached,
+            first: false,
+        };
+        if reached || call.is_none() {
+            return Ok(Some(wired));
+        }
+    }
+    Ok(call.map(|(line, first)| Wired {
+        file: hook.display().to_string(),
+        line,
+        manager: None,
+        reached: runs,
+        first,
+    }))
+}
+
+/// The configuration file of a manager that calls us on this event, and its line.
+fn configured(top: &Path, event: Event) -> Option<(Manager, String, String)> {
+    let files = Manager::ALL.into_iter().flat_map(|manager| {
+        manager
+            .files(event)
+            .into_iter()
+            .map(move |file| (manager, file))
+    });
+    let mut called = files.filter_map(|(manager, file)| {
+        let content = fs::read(top.join(&file)).ok()?;
+        let (line, _) = manager::call_in(&content, event)?;
+        Some((manager, file, line))
+    });
+    called.next()
+}
+
+/// The manager that replaces hooks in the repository's own folder whenever it runs, and deletes those
+/// that its configuration does not have.
+pub(super) fn rewriter(top: &Path) -> Option<Manager> {
+    let manager = Manager::SimpleGitHooks;
+    let configures = |file: &String| {
+        let content = fs::read(top.join(file)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&content);
+        !content.is_empty() && (file != "package.json" || text.contains("\"simple-git-hooks\""))
+    };
+    let mut files = manager.files(Event::PreCommit).into_iter();
+    files.any(|file| configures(&file)).then_some(manager)
+}
+
+/// The folder of this program as a shell finds it, where it needs no quotes.
+pub(super) fn program_dir() -> Option<String> {
+    let program = env::program().ok()?;
+    let dir = program.parent()?;
+    let home = env::var("HOME").filter(|home| home.len() > 1);
+    // A file that a team shares works for whoever has the program in the same place.
+    let dir = match home.and_then(|home| dir.strip_prefix(home).ok()) {
+        Some(rest) => format!("$HOME/{}", rest.to_str()?),
+        None => dir.to_str()?.to_owned(),
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=./-".contains(c);
+    let path = dir.strip_prefix('$').unwrap_or(&dir);
+    path.chars().all(plain).then_some(dir)
+}

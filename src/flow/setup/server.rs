@@ -1,0 +1,207 @@
+//! Wires a bare repository: reads what it has, has `core::setup::server` decide, and does what is lacking.
+
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::hooks::{SAVED_SUFFIX, standing};
+use crate::core::setup::server::{self, CHECK_OBJECTS, Facts, HIDE, HOOK, Planned, Rules, Step};
+use crate::core::setup::typed;
+use crate::env;
+use crate::flow::context::Context;
+use crate::flow::hooks::{hooks_dir, program, real};
+use crate::flow::verify::policy_at;
+use crate::git::run::Run;
+use crate::git::signing::can_check;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A bare repository that takes pushes.
+pub struct Server {
+    pub ctx: Context,
+    /// Where it is, with links followed.
+    pub dir: PathBuf,
+    /// As it was named, for what leads on.
+    pub named: String,
+    hooks: PathBuf,
+    program: Vec<u8>,
+    facts: Facts,
+    pub rules: Rules,
+}
+
+impl Server {
+    /// Reads a server, and goes there.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let named = typed(&dir.to_string_lossy());
+        let none = || {
+            Failure::not_found(
+                Code::NoRepository,
+                format!(
+                    "expected a bare repository, found none at `{}`",
+                    dir.display()
+                ),
+            )
+            .help(format!("git init --bare {named}"))
+        };
+        let place = dir.canonicalize().map_err(|_| none())?;
+        env::enter(&place).map_err(|_| none())?;
+        let ctx = Context::open(None).map_err(|failure| match failure.code {
+            Code::NoRepository | Code::RepositoryMissing => none(),
+            _ => failure,
+        })?;
+        let found = real(&ctx.repo.git_dir());
+        if found != place || ctx.repo.work_dir().is_some() {
+            return Err(Failure::refused(
+                Code::ServerNotBare,
+                format!(
+                    "expected a bare repository at `{}`, found {} at `{}`",
+                    place.display(),
+                    match ctx.repo.work_dir() {
+                        Some(_) => "one with a worktree",
+                        None => "it",
+                    },
+                    found.display()
+                ),
+            )
+            .help(hint![
+                "git clone --bare makes one; in a clone it is: ",
+                command!("hooks install")
+            ]));
+        }
+        let program = program()?;
+        let (hooks, hooks_path) = hooks_dir(&place, &|run: Run| run.cwd(&place))?;
+        let is_inside = real(&hooks).starts_with(&place);
+        let file = hooks.join(HOOK);
+        let content = content(&file)?;
+        let kept = self::content(&saved(&file))?;
+        let repo = &ctx.repo;
+        let facts = Facts {
+            found: server::found(content.as_deref(), &program),
+            is_executable: is_executable(&file),
+            // The same twice is what a killed set-up left.
+            is_saved: kept.is_some() && kept != content,
+            standing: standing(&hooks, hooks_path, is_inside, false),
+            folder: hooks.display().to_string(),
+            checks_objects: repo.config_bool(&CHECK_OBJECTS.to_lowercase()) == Some(true),
+            hidden: repo.config_all(HIDE)?,
+        };
+        let rules = rules(&ctx)?;
+        Ok(Server {
+            ctx,
+            dir: place,
+            named,
+            hooks,
+            program,
+            facts,
+            rules,
+        })
+    }
+
+    /// What it lacks, and what it has.
+    pub fn plan(&self) -> Result<Vec<Planned>> {
+        server::plan(&self.facts, &self.named)
+    }
+
+    /// The hook that git asks.
+    pub fn hook(&self) -> PathBuf {
+        self.hooks.join(HOOK)
+    }
+
+    /// Does what is needed.
+    pub fn apply(&self, plan: &[Planned]) -> Result<()> {
+        let file = self.hook();
+        for step in plan.iter().filter(|one| one.needed).map(|one| one.step) {
+            let done = match step {
+                Step::CheckObjects => self.config(&[CHECK_OBJECTS, "true"]).map(Ok)?,
+                Step::Hide(name) => self.config(&["--add", HIDE, name]).map(Ok)?,
+                // Some file systems have no hard links.
+                Step::SaveHook => {
+                    fs::hard_link(&file, saved(&file)).or_else(|_| fs::rename(&file, saved(&file)))
+                }
+                Step::WriteHook => self.write_hook(&file),
+                Step::OpenHook => fs::metadata(&file).and_then(|meta| {
+                    let mode = meta.permissions().mode() | 0o111;
+                    fs::set_permissions(&file, Permissions::from_mode(mode))
+                }),
+            };
+            done.map_err(|error| {
+                let what = format!("write {}: {error}", file.display());
+                Failure::refused(Code::HookNotWritten, what)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn config(&self, args: &[&str]) -> Result<()> {
+        let run = Run::git(["config"]).args(args).cwd(&self.dir);
+        run.capture()?.ok().map(drop)
+    }
+
+    /// Writes the script beside its place first, so that no push finds half of it.
+    fn write_hook(&self, file: &Path) -> io::Result<()> {
+        self.ctx.repo.make_folder(&self.hooks)?;
+        let fresh = self.hooks.join(format!(".{HOOK}.loopx-new"));
+        // Left over from a kill; nobody else has this name.
+        drop(fs::remove_file(&fresh));
+        let mut made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o755)
+            .open(&fresh)?;
+        made.write_all(&server::shim(&self.program))?;
+        // Whatever the umask: git passes over a hook that it cannot run.
+        made.set_permissions(Permissions::from_mode(0o755))?;
+        made.sync_all()?;
+        drop(made);
+        self.ctx.repo.share(&fresh);
+        fs::rename(&fresh, file)
+    }
+}
+
+/// What the default branch says, and whether this machine can judge by it.
+fn rules(ctx: &Context) -> Result<Rules> {
+    let head = ctx.repo.head()?;
+    let store = ctx.store()?;
+    let mut rules = Rules {
+        has_sessions: ctx.repo.find_ref(&store.branch_ref())?.is_some(),
+        can_check_signatures: can_check(),
+        branch: head.branch,
+        commit: head.commit,
+        ..Rules::default()
+    };
+    match policy_at(ctx, rules.commit.as_ref()) {
+        Ok(policy) => {
+            let branch = rules.branch.as_deref();
+            rules.protects_default = branch.is_some_and(|branch| policy.protects(branch));
+            rules.asks_signatures = policy.asks_signatures();
+            rules.protected = policy.gates.protected;
+        }
+        Err(failure) => rules.fault = Some(failure.message),
+    }
+    Ok(rules)
+}
+
+fn saved(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(SAVED_SUFFIX);
+    PathBuf::from(name)
+}
+
+fn is_executable(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|meta| meta.permissions().mode() & 0o111 == 0o111)
+}
+
+/// The content of a hook; a link that leads nowhere is a hook, too: an empty one.
+fn content(file: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(file) {
+        Ok(content) => Ok(Some(content)),
+        Err(_) if file.is_symlink() => Ok(Some(Vec::new())),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(Failure::internal(
+            Code::HookNotRead,
+            format!("read `{}`: {error}", file.display()),
+        )),
+    }
+}

@@ -1,0 +1,347 @@
+//! `setup solo|team|strict|clone`: the policy of a level, keys, the CI file and a clone that works by them; and the
+//! road from an empty server to a strict landing, in the steps that the README counts.
+
+use crate::support::drive::{Drive, SPEC};
+use crate::support::keys::{self, RITA, key, public};
+use crate::support::{LOOPX, Output, Sandbox};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A repository with one commit on `main`, and nothing of ours.
+fn plain() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("src/a", "a\n", "first").ok();
+    s
+}
+
+fn json(out: Output) -> Value {
+    let document = out.json();
+    out.ok();
+    document
+}
+
+/// Gives somebody whose home this is a key.
+fn give_key(s: &Sandbox, home: &Path, name: &str) {
+    for end in ["", ".pub"] {
+        let from = key(name).with_extension(end.trim_start_matches('.'));
+        let to = home.join(format!(".ssh/id_ed25519{end}"));
+        s.write(&to, fs::read(from).expect("a key"));
+        s.chmod(&to, 0o600);
+    }
+}
+
+fn fates(document: &Value) -> Vec<String> {
+    let files = document["files"].as_array().expect("files").iter();
+    files
+        .map(|file| {
+            let text = |key: &str| file[key].as_str().expect(key);
+            format!("{} {}", text("path"), text("fate"))
+        })
+        .collect()
+}
+
+#[test]
+fn a_level_is_written_once_and_nothing_is_committed() {
+    let s = plain();
+    let (head, before) = (s.git(&["rev-parse", "HEAD"]).line(), s.snapshot("."));
+    let would = s.loopx(&["setup", "solo", "--dry-run"]).ok();
+    assert!(
+        would.contains("+++ b/loopx.toml") && would.contains("+protected = [\"main\"]"),
+        "{would}"
+    );
+    assert!(s.snapshot(".") == before, "a dry run wrote");
+    let done = json(s.loopx(&["--json", "setup", "solo"]));
+    assert_eq!(fates(&done), ["loopx.toml written"]);
+    assert_eq!(done["ci"], "none");
+    let next = done["next_action"].as_str().expect("a command");
+    assert_eq!(
+        next,
+        "git add loopx.toml && git commit -m 'Say what may land' -- loopx.toml"
+    );
+    assert_eq!(s.git(&["rev-parse", "HEAD"]).line(), head);
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "?? loopx.toml\n");
+    // The clone is wired: branch, hooks.
+    assert_eq!(s.loopx(&["--json", "hooks", "status"]).json()["ok"], true);
+    s.git(&["rev-parse", "--verify", "refs/heads/loopx"]).ok();
+    let wired = s.snapshot(".");
+    let again = json(s.loopx(&["--json", "setup", "solo"]));
+    assert_eq!(again["changed"], false);
+    assert!(s.snapshot(".") == wired, "the second time wrote");
+    // What leads on works as it is typed.
+    s.call("sh").args(&["-c", next]).run().ok();
+    s.loopx(&["config", "show"]).ok();
+}
+
+#[test]
+fn a_file_that_says_something_else_is_not_replaced_unasked() {
+    let s = plain();
+    s.write("loopx.toml", "[gates]\nprotected = [\"x\"]\n");
+    s.write(".github/workflows/loopx.yml", "theirs\n");
+    let before = s.snapshot(".");
+    let args = ["--json", "setup", "team", "--ci", "github"];
+    let refused = s.loopx(&args).fails_with(1).error_json();
+    assert_eq!(refused["error"]["code"], "setup_file_differs");
+    assert_eq!(
+        refused["error"]["blockers"]
+            .as_array()
+            .expect("blockers")
+            .len(),
+        2
+    );
+    let shown = s.loopx(&["setup", "team", "--ci", "github", "-n"]).ok();
+    assert!(
+        shown.contains("-theirs") && shown.contains("-protected = [\"x\"]"),
+        "{shown}"
+    );
+    assert!(s.snapshot(".") == before, "a refusal wrote");
+    json(s.loopx(&[&args[..], &["--force"]].concat()));
+    assert!(s.read("loopx.toml").contains("independence = \"require\""));
+    assert!(
+        s.read(".github/workflows/loopx.yml")
+            .contains("git loopx verify --sessions")
+    );
+    // Where the policy that stands protects the branch, the next one is a session's to change.
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", "policy"])
+        .ok();
+    let done = json(s.loopx(&["--json", "setup", "strict", "--force"]));
+    let next = done["next_action"].as_str().expect("a command");
+    assert!(next.starts_with("git loopx start "), "{next}");
+}
+
+#[test]
+fn the_remote_says_whose_ci_file_is_written() {
+    let s = plain();
+    s.git(&[
+        "remote",
+        "add",
+        "origin",
+        "git@gitlab.example.org:ada/ward.git",
+    ])
+    .ok();
+    s.git(&["config", "loopx.syncTimeout", "1"]).ok();
+    // The branch is there already: nobody asks the remote, which is none.
+    s.git(&["update-ref", "refs/remotes/origin/loopx", "HEAD"])
+        .ok();
+    let would = json(s.loopx(&["--json", "setup", "team", "-n"]));
+    assert_eq!(would["ci"], "gitlab");
+    assert!(fates(&would).contains(&".gitlab-ci.yml written".to_owned()));
+    s.write(".gitlab-ci.yml", "build:\n  script: [make]\n");
+    let would = json(s.loopx(&["--json", "setup", "team", "-n"]));
+    assert!(fates(&would).contains(&".gitlab/loopx.yml written".to_owned()));
+    let by_hand = would["by_hand"].to_string();
+    assert!(
+        by_hand.contains("include: [{ local: .gitlab/loopx.yml }]"),
+        "{by_hand}"
+    );
+    let would = json(s.loopx(&["--json", "setup", "team", "-n", "--ci", "none"]));
+    assert_eq!(fates(&would), ["loopx.toml written"]);
+    s.loopx(&["setup", "team", "--ci", "other"]).fails_with(2);
+}
+
+#[test]
+fn keys_are_found_where_git_would_and_added_beside_others() {
+    let s = plain();
+    let home = s.root().join("home");
+    let said =
+        |args: &[&str]| json(s.loopx(&[&["--json", "setup", "strict", "-n"], args].concat()));
+    let warned = |document: &Value, text: &str| document["warnings"].to_string().contains(text);
+    // None, one, two, and the one that git is set to.
+    assert!(warned(&said(&[]), "no SSH key was found"));
+    give_key(&s, &home, "ada");
+    let one = said(&[]);
+    let line = format!(
+        "ada@example.org namespaces=\"loopx-approval,git\" {}\n",
+        public("ada")
+    );
+    let after = |document: &Value| {
+        document["files"][1]["after"]
+            .as_str()
+            .expect("signers")
+            .to_owned()
+    };
+    assert!(after(&one).ends_with(&line), "{one:#}");
+    assert!(warned(
+        &one,
+        "has the keys of 1 people, and this policy needs 2"
+    ));
+    s.write(
+        home.join(".ssh/other.pub"),
+        format!("{} other\n", public("bob")),
+    );
+    assert!(warned(&said(&[]), "several SSH keys"));
+    keys::use_key(&s, key("ada"));
+    assert!(after(&said(&[])).ends_with(&line));
+    s.git(&[
+        "config",
+        "user.signingKey",
+        &format!("key::{}", public("bob")),
+    ])
+    .ok();
+    assert!(after(&said(&[])).ends_with(&format!("{}\n", public("bob"))));
+    s.git(&["config", "gpg.format", "openpgp"]).ok();
+    assert!(warned(&said(&[]), "git signs by openpgp"));
+    keys::use_key(&s, key("ada"));
+    // Others by file; what is in the file stays, and is no reason to refuse.
+    s.write("loopx.signers", keys::listed("bob@example.org", "", "bob"));
+    let rita = format!(
+        "rita@example.org={}",
+        key("rita").with_extension("pub").display()
+    );
+    let both = said(&["--key", &rita]);
+    assert!(after(&both).starts_with(&keys::listed("bob@example.org", "", "bob")));
+    assert!(after(&both).contains(&format!(
+        "rita@example.org namespaces=\"loopx-approval,git\" {}",
+        public("rita")
+    )));
+    assert!(fates(&both).contains(&"loopx.signers added".to_owned()));
+    assert!(!warned(&both, "this policy needs"));
+    for wrong in ["rita", "*@example.org=x", "rita@example.org=/nowhere"] {
+        s.loopx(&["setup", "strict", "--key", wrong]).fails_with(2);
+    }
+}
+
+#[test]
+fn a_clone_is_wired_for_the_policy_that_stands_and_what_leads_on_is_quoted() {
+    let s = plain();
+    give_key(&s, &s.root().join("home"), "ada");
+    let policy = "[approve]\nsigned = [\"plan->build\"]\nsigners = \"keys; exit 9\"\n";
+    s.commit_file("loopx.toml", policy, "policy").ok();
+    let done = json(s.loopx(&["--json", "setup", "clone"]));
+    assert_eq!(fates(&done), ["keys; exit 9 written"]);
+    let get = |key: &str| s.git(&["config", "--local", key]).line();
+    assert_eq!(get("gpg.format"), "ssh");
+    assert!(get("user.signingKey").ends_with("/.ssh/id_ed25519.pub"));
+    assert_eq!(get("loopx.sign"), "true");
+    assert_eq!(s.read("loopx.toml"), policy);
+    let next = done["next_action"].as_str().expect("a command");
+    s.call("sh").args(&["-c", next]).run().ok();
+    s.git(&["cat-file", "-e", "HEAD:keys; exit 9"]).ok();
+    assert_eq!(
+        json(s.loopx(&["--json", "setup", "clone"]))["changed"],
+        false
+    );
+}
+
+#[test]
+fn a_bare_repository_has_no_worktree_to_set_up() {
+    let s = plain();
+    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    let out = s
+        .loopx_in("../remote.git", &["--json", "setup", "team"])
+        .fails_with(2);
+    assert_eq!(out.error_json()["error"]["code"], "worktree_required");
+}
+
+/// Rita's own clone and home.
+struct Rita<'a> {
+    s: &'a Sandbox,
+    dir: PathBuf,
+    home: PathBuf,
+}
+
+impl Rita<'_> {
+    fn runs(&self, program: &str, args: &[&str]) -> Output {
+        let (name, email, _) = RITA;
+        let call = self.s.call(program).cwd(&self.dir).args(args);
+        call.env("HOME", &self.home)
+            .env("GIT_AUTHOR_NAME", name)
+            .env("GIT_AUTHOR_EMAIL", email)
+            .env("GIT_COMMITTER_NAME", name)
+            .env("GIT_COMMITTER_EMAIL", email)
+            .run()
+    }
+
+    fn does(&self, args: &[&str]) {
+        self.runs(LOOPX, args).ok();
+    }
+}
+
+/// The steps of the README, and no other: five once, two for each person.
+#[test]
+fn from_an_empty_server_to_a_strict_landing_it_takes_five_steps_and_two_for_each_person() {
+    let d = Drive::repository(None);
+    let server = d.root().join("remote.git");
+    d.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    d.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    d.git(&["switch", "--quiet", "main"]).ok();
+    let ada = |args: &[&str]| {
+        let out = d.by(("Ada Author", "ada@example.org"), args);
+        out.ok()
+    };
+    // For each person, 1: git-loopx, which is in PATH here, and a key.
+    give_key(&d, &d.root().join("home"), "ada");
+    let rita = Rita {
+        s: &d,
+        dir: d.root().join("rita"),
+        home: d.root().join("rita-home"),
+    };
+    give_key(&d, &rita.home, "rita");
+    // Once, 1: git-loopx and ssh-keygen on the server. 2:
+    ada(&["setup", "server", "../remote.git"]);
+    // Once, 3, and Ada's 2:
+    let rita_key = format!(
+        "rita@example.org={}",
+        rita.home.join(".ssh/id_ed25519.pub").display()
+    );
+    ada(&["setup", "strict", "--key", &rita_key]);
+    // Once, 4:
+    d.git(&["add", "loopx.toml", "loopx.signers"]).ok();
+    d.git(&["commit", "--quiet", "-m", "Say what may land"])
+        .ok();
+    d.git(&["push", "--quiet", "origin", "main", "loopx"]).ok();
+    // Once, 5:
+    ada(&["setup", "server", "--check", "../remote.git"]);
+    // Rita's 2:
+    d.git(&["clone", "--quiet", "../remote.git", "../rita"])
+        .ok();
+    rita.does(&["setup", "clone"]);
+    assert_eq!(d.git_in(&rita.dir, &["status", "--porcelain"]).ok(), "");
+
+    // What nobody reviewed stays out.
+    d.git(&["switch", "--quiet", "--force-create", "demo", "main"])
+        .ok();
+    d.commit_file("src/evil", "evil\n", "evil").ok();
+    let push = |what: &str| d.git(&["push", "--quiet", "--no-verify", "origin", what]);
+    push("demo:main")
+        .fails_with(1)
+        .says("protected_without_session");
+    d.git(&["reset", "--quiet", "--hard", "main"]).ok();
+    // A session: each approval and verdict by key, two for the plan, a review by somebody else.
+    ada(&["start", "Demo"]);
+    d.edit("spec.md", SPEC);
+    ada(&["clarify"]);
+    ada(&["approve", "--to", "plan", "--sign"]);
+    ada(&["plan"]);
+    d.fill_plan();
+    ada(&["plan", "--architect", "approve"]);
+    ada(&["plan", "--critic", "approve"]);
+    ada(&["approve", "--to", "build", "--sign"]);
+    ada(&["sync"]);
+    rita.does(&["sync"]);
+    rita.does(&["-s", "demo", "approve", "--to", "build", "--sign"]);
+    rita.does(&["sync"]);
+    ada(&["sync"]);
+    ada(&["build"]);
+    d.commit_code("an end\n");
+    d.finish_build();
+    ada(&["approve", "--to", "review", "--sign"]);
+    ada(&["review"]);
+    ada(&["sync"]);
+    push("demo").ok();
+    push("demo:main").fails_with(1).says("protected_not_done");
+    rita.runs("git", &["fetch", "--quiet"]).ok();
+    rita.runs("git", &["switch", "--quiet", "demo"]).ok();
+    rita.does(&["sync"]);
+    rita.does(&["run", "--task", "VS-1"]);
+    rita.does(&["review", "--verdict", "approve", "--sign"]);
+    rita.does(&["approve", "--to", "done", "--sign"]);
+    rita.does(&["sync"]);
+    push("demo:main").ok();
+    let landed = d.git_in(&server, &["rev-parse", "main"]).line();
+    assert_eq!(landed, d.git(&["rev-parse", "demo"]).line());
+    ada(&["sync"]);
+    ada(&["verify", "--sessions", "--onto", "main"]);
+    ada(&["setup", "server", "--check", "../remote.git"]);
+}
