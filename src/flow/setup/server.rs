@@ -2,7 +2,7 @@
 
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
-use crate::core::hooks::{SAVED_SUFFIX, standing};
+use crate::core::hooks::{Place, SAVED_SUFFIX, standing};
 use crate::core::setup::server::{self, CHECK_OBJECTS, Facts, HIDE, HOOK, Planned, Rules, Step};
 use crate::core::setup::typed;
 use crate::env;
@@ -70,7 +70,10 @@ impl Server {
         }
         let program = program()?;
         let (hooks, hooks_path) = hooks_dir(&place, &|run: Run| run.cwd(&place))?;
-        let is_inside = real(&hooks).starts_with(&place);
+        let within = Place {
+            in_git_dir: real(&hooks).starts_with(&place),
+            ..Place::default()
+        };
         let file = hooks.join(HOOK);
         let content = content(&file)?;
         let kept = self::content(&saved(&file))?;
@@ -80,7 +83,7 @@ impl Server {
             is_executable: is_executable(&file),
             // The same twice is what a killed set-up left.
             is_saved: kept.is_some() && kept != content,
-            standing: standing(&hooks, hooks_path, is_inside, false),
+            standing: standing(&hooks, hooks_path, within),
             folder: hooks.display().to_string(),
             checks_objects: repo.config_bool(&CHECK_OBJECTS.to_lowercase()) == Some(true),
             hidden: repo.config_all(HIDE)?,
