@@ -13,6 +13,7 @@ use crate::core::hint::{Hint, command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::session::State;
+use crate::core::stage::Stage;
 use crate::git::Repo;
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
@@ -48,7 +49,9 @@ pub fn of(
     policy: &Policy,
 ) -> Result<Option<PolicyMoved>> {
     let (repo, state) = (&ctx.repo, &session.state);
-    let Some(base) = state.base.as_ref().filter(|_| state.ending.is_none()) else {
+    // In clarify no gate was passed yet, and looking for the target costs git processes in some repositories.
+    let passed = state.ending.is_none() && state.stage != Stage::Clarify;
+    let Some(base) = state.base.as_ref().filter(|_| passed) else {
         return Ok(None);
     };
     let Some(target) = upstream::target(ctx, state.branch.as_deref(), policy)? else {

@@ -1,7 +1,7 @@
 //! `setup solo|team|strict|clone`: the policy of a level, keys, the CI file and a clone that works by them; and the
 //! road from an empty server to a strict landing, in the steps that the README counts.
 
-use crate::support::drive::{Drive, SPEC};
+use crate::support::drive::{Drive, RECORD, SPEC};
 use crate::support::keys::{self, RITA, key, public};
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::Value;
@@ -312,21 +312,33 @@ fn from_an_empty_server_to_a_strict_landing_it_takes_five_steps_and_two_for_each
     ada(&["start", "Demo"]);
     d.edit("spec.md", SPEC);
     ada(&["clarify"]);
-    ada(&["approve", "--to", "plan", "--sign"]);
+    ada(&["approve", "--to", "plan"]);
     ada(&["plan"]);
     d.fill_plan();
     ada(&["plan", "--architect", "approve"]);
     ada(&["plan", "--critic", "approve"]);
-    ada(&["approve", "--to", "build", "--sign"]);
+    ada(&["approve", "--to", "build"]);
     ada(&["sync"]);
     rita.does(&["sync"]);
-    rita.does(&["-s", "demo", "approve", "--to", "build", "--sign"]);
+    rita.does(&["-s", "demo", "approve", "--to", "build"]);
     rita.does(&["sync"]);
     ada(&["sync"]);
     ada(&["build"]);
-    d.commit_code("an end\n");
-    d.finish_build();
-    ada(&["approve", "--to", "review", "--sign"]);
+    d.write("src/demo.txt", "an end\n");
+    d.git(&["add", "src/demo.txt"]).ok();
+    // The clone's settings sign a commit; those of the tests, which would not, are left out.
+    d.call("git")
+        .args(&["commit", "--quiet", "-m", "Give sessions an end"])
+        .env("GIT_COMMITTER_NAME", "Ada Author")
+        .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+        .env("GIT_CONFIG_COUNT", "0")
+        .run()
+        .ok();
+    d.edit("execution-record.md", RECORD);
+    ada(&["run", "--task", "VS-1"]);
+    ada(&["build", "--report", "execution=complete"]);
+    ada(&["build"]);
+    ada(&["approve", "--to", "review"]);
     ada(&["review"]);
     ada(&["sync"]);
     push("demo").ok();
@@ -335,8 +347,8 @@ fn from_an_empty_server_to_a_strict_landing_it_takes_five_steps_and_two_for_each
     rita.runs("git", &["switch", "--quiet", "demo"]).ok();
     rita.does(&["sync"]);
     rita.does(&["run", "--task", "VS-1"]);
-    rita.does(&["review", "--verdict", "approve", "--sign"]);
-    rita.does(&["approve", "--to", "done", "--sign"]);
+    rita.does(&["review", "--verdict", "approve"]);
+    rita.does(&["approve", "--to", "done"]);
     rita.does(&["sync"]);
     push("demo:main").ok();
     let landed = d.git_in(&server, &["rev-parse", "main"]).line();

@@ -67,10 +67,10 @@ impl Level {
                 strict_keys: false,
             },
             Level::Strict => Asks {
-                about: "nothing lands without a session; each approval and verdict is signed, two people approve a plan",
+                about: "nothing lands without a session; each commit, approval and verdict is signed, two people approve a plan",
                 documents: &[],
                 out_of_scope: "refuse",
-                independence: "require",
+                independence: "signed",
                 planners: 2,
                 signed: true,
                 has_signers: true,
@@ -198,10 +198,12 @@ mod tests {
             );
             assert_eq!(policy.review.signed, strict);
             assert_eq!(policy.asks_signatures(), strict);
-            assert_eq!(
-                policy.review.independence == Independence::Require,
-                level != Level::Solo
-            );
+            let independence = match level {
+                Level::Solo => Independence::Record,
+                Level::Team => Independence::Require,
+                Level::Strict => Independence::Signed,
+            };
+            assert_eq!(policy.review.independence, independence);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::keys;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::hooks;
-use crate::core::policy::{FILE as POLICY_FILE, Policy};
+use crate::core::policy::{FILE as POLICY_FILE, Independence, Policy};
 use crate::core::setup::ci::{Ci, GITLAB_FILE};
 use crate::core::setup::file::{Fate, File, refuse_replacing};
 use crate::core::setup::level::Level;
@@ -234,6 +234,10 @@ fn signing(
     }
     if signs {
         config(ctx, plan, "loopx.sign", "true".to_owned());
+        if policy.review.independence == Independence::Signed {
+            // Who made a commit is proven by its signature alone.
+            config(ctx, plan, "commit.gpgsign", "true".to_owned());
+        }
         few(policy, after.as_deref().unwrap_or_default(), plan);
     }
     if let Some(after) = after.filter(|_| !people.is_empty()) {
