@@ -95,6 +95,7 @@ mod scenario_plan;
 mod scenario_review;
 mod scenario_transitions;
 mod scenarios;
+mod security;
 mod setup_level;
 mod setup_server;
 mod sharing;
