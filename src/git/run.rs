@@ -141,8 +141,7 @@ impl Run {
         let child = command.spawn().map_err(|error| self.not_started(&error))?;
         let input = self.input_bytes();
         // The writer has its own thread: a child that answers while it reads must not wait for us.
-        let output = feed(child, input, Child::wait_with_output)
-            .map_err(|error| self.not_started(&error))?;
+        let output = feed(child, input, hear).map_err(|error| self.not_started(&error))?;
         Ok(Captured {
             name: self.name(),
             ended: Ended::from(output.status),
@@ -322,9 +321,32 @@ fn feed<T>(
     let stdin = child.stdin.take();
     std::thread::scope(|scope| {
         if let Some(mut stdin) = stdin {
-            scope.spawn(move || drop(stdin.write_all(input)));
+            let write = move || drop(stdin.write_all(input));
+            std::thread::Builder::new().spawn_scoped(scope, write)?;
         }
         wait(child)
+    })
+}
+
+/// What a child says until it ends. `Child::wait_with_output` panics where a pipe cannot be read.
+fn hear(mut child: Child) -> std::io::Result<std::process::Output> {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let said = child.stdout.take();
+    let complained = child.stderr.take();
+    let read = std::thread::scope(|scope| {
+        let complaints = || complained.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stderr));
+        let beside = std::thread::Builder::new().spawn_scoped(scope, complaints)?;
+        let read = said.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stdout));
+        let heard = beside.join();
+        read.and(heard.unwrap_or_else(|_| Err(ErrorKind::Other.into())))
+    });
+    // A child that nobody hears any more ends by itself, and is waited for: git would leave its locks otherwise.
+    let status = child.wait()?;
+    read?;
+    Ok(std::process::Output {
+        status,
+        stdout,
+        stderr,
     })
 }
 
