@@ -74,6 +74,7 @@ mod race;
 mod reader_props;
 mod readme;
 mod receive_faults;
+mod receive_fuzz;
 mod receive_limits;
 mod receive_names;
 mod receive_refs;
