@@ -39,21 +39,17 @@ impl World {
     }
 
     fn is_document(&self, path: &str) -> bool {
-        let path = path.to_lowercase();
+        let allowed = path.starts_with("docs/") || !self.is_signed && path.ends_with(".md");
+        // As file systems read it that are not exact about names.
+        let read = |sign: &char| sign.is_ascii_alphanumeric() || "-_./".contains(*sign);
+        let path: String = path.to_lowercase().chars().filter(read).collect();
         let name = path.rsplit('/').next().unwrap_or_default();
-        let is_plain = |name: &str| {
-            name.bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-        };
-        let allowed = path.starts_with("docs/") || !self.is_signed && name.ends_with(".md");
+        let guarded = ["docs/rules/", "docs/adr/", "specs/", "loopx/", "."];
+        let guides = ["agents.md", "claude.md", "gemini.md", "qwen.md", "skill.md"];
         allowed
-            && path.split('/').all(is_plain)
-            && !path.starts_with("docs/rules/")
-            && !path.starts_with("docs/adr/")
-            && !["specs/", "loopx/", "."]
-                .iter()
-                .any(|top| path.starts_with(top))
-            && !["agents.md", "claude.md", "gemini.md", "qwen.md", "skill.md"].contains(&name)
+            && !guarded.iter().any(|top| path.starts_with(top))
+            && !guides.contains(&name)
+            && !path.contains("/.")
             && !name.starts_with('.')
     }
 
@@ -151,20 +147,26 @@ impl World {
 
     /// A commit that no honest history has.
     fn foreign(&self, server: &Server, hidden: Option<&str>, new: &str) -> Option<String> {
-        let honest = |all: &[String]| -> Vec<Option<Listing>> {
-            all.iter().map(|id| self.listing(server, id)).collect()
-        };
-        if !honest(&self.tips).contains(&self.listing(server, new)) {
-            return Some(format!("{new} has a tree of nobody"));
-        }
         let mut args = vec!["rev-list", new];
         args.extend(hidden);
         let all = self.git(server, &args).ok();
-        let known = honest(&self.between);
-        let mut others = all
-            .lines()
-            .filter(|id| !known.contains(&self.listing(server, id)));
-        others.next().map(|id| format!("{id} has a tree of nobody"))
+        let tip = [(new, &self.tips)].into_iter();
+        for (commit, known) in tip.chain(all.lines().map(|id| (id, &self.between))) {
+            let listing = self.listing(server, commit);
+            let known = known.iter().map(|id| self.listing(server, id));
+            let known: Vec<Option<Listing>> = known.collect();
+            if !known.contains(&listing) {
+                let (one, other) = (listing.unwrap_or_default(), known[0].clone());
+                let other = other.unwrap_or_default();
+                let differing = one
+                    .iter()
+                    .filter(|(path, what)| other.get(*path) != Some(*what));
+                let gone = other.keys().filter(|path| !one.contains_key(*path));
+                let paths: Vec<&String> = differing.map(|(path, _)| path).chain(gone).collect();
+                return Some(format!("{commit} is of nobody: {paths:?}"));
+            }
+        }
+        None
     }
 
     /// A record that is no longer what it was, or something that nobody can read.

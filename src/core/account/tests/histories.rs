@@ -3,8 +3,8 @@
 //! A history is made over a [`Ground`], which has the objects and takes or refuses a push. What is made here is
 //! labelled here, and the model judges by the labels alone.
 
-use super::model::{Entry, Facts, Kind, Made, Model};
-use std::collections::{BTreeMap, BTreeSet};
+use super::model::{Below, Entry, Facts, Kind, Made, Model};
+use std::collections::BTreeMap;
 
 /// What a tree has at a path: a text; `x:` begins one to execute, `l:` a link.
 pub(crate) type File = String;
@@ -110,6 +110,8 @@ pub(super) struct Session {
     pub(super) with: String,
     pub(super) head: String,
     pub(super) reviewed: Option<String>,
+    /// What it had taken in when it was reviewed.
+    had: String,
     pub(super) result: Option<String>,
 }
 
@@ -146,8 +148,6 @@ pub(crate) struct History<'g, G> {
     /// The commits of entries, for those who pick them; with the parent.
     pub(super) commits: Vec<Option<String>>,
     pub(super) fresh: usize,
-    /// Paths that some session took back: two that do so bring the same.
-    pub(super) reverted: BTreeSet<String>,
     pub(crate) told: Vec<String>,
 }
 
@@ -194,7 +194,6 @@ impl<'g, G: Ground> History<'g, G> {
             tips,
             commits: Vec::new(),
             fresh: 0,
-            reverted: BTreeSet::new(),
             told: Vec::new(),
         }
     }
@@ -238,7 +237,7 @@ impl<'g, G: Ground> History<'g, G> {
             let there = self.ground.text(at, &path).is_some();
             let text = self.text();
             let file = match dice.below(12) {
-                0 if there && self.reverted.insert(path.clone()) => None,
+                0 if there => None,
                 1 => Some(format!("x:{text}")),
                 2 => Some(format!("l:{}", text.trim_end())),
                 _ => Some(text),
@@ -264,13 +263,7 @@ impl<'g, G: Ground> History<'g, G> {
         };
         let whole: Vec<usize> = (0..self.sessions.len())
             .filter(|s| self.facts[*s].branch == branch && !self.has_landed(*s))
-            .filter(|s| {
-                self.facts[*s].differs
-                    && self.sessions[*s]
-                        .links
-                        .iter()
-                        .all(|l| matches!(l.what, Part::Work(..) | Part::Sync))
-            })
+            .filter(|s| self.facts[*s].differs)
             .collect();
         if let Some(below) = dice.of(&whole).copied()
             && dice.one_in(3)
@@ -279,6 +272,16 @@ impl<'g, G: Ground> History<'g, G> {
             begun = self.sessions[below].clone();
             begun.reviewed = None;
             begun.result = None;
+            // What one reviewer had before and did not look at, the next is shown; and an archive as any commit.
+            let mut number = 0;
+            for link in &mut begun.links {
+                link.what = match link.what {
+                    Part::Work(_, picks) => Part::Work(number, picks),
+                    Part::Hand | Part::Archive => Part::Work(number, true),
+                    Part::Sync => continue,
+                };
+                number += 1;
+            }
             facts.makers = self.facts[below].makers.clone();
         } else {
             begun.head = begun.base.clone();
@@ -362,35 +365,10 @@ impl<'g, G: Ground> History<'g, G> {
             0 => self.as_it_was(session, dice),
             _ => self.edit(dice, &head),
         };
-        let stacked = self.below(session);
-        let clashes = files
-            .iter()
-            .any(|(path, file)| *file == self.ground.text(&head, path) || stacked.contains(path));
-        if !files.is_empty() && !clashes {
+        let stays = |(path, file): &(String, Option<File>)| *file == self.ground.text(&head, path);
+        if !files.is_empty() && !files.iter().any(stays) {
             self.add_work(session, &files, by);
         }
-    }
-
-    /// The paths that commits of other sessions below this one touched.
-    pub(super) fn below(&self, session: usize) -> Vec<String> {
-        let links = &self.sessions[session].links;
-        let mut found = Vec::new();
-        for (other, it) in self.sessions.iter().enumerate() {
-            let shares = links
-                .first()
-                .zip(it.links.first())
-                .is_some_and(|(a, b)| a.commit == b.commit);
-            if other != session && shares {
-                let last = links
-                    .iter()
-                    .rev()
-                    .find(|l| it.links.iter().any(|o| o.commit == l.commit));
-                if let Some(last) = last {
-                    found.extend(self.ground.changed(&it.base, &last.commit));
-                }
-            }
-        }
-        found
     }
 
     fn as_it_was(&mut self, session: usize, dice: &mut Dice) -> Vec<(String, Option<File>)> {
@@ -403,14 +381,6 @@ impl<'g, G: Ground> History<'g, G> {
             return Vec::new();
         }
         let paths = self.ground.changed(old, &head);
-        let is_other = |path: &String| {
-            let is_archived = path.starts_with("changelog.d/") || path.starts_with("specs/");
-            is_archived || self.reverted.contains(path)
-        };
-        if paths.iter().any(is_other) {
-            return Vec::new();
-        }
-        self.reverted.extend(paths.iter().cloned());
         paths
             .into_iter()
             .map(|path| (path.clone(), self.ground.text(old, &path)))
@@ -419,16 +389,14 @@ impl<'g, G: Ground> History<'g, G> {
 
     /// Takes the target in: with a hand before the review, clean behind it.
     fn sync(&mut self, dice: &mut Dice) {
-        let all: Vec<usize> = (0..self.sessions.len())
-            .filter(|s| !self.has_landed(*s))
-            .collect();
+        let all: Vec<usize> = (0..self.sessions.len()).collect();
         let Some(session) = dice.of(&all).copied() else {
             return;
         };
         let tip = self.tips[self.facts[session].branch].clone();
         let it = &self.sessions[session];
         let head = it.head.clone();
-        if self.ground.has(&head, &tip) || it.work() == 0 {
+        if self.ground.has(&head, &tip) {
             return;
         }
         let parents = match dice.one_in(3) && it.reviewed.is_some() {
@@ -459,20 +427,8 @@ impl<'g, G: Ground> History<'g, G> {
         };
         let it = self.sessions[session].clone();
         let branch = self.facts[session].branch;
-        if it.work() == 0
-            || self
-                .sessions
-                .iter()
-                .any(|other| other.reviewed.as_ref() == Some(&it.head))
-        {
-            return;
-        }
-        // What the branch has already needs no review.
-        let tip = self.tips[branch].clone();
-        let landed = self.ground.merge([&tip, &it.head], &[&tip], None);
-        let is_there = landed.is_some_and(|landed| self.ground.changed(&tip, &landed).is_empty());
-        let differs = !self.ground.changed(&it.with, &it.head).is_empty();
-        if self.ground.has(&tip, &it.head) || is_there && differs {
+        // What the branch has needs no review.
+        if it.work() == 0 || self.ground.has(&self.tips[branch], &it.head) {
             return;
         }
         self.facts[session].differs = !self.ground.changed(&it.with, &it.head).is_empty();
@@ -517,22 +473,60 @@ impl<'g, G: Ground> History<'g, G> {
             return;
         }
         self.sessions[session].reviewed = Some(it.head.clone());
+        self.sessions[session].had.clone_from(&it.with);
         self.facts[session].shown = self.sessions[session].work();
         self.facts[session].verdict = Some((by, approves));
         for session in 0..self.sessions.len() {
-            let it = &self.sessions[session];
-            let is_below = |s: &usize| {
-                let other = &self.sessions[*s];
-                let mut work = other
-                    .links
-                    .iter()
-                    .filter(|link| matches!(link.what, Part::Work(..)));
-                *s != session
-                    && other.reviewed.is_some()
-                    && work.all(|work| it.links.iter().any(|link| link.commit == work.commit))
-            };
-            self.facts[session].below = (0..self.sessions.len()).filter(is_below).collect();
+            let below = (0..self.sessions.len()).filter(|other| *other != session);
+            self.facts[session].below = below.filter_map(|s| self.stands_on(session, s)).collect();
+            let below = (0..self.sessions.len()).filter(|other| *other != session);
+            self.facts[session].archives = below
+                .filter_map(|s| self.has_archive_of(session, s))
+                .collect();
         }
+    }
+
+    /// Where another session ends that this one has, and whether what it did is still there.
+    fn stands_on(&self, session: usize, other: usize) -> Option<Below> {
+        let (it, lower) = (&self.sessions[session], &self.sessions[other]);
+        let reviewed = lower.reviewed.as_ref()?;
+        let is_work = |link: &&Link| matches!(link.what, Part::Work(..));
+        let at = |link: &Link| it.links.iter().position(|own| own.commit == link.commit);
+        let mut last = 0;
+        for link in lower.links.iter().filter(is_work) {
+            last = last.max(at(link)? + 1);
+        }
+        let upto = it.links[..last].iter().filter(is_work).count();
+        let stays =
+            |path: &String| self.ground.text(reviewed, path) == self.ground.text(&it.head, path);
+        let stays = self.ground.changed(&lower.had, reviewed).iter().all(stays);
+        Some(Below {
+            session: other,
+            upto,
+            stays,
+        })
+    }
+
+    /// Where the archive of another session is on this one's branch.
+    fn has_archive_of(&self, session: usize, other: usize) -> Option<Below> {
+        let it = &self.sessions[session];
+        let result = self.sessions[other].result.as_ref()?;
+        let at = it.links.iter().position(|link| link.commit == *result)?;
+        let Part::Work(number, _) = it.links[at].what else {
+            return None;
+        };
+        let stays =
+            |path: &String| self.ground.text(result, path) == self.ground.text(&it.head, path);
+        let stays = self
+            .ground
+            .changed(&format!("{result}^"), result)
+            .iter()
+            .all(stays);
+        Some(Below {
+            session: other,
+            upto: number + 1,
+            stays,
+        })
     }
 
     /// Whether a commit has more than documents.
@@ -562,8 +556,9 @@ impl<'g, G: Ground> History<'g, G> {
     }
 
     fn archive(&mut self, dice: &mut Dice) {
+        let branch = usize::from(dice.one_in(4));
         let may: Vec<usize> = self
-            .approved(0)
+            .approved(branch)
             .into_iter()
             .filter(|s| self.sessions[*s].result.is_none())
             .collect();
@@ -671,8 +666,21 @@ impl<'g, G: Ground> History<'g, G> {
         });
     }
 
+    /// Whether the branch, or the draft, has had all that a session brings: somebody else did the same.
+    fn was_there(&mut self, session: usize, draft: &Draft) -> bool {
+        let head = self.sessions[session].head.clone();
+        let numbers = self.model.accounted(draft.branch).iter().copied();
+        let numbers = numbers.chain(draft.entries.iter().map(|entry| entry.number));
+        let commits: Vec<String> = numbers.filter_map(|n| self.commits[n].clone()).collect();
+        commits.iter().any(|commit| {
+            let is_later = !self.ground.has(&head, commit);
+            let merged = self.ground.merge([commit, &head], &[commit], None);
+            is_later && merged.is_some_and(|merged| self.ground.changed(commit, &merged).is_empty())
+        })
+    }
+
     /// A session that has its approval and did not land, here or in the draft.
-    pub(super) fn landable(&self, dice: &mut Dice, draft: &Draft) -> Option<usize> {
+    pub(super) fn landable(&mut self, dice: &mut Dice, draft: &Draft) -> Option<usize> {
         let is_new = |s: &usize| {
             !self.has_landed(*s)
                 && !draft
@@ -686,6 +694,13 @@ impl<'g, G: Ground> History<'g, G> {
             .into_iter()
             .filter(is_new)
             .collect();
-        dice.of(&all).copied()
+        let session = dice.of(&all).copied()?;
+        // What its reviewer did not look at, another one did: then that verdict answers for it.
+        let is_unseen = self.sessions[session]
+            .links
+            .iter()
+            .any(|link| link.what == Part::Hand);
+        let is_anothers = is_unseen && self.is_shown_by_another(draft.branch, session);
+        (!is_anothers && !self.was_there(session, draft)).then_some(session)
     }
 }

@@ -4,6 +4,7 @@ mod histories;
 mod laws;
 mod model;
 mod pieces;
+mod rules;
 mod world;
 
 use super::{Account, Candidate, Landing, Reviewed, Rules, account};

@@ -118,14 +118,6 @@ impl<G: Ground> History<'_, G> {
             before.clone_from(commit);
         }
         let made = self.ground.merge([onto, &end], parents, None)?;
-        if archived.is_empty() {
-            // What came back by the branch itself is not known to who sees the squash alone.
-            let head = it.reviewed.as_ref()?;
-            let plain = self.ground.merge([onto, head], parents, None)?;
-            if !self.ground.changed(&plain, &made).is_empty() {
-                return None;
-            }
-        }
         Some((made, archived))
     }
 
@@ -175,13 +167,16 @@ impl<G: Ground> History<'_, G> {
         Some("squash")
     }
 
-    /// The squash is made where the session began, and merged.
+    /// The squash is made where the session left the branch, and merged.
     fn apart(&mut self, dice: &mut Dice, draft: &mut Draft) -> Name {
         let session = self.landable(dice, draft)?;
-        let base = self.sessions[session].with.clone();
+        let it = &self.sessions[session];
         let tip = draft.tip.clone();
-        let begun = &self.sessions[session].links.first()?.commit;
-        if !self.ground.has(&tip, &base) || base == tip || self.ground.has(&tip, begun) {
+        let known = it.links.iter().map(|link| &link.commit);
+        let base = known.rev().find(|commit| self.ground.has(&tip, commit));
+        let base = base.filter(|base| !self.ground.has(&it.with, base));
+        let base = base.unwrap_or(&it.with).clone();
+        if !self.ground.has(&tip, &base) || base == tip {
             return None;
         }
         let (squash, archived) = self.squash_of(session, &base, &[&base])?;
@@ -206,47 +201,50 @@ impl<G: Ground> History<'_, G> {
     fn picks(&mut self, draft: &mut Draft, session: usize, without: Option<usize>) -> Option<()> {
         let it = self.sessions[session].clone();
         let start = draft.tip.clone();
-        let mut made: Vec<(String, usize, usize)> = Vec::new();
+        let mut made: Vec<(String, Made)> = Vec::new();
         let mut at = start.clone();
         let mut have = 0;
+        let mut end = it.reviewed.clone()?;
         for Link { commit, what } in &it.links {
-            let Part::Work(number, picks) = *what else {
-                match what {
-                    Part::Sync => continue,
-                    _ => return None,
+            let label = match *what {
+                Part::Sync => continue,
+                _ if self.ground.has(&start, commit) => continue,
+                Part::Hand | Part::Work(_, false) => return None,
+                Part::Work(number, _) if without == Some(number) => {
+                    have = number + 1;
+                    continue;
+                }
+                Part::Work(number, _) => Self::work_of(session, have, number + 1),
+                Part::Archive => {
+                    end.clone_from(commit);
+                    Made::Archive(session)
                 }
             };
-            if self.ground.has(&start, commit) {
-                continue;
-            }
-            if !picks {
-                return None;
-            }
-            if without == Some(number) {
-                have = number + 1;
-                continue;
-            }
             let next = self.ground.pick(commit, &at)?;
             if !self.ground.changed(&at, &next).is_empty() {
-                made.push((next.clone(), have, number + 1));
-                have = number + 1;
+                made.push((next.clone(), label));
                 at = next;
+                if let Part::Work(number, _) = what {
+                    have = number + 1;
+                }
             }
         }
-        let head = it.reviewed.as_ref()?;
         // Where a merge in between mattered, this is no rebase that a forge would make.
-        let whole = self.ground.merge([&start, head], &[&start], None)?;
+        let whole = self.ground.merge([&start, &end], &[&start], None)?;
         if self.ground.changed(&whole, &at).is_empty() != without.is_none() {
             return None;
         }
+        let shown = self.facts[session].shown;
+        let mut labels = made.iter_mut().rev().map(|(_, label)| label);
         // What is left out at the end changed nothing.
-        if let (Some(last), None) = (made.last_mut(), without) {
-            last.2 = self.facts[session].shown;
+        if let (Some(Made::Work { upto, .. }), None) = (
+            labels.find(|label| matches!(label, Made::Work { .. })),
+            without,
+        ) {
+            *upto = shown;
         }
-        for (commit, from, upto) in made {
-            self.enter(draft, &commit, false, |_| {
-                Self::work_of(session, from, upto)
-            });
+        for (commit, label) in made {
+            self.enter(draft, &commit, false, |_| label);
         }
         Some(())
     }
@@ -254,15 +252,12 @@ impl<G: Ground> History<'_, G> {
     /// The archive of what has landed, or its undo.
     fn result(&mut self, dice: &mut Dice, draft: &mut Draft) -> Name {
         let all: Vec<usize> = (0..self.sessions.len())
-            .filter(|s| self.sessions[*s].result.is_some() && draft.branch == 0)
+            .filter(|s| self.sessions[*s].result.is_some() && self.facts[*s].branch == draft.branch)
             .collect();
         let session = *dice.of(&all)?;
         let result = self.sessions[session].result.clone()?;
         let tip = draft.tip.clone();
-        if !self.model.has_archive(session) {
-            if !self.has_landed(session) {
-                return None;
-            }
+        if !self.model.has_archive(&self.facts, session) {
             let pick = self.ground.pick(&result, &tip)?;
             self.enter(draft, &pick, false, |_| Made::Archive(session));
             return Some("archive");
@@ -322,9 +317,6 @@ impl<G: Ground> History<'_, G> {
         let number = *dice.of(&may)?;
         let commit = self.commits[number].clone()?;
         let tip = draft.tip.clone();
-        if self.ground.has(&tip, &commit) {
-            return None;
-        }
         let pick = self.ground.pick(&commit, &tip)?;
         if self.ground.changed(&tip, &pick).is_empty() {
             return None;
@@ -433,34 +425,24 @@ impl<G: Ground> History<'_, G> {
         let old = dice.of(&all)?.clone();
         let tip = draft.tip.clone();
         let commit = self.ground.copy(&tip, &old);
-        let changed = self.ground.changed(&tip, &commit);
-        let is_result = |result: &String| {
-            let paths = self.ground.changed(&format!("{result}^"), result);
-            changed.iter().all(|path| paths.contains(path))
-        };
-        // It may be what landing a session gives, or taking an archive back.
-        if self
-            .sessions
-            .iter()
-            .filter_map(|s| s.result.as_ref())
-            .any(is_result)
-            || self.is_some_landing(draft, &commit)
-        {
+        if self.is_some_landing(draft, &commit) {
             return None;
         }
         self.enter(draft, &commit, false, |_| Made::Hand);
         Some("old tree")
     }
 
-    /// Whether a commit has what landing some session here would give.
+    /// Whether a commit has what landing some session here gives, or begins to: bytes are what lands, whoever made
+    /// them.
     fn is_some_landing(&mut self, draft: &Draft, commit: &str) -> bool {
         let tip = draft.tip.clone();
-        for session in 0..self.sessions.len() {
-            for link in self.sessions[session].links.clone() {
-                let merged = self.ground.merge([&tip, &link.commit], &[&tip], None);
-                if merged.is_some_and(|merged| self.ground.changed(&merged, commit).is_empty()) {
-                    return true;
-                }
+        let may = self.approved(draft.branch).into_iter();
+        let may: Vec<usize> = may.filter(|s| !self.has_landed(*s)).collect();
+        let links = may.iter().flat_map(|s| self.sessions[*s].links.clone());
+        for link in links.collect::<Vec<Link>>() {
+            let merged = self.ground.merge([&tip, &link.commit], &[&tip], None);
+            if merged.is_some_and(|merged| self.ground.changed(&merged, commit).is_empty()) {
+                return true;
             }
         }
         false
@@ -475,15 +457,7 @@ impl<G: Ground> History<'_, G> {
         let tip = draft.tip.clone();
         let shown = self.facts[session].shown;
         if dice.below(2) == 0 {
-            let known = draft.entries.len();
             self.picks(draft, session, None)?;
-            let (made, before) = (draft.tip.clone(), tip);
-            draft.tip.clone_from(&before);
-            if self.is_new_work(draft, &made) {
-                draft.entries.truncate(known);
-                return None;
-            }
-            draft.tip = made;
             return Some("picked again");
         }
         let head = self.sessions[session].reviewed.clone()?;
@@ -491,23 +465,11 @@ impl<G: Ground> History<'_, G> {
         // As a patch: what it changed, wherever the branch still has what was there before.
         let patch = self.ground.copy(&base, &head);
         let made = self.ground.pick(&patch, &tip)?;
-        if self.ground.changed(&tip, &made).is_empty() || self.is_new_work(draft, &made) {
+        if self.ground.changed(&tip, &made).is_empty() {
             return None;
         }
         self.enter(draft, &made, false, |_| Self::work_of(session, 0, shown));
         Some("landed again")
-    }
-
-    /// Whether a commit has what a session brings that has not landed.
-    fn is_new_work(&mut self, draft: &Draft, commit: &str) -> bool {
-        let tip = draft.tip.clone();
-        let new: Vec<usize> = (0..self.sessions.len())
-            .filter(|s| !self.has_landed(*s))
-            .collect();
-        new.into_iter().any(|session| {
-            let squash = self.squash_of(session, &tip, &[&tip]);
-            squash.is_some_and(|(squash, _)| self.ground.changed(&squash, commit).is_empty())
-        })
     }
 
     /// A merge of a reviewed branch that adds something, or leaves all out.
@@ -544,7 +506,6 @@ impl<G: Ground> History<'_, G> {
         let it = self.sessions.get(session)?.clone();
         let tip = draft.tip.clone();
         if self.approved(draft.branch).contains(&session)
-            || it.result.is_some()
             || it.work() == 0
             || self.ground.has(&tip, &it.head)
         {
@@ -553,18 +514,7 @@ impl<G: Ground> History<'_, G> {
         if !self.needs_review(&it.base, &it.head) {
             return None;
         }
-        let resolved = |link: &Link| matches!(link.what, Part::Work(_, false));
-        if it.links.iter().any(resolved) {
-            return None;
-        }
-        let shares = |other: &Link| it.links.iter().any(|link| link.commit == other.commit);
-        let others = self
-            .sessions
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| *at != session);
-        if others.flat_map(|(_, other)| &other.links).any(shares) {
-            // Another one may have shown them.
+        if self.is_shown_by_another(draft.branch, session) {
             return None;
         }
         if !self.ground.has(&tip, &it.with)
@@ -591,7 +541,7 @@ impl<G: Ground> History<'_, G> {
     fn left_out(&mut self, dice: &mut Dice, draft: &mut Draft) -> Name {
         let session = self.landable(dice, draft)?;
         let all = self.sessions[session].work();
-        if all < 2 || self.is_shared(session) {
+        if all < 2 || self.is_shown_by_another(draft.branch, session) {
             return None;
         }
         let without = dice.below(all);
@@ -609,6 +559,14 @@ impl<G: Ground> History<'_, G> {
         }
         self.picks(draft, session, Some(without))?;
         Some("left out")
+    }
+
+    /// Whether another verdict answers for commits of this session.
+    pub(super) fn is_shown_by_another(&self, branch: usize, session: usize) -> bool {
+        let links = &self.sessions[session].links;
+        let others = self.approved(branch).into_iter().filter(|s| *s != session);
+        let mut others = others.flat_map(|s| &self.sessions[s].links);
+        others.any(|other| links.iter().any(|link| link.commit == other.commit))
     }
 
     /// Whether another session has commits of this one.
@@ -689,15 +647,18 @@ impl<G: Ground> History<'_, G> {
         let result = self.sessions[session].result.clone()?;
         let tip = draft.tip.clone();
         let pick = self.ground.pick(&result, &tip)?;
-        if draft.branch != 0 {
+        if draft.branch == 1 && self.ground.has(&self.tips[0], &result) {
+            // A backport, if anything.
             return None;
         }
-        if self.model.has_archive(session) {
+        if self.model.has_archive(&self.facts, session)
+            || self.facts[session].branch != draft.branch
+        {
             if self.ground.changed(&tip, &pick).is_empty() {
                 return None;
             }
             self.enter(draft, &pick, false, |_| Made::Archive(session));
-            return Some("archive again");
+            return Some("archive again or elsewhere");
         }
         let path = dice.of(&self.ground.changed(&tip, &pick))?.clone();
         let text = self.text();
@@ -818,14 +779,17 @@ impl<G: Ground> History<'_, G> {
         let count = dice.below(it.links.len());
         let links = &it.links[..count];
         let end = links.last()?.commit.clone();
-        if self.is_shared(session) || !self.ground.has(&end, &draft.tip) || end == draft.tip {
+        if self.is_shown_by_another(draft.branch, session)
+            || !self.ground.has(&end, &draft.tip)
+            || end == draft.tip
+        {
             return None;
         }
         let upto = links
             .iter()
             .filter(|link| matches!(link.what, Part::Work(..)))
             .count();
-        if upto >= self.facts[session].shown {
+        if upto == 0 || upto >= self.facts[session].shown {
             return None;
         }
         self.along(draft, session, links);
