@@ -360,7 +360,9 @@ impl Database {
     /// The SSH signature of a commit and what it is over; nothing where there is none.
     pub(super) fn signature(&self, commit: &Oid) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.loose.check_commits(&self.repo, [commit])?;
-        match self.repo.extract_signature(&self.raw(commit)?, None) {
+        // git has a header of its own for each format of objects; libgit2 looks for SHA-1's.
+        let field = (commit.as_str().len() == 64).then_some("gpgsig-sha256");
+        match self.repo.extract_signature(&self.raw(commit)?, field) {
             Ok((signature, payload)) => Ok(Some((signature.to_vec(), payload.to_vec()))),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
             Err(error) => Err(failed(&error, format!("read the signature of {commit}"))),
