@@ -82,6 +82,10 @@ impl<'a> Span<'a> {
     ) -> Result<Option<Vec<(Oid, Step)>>> {
         let mut steps = Vec::new();
         for commit in self.beyond(end, x)? {
+            // The side of a merge may have taken in what the target has.
+            if x != onto && self.has(&commit, onto)? {
+                continue;
+            }
             let step = if let Some((_, step)) = tail.iter().find(|(known, _)| *known == commit) {
                 step.clone()
             } else if ready.owns(self, &commit)? {

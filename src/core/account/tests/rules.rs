@@ -102,3 +102,23 @@ fn a_merge_into_somebody_elses_branch_is_no_step_of_this_one() {
     let all = [reviewed(world, "turned", &tip, &head)];
     assert_eq!(letters(&judge(world, &tip, &head, &all)), "FF");
 }
+
+/// Where both sides had each other's, a forge may make the squash on either of the commits where they met.
+#[test]
+fn a_squash_on_one_of_two_commits_where_histories_met_is_merged() {
+    let mut start = start();
+    let main = start.main;
+    let world = &mut start.world;
+    let lower = start.two;
+    let upper = world.add(&[&lower], &[("src/b", "1")]);
+    let beside = world.add(&[&main], &[("docs/a", "x")]);
+    let head = world.merged(&upper, &beside, &[&upper, &beside]);
+    let all = [start.demo, reviewed(world, "upper", &beside, &head)];
+    let landed = world.merged(&beside, &lower, &[&beside, &lower]);
+    assert_eq!(letters(&judge(world, &beside, &landed, &all)), "FFM");
+    for met in [&lower, &beside] {
+        let squash = world.merged(met, &head, &[met]);
+        let merge = world.merged(&landed, &squash, &[&landed, &squash]);
+        assert_eq!(letters(&judge(world, &landed, &merge, &all)), "SM");
+    }
+}
