@@ -42,6 +42,7 @@ mod fsck;
 mod future;
 mod gc;
 mod golden;
+mod held;
 mod hints;
 mod hooks_bytes;
 mod hooks_cost;

@@ -1,7 +1,10 @@
 //! Random histories of three people: sessions that they work on and review, and pushes that are honest, or not.
 //!
 //! A history is made over a [`Ground`], which has the objects and takes or refuses a push. What is made here is
-//! labelled here, and the model judges by the labels alone.
+//! labelled here, and the model judges by the labels alone. Left out is what a rule of docs/landing.md decides by bytes
+//! alone, since labels tell who made them: a session of which the branch has had all by somebody else's work, a tree that
+//! is some approved session's by chance, commits of a session that another verdict shows as well, a merge of the branch
+//! into what nobody reviewed, and an archive onto the branch that takes backports of it.
 
 use super::model::{Below, Entry, Facts, Kind, Made, Model};
 use std::collections::BTreeMap;
@@ -111,7 +114,7 @@ pub(super) struct Session {
     pub(super) head: String,
     pub(super) reviewed: Option<String>,
     /// What it had taken in when it was reviewed.
-    had: String,
+    pub(super) had: String,
     pub(super) result: Option<String>,
 }
 

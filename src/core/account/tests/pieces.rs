@@ -174,7 +174,8 @@ impl<G: Ground> History<'_, G> {
         let tip = draft.tip.clone();
         let known = it.links.iter().map(|link| &link.commit);
         let base = known.rev().find(|commit| self.ground.has(&tip, commit));
-        let base = base.filter(|base| !self.ground.has(&it.with, base));
+        // Where it took the branch in behind the review, it is made on that.
+        let base = base.filter(|base| it.had == it.with && !self.ground.has(&it.with, base));
         let base = base.unwrap_or(&it.with).clone();
         if !self.ground.has(&tip, &base) || base == tip {
             return None;

@@ -1,0 +1,371 @@
+//! What an adversary tried and did not get through, by its numbers: it stays so. Each table shares one server.
+
+use crate::support::landing::{at, build, ci, done, lands, make, push, rev};
+use crate::support::server::{begun, entries, literally, put_tree, raw_tree, server, with_entry};
+use crate::support::session::tip;
+use crate::support::store::{tamper, tamper_all};
+use crate::support::{LOOPX, Sandbox};
+
+const EVIL: (&str, &str) = ("src/evil.rs", "evil\n");
+
+/// A commit of this tree, past every file and hook.
+fn commit(s: &Sandbox, tree: &str, parents: &[&str], message: &str) -> String {
+    let mut args = vec!["commit-tree", "-m", message];
+    for parent in parents {
+        args.extend(["-p", parent]);
+    }
+    args.push(tree);
+    s.git(&args).line()
+}
+
+/// Pushes of one ref each that a server refuses, and nothing moves there.
+#[track_caller]
+fn all_refused(s: &Sandbox, table: &[(&str, String)]) {
+    let remote = s.root().join("remote.git");
+    let refs = || s.git_in(&remote, &["for-each-ref"]).ok();
+    let before = refs();
+    for (what, spec) in table {
+        let out = push(s, &[spec]);
+        assert_eq!(out.code, Some(1), "{what}: {out}");
+        let declined = "pre-receive hook declined";
+        assert!(out.stderr.contains(declined), "{what}: {out}");
+        assert!(!out.stderr.contains("panicked"), "{what}: {out}");
+        assert_eq!(refs(), before, "{what}");
+    }
+}
+
+#[test]
+fn held_1_to_18_nothing_reaches_a_protected_branch_without_a_review() {
+    let s = done();
+    let main = rev(&s, "main");
+    let tree = rev(&s, "main^{tree}");
+    let state = tip(&s);
+    at(&s, "main");
+    let evil = make(&s, &[EVIL], "evil");
+    let evil_tree = rev(&s, "HEAD^{tree}");
+    let trailer = |key: &str, id: &str| format!("take it back\n\n{key}: demo\nLoopx-State: {id}\n");
+    let back = commit(&s, &tree, &[&evil], "take it back");
+    let claimed = commit(&s, &tree, &[&evil], &trailer("Loopx-Session", &state));
+    let replayed = commit(&s, &evil_tree, &[&main], &trailer("Loopx-Session", &state));
+    let ours = commit(&s, &tree, &[&main, &evil], "Merge branch 'evil'");
+    let turned = commit(&s, &evil_tree, &[&evil, &main], "Merge branch 'main'");
+    let who = "A <a@b> 1767225600 +0000";
+    let header = |more: &str| {
+        let text =
+            format!("tree {evil_tree}\nparent {main}\nauthor {who}\ncommitter {who}\n{more}\nx\n");
+        literally(&s, "commit", text)
+    };
+    let encoded = header("encoding UTF-16\n");
+    let folded = header("gpgsig x\n tree 0\n");
+    let root = commit(&s, &evil_tree, &[], "a history of its own");
+    let joined = commit(
+        &s,
+        &evil_tree,
+        &[&main, &root],
+        "Merge a history of its own",
+    );
+    s.git(&["tag", "light", &evil]).ok();
+    s.git(&["tag", "-a", "-m", "x", "heavy", &evil]).ok();
+    let to_main = |from: &str| format!("+{from}:refs/heads/main");
+    let table = [
+        ("1 plain", to_main(&evil)),
+        ("4 taken back with a trailer", to_main(&claimed)),
+        ("5 taken back", to_main(&back)),
+        ("6 merge -s ours", to_main(&ours)),
+        ("6 merge the other way round", to_main(&turned)),
+        ("7 a state that was there", to_main(&replayed)),
+        ("11 an encoding", to_main(&encoded)),
+        ("11 a folded header", to_main(&folded)),
+        ("12 deleted", ":refs/heads/main".into()),
+        ("14 a tag's commit", to_main("light^{}")),
+        ("15 a tag", "+heavy:refs/heads/main".into()),
+        ("16 a root", to_main(&root)),
+        ("16 a root that is merged", to_main(&joined)),
+        ("17 a shadow", format!("{evil}:refs/loopx/shadow")),
+    ];
+    all_refused(&s, &table);
+    for (what, spec) in &table[..8] {
+        let commit = spec.trim_start_matches('+').split(':').next();
+        let out = ci(&s, commit.expect("a commit"), "other");
+        assert_eq!(out.code, Some(1), "{what}: {out}");
+    }
+    // 18: what lies beside the branch of sessions has no say.
+    push(
+        &s,
+        &[
+            "loopx:refs/remotes/origin/loopx",
+            &format!("{evil}:refs/remotes/origin/demo"),
+        ],
+    )
+    .ok();
+    all_refused(&s, &table[..1]);
+    // The honest neighbour; and back from there leads nothing.
+    lands(&s, "demo");
+    all_refused(&s, &[("13 forced back", to_main(&main))]);
+}
+
+#[test]
+fn held_60_to_74_a_branch_in_review_takes_no_code() {
+    let s = done();
+    s.loopx(&["undo"]).ok();
+    let back = s.loopx(&["status", "--json"]).json();
+    if back["stage"] != "review" {
+        s.loopx(&["undo"]).ok();
+    }
+    assert_eq!(s.loopx(&["status", "--json"]).json()["stage"], "review");
+    push(&s, &["loopx", "demo"]).ok();
+    let (head, main) = (rev(&s, "demo"), rev(&s, "main"));
+    let building = s
+        .git(&["log", "--format=%H", "--grep=enter build", "-1", "loopx"])
+        .line();
+    let foreign = main.clone();
+    at(&s, "demo");
+    make(&s, &[EVIL], "evil");
+    let evil = rev(&s, "HEAD^{tree}");
+    let with = |message: &str| format!("{}:refs/heads/demo", commit(&s, &evil, &[&head], message));
+    let trailers = |lines: &[(&str, &str)]| {
+        let lines = lines.iter().map(|(key, value)| format!("{key}: {value}\n"));
+        with(&format!("x\n\n{}", lines.collect::<String>()))
+    };
+    const SESSION: &str = "Loopx-Session";
+    const STATE: &str = "Loopx-State";
+    let side = commit(&s, &evil, &[&main], "beside");
+    let other = commit(&s, &rev(&s, "main^{tree}"), &[&main], "beside, too");
+    let merge =
+        |parents: &[&str]| format!("{}:refs/heads/demo", commit(&s, &evil, parents, "Merge"));
+    let of = |tree: &str| format!("{}:refs/heads/demo", commit(&s, tree, &[&head], "x"));
+    let renamed = {
+        let src = entries(&s, &format!("{head}:src"));
+        let mut renamed = src.clone();
+        renamed[0].1 = b"zz.rs".to_vec();
+        let tree = raw_tree(&s, &renamed);
+        with_entry(&s, &head, "", ("40000", b"src", &tree))
+    };
+    let blob = rev(&s, &format!("{head}:src/a.rs"));
+    let old = {
+        let call = s
+            .call("git")
+            .args(&["commit-tree", "-p", &head, "-m", "x", &evil]);
+        let dated = call
+            .env("GIT_AUTHOR_DATE", "978307200 +0000")
+            .env("GIT_COMMITTER_DATE", "978307200 +0000");
+        format!("{}:refs/heads/demo", dated.run().line())
+    };
+    let table = [
+        (
+            "60 a state of the build",
+            trailers(&[(SESSION, "demo"), (STATE, &building)]),
+        ),
+        (
+            "61 a foreign commit",
+            trailers(&[(SESSION, "demo"), (STATE, &foreign)]),
+        ),
+        (
+            "62 two sessions",
+            trailers(&[(SESSION, "demo"), (SESSION, "other"), (STATE, &building)]),
+        ),
+        (
+            "63 a session of nobody",
+            trailers(&[(SESSION, "nobody"), (STATE, &building)]),
+        ),
+        (
+            "64 lower case",
+            trailers(&[("loopx-session", "demo"), ("loopx-state", &building)]),
+        ),
+        ("65 no state", trailers(&[(SESSION, "demo")])),
+        ("66 an octopus", merge(&[&head, &side, &other])),
+        ("67 a merge", merge(&[&head, &side])),
+        ("68 a rename", of(&renamed)),
+        (
+            "69 a mode",
+            of(&with_entry(&s, &head, "src", ("100755", b"a.rs", &blob))),
+        ),
+        (
+            "70 attributes",
+            of(&with_entry(
+                &s,
+                &head,
+                "",
+                ("100644", b".gitattributes", &blob),
+            )),
+        ),
+        (
+            "71 a submodule",
+            of(&with_entry(&s, &head, "src", ("160000", b"sub", &head))),
+        ),
+        (
+            "72 a link",
+            of(&with_entry(&s, &head, "src", ("120000", b"link", &blob))),
+        ),
+        ("73 a revert", of(&rev(&s, "demo~1^{tree}"))),
+        ("74 dated 2001", old),
+    ];
+    all_refused(&s, &table);
+    // 75 to 78: nothing that a client says switches the judge off.
+    let (_, spec) = &table[0];
+    let quiet = ["push", "--no-verify", "origin", spec];
+    for (name, value) in [
+        ("LOOPX", "0"),
+        ("GIT_CONFIG_PARAMETERS", "'loopx.branch'='other'"),
+    ] {
+        let out = s.call("git").args(&quiet).env(name, value).run();
+        assert_eq!(out.code, Some(1), "{name}: {out}");
+    }
+    let remote = s.root().join("remote.git");
+    s.git_in(&remote, &["config", "receive.advertisePushOptions", "true"])
+        .ok();
+    let option = ["push", "--no-verify", "-o", "loopx=0", "origin", spec];
+    s.git(&option)
+        .fails_with(1)
+        .says("pre-receive hook declined");
+    let shallow = s.root().join("shallow");
+    let from = format!("file://{}", remote.display());
+    let path = shallow.to_str().expect("UTF-8");
+    s.git(&[
+        "clone",
+        "--quiet",
+        "--depth=1",
+        "--branch=demo",
+        &from,
+        path,
+    ])
+    .ok();
+    s.write(shallow.join("src/evil.rs"), "evil\n");
+    s.git_in(&shallow, &["add", "."]).ok();
+    s.git_in(&shallow, &["commit", "--quiet", "-m", "x"]).ok();
+    s.git_in(&shallow, &["push", "--quiet", "origin", "demo"])
+        .fails_with(1)
+        .says("pre-receive hook declined");
+    // The honest neighbour: a document.
+    at(&s, "demo");
+    let document = make(&s, &[("docs/a", "x\n")], "a document");
+    push(&s, &[&format!("{document}:refs/heads/demo")]).ok();
+}
+
+#[test]
+fn held_19_to_34_records_are_added_and_nothing_else_happens_to_them() {
+    let s = begun("sha1", "");
+    server(&s);
+    s.loopx(&["run", "--", "true"]).ok();
+    push(&s, &["loopx", "demo"]).ok();
+    let good = tip(&s);
+    let listed = s
+        .git(&["ls-tree", "--name-only", "loopx:sessions/demo/ops"])
+        .ok();
+    let ops: Vec<&str> = listed
+        .lines()
+        .filter(|name| name.ends_with(".json"))
+        .collect();
+    let op = format!("sessions/demo/ops/{}", ops[0]);
+    let text = s.git(&["show", &format!("loopx:{op}")]).ok();
+    let (number, rest) = ops[ops.len() - 1].split_once('-').expect("a number");
+    let next = |number: &str, rest: &str| format!("sessions/demo/ops/{number}-{rest}");
+    let digits = number.len();
+    let jump = |to: u64| next(&format!("{to:0digits$}"), rest);
+    let last = s
+        .git(&["show", &format!("loopx:{}", next(number, rest))])
+        .ok();
+    let last = last.into_bytes();
+    let is_other = |byte: char| if byte == '0' { "1" } else { "0" };
+    let other = rest.replacen(
+        &rest[..1],
+        is_other(rest.chars().next().expect("a sign")),
+        1,
+    );
+    let state = s.git(&["show", "loopx:sessions/demo/state.json"]).ok();
+    let files: Vec<(&str, Vec<(String, Option<Vec<u8>>)>)> = vec![
+        (
+            "19 rewritten",
+            vec![(op.clone(), Some(text.replace("demo", "d3mo").into_bytes()))],
+        ),
+        (
+            "20 forged",
+            vec![(
+                "sessions/demo/state.json".into(),
+                Some(state.replace("clarify", "build").into_bytes()),
+            )],
+        ),
+        ("21 deleted", vec![(op.clone(), None)]),
+        (
+            "23 an artifact",
+            vec![("sessions/demo/spec.md".into(), Some(b"# Other\n".to_vec()))],
+        ),
+        (
+            "24 without a state",
+            vec![(jump(ops.len() as u64 + 1), Some(last.clone()))],
+        ),
+        (
+            "25 two of one number",
+            vec![(next(number, &other), Some(last.clone()))],
+        ),
+        ("26 far away", vec![(jump(1 << 53), Some(last.clone()))]),
+        ("27 further", vec![(jump(1 << 63), Some(last))]),
+        (
+            "28 another format",
+            vec![("format".into(), Some(b"99\n".to_vec()))],
+        ),
+        ("30 wiped", vec![("sessions/demo".into(), None)]),
+        (
+            "33 a file",
+            vec![("sessions/demo".into(), Some(b"x".to_vec()))],
+        ),
+    ];
+    for (what, edits) in files {
+        tamper_all(&s, &edits);
+        assert_ne!(tip(&s), good, "{what}");
+        all_refused(&s, &[(what, "loopx".into())]);
+        // Under an honest commit, too.
+        tamper(&s, "README.md", Some(b"hello"));
+        all_refused(&s, &[(what, "loopx".into())]);
+        s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    }
+    let blob = s.git(&["rev-parse", "loopx:format"]).line();
+    let copy = s.git(&["rev-parse", "loopx:sessions/demo"]).line();
+    for (what, path, entry) in [
+        (
+            "29 a link",
+            "sessions/demo",
+            ("120000", &b"spec.md"[..], blob.as_str()),
+        ),
+        ("31 a copy", "sessions", ("40000", b"other", copy.as_str())),
+        (
+            "32 a submodule",
+            "sessions",
+            ("160000", b"demo", good.as_str()),
+        ),
+        ("34 a link", "branches", ("120000", b"main", blob.as_str())),
+    ] {
+        let tree = with_entry(&s, "loopx", path, entry);
+        put_tree(&s, &tree);
+        all_refused(&s, &[(what, "loopx".into())]);
+        s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    }
+    // 36: no way back.
+    all_refused(&s, &[("36 back", "+loopx~1:loopx".into())]);
+    s.loopx(&["run", "--", "true"]).ok();
+    push(&s, &["loopx"]).ok();
+}
+
+/// Code that a server has without the state that it rests on is named afterwards.
+#[test]
+fn held_83_an_update_hook_that_stops_the_sessions_stops_no_judgement() {
+    let s = begun("sha1", crate::support::landing::PROTECTED);
+    server(&s);
+    build(&s);
+    let remote = s.root().join("remote.git");
+    s.script(
+        remote.join("hooks/update"),
+        "#!/bin/sh\n[ \"$1\" != refs/heads/loopx ]\n",
+    );
+    push(&s, &["demo:main", "loopx"]).fails_with(1);
+    s.script(remote.join("hooks/update"), "#!/bin/sh\n");
+    let log = s.git_in(&remote, &["log", "--format=%s", "main"]).ok();
+    assert!(log.starts_with("more code"), "{log}");
+    let out = s
+        .call(LOOPX)
+        .cwd(&remote)
+        .args(&["verify", "main~2..main", "--onto", "main"])
+        .run();
+    out.fails_with(1);
+    push(&s, &["loopx"]).ok();
+}
