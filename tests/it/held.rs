@@ -8,6 +8,9 @@ use crate::support::{LOOPX, Sandbox};
 
 const EVIL: (&str, &str) = ("src/evil.rs", "evil\n");
 
+/// Files of the branch of sessions, written or taken away.
+type Edits = Vec<(String, Option<Vec<u8>>)>;
+
 /// A commit of this tree, past every file and hook.
 fn commit(s: &Sandbox, tree: &str, parents: &[&str], message: &str) -> String {
     let mut args = vec!["commit-tree", "-m", message];
@@ -273,7 +276,7 @@ fn held_19_to_34_records_are_added_and_nothing_else_happens_to_them() {
         1,
     );
     let state = s.git(&["show", "loopx:sessions/demo/state.json"]).ok();
-    let files: Vec<(&str, Vec<(String, Option<Vec<u8>>)>)> = vec![
+    let files: Vec<(&str, Edits)> = vec![
         (
             "19 rewritten",
             vec![(op.clone(), Some(text.replace("demo", "d3mo").into_bytes()))],

@@ -2,12 +2,16 @@
 //! and pushed to a bare server with the pre-receive hook. LOOPX_STRESS=1 makes 200 of them, LOOPX_LAW_CASES=N as many,
 //! every fifth of them on SHA-256.
 
+#[path = "../../../src/core/account/tests/attempts.rs"]
+mod attempts;
 #[path = "../../../src/core/account/tests/histories.rs"]
 mod histories;
 #[path = "../../../src/core/account/tests/model.rs"]
 mod model;
 #[path = "../../../src/core/account/tests/pieces.rs"]
 mod pieces;
+#[path = "../../../src/core/account/tests/sessions.rs"]
+mod sessions;
 
 use crate::support::keys::{key, public, use_key};
 use crate::support::landing::serve;
@@ -42,6 +46,8 @@ struct Real {
     /// What the server said last.
     said: String,
     started: usize,
+    /// The branch that the review of each session was about.
+    about: [usize; SESSIONS.len()],
     archived: bool,
     tips: [String; 2],
     trees: RefCell<BTreeMap<String, Tree>>,
@@ -85,7 +91,11 @@ fn building(format: &str) -> Sandbox {
 
 impl Real {
     fn new(seed: u64) -> Self {
-        let s = building(if seed % 5 == 0 { "sha256" } else { "sha1" });
+        let s = building(if seed.is_multiple_of(5) {
+            "sha256"
+        } else {
+            "sha1"
+        });
         serve(&s);
         s.git(&[
             "push",
@@ -102,6 +112,7 @@ impl Real {
             seed,
             said: String::new(),
             started: 0,
+            about: [0; SESSIONS.len()],
             archived: false,
             tips: [main.clone(), main],
             trees: RefCell::default(),
@@ -384,6 +395,7 @@ impl Ground for Real {
         }
         self.go(review.session, review.head);
         let branch = BRANCHES[review.branch];
+        self.about[review.session] = review.branch;
         self.set(branch, review.seen);
         self.s.git(&["config", "loopx.target", branch]).ok();
         for args in [
@@ -434,8 +446,10 @@ impl Ground for Real {
         }
         self.archived = true;
         self.go(session, at);
+        let branch = BRANCHES[self.about[session]];
+        self.s.git(&["config", "loopx.target", branch]).ok();
         let out = self.s.loopx(&["archive"]);
-        assert_eq!(out.code, Some(0), "{out:?}");
+        assert_eq!(out.code, Some(0), "LOOPX_SEED={}: {out}", self.seed);
         self.offer(session);
         Some(self.s.git(&["rev-parse", SESSIONS[session]]).line())
     }
