@@ -107,142 +107,150 @@ fn held_1_to_18_nothing_reaches_a_protected_branch_without_a_review() {
     all_refused(&s, &[("13 forced back", to_main(&main))]);
 }
 
-#[test]
-fn held_60_to_74_a_branch_in_review_takes_no_code() {
-    let s = done();
-    s.loopx(&["undo"]).ok();
-    let back = s.loopx(&["status", "--json"]).json();
-    if back["stage"] != "review" {
-        s.loopx(&["undo"]).ok();
-    }
-    assert_eq!(s.loopx(&["status", "--json"]).json()["stage"], "review");
-    push(&s, &["loopx", "demo"]).ok();
-    let (head, main) = (rev(&s, "demo"), rev(&s, "main"));
-    let building = s
-        .git(&["log", "--format=%H", "--grep=enter build", "-1", "loopx"])
-        .line();
-    let foreign = main.clone();
-    at(&s, "demo");
-    make(&s, &[EVIL], "evil");
-    let evil = rev(&s, "HEAD^{tree}");
-    let with = |message: &str| format!("{}:refs/heads/demo", commit(&s, &evil, &[&head], message));
-    let trailers = |lines: &[(&str, &str)]| {
-        let lines = lines.iter().map(|(key, value)| format!("{key}: {value}\n"));
-        with(&format!("x\n\n{}", lines.collect::<String>()))
-    };
+/// Code on top of a branch in review, with what trailers may claim of it.
+fn claims(s: &Sandbox, head: &str, code: &str) -> Vec<(&'static str, String)> {
     const SESSION: &str = "Loopx-Session";
     const STATE: &str = "Loopx-State";
-    let side = commit(&s, &evil, &[&main], "beside");
-    let other = commit(&s, &rev(&s, "main^{tree}"), &[&main], "beside, too");
-    let merge =
-        |parents: &[&str]| format!("{}:refs/heads/demo", commit(&s, &evil, parents, "Merge"));
-    let of = |tree: &str| format!("{}:refs/heads/demo", commit(&s, tree, &[&head], "x"));
-    let renamed = {
-        let src = entries(&s, &format!("{head}:src"));
-        let mut renamed = src.clone();
-        renamed[0].1 = b"zz.rs".to_vec();
-        let tree = raw_tree(&s, &renamed);
-        with_entry(&s, &head, "", ("40000", b"src", &tree))
-    };
-    let blob = rev(&s, &format!("{head}:src/a.rs"));
-    let old = {
-        let call = s
-            .call("git")
-            .args(&["commit-tree", "-p", &head, "-m", "x", &evil]);
-        let dated = call
-            .env("GIT_AUTHOR_DATE", "978307200 +0000")
-            .env("GIT_COMMITTER_DATE", "978307200 +0000");
-        format!("{}:refs/heads/demo", dated.run().line())
-    };
-    let table = [
-        (
-            "60 a state of the build",
-            trailers(&[(SESSION, "demo"), (STATE, &building)]),
-        ),
-        (
-            "61 a foreign commit",
-            trailers(&[(SESSION, "demo"), (STATE, &foreign)]),
-        ),
-        (
-            "62 two sessions",
-            trailers(&[(SESSION, "demo"), (SESSION, "other"), (STATE, &building)]),
-        ),
-        (
-            "63 a session of nobody",
-            trailers(&[(SESSION, "nobody"), (STATE, &building)]),
-        ),
-        (
-            "64 lower case",
-            trailers(&[("loopx-session", "demo"), ("loopx-state", &building)]),
-        ),
-        ("65 no state", trailers(&[(SESSION, "demo")])),
-        ("66 an octopus", merge(&[&head, &side, &other])),
-        ("67 a merge", merge(&[&head, &side])),
-        ("68 a rename", of(&renamed)),
-        (
-            "69 a mode",
-            of(&with_entry(&s, &head, "src", ("100755", b"a.rs", &blob))),
-        ),
-        (
-            "70 attributes",
-            of(&with_entry(
-                &s,
-                &head,
-                "",
-                ("100644", b".gitattributes", &blob),
-            )),
-        ),
-        (
-            "71 a submodule",
-            of(&with_entry(&s, &head, "src", ("160000", b"sub", &head))),
-        ),
-        (
-            "72 a link",
-            of(&with_entry(&s, &head, "src", ("120000", b"link", &blob))),
-        ),
-        ("73 a revert", of(&rev(&s, "demo~1^{tree}"))),
-        ("74 dated 2001", old),
+    let building = ["log", "--format=%H", "--grep=^demo: build$", "-1", "loopx"];
+    let building = s.git(&building).line();
+    assert!(!building.is_empty(), "the build was entered");
+    let main = rev(s, "main");
+    let (demo, state) = ((SESSION, "demo"), (STATE, building.as_str()));
+    let small = [("loopx-session", "demo"), ("loopx-state", &building)];
+    let table: [(&str, &[(&str, &str)]); 6] = [
+        ("60 a state of the build", &[demo, state]),
+        ("61 a foreign commit", &[demo, (STATE, &main)]),
+        ("62 two sessions", &[demo, (SESSION, "other"), state]),
+        ("63 a session of nobody", &[(SESSION, "nobody"), state]),
+        ("64 lower case", &small),
+        ("65 no state", &[demo]),
     ];
-    all_refused(&s, &table);
-    // 75 to 78: nothing that a client says switches the judge off.
-    let (_, spec) = &table[0];
+    let made = table.map(|(what, lines)| {
+        let lines = lines.iter().map(|(key, value)| format!("{key}: {value}\n"));
+        let message = format!("x\n\n{}", lines.collect::<String>());
+        (what, commit(s, code, &[head], &message))
+    });
+    made.into()
+}
+
+/// The same in the shapes that a commit may have.
+fn shapes(s: &Sandbox, head: &str, code: &str) -> Vec<(&'static str, String)> {
+    let main = rev(s, "main");
+    let side = commit(s, code, &[&main], "beside");
+    let other = commit(s, &rev(s, "main^{tree}"), &[&main], "beside, too");
+    let blob = rev(s, &format!("{head}:src/a.rs"));
+    let mut src = entries(s, &format!("{head}:src"));
+    let (mode, _, id) = src.remove(0);
+    src.push((mode, b"zz.rs".to_vec(), id));
+    let src = raw_tree(s, &src);
+    let of = |folder: &str, mode: &str, name: &str, id: &str| {
+        let tree = with_entry(s, head, folder, (mode, name.as_bytes(), id));
+        commit(s, &tree, &[head], "x")
+    };
+    let args = ["commit-tree", "-p", head, "-m", "x", code];
+    let dated = s.call("git").args(&args);
+    let dated = dated
+        .env("GIT_AUTHOR_DATE", "978307200 +0000")
+        .env("GIT_COMMITTER_DATE", "978307200 +0000");
+    let back = rev(s, "demo~1^{tree}");
+    vec![
+        (
+            "66 an octopus",
+            commit(s, code, &[head, &side, &other], "Merge"),
+        ),
+        ("67 a merge", commit(s, code, &[head, &side], "Merge")),
+        ("68 a rename", of("", "40000", "src", &src)),
+        ("69 a mode", of("src", "100755", "a.rs", &blob)),
+        ("70 attributes", of("", "100644", ".gitattributes", &blob)),
+        ("71 a submodule", of("src", "160000", "sub", head)),
+        ("72 a link", of("src", "120000", "link", &blob)),
+        ("73 a revert", commit(s, &back, &[head], "x")),
+        ("74 dated 2001", dated.run().line()),
+    ]
+}
+
+/// Nothing that a client says switches the judge off.
+#[track_caller]
+fn no_client_opens_it(s: &Sandbox, spec: &str) {
     let quiet = ["push", "--no-verify", "origin", spec];
-    for (name, value) in [
-        ("LOOPX", "0"),
-        ("GIT_CONFIG_PARAMETERS", "'loopx.branch'='other'"),
-    ] {
+    let branch = "'loopx.branch'='other'";
+    for (name, value) in [("LOOPX", "0"), ("GIT_CONFIG_PARAMETERS", branch)] {
         let out = s.call("git").args(&quiet).env(name, value).run();
         assert_eq!(out.code, Some(1), "{name}: {out}");
     }
     let remote = s.root().join("remote.git");
     s.git_in(&remote, &["config", "receive.advertisePushOptions", "true"])
         .ok();
+    let declined = "pre-receive hook declined";
     let option = ["push", "--no-verify", "-o", "loopx=0", "origin", spec];
-    s.git(&option)
-        .fails_with(1)
-        .says("pre-receive hook declined");
+    s.git(&option).fails_with(1).says(declined);
     let shallow = s.root().join("shallow");
     let from = format!("file://{}", remote.display());
     let path = shallow.to_str().expect("UTF-8");
-    s.git(&[
+    let clone = [
         "clone",
         "--quiet",
         "--depth=1",
         "--branch=demo",
         &from,
         path,
-    ])
-    .ok();
+    ];
+    s.git(&clone).ok();
     s.write(shallow.join("src/evil.rs"), "evil\n");
     s.git_in(&shallow, &["add", "."]).ok();
     s.git_in(&shallow, &["commit", "--quiet", "-m", "x"]).ok();
     s.git_in(&shallow, &["push", "--quiet", "origin", "demo"])
         .fails_with(1)
-        .says("pre-receive hook declined");
+        .says(declined);
+}
+
+#[test]
+fn held_60_to_78_a_branch_in_review_takes_no_code() {
+    let s = done();
+    while s.loopx(&["status", "--json"]).json()["stage"] != "review" {
+        s.loopx(&["undo"]).ok();
+    }
+    push(&s, &["loopx", "demo"]).ok();
+    let head = rev(&s, "demo");
+    at(&s, "demo");
+    make(&s, &[EVIL], "evil");
+    let code = rev(&s, "HEAD^{tree}");
+    let made = [claims(&s, &head, &code), shapes(&s, &head, &code)].concat();
+    let to_demo = |(what, id): (&'static str, String)| (what, format!("{id}:refs/heads/demo"));
+    let table: Vec<(&str, String)> = made.into_iter().map(to_demo).collect();
+    all_refused(&s, &table);
+    no_client_opens_it(&s, &table[0].1);
     // The honest neighbour: a document.
     at(&s, "demo");
     let document = make(&s, &[("docs/a", "x\n")], "a document");
     push(&s, &[&format!("{document}:refs/heads/demo")]).ok();
+}
+
+/// Entries of the branch of sessions that are no files or no folders.
+#[track_caller]
+fn odd_entries_are_refused(s: &Sandbox) {
+    let good = tip(s);
+    let blob = s.git(&["rev-parse", "loopx:format"]).line();
+    let copy = s.git(&["rev-parse", "loopx:sessions/demo"]).line();
+    for (what, path, entry) in [
+        (
+            "29 a link",
+            "sessions/demo",
+            ("120000", &b"spec.md"[..], blob.as_str()),
+        ),
+        ("31 a copy", "sessions", ("40000", b"other", copy.as_str())),
+        (
+            "32 a submodule",
+            "sessions",
+            ("160000", b"demo", good.as_str()),
+        ),
+        ("34 a link", "branches", ("120000", b"main", blob.as_str())),
+    ] {
+        let tree = with_entry(s, "loopx", path, entry);
+        put_tree(s, &tree);
+        all_refused(s, &[(what, "loopx".into())]);
+        s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
+    }
 }
 
 #[test]
@@ -322,28 +330,7 @@ fn held_19_to_34_records_are_added_and_nothing_else_happens_to_them() {
         all_refused(&s, &[(what, "loopx".into())]);
         s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
     }
-    let blob = s.git(&["rev-parse", "loopx:format"]).line();
-    let copy = s.git(&["rev-parse", "loopx:sessions/demo"]).line();
-    for (what, path, entry) in [
-        (
-            "29 a link",
-            "sessions/demo",
-            ("120000", &b"spec.md"[..], blob.as_str()),
-        ),
-        ("31 a copy", "sessions", ("40000", b"other", copy.as_str())),
-        (
-            "32 a submodule",
-            "sessions",
-            ("160000", b"demo", good.as_str()),
-        ),
-        ("34 a link", "branches", ("120000", b"main", blob.as_str())),
-    ] {
-        let tree = with_entry(&s, "loopx", path, entry);
-        put_tree(&s, &tree);
-        all_refused(&s, &[(what, "loopx".into())]);
-        s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
-    }
-    // 36: no way back.
+    odd_entries_are_refused(&s);
     all_refused(&s, &[("36 back", "+loopx~1:loopx".into())]);
     s.loopx(&["run", "--", "true"]).ok();
     push(&s, &["loopx"]).ok();

@@ -86,10 +86,9 @@ impl World {
             s.git(what).ok().lines().map(str::to_owned).collect()
         };
         let done = rev(&s, "loopx");
-        // The session began its build a few records before its end.
         let log = names(&["log", "--format=%H %s", "--first-parent", "loopx"]);
-        let building = log.iter().find(|line| line.contains("enter build"));
-        let building = building.or(log.get(7)).expect("a record");
+        let building = log.iter().find(|line| line.ends_with(" demo: build"));
+        let building = building.expect("the build was entered");
         let building = building[..done.len()].to_owned();
         let (main, reviewed) = (rev(&s, "main"), rev(&s, "demo"));
         let first = rev(&s, "demo~1");
