@@ -67,6 +67,23 @@ fn finished(format: &str) -> Sandbox {
     s
 }
 
+/// A bare server that borrows the objects of a clone.
+fn server(s: &Sandbox, name: &str, refs: Updates, honest: Vec<Updates>) -> Server {
+    let dir = s.root().join(name);
+    let format = s.git(&["rev-parse", "--show-object-format"]).line();
+    let format = format!("--object-format={format}");
+    let path = dir.to_str().expect("UTF-8");
+    s.git(&["init", "--quiet", "--bare", &format, path]).ok();
+    let objects = s.path().join(".git/objects");
+    let lent = format!("{}\n", objects.display());
+    s.write(dir.join("objects/info/alternates"), lent);
+    s.script(dir.join("hooks/pre-receive"), HOOK);
+    for (name, id) in &refs {
+        s.git_in(&dir, &["update-ref", name, id]).ok();
+    }
+    Server { dir, refs, honest }
+}
+
 impl World {
     /// The thousands of a seed say which world it is about. The first is what other tests have made anyway.
     pub(super) fn of_seed(seed: u64) -> Self {
@@ -139,26 +156,11 @@ impl World {
         let length = done.len();
         let mut ids: Vec<String> = all.iter().map(|line| line[..length].to_owned()).collect();
         ids.extend(["0".repeat(length), "1".repeat(length)]);
-        let server = |name: &str, refs: Updates, honest| {
-            let dir = s.root().join(name);
-            let format = s.git(&["rev-parse", "--show-object-format"]).line();
-            let format = format!("--object-format={format}");
-            let path = dir.to_str().expect("UTF-8");
-            s.git(&["init", "--quiet", "--bare", &format, path]).ok();
-            let objects = s.path().join(".git/objects");
-            let lent = format!("{}\n", objects.display());
-            s.write(dir.join("objects/info/alternates"), lent);
-            s.script(dir.join("hooks/pre-receive"), HOOK);
-            for (name, id) in &refs {
-                s.git_in(&dir, &["update-ref", name, id]).ok();
-            }
-            Server { dir, refs, honest }
-        };
         let servers = vec![
-            server("early.git", early, from_early),
-            server("late.git", late, from_late),
+            server(&s, "early.git", early, from_early),
+            server(&s, "late.git", late, from_late),
         ];
-        let quarantine = server("quarantine.git", Vec::new(), Vec::new()).dir;
+        let quarantine = server(&s, "quarantine.git", Vec::new(), Vec::new()).dir;
         World {
             quarantine,
             servers,

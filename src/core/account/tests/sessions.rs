@@ -189,6 +189,7 @@ impl<G: Ground> History<'_, G> {
         self.facts[session].differs = !self.ground.changed(&it.with, &it.head).is_empty();
         let mut seen = self.tips[branch].clone();
         let mut by = dice.below(6).min(2) as u8;
+        let mut unseen: Option<Vec<Link>> = None;
         if dice.one_in(12)
             && it.links[0].what == Part::Work(0, true)
             && it.work() > 1
@@ -206,7 +207,7 @@ impl<G: Ground> History<'_, G> {
                     other => other,
                 },
             });
-            self.sessions[session].links = shifted.collect();
+            unseen = Some(shifted.collect());
         }
         let approves = !dice.one_in(8);
         let review = Review {
@@ -226,6 +227,9 @@ impl<G: Ground> History<'_, G> {
         ));
         if !taken {
             return;
+        }
+        if let Some(links) = unseen {
+            self.sessions[session].links = links;
         }
         self.sessions[session].reviewed = Some(it.head.clone());
         self.sessions[session].had.clone_from(&it.with);
