@@ -191,11 +191,23 @@ fn prepare(root: &Path) -> Bench {
     };
     bench.add("no hooks", machine.clone(), None);
     bench.add("no hooks, again (noise)", machine.clone(), Some(0));
-    let case = bench.add("a shell script that says yes", machine.clone(), Some(0));
-    script(
-        &case.dir.join(".git/hooks/pre-commit"),
-        "#!/bin/sh\nexit 0\n",
-    );
+    // Two are what shims cannot go below, whatever they start.
+    let yes: [(&str, &[&str]); 2] = [
+        ("a shell script that says yes", &["pre-commit"]),
+        (
+            "two of them, the floor of shims",
+            &["pre-commit", "commit-msg"],
+        ),
+    ];
+    for (name, events) in yes {
+        let case = bench.add(name, machine.clone(), Some(0));
+        for event in events {
+            script(
+                &case.dir.join(".git/hooks").join(event),
+                "#!/bin/sh\nexit 0\n",
+            );
+        }
+    }
     let case = bench.add(
         "git loopx, repository without loopx",
         machine.clone(),
