@@ -111,6 +111,7 @@ mod spec_props;
 mod spec_real;
 mod spec_validate;
 mod start_revert;
+mod static_program;
 mod suggestions;
 mod support;
 mod sync;
