@@ -57,7 +57,10 @@ pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 pub fn import_from(from: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = fork::import_from(ctx, from, ctx.wanted())?;
     let fetch = done.missing_branch.as_ref().map(|branch| {
-        let (from, spec) = (shell_word(from), shell_word(&format!("{branch}:{branch}")));
+        let (from, spec) = (
+            shell_word(from),
+            shell_word(&format!("refs/heads/{branch}:refs/heads/{branch}")),
+        );
         format!("git fetch {from} {spec}   (the commits of the session)")
     });
     let exit = tell(&done.imported, from, fetch, ui);

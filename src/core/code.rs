@@ -222,6 +222,8 @@ codes! {
         "A changelog fragment cannot be read.";
     ChangelogOff "changelog_off" [Refused]
         "Policy names no folder of changelog fragments.";
+    CheckNotAgreed "check_not_agreed" [Refused]
+        "A role's key runs only what an approved plan says.";
     ChoiceContradicts "choice_contradicts" [Usage]
         "The same operation would be kept and dropped.";
     ClarifyAmbiguityScoreAboveThreshold "clarify_ambiguity_score_above_threshold" [Refused]
@@ -752,6 +754,8 @@ codes! {
         "The reviewed commit is not in this repository, so nothing can be held against it.";
     ReviewerNotIndependent "reviewer_not_independent" [Refused]
         "The reviewer took part in what is reviewed.";
+    RevisionAmbiguous "revision_ambiguous" [Usage]
+        "A tag and a branch have the name of a revision, and are other commits.";
     RevisionUnknown "revision_unknown" [NotFound]
         "The revision names no commit.";
     RollbackBlocked "rollback_blocked" [Refused]

@@ -3,10 +3,11 @@
 use super::act::{Act, Done, Needs, act};
 use super::context::Context;
 use super::stages::code_tree;
+use super::verify::Words;
 use super::workcopy::WorkCopy;
 use super::{lease, sign};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::op::{Event, Evidence};
 use crate::core::pack;
@@ -14,7 +15,7 @@ use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::git::capture::record;
-use crate::store::left_out;
+use crate::store::{Session, Snapshot, left_out};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -54,6 +55,9 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let is_apart = request.sign && !policy.evidence.by.is_empty();
     if !is_apart {
         lease::check(ctx, &session.state)?;
+    }
+    if is_apart && request.task.is_some() {
+        require_agreed(ctx, &store.snapshot()?, &session, &policy)?;
     }
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
         copy.require_open(&session.state)?;
@@ -131,6 +135,46 @@ fn counts(ctx: &Context, policy: &Policy, state: &State) -> Result<Option<bool>>
     let known = sign::gather(ctx, policy, &snapshot, &session, sign::Depth::Ahead, None)?;
     let mut counted = known.evidence.iter().flatten();
     Ok(Some(counted.any(|run| run.op == state.last)))
+}
+
+/// Refuses to run what a slice says in the place where a role's key lies, before the plan that has the slice was
+/// approved as policy wants it: whoever may push could write any command there.
+fn require_agreed(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    policy: &Policy,
+) -> Result<()> {
+    let state = &session.state;
+    let refused = |why: &str, blockers: Vec<Blocker>| {
+        let message = format!("session {}: {why}, and a role runs nothing else", state.id);
+        let help = command!("status").session(&state.id);
+        Err(Failure::refused(Code::CheckNotAgreed, message)
+            .blockers(blockers)
+            .help(help))
+    };
+    if matches!(state.stage, Stage::Clarify | Stage::Plan) {
+        return refused(
+            "the plan that names the command is not approved yet",
+            Vec::new(),
+        );
+    }
+    let own = sign::own_commits(ctx, policy, state)?;
+    let words = Words {
+        session: &state.id,
+        operations: &snapshot.operations(session)?,
+        signatures: &snapshot.signatures(session)?,
+        commits: &own,
+        reviewed: None,
+    };
+    let faults = words.faults(ctx, policy, &[])?;
+    match faults.is_empty() {
+        true => Ok(()),
+        false => refused(
+            "the plan that names the command is not approved as policy wants it",
+            faults,
+        ),
+    }
 }
 
 /// The command: as typed, or the task's own verification.

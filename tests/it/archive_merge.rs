@@ -438,3 +438,42 @@ fn e06_validate_says_what_archive_says_of_the_same_branch_and_the_way_out_can_be
     assert_eq!(y.does(&["-s", "export", "status"])["stage"], "plan");
     assert_eq!(validate(&["--onto", "nowhere"]).code, Some(4));
 }
+
+#[test]
+fn what_a_person_chose_in_a_conflict_lands_on_no_protected_branch_without_a_review() {
+    let y = Yard::with(&[
+        (DEMO_PATH, DEMO),
+        ("loopx.toml", "[gates]\nprotected = [\"main\"]\n"),
+    ]);
+    for (id, delta) in [("a", SHORTEN), ("b", REWORD)] {
+        y.done(id, delta);
+        y.git(&["switch", "--quiet", "main"]).ok();
+    }
+    let lands = |range: &str, from: &str| {
+        y.loopx(&["verify", range, "--policy-from", from, "--onto", "main"])
+    };
+    y.archive("a", ONTO).ok();
+    lands("main~1..main", "main~1").ok();
+    y.conflict("b", ONTO);
+    y.resolve("b", "demo", &settled());
+    y.archive("b", &["--continue"]).ok();
+    lands("main~1..main", "main~1")
+        .fails_with(1)
+        .says(DEMO_PATH);
+    y.git(&["reset", "--quiet", "--hard", "main~1"]).ok();
+    // Where policy asks for signatures, an archive is taken back by somebody's key.
+    y.git(&["switch", "--quiet", "--create", "strict"]).ok();
+    y.write(
+        "loopx.toml",
+        "[gates]\nprotected = [\"main\"]\n[review]\nsigned = true\n",
+    );
+    y.git(&["commit", "--quiet", "--no-verify", "-am", "policy"])
+        .ok();
+    y.git(&["switch", "--quiet", "main"]).ok();
+    y.loopx(&["archive", "--undo", "a", "--onto", "main", "--reason", "x"])
+        .ok();
+    lands("main~1..main", "main~1").ok();
+    lands("main~1..main", "strict")
+        .fails_with(1)
+        .says(DEMO_PATH);
+}

@@ -264,3 +264,38 @@ fn a_session_archived_here_and_touched_there_shows_both_and_a_person_decides() {
         drop(archive);
     }
 }
+
+#[test]
+fn a_refusal_and_an_approval_that_meet_let_nothing_through_until_they_are_settled() {
+    let (d, clone) = shared();
+    let changes = [
+        "review",
+        "--verdict",
+        "request-changes",
+        "--sign",
+        "--reason",
+        "no",
+    ];
+    by(&d, BOB, &["review", "--verdict", "approve", "--sign"]).ok();
+    by(&d, BOB, &["approve", "--to", "done", "--sign"]).ok();
+    let (name, email, key) = RITA;
+    crate::support::keys::use_key(&d, crate::support::keys::key(key));
+    for setting in ["gpg.format", "user.signingKey"] {
+        let value = d.git(&["config", setting]).line();
+        d.git_in(&clone, &["config", setting, &value]).ok();
+    }
+    d.call(crate::support::LOOPX)
+        .cwd(&clone)
+        .args(&changes)
+        .env("GIT_AUTHOR_NAME", name)
+        .env("GIT_AUTHOR_EMAIL", email)
+        .env("GIT_COMMITTER_NAME", name)
+        .env("GIT_COMMITTER_EMAIL", email)
+        .run()
+        .ok();
+    sync(&d, &clone, 0);
+    sync(&d, d.path(), 3);
+    let said = d.loopx(&["--json", "verify", "main..demo"]);
+    assert!(said.stdout.contains("session_conflict"), "{said}");
+    assert_eq!(said.code, Some(1), "{said}");
+}

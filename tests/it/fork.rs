@@ -16,6 +16,7 @@ fn forked() -> (Sandbox, Sandbox) {
     fork.git(&["pull", "--quiet", &url, "main"]).ok();
     fork.git(&["branch", "-m", "main"]).ok();
     fork.loopx(&["init"]).ok();
+    fork.loopx(&["hooks", "install"]).ok();
     crate::support::session::start(&fork, "feature");
     advance(&fork, "clarify", "build", "");
     commit(&fork, "src/a.rs", "code").ok();
@@ -35,7 +36,7 @@ fn a_session_of_a_fork_comes_alone_is_reviewed_here_and_lands() {
     let (s, fork) = forked();
     import(&s, &fork, &["--session", "feature"])
         .says("taken in")
-        .says("feature:feature")
+        .says("refs/heads/feature:refs/heads/feature")
         .ok();
     let known = operations(&s, "feature");
     assert_eq!(known.len(), operations(&fork, "feature").len());

@@ -368,3 +368,20 @@ fn g4b_independence_is_asked_of_everybody_whose_commits_land() {
     let made = merge(&s, "main", "demo", PULL);
     refused(&s, &made, "reviewer_not_independent");
 }
+
+#[test]
+fn a_commit_that_needs_no_session_names_no_state_that_is_none() {
+    let s = done();
+    lands(&s, "demo");
+    at(&s, "demo");
+    let none = "1".repeat(40);
+    let evil = make(
+        &s,
+        &[("docs/a.md", "x\n")],
+        &format!("notes\n\nLoopx-Session: demo\nLoopx-State: {none}\n"),
+    );
+    refused(&s, &evil, "state_not_on_branch");
+    at(&s, "demo");
+    let honest = make(&s, &[("docs/a.md", "x\n")], "notes");
+    would_land(&s, &honest);
+}

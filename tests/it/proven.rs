@@ -458,3 +458,20 @@ fn doctor_names_a_policy_that_asks_for_keys_and_a_base_that_has_none() {
     let signers = signers.expect("a check of the signers");
     assert_eq!(signers["level"], "problem", "{signers}");
 }
+
+#[test]
+fn g11_a_roles_key_runs_no_command_of_a_plan_that_nobody_approved() {
+    let d = Drive::planned_with(&[
+        (
+            "loopx.toml",
+            "[approve]\nroles = { ci = [\"*<ada@example.org>\"] }\n[evidence]\nby = [\"ci\"]\n",
+        ),
+        ("loopx.signers", &everybody()),
+    ]);
+    let run = ["run", "--task", "VS-1", "--sign"];
+    fails(&d, ADA, &run, "check_not_agreed");
+    assert_eq!(d.state()["evidence"].as_array().map_or(0, Vec::len), 0);
+    by(&d, BOB, &["approve", "--to", "build"]).ok();
+    by(&d, BOB, &["build"]).ok();
+    by(&d, ADA, &run).ok();
+}

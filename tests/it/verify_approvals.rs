@@ -139,3 +139,19 @@ fn a_state_that_says_more_than_its_operations_opens_nothing() {
             .says("differs from what its operations give");
     }
 }
+
+#[test]
+fn a_name_that_a_tag_took_over_judges_nothing() {
+    let s = at("build", "", "");
+    commit(&s, "src/a.rs", "code").ok();
+    s.git(&["update-ref", "refs/remotes/origin/main", "main"])
+        .ok();
+    let range = ["verify", "origin/main..HEAD", "--policy-from=origin/main"];
+    s.loopx(&range).ok();
+    s.git(&["tag", "origin/main", "HEAD"]).ok();
+    s.loopx(&range)
+        .fails_with(2)
+        .says("refs/tags/origin/main is another commit than refs/remotes/origin/main");
+    s.git(&["tag", "-f", "origin/main", "main"]).ok();
+    s.loopx(&range).ok();
+}

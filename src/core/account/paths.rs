@@ -29,29 +29,44 @@ const NAMES: &[&str] = &[
     ".cursorrules",
     ".goosehints",
     ".mcp.json",
+    ".roomodes",
     ".roorules",
     ".windsurfrules",
+    "airules.md",
+    "codeowners",
     "copilot-instructions.md",
+    "opencode.json",
+    "replit.md",
     "skill.md",
 ];
 
 /// Files that agents read in any folder, whatever stands between these and `.md`.
-const AGENTS_FILES: &[&str] = &["agents", "claude", "gemini", "qwen"];
+const AGENTS_FILES: &[&str] = &[
+    "agent", "agents", "claude", "crush", "gemini", "qwen", "warp",
+];
 
 /// Folders of agents, in any folder.
 const AGENTS_FOLDERS: &[&str] = &[
+    ".agent",
     ".agents",
+    ".amazonq",
+    ".augment",
     ".claude",
     ".clinerules",
     ".codex",
     ".continue",
     ".cursor",
+    ".factory",
     ".gemini",
+    ".idx",
     ".junie",
+    ".kilocode",
     ".kiro",
     ".opencode",
+    ".openhands",
     ".qwen",
     ".roo",
+    ".trae",
     ".windsurf",
 ];
 
@@ -206,6 +221,9 @@ mod tests {
             "docs/.claude/settings.json",
             "docs/.cursor/rules.md",
             "docs/.mcp.json",
+            "docs/CODEOWNERS",
+            "WARP.md",
+            ".kilocode/rules/x.md",
             "docs/CLAUDE.md ",
             "docs/CLAUDE.md.",
             "docs/CLAUDE.MD::$DATA",

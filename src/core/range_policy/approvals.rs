@@ -230,6 +230,18 @@ pub fn unsigned(session: &SessionId, credentials: &Credentials) -> Vec<Blocker> 
     .collect()
 }
 
+/// What clones did apart and nobody settled: no gate opens because they came together.
+pub fn contested(session: &SessionId, state: &State) -> Vec<Blocker> {
+    let misfits = state.conflicts.iter();
+    let misfits = misfits.map(|one| format!("operation {} did not fit: {}", one.op, one.why));
+    let apart = state.contested();
+    let apart = apart.map(|(artifact, _)| format!("{artifact} was changed apart"));
+    misfits
+        .chain(apart)
+        .map(|why| flaw(session, Code::SessionConflict, &why))
+        .collect()
+}
+
 /// What only a newer program understands: nothing of that session lands by this one.
 pub fn unknown(session: &SessionId, state: &State) -> Vec<Blocker> {
     let held = state.holding();

@@ -21,6 +21,13 @@ pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
     let mut known = Known::default();
     for commit in range.commits {
         match &commit.claim {
+            // What it brings needs no session. A state that it names all the same, and that is none, would stand in the
+            // history of the target for ever.
+            Claim::Fault(fault @ (Fault::ForeignState(_) | Fault::Damaged(_)))
+                if commit.landed == Landed::Exempt =>
+            {
+                findings.push(forged(commit, fault));
+            }
             _ if commit.landed == Landed::Exempt => {}
             Claim::Nothing | Claim::Session(_) | Claim::Fault(Fault::Sessions(_))
                 if commit.landed == Landed::Content => {}

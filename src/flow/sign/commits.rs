@@ -1,6 +1,6 @@
 //! Commits that a key signed, as `git commit -S` with SSH does.
 
-use super::judge::moment;
+use super::judge::{Judge, moment};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
@@ -26,4 +26,11 @@ pub fn is_commit_by(repo: &Repo, policy: &Policy, commit: &Oid, key: &str) -> Re
     let now = moment(crate::env::now());
     let good = signers.verify(WHO, NAMESPACE, &payload, &armour, &now)?;
     Ok(good.is_ok())
+}
+
+/// Whether a commit has git's SSH signature by its committer, with a key of the policy's signers.
+pub fn is_signed_by_somebody(repo: &Repo, policy: &Policy, commit: &Oid) -> Result<bool> {
+    let info = repo.commit_info(commit)?;
+    let checked = Judge::new(policy)?.check_commit(repo, &info)?;
+    Ok(checked.is_some_and(|checked| checked.holds()))
 }

@@ -11,7 +11,7 @@ mod credentials;
 mod judge;
 
 use crate::core::hint::{command, hint};
-pub use commits::is_commit_by;
+pub use commits::{is_commit_by, is_signed_by_somebody};
 pub use credentials::{Commits, Depth, behind, gather, own_commits, participants, reviewed};
 pub use judge::{Judge, moment};
 

@@ -110,6 +110,10 @@ impl Words<'_> {
         let all = approvals::used(session, self.operations, &Lines::of(repo))?;
         let mut found = approvals::void(session, &state, &all);
         found.extend(approvals::unknown(session, &state));
+        // What rests on a void approval does not fit either: that is said already.
+        if found.is_empty() {
+            found.extend(approvals::contested(session, &state));
+        }
         found.extend(approvals::taken(session, &credentials));
         found.extend(approvals::unsigned(session, &credentials));
         let people = people(session, &all, &credentials);

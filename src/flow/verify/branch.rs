@@ -78,7 +78,7 @@ pub fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<BranchRep
         heads.push(span::end(repo, to.unwrap_or("HEAD"))?);
     }
     let hidden = match &request.since {
-        Some(revision) => vec![repo.resolve_commit(revision)?],
+        Some(revision) => vec![span::one_commit(repo, revision)?],
         None => Vec::new(),
     };
     let pins = pins(repo, &heads, hidden)?;

@@ -222,7 +222,15 @@ impl Objects for Facts<'_, '_> {
 
     fn made(&self, commit: &Oid) -> Result<Option<Made>> {
         once(&self.made, commit.clone(), |commit| {
-            results::made(self.ctx, self.sessions, self.policy, commit)
+            let made = results::made(self.ctx, self.sessions, self.policy, commit)?;
+            // Taking accepted specs back and accepting a decision are words too: whose, a key says.
+            if made.is_some()
+                && self.policy.asks_signatures()
+                && !sign::is_signed_by_somebody(&self.ctx.repo, self.policy, commit)?
+            {
+                return Ok(None);
+            }
+            Ok(made)
         })
     }
 

@@ -107,7 +107,7 @@ pub fn verify(ctx: &Context, request: &Request) -> Result<Report> {
     let repo = &ctx.repo;
     let sessions = Sessions::open(ctx)?;
     let policy_from = match &request.policy_from {
-        Some(revision) => Some(repo.resolve_commit(revision)?),
+        Some(revision) => Some(span::one_commit(repo, revision)?),
         None => None,
     };
     let mut span = span::find(ctx, &sessions, request, policy_from.as_ref())?;

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 type Texts = BTreeMap<String, Option<String>>;
 
 /// Whether a commit is the archive of a session: the specs are what its delta makes of those before, and the
-/// fragment is the delta's. A spec that was in conflict is taken as a person resolved it.
+/// fragment is the delta's. A text that a person chose in a conflict is none of these: it was reviewed by nobody.
 pub(super) fn is_archive(
     ctx: &Context,
     policy: &Policy,
@@ -42,12 +42,10 @@ pub(super) fn is_archive(
         return Ok(false);
     }
     let mut expected = Texts::new();
-    let mut chosen = Vec::new();
     for one in &judged.verdict.domains {
         let path = delta::spec_path(policy, &one.outcome.domain);
         if !one.outcome.conflicts.is_empty() {
-            chosen.push(path);
-            continue;
+            return Ok(false);
         }
         let after = match &one.outcome.action {
             Action::Write(text) => Some(text.clone()),
@@ -66,16 +64,7 @@ pub(super) fn is_archive(
             expected.insert(path, Some(entries.text()));
         }
     }
-    let is_chosen = |change: &Change| {
-        chosen.contains(&change.path)
-            && matches!(
-                (change.old, change.new),
-                (Some(Mode::Plain) | None, Some(Mode::Plain) | None)
-            )
-    };
-    let mut rest = made;
-    rest.changes.retain(|change| !is_chosen(change));
-    rest.has(&ctx.repo, &expected)
+    made.has(&ctx.repo, &expected)
 }
 
 /// What other commands make.

@@ -128,7 +128,7 @@ pub(super) fn find(
 
 /// The commit at an end of the range. What is not here was perhaps left out by a clone.
 pub(super) fn end(repo: &Repo, revision: &str) -> Result<Oid> {
-    repo.resolve_commit(revision).map_err(|failure| {
+    one_commit(repo, revision).map_err(|failure| {
         failure.help(if repo.is_shallow() {
             "git fetch --unshallow  (this clone is shallow), with the branch that is missing"
         } else {
@@ -158,6 +158,31 @@ fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) ->
         }
     }
     Ok(failure.help(command!("verify main..HEAD")))
+}
+
+/// The commit that a name means. A name that a tag and a branch have means what whoever made the tag wants: who
+/// judges by it says which is meant.
+pub(super) fn one_commit(repo: &Repo, revision: &str) -> Result<Oid> {
+    let mut found = Vec::new();
+    // `HEAD~1` and the like are no names.
+    let is_name = Repo::check_branch_name(revision).is_ok();
+    let folders = ["refs/tags", "refs/heads", "refs/remotes"];
+    for folder in folders.iter().filter(|_| is_name) {
+        let name = format!("{folder}/{revision}");
+        if let Some(tip) = repo.find_ref(&name)? {
+            found.push((name, tip));
+        }
+    }
+    if let [(one, first), (other, second), ..] = found.as_slice()
+        && first != second
+    {
+        return Err(Failure::usage(
+            Code::RevisionAmbiguous,
+            format!("`{revision}` is ambiguous: {one} is another commit than {other}"),
+        )
+        .help(format!("name it in full: {other}")));
+    }
+    repo.resolve_commit(revision)
 }
 
 /// The ends of `A..B`, `A..`, `..B` or `B`; an end that is left out is HEAD, as in git.
