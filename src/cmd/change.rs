@@ -101,16 +101,23 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }
     });
     let end = exit(words);
-    ui.json(
-        "change validate",
-        &json!({
-            "valid": end == Exit::Done,
-            "strict": args.strict,
-            "sessions": judged,
-            "overlaps": overlaps,
-        }),
-    );
+    let document = Verdicts {
+        valid: end == Exit::Done,
+        strict: args.strict,
+        sessions: &judged,
+        overlaps: &overlaps,
+    };
+    ui.json("change validate", &document);
     Ok(end)
+}
+
+/// The document of `change validate`.
+#[derive(serde::Serialize)]
+struct Verdicts<'v> {
+    valid: bool,
+    strict: bool,
+    sessions: &'v [Judged],
+    overlaps: &'v [Overlap],
 }
 
 fn blocker_lines(ui: &mut Ui, blockers: &[Blocker]) {

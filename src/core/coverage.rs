@@ -12,7 +12,7 @@ use super::session::{Recorded, State};
 use super::spec::{Delta, OpKind, fold};
 use crate::core::hint::command;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a scenario rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +69,7 @@ pub struct ServedBy {
 /// no proof.
 pub fn scenarios(delta: &Delta) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for part in &delta.domains {
         let Some(domain) = &part.domain else { continue };
         for op in &part.operations {
@@ -89,7 +90,7 @@ pub fn scenarios(delta: &Delta) -> Vec<String> {
             };
             for name in names {
                 let full = format!("{domain}/{}/{name}", op.name);
-                if !found.contains(&full) {
+                if seen.insert(full.clone()) {
                     found.push(full);
                 }
             }
@@ -115,16 +116,31 @@ pub fn coverage(
     (state, evidence): (&State, &[Recorded<Evidence>]),
     tree: Option<&Oid>,
 ) -> Vec<Covered> {
+    // Each slice once below each name, in the order of slices.
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, slice) in slices.iter().enumerate() {
+        for name in &slice.scenarios {
+            let serving = by_name.entry(fold(name)).or_default();
+            if serving.last() != Some(&at) {
+                serving.push(at);
+            }
+        }
+    }
+    let proofs: Vec<Proof> = slices
+        .iter()
+        .map(|slice| proof(slice, (state, evidence), tree))
+        .collect();
     scenarios
         .iter()
         .map(|scenario| {
-            let key = fold(scenario);
-            let slices: Vec<ServedBy> = slices
+            let serving = by_name.get(&fold(scenario)).map(Vec::as_slice);
+            let slices: Vec<ServedBy> = serving
+                .unwrap_or_default()
                 .iter()
-                .filter(|slice| slice.scenarios.iter().any(|name| fold(name) == key))
-                .map(|slice| ServedBy {
+                .filter_map(|at| Some((slices.get(*at)?, proofs.get(*at)?)))
+                .map(|(slice, proof)| ServedBy {
                     slice: slice.id.clone(),
-                    proof: proof(slice, (state, evidence), tree),
+                    proof: *proof,
                     verification: slice.verification.clone(),
                 })
                 .collect();
@@ -172,7 +188,7 @@ fn proof(
 
 /// What holds the archive: scenarios without proof that are not in `waived`.
 pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
-    let waived: Vec<String> = waived.iter().map(|name| fold(name)).collect();
+    let waived: HashSet<String> = waived.iter().map(|name| fold(name)).collect();
     covered
         .iter()
         .filter(|one| !one.proof.is_enough() && !waived.contains(&fold(&one.scenario)))

@@ -12,7 +12,7 @@ use super::workcopy::{FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, View};
+use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
 use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
 use crate::core::lease::Claim;
@@ -45,6 +45,8 @@ pub struct Facts<'a> {
     pub shared: Vec<SessionId>,
     /// The commit that the session starts from is not here.
     pub base_missing: Option<Failure>,
+    /// Of these texts: whoever replaces one of them starts it anew.
+    pub read: ReadSections,
 }
 
 impl Facts<'_> {
@@ -70,6 +72,7 @@ impl Facts<'_> {
             credentials: &self.credentials,
             shared: &self.shared,
             base_missing: self.base_missing.as_ref(),
+            read: &self.read,
         }
     }
 }
@@ -158,6 +161,8 @@ pub enum Needs {
     Code,
     /// Every operation of the session.
     Operations,
+    /// As the stage; the delta is judged by the caller, on a target of its own.
+    Unjudged,
 }
 
 /// Changes one session.
@@ -246,7 +251,7 @@ pub(super) fn texts_here(
             if status == FileStatus::Modified
                 && let Some(bytes) = files::read(&copy.path(artifact)?, policy.artifacts.max_bytes)?
             {
-                texts.insert(artifact, String::from_utf8_lossy(&bytes).into_owned());
+                texts.insert(artifact, text_of(bytes));
             }
         }
     }
@@ -307,7 +312,10 @@ pub fn gather<'a>(
         taken = edits.taken;
     }
     read_texts(&ctx.repo, &state, &mut texts)?;
-    let delta = ground::facts(ctx, snapshot, &state, &policy, &texts)?;
+    let delta = match needs {
+        Needs::Unjudged => DeltaFacts::default(),
+        _ => ground::facts(ctx, snapshot, &state, &policy, &texts)?,
+    };
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
     let depth = match identity {
         Some(_) => sign::Depth::Ahead,
@@ -321,6 +329,7 @@ pub fn gather<'a>(
     };
     shared.retain(|id| *id != state.id);
     Ok(Facts {
+        read: ReadSections::default(),
         shared,
         base_missing: missing,
         credentials,
@@ -340,6 +349,12 @@ pub fn gather<'a>(
     })
 }
 
+/// The text of some bytes, which are not copied where they are one.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// Reads the artifacts that `texts` does not have yet.
 pub fn read_texts(
     repo: &Repo,
@@ -348,8 +363,7 @@ pub fn read_texts(
 ) -> Result<()> {
     for (artifact, blob) in &state.artifacts {
         if !texts.contains_key(artifact) {
-            let bytes = repo.read_blob(blob)?;
-            texts.insert(*artifact, String::from_utf8_lossy(&bytes).into_owned());
+            texts.insert(*artifact, text_of(repo.read_blob(blob)?));
         }
     }
     texts.retain(|artifact, _| state.artifacts.contains_key(artifact));

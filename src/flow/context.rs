@@ -8,8 +8,10 @@ use crate::core::rebase::way_on;
 use crate::core::session::State;
 use crate::core::unfinished::UnfinishedList;
 use crate::env;
-use crate::git::Repo;
+use crate::git::{Head, Repo};
 use crate::store::{Session, Snapshot, Store};
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
 /// git's file of names and addresses that belong to one person.
 const MAILMAP: &str = ".mailmap";
@@ -20,6 +22,16 @@ pub struct Context {
     wanted: Option<String>,
     /// What the command leaves for the next one.
     pub unfinished: UnfinishedList,
+    policies: RefCell<HashMap<Oid, Policy>>,
+    /// Where HEAD and the branches stood when a command that only reads looked at them first.
+    seen: OnceCell<Seen>,
+}
+
+/// What many sessions are judged by in one run.
+#[derive(Default)]
+struct Seen {
+    head: OnceCell<Head>,
+    tips: RefCell<HashMap<String, Option<Oid>>>,
 }
 
 impl Context {
@@ -29,6 +41,8 @@ impl Context {
             repo: Repo::open()?,
             wanted: wanted.or_else(|| env::var(env::LOOPX_SESSION)),
             unfinished: UnfinishedList::default(),
+            policies: RefCell::default(),
+            seen: OnceCell::new(),
         })
     }
 
@@ -38,7 +52,40 @@ impl Context {
             repo: Repo::open_in_hook()?,
             wanted: None,
             unfinished: UnfinishedList::default(),
+            policies: RefCell::default(),
+            seen: OnceCell::new(),
         })
+    }
+
+    /// Has this command see each branch as it stood when it looked first: of a thousand sessions that are
+    /// judged in one run, none is judged by another moment. Only for commands that write nothing.
+    pub fn only_reads(&self) {
+        self.seen.get_or_init(Seen::default);
+    }
+
+    /// Where HEAD points.
+    pub fn head(&self) -> Result<Head> {
+        let Some(seen) = self.seen.get() else {
+            return self.repo.head();
+        };
+        if let Some(head) = seen.head.get() {
+            return Ok(head.clone());
+        }
+        let head = self.repo.head()?;
+        Ok(seen.head.get_or_init(|| head).clone())
+    }
+
+    /// Where a ref stands.
+    pub fn tip(&self, name: &str) -> Result<Option<Oid>> {
+        let Some(seen) = self.seen.get() else {
+            return self.repo.find_ref(name);
+        };
+        if let Some(tip) = seen.tips.borrow().get(name) {
+            return Ok(tip.clone());
+        }
+        let tip = self.repo.find_ref(name)?;
+        seen.tips.borrow_mut().insert(name.to_owned(), tip.clone());
+        Ok(tip)
     }
 
     /// Has what is left undone go to this list.
@@ -159,16 +206,21 @@ impl Context {
     /// The policy that holds for a session: the file of the commit that it started from, never the one
     /// of the change that is judged.
     pub fn policy(&self, state: &State) -> Result<Policy> {
-        match &state.base {
-            Some(base) if !self.repo.contains(base)? => {
-                Err(base_missing(&state.id, base, "COMMIT"))
-            }
-            Some(base) => self.policy_at(
-                &self.repo.commit_info(base)?.tree,
-                &format!("{POLICY_FILE} at {}", base.short()),
-            ),
-            None => Ok(Policy::default()),
+        let Some(base) = &state.base else {
+            return Ok(Policy::default());
+        };
+        if let Some(known) = self.policies.borrow().get(base) {
+            return Ok(known.clone());
         }
+        if !self.repo.contains(base)? {
+            return Err(base_missing(&state.id, base, "COMMIT"));
+        }
+        let label = format!("{POLICY_FILE} at {}", base.short());
+        let policy = self.policy_at(&self.repo.commit_info(base)?.tree, &label)?;
+        self.policies
+            .borrow_mut()
+            .insert(base.clone(), policy.clone());
+        Ok(policy)
     }
 
     /// The same for what asks no gate. Where the base is not here it is the default, and what is missing is

@@ -7,6 +7,7 @@ use super::delta;
 use crate::core::artifact::Artifact;
 use crate::core::coverage::{self, Covered};
 use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::gate::ReadSections;
 use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::pack;
@@ -105,6 +106,7 @@ pub fn show(ctx: &Context) -> Result<(SessionId, Option<Oid>, Vec<Covered>)> {
     let session = ctx.session(&snapshot)?;
     let mut facts = gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
     facts.texts = texts_here(ctx, &facts.state, &facts.policy)?;
+    facts.read = ReadSections::default();
     let tree = match facts.state.stage {
         Stage::Done => reviewed_tree(&facts.state).cloned(),
         _ => facts.code.as_ref().map(|code| code.tree.clone()),

@@ -210,14 +210,14 @@ fn missing_scenario(delta: &Delta, id: &str, line: usize) -> Option<String> {
 pub fn target_branch(ctx: &Context, state: &State) -> Result<Option<String>> {
     match &state.branch {
         Some(branch) => Ok(Some(branch.clone())),
-        None => Ok(ctx.repo.head()?.branch),
+        None => Ok(ctx.head()?.branch),
     }
 }
 
 pub(super) fn target_tip(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     match target_branch(ctx, state)? {
-        Some(branch) => ctx.repo.find_ref(&format!("refs/heads/{branch}")),
-        None => Ok(ctx.repo.head()?.commit),
+        Some(branch) => ctx.tip(&format!("refs/heads/{branch}")),
+        None => Ok(ctx.head()?.commit),
     }
 }
 

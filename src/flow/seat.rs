@@ -87,6 +87,10 @@ pub fn require_free(
     }
     dirty.extend(edited(worktree, changes)?);
     let why = if dirty.is_empty() {
+        // To see whether they are edited, git has looked at these paths and noted what it saw.
+        if stands && patiently(worktree, &dry)?.ended.success() {
+            return Ok(());
+        }
         refresh(worktree)?;
         let ended = patiently(worktree, &dry)?;
         if stands && ended.ended.success() {
@@ -281,9 +285,18 @@ pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> R
     for path in removed {
         remove(worktree, path)?;
     }
-    // Without it git reads these files once more.
-    drop(refresh(worktree));
+    drop(refresh_these(worktree, changes));
     Ok(())
+}
+
+/// Has git look at these files and note what it saw: without it, it reads them once more. What somebody
+/// copied or restored beside them stays as stale as it was.
+fn refresh_these(worktree: &Path, changes: &Changes) -> Result<()> {
+    let mut args = vec!["status", "--porcelain", "-z", "--untracked-files=no"];
+    args.extend(["--no-renames", "--ignore-submodules=all", "--"]);
+    args.extend(pathspecs(changes));
+    let run = git_in(worktree, &args).env("GIT_OPTIONAL_LOCKS", "1");
+    run.capture().map(drop)
 }
 
 /// What stands in the files, by git's own rules of conversion: `None` where there is nothing. A path that is

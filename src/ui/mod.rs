@@ -213,6 +213,8 @@ impl Ui {
         let mut document = Value::Object(document);
         print_hints(&mut document, self.place());
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
+        // It is the command's last word: taking a large document apart would only cost time.
+        std::mem::forget(document);
         self.print_line(&text);
     }
 

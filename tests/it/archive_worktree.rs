@@ -400,6 +400,28 @@ fn an_archive_into_a_worktree_starts_git_seven_times_however_many_specs_change()
 }
 
 #[test]
+fn v5_an_archive_over_a_copied_worktree_looks_only_at_the_files_that_it_changes() {
+    let y = Yard::ready();
+    // As after a copy: what git noted of every file is out of date.
+    for path in [DEMO_PATH, "src/app.txt"] {
+        let text = y.read(path);
+        std::fs::remove_file(y.path().join(path)).expect("a file");
+        y.write(path, text);
+    }
+    let trace = y.root().join("trace");
+    let call = y.call(crate::support::LOOPX).args(&["archive"]);
+    call.env("GIT_TRACE2_EVENT", &trace).run().ok();
+    let trace = std::fs::read_to_string(trace).expect("a trace");
+    assert!(!trace.contains("update-index"), "{trace}");
+    // As ever, and once more whether the files are free, after a look at whether they are edited.
+    assert!(trace.matches("\"event\":\"start\"").count() <= 8, "{trace}");
+    // What it wrote git need not read again.
+    let stale = y.git(&["diff-files", "--name-only"]).ok();
+    assert!(!stale.contains(DEMO_PATH), "{stale}");
+    y.clean();
+}
+
+#[test]
 fn edits_beside_many_changed_specs_are_no_refusal_and_one_in_them_is_named_alone() {
     let name = |n: usize| format!("specs/many/d{n:02}/spec.md");
     let specs: Vec<String> = (0..30).map(name).collect();

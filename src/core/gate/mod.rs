@@ -43,6 +43,7 @@ use super::policy::Policy;
 use super::review as verdicts;
 use super::session::{State, UnknownOp};
 use super::stage::Transition;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// The code that the session is about, as it is now.
@@ -81,7 +82,12 @@ pub struct View<'a> {
     pub shared: &'a [SessionId],
     /// The commit that the session starts from is not here: nobody knows the policy.
     pub base_missing: Option<&'a Failure>,
+    pub read: &'a ReadSections,
 }
+
+/// What was read of the artifacts' sections: several rules ask for them, and a text may be long.
+#[derive(Debug, Default)]
+pub struct ReadSections(RefCell<BTreeMap<Artifact, Vec<&'static str>>>);
 
 impl View<'_> {
     fn text(&self, artifact: Artifact) -> Option<&str> {
@@ -90,13 +96,18 @@ impl View<'_> {
 
     /// Sections that must hold something and do not.
     fn empty_sections(&self, artifact: Artifact) -> Vec<&'static str> {
+        if let Some(known) = self.read.0.borrow().get(&artifact) {
+            return known.clone();
+        }
         let sections = markdown::sections(self.text(artifact).unwrap_or_default());
-        artifact
+        let empty: Vec<&'static str> = artifact
             .required_sections()
             .iter()
             .copied()
             .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
-            .collect()
+            .collect();
+        self.read.0.borrow_mut().insert(artifact, empty.clone());
+        empty
     }
 
     /// Whether an artifact holds more than its template.

@@ -201,6 +201,7 @@ pub fn unproven(
         credentials,
         shared: &[],
         base_missing: None,
+        read: &gate::ReadSections::default(),
     });
     let open = items
         .into_iter()

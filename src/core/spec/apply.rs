@@ -218,42 +218,35 @@ pub fn plan_domain(
             merged.text
         }
     };
-    judge(
-        &mut outcome,
-        text,
-        target,
-        delta,
-        options,
-        (file, &standing),
-    );
-    if let (Action::Write(text), Some(before)) = (&outcome.action, &target_layout) {
-        let mut notes = Notes::new(&delta.file);
-        reads_otherwise(before, &Layout::read(text), (delta, &touched), &mut notes);
-        if !notes.list.is_empty() {
-            outcome.action = Action::Keep;
-            if !Standing::refuse_taking(&mut outcome.findings) {
+    let is_new = target != Some(text.as_str()) && !(target.is_none() && text.is_empty());
+    if is_new {
+        let layout = Layout::read(&text);
+        let mut may_go = judge(&mut outcome, &layout, delta, options, (file, &standing));
+        if let (true, Some(before)) = (may_go, &target_layout) {
+            let mut notes = Notes::new(&delta.file);
+            reads_otherwise(before, &layout, (delta, &touched), &mut notes);
+            may_go = notes.list.is_empty();
+            if !may_go && !Standing::refuse_taking(&mut outcome.findings) {
                 outcome.findings.extend(notes.list);
             }
+        }
+        if may_go {
+            outcome.action = Action::Write(text);
         }
     }
     findings::sort(&mut outcome.findings);
     outcome
 }
 
-/// What the merged spec has to satisfy before it is written.
+/// What the merged spec has to satisfy before it is written: whether it may be.
 fn judge(
     outcome: &mut DomainOutcome,
-    text: String,
-    target: Option<&str>,
+    layout: &Layout<'_>,
     delta: &DomainDelta,
     options: &PlanOptions<'_>,
     (file, standing): (&str, &Standing),
-) {
-    if target == Some(text.as_str()) || target.is_none() && text.is_empty() {
-        return;
-    }
-    let layout = Layout::read(&text);
-    let requirements = check::named(&layout);
+) -> bool {
+    let requirements = check::named(layout);
     let mut notes = Notes::new(&delta.file);
     let removes = delta.operations.iter().find(|o| o.kind == OpKind::Removed);
     if requirements.is_empty()
@@ -284,14 +277,12 @@ fn judge(
             outcome.action = Action::Retire;
         }
         outcome.findings.extend(notes.list);
-        return;
+        return false;
     }
     near_names(&requirements, delta, &mut notes);
     outcome.findings.extend(notes.list);
-    outcome.findings.extend(standing.new_in(&layout, file));
-    if !findings::has_errors(&outcome.findings) {
-        outcome.action = Action::Write(text);
-    }
+    outcome.findings.extend(standing.new_in(layout, file));
+    !findings::has_errors(&outcome.findings)
 }
 
 /// What the delta does not touch has to be read as before: text that is put in front of a heading without

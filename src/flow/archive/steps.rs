@@ -137,11 +137,13 @@ fn gathered<'s, 'a>(
         .iter()
         .map(|session| {
             // In any other stage an edit could be merged into the working copy; there the gate refuses.
-            let mut copy = match session.state.stage {
-                Stage::Done => WorkCopy::open(&ctx.repo, &session.state.id)?,
-                _ => None,
+            let (mut copy, needs) = match session.state.stage {
+                Stage::Done => {
+                    let copy = WorkCopy::open(&ctx.repo, &session.state.id)?;
+                    (copy, Needs::Unjudged)
+                }
+                _ => (None, Needs::Stage),
             };
-            let needs = Needs::Stage;
             let facts = gather(ctx, snapshot, session, copy.as_mut(), needs, asked.identity)?;
             Ok((session, facts))
         })

@@ -10,7 +10,7 @@ use crate::flow::context::Context;
 use crate::flow::delta::{self, WHOLE};
 use crate::git::merge::FileMerge;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// One requirement that a delta touches: what the delta does to it, and what archive would do.
@@ -38,7 +38,7 @@ pub struct RequirementDiff {
 pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let one = load(ctx, &snapshot, &active(ctx, &snapshot)?)?;
+    let one = load(ctx, &snapshot, active(ctx, &snapshot)?)?;
     let judged = one.judged(&snapshot)?;
     if judged.verdict == Word::Refused {
         return Err(Failure::refused(
@@ -101,6 +101,12 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
             blocks.or_insert_with(|| Blocks::read(text));
         }
         let block = |blocks: &Option<Blocks<'_>>, name: &str| blocks.as_ref()?.get(name);
+        // The conflicts by what they are about; those of no requirement are the purpose's.
+        let mut fights: HashMap<Option<String>, Vec<usize>> = HashMap::new();
+        for (at, conflict) in applied.outcome.conflicts.iter().enumerate() {
+            let about = conflict.requirement.as_deref().map(fold);
+            fights.entry(about).or_default().push(at);
+        }
         for name in names {
             let key = fold(&name);
             let to = renames.get(&key).copied();
@@ -112,12 +118,13 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
                 None => block(&was_blocks, &name),
             };
             let here = block(&target_blocks, &name);
-            let matches =
-                |conflict: &&Conflict| match (&conflict.requirement, name.as_str() == WHOLE) {
-                    (Some(other), false) => fold(other) == key || fold(other) == fold(now),
-                    (None, whole) => whole,
-                    (Some(_), true) => false,
-                };
+            let about: BTreeSet<usize> = match name.as_str() {
+                WHOLE => vec![None],
+                _ => vec![Some(key), Some(fold(now))],
+            }
+            .iter()
+            .flat_map(|place| fights.get(place).into_iter().flatten().copied())
+            .collect();
             found.push(RequirementDiff {
                 domain: domain.to_owned(),
                 path: path.clone(),
@@ -126,12 +133,9 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
                 delta: block(&meant_blocks, now),
                 merged: block(&merged_blocks, now),
                 moved: base != here,
-                conflicts: applied
-                    .outcome
-                    .conflicts
-                    .iter()
-                    .filter(matches)
-                    .cloned()
+                conflicts: about
+                    .into_iter()
+                    .filter_map(|at| applied.outcome.conflicts.get(at).cloned())
                     .collect(),
                 base,
                 target: here,

@@ -22,7 +22,7 @@ use super::ground::{self, Ground};
 use super::spec::blocker;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Result};
-use crate::core::gate::{self, View};
+use crate::core::gate::{self, ReadSections, View};
 use crate::core::id::SessionId;
 use crate::core::policy::Policy;
 use crate::core::session::State;
@@ -78,8 +78,8 @@ struct Loaded {
 }
 
 /// Reads a session as its author sees it: files that were edited here count, nothing is written.
-fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Loaded> {
-    let state = session.state.clone();
+fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Loaded> {
+    let state = session.state;
     let policy = ctx.policy(&state)?;
     let texts = texts_here(ctx, &state, &policy)?;
     let ground = Ground::of(ctx, snapshot, &state, &texts)?;
@@ -128,6 +128,7 @@ impl Loaded {
             credentials: &nobody,
             shared: &[],
             base_missing: None,
+            read: &ReadSections::default(),
         });
         if !texts.contains_key(&Artifact::SpecDelta) {
             blockers.push(Blocker::new(
@@ -190,11 +191,12 @@ pub fn validate(
     all: bool,
     onto: Option<&str>,
 ) -> Result<(Vec<Judged>, Vec<Overlap>)> {
+    ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     if !all {
         let session = active(ctx, &snapshot)?;
-        let one = tried(ctx, &snapshot, load(ctx, &snapshot, &session)?, onto)?;
+        let one = tried(ctx, &snapshot, load(ctx, &snapshot, session)?, onto)?;
         return Ok((vec![one.judged(&snapshot)?], Vec::new()));
     }
     let loaded = load_all(ctx, &snapshot)?;
@@ -226,7 +228,7 @@ fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
 fn load_all(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Loaded>> {
     let mut loaded = Vec::new();
     for (_, session) in snapshot.active()? {
-        let one = load(ctx, snapshot, &session?)?;
+        let one = load(ctx, snapshot, session?)?;
         if one.state.is_active() && one.texts.contains_key(&Artifact::SpecDelta) {
             loaded.push(one);
         }

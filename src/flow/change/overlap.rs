@@ -39,6 +39,7 @@ pub struct Shared {
 
 /// Every pair of open sessions that touch one requirement.
 pub fn overlap(ctx: &Context) -> Result<Vec<Overlap>> {
+    ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     overlaps(ctx, &snapshot, &load_all(ctx, &snapshot)?)

@@ -6,13 +6,13 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::op::{Event, RequirementBase};
-use crate::core::spec::{Blocks, OpKind, fold};
+use crate::core::spec::{Blocks, Delta, OpKind, fold};
 use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::delta::{self, WHOLE};
 use crate::flow::ground::Ground;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A requirement whose base was recorded anew because the target branch had changed it.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +32,24 @@ pub struct Refreshed {
     pub target: String,
     pub commit: Option<Oid>,
     pub moved: Vec<Moved>,
+}
+
+/// Of each domain: whether its purpose is replaced, and which requirements are, by folded name.
+fn replaced_whole(delta: &Delta) -> HashMap<&str, (bool, HashSet<String>)> {
+    let mut found = HashMap::new();
+    for part in &delta.domains {
+        let Some(domain) = part.domain.as_deref() else {
+            continue;
+        };
+        let whole = part.operations.iter();
+        let whole = whole.filter(|op| op.kind == OpKind::Modified && !op.patch);
+        let names = whole.map(|op| fold(&op.name)).collect();
+        // Of two parts of one domain the first counts.
+        found
+            .entry(domain)
+            .or_insert((part.purpose.is_some(), names));
+    }
+    found
 }
 
 /// Records what stands on the target branch now as the base of everything that the delta touches.
@@ -99,13 +117,11 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             let blob = base.blob.as_ref()?;
             blocks.get(blob)?.get(&base.requirement)
         };
+        let whole = replaced_whole(&delta);
         let mut moved = Vec::new();
         for (known, base) in pairs {
-            let part = delta
-                .domains
-                .iter()
-                .find(|part| part.domain.as_deref() == Some(base.domain.as_str()));
-            let purpose = part.is_some_and(|part| part.purpose.is_some());
+            let part = whole.get(base.domain.as_str());
+            let purpose = part.is_some_and(|(purpose, _)| *purpose);
             if base.requirement == WHOLE && !purpose {
                 continue;
             }
@@ -113,11 +129,7 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             if old == new {
                 continue;
             }
-            let replaced = part.is_some_and(|part| {
-                part.operations.iter().any(|op| {
-                    op.kind == OpKind::Modified && !op.patch && fold(&op.name) == base.requirement
-                })
-            });
+            let replaced = part.is_some_and(|(_, names)| names.contains(&base.requirement));
             moved.push(Moved {
                 domain: base.domain.clone(),
                 requirement: (base.requirement != WHOLE).then(|| base.requirement.clone()),
