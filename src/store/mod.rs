@@ -199,7 +199,17 @@ impl<'r> Store<'r> {
             )
             .help("git switch -  (in that worktree), then try again"));
         }
-        let lock = lock::acquire(self.repo)?;
+        let (lock, moves) = lock::acquire(self.repo)?;
+        for (name, commit) in moves {
+            // A holder that was killed behind its move of the branch: what it moved to is known here.
+            if name == self.branch_ref()
+                && let Some(tip) = self.repo.find_ref(&name).ok().flatten()
+                && tip.as_str() == commit
+            {
+                self.know(&tip);
+            }
+        }
+        lock.forget()?;
         reach("lock-taken");
         Ok(lock)
     }
