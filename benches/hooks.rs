@@ -3,6 +3,7 @@
 //! `cargo bench --bench hooks` prints the table. LOOPX_TEST_MANAGERS names a folder with `husky`,
 //! `lefthook`, `prek`, `pre-commit` and `hk`; one that is not there is left out, and that is said.
 //! LOOPX_TEST_GIT names a git of 2.54 or later, for config hooks. LOOPX_BENCH_ROUNDS is 30 by default.
+//! LOOPX_BENCH_PROGRAM names another program to measure, like the one that `cargo static` makes.
 //!
 //! Rounds are interleaved, in another random order each. In a round each case makes as many commits as
 //! take 100 ms of CPU, of one staged file each; CPU is user and system time of git and everything that it
@@ -52,7 +53,7 @@ impl Case {
     }
 
     fn loopx(&self, args: &[&str]) {
-        run(self.command(env!("CARGO_BIN_EXE_git-loopx")).args(args));
+        run(self.command(measure::loopx()).args(args));
     }
 
     fn write(&self, file: &str, text: &str) {
@@ -190,11 +191,23 @@ fn prepare(root: &Path) -> Bench {
     };
     bench.add("no hooks", machine.clone(), None);
     bench.add("no hooks, again (noise)", machine.clone(), Some(0));
-    let case = bench.add("a shell script that says yes", machine.clone(), Some(0));
-    script(
-        &case.dir.join(".git/hooks/pre-commit"),
-        "#!/bin/sh\nexit 0\n",
-    );
+    // Two are what shims cannot go below, whatever they start.
+    let yes: [(&str, &[&str]); 2] = [
+        ("a shell script that says yes", &["pre-commit"]),
+        (
+            "two of them, the floor of shims",
+            &["pre-commit", "commit-msg"],
+        ),
+    ];
+    for (name, events) in yes {
+        let case = bench.add(name, machine.clone(), Some(0));
+        for event in events {
+            script(
+                &case.dir.join(".git/hooks").join(event),
+                "#!/bin/sh\nexit 0\n",
+            );
+        }
+    }
     let case = bench.add(
         "git loopx, repository without loopx",
         machine.clone(),

@@ -1,4 +1,5 @@
-//! What a long log costs a server and a merge: CPU of whole processes, medians of batches.
+//! What a long log costs a server and a merge, and a landing CI and a server: CPU of whole processes, medians of
+//! batches.
 //!
 //! `cargo bench --bench log` prints the table. The sessions are made of forged records, as a program would have
 //! written them, because thousands of steps would take minutes.
@@ -14,7 +15,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::Sandbox;
+use support::landing::{PROTECTED, make, rev};
 use support::scale::prolong;
+use support::session::{advance, begin};
 
 const ROUNDS: usize = 5;
 /// Runs of a hook in a batch.
@@ -24,6 +27,10 @@ const LONG: usize = 2_400;
 /// Records that two clones share, and that each adds.
 const SHARED: usize = 1_001;
 const APART: usize = 700;
+
+/// Commits of a pull request that CI judges, and of a push that a server does.
+const PULLED: usize = 50;
+const LANDED: usize = 5;
 
 const TEXTS: [&str; 2] = ["# One\n", "# Other\n"];
 
@@ -56,6 +63,30 @@ fn main() {
     println!(
         "| `sync` that merges {APART} and {APART} onto {SHARED} | {first:.1} | {:.1} ms without the fetch and what a sync costs anyway |",
         first - again - fetch
+    );
+    landings();
+}
+
+/// What is judged where a branch is to land, beside the walk over the same objects that git makes for a push.
+fn landings() {
+    let (pulled, landed) = (Landing::new(PULLED), Landing::new(LANDED));
+    let mut rows: [Vec<f64>; 4] = Default::default();
+    for _ in 0..ROUNDS {
+        rows[0].push(pulled.walk());
+        rows[1].push(pulled.verify());
+        rows[2].push(landed.walk());
+        rows[3].push(hook(&landed.remote, "landing"));
+    }
+    let [range, verify, push, hook] = [0, 1, 2, 3].map(|row| median(&rows[row]));
+    println!("| `git rev-list --objects` of {PULLED} commits | {range:.2} | |");
+    println!(
+        "| `verify --onto main` of {PULLED} commits | {verify:.1} | {:.1}x of that |",
+        verify / range
+    );
+    println!("| `git rev-list --objects` of {LANDED} commits | {push:.2} | |");
+    println!(
+        "| `hook pre-receive`, {LANDED} commits onto `main` | {hook:.1} | {:.1}x of that |",
+        hook / push
     );
 }
 
@@ -111,18 +142,70 @@ impl Pushed {
     }
 
     fn hook(&self, which: &str) -> f64 {
-        let input = self.remote.join(which);
-        assert!(self.s.exists(&input), "a push");
+        assert!(self.s.exists(self.remote.join(which)), "a push");
+        hook(&self.remote, which)
+    }
+}
+
+/// CPU of the hook for the push that lies there by this name.
+fn hook(remote: &Path, which: &str) -> f64 {
+    let input = remote.join(which);
+    let before = children_cpu_ms();
+    for _ in 0..BATCH {
+        let mut command = measure::command(loopx(), remote);
+        command.env("GIT_DIR", remote);
+        command.args(["hook", "pre-receive"]);
+        let stdin = File::open(&input).expect("the lines of a push");
+        let done = command.stdin(stdin).stderr(Stdio::null()).status();
+        assert!(done.expect("a hook").success(), "{which} is taken");
+    }
+    (children_cpu_ms() - before) / f64::from(BATCH)
+}
+
+/// A session that is done on a branch of so many commits, and a server that protects the one below.
+struct Landing {
+    s: Sandbox,
+    remote: PathBuf,
+}
+
+impl Landing {
+    fn new(commits: usize) -> Self {
+        let s = Sandbox::new();
+        begin(&s, PROTECTED);
+        advance(&s, "clarify", "build", "");
+        for n in 0..commits {
+            let path = format!("src/part{}/file{n}.rs", n % 7);
+            make(
+                &s,
+                &[(&path, "one\n"), ("src/old.rs", &format!("{n}\n"))],
+                "code",
+            );
+        }
+        advance(&s, "build", "done", "");
+        s.git(&["gc", "--quiet"]).ok();
+        s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
+            .ok();
+        let remote = s.root().join("remote.git");
+        let line = format!("{} {} refs/heads/main\n", rev(&s, "main"), rev(&s, "demo"));
+        s.write(remote.join("landing"), line);
+        Landing { s, remote }
+    }
+
+    fn batch(&self, program: &str, args: &[&str]) -> f64 {
         let before = children_cpu_ms();
         for _ in 0..BATCH {
-            let mut command = measure::command(loopx(), &self.remote);
-            command.env("GIT_DIR", &self.remote);
-            command.args(["hook", "pre-receive"]);
-            let stdin = File::open(&input).expect("the lines of a push");
-            let done = command.stdin(stdin).stderr(Stdio::null()).status();
-            assert!(done.expect("a hook").success(), "{which} is taken");
+            measure::run(measure::command(program, self.s.path()).args(args));
         }
         (children_cpu_ms() - before) / f64::from(BATCH)
+    }
+
+    fn walk(&self) -> f64 {
+        self.batch("git", &["rev-list", "--objects", "main..demo"])
+    }
+
+    fn verify(&self) -> f64 {
+        let args = ["verify", "main..demo", "--policy-from=main", "--onto=main"];
+        self.batch(loopx(), &args)
     }
 }
 

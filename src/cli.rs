@@ -245,7 +245,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let mut ui = Ui::new(options);
         return ended(Ok(cmd::codes::codes(&mut ui)), &mut ui);
     }
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match bare_call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok) {
         Ok(cli) => cli,
         Err(error) => {
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
@@ -284,6 +284,22 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
     let command = cmd::hook::HookArgs::augment_args(clap::Command::new("git loopx hook"));
     let matches = command.try_get_matches_from(&args[1..]).ok()?;
     cmd::hook::HookArgs::from_arg_matches(&matches).ok()
+}
+
+/// What is asked again and again, without a word of its own: read as a hook is. Any other word, and every
+/// mistake, is for the whole parser.
+fn bare_call(args: &[OsString]) -> Option<Cli> {
+    let command = match args.get(1)?.to_str()? {
+        "list" => Command::List { all: false },
+        "log" => Command::Log,
+        "save" => Command::Save { reason: None },
+        "status" => Command::Status,
+        _ => return None,
+    };
+    let described = Global::augment_args(clap::Command::new("git loopx"));
+    let matches = described.try_get_matches_from(&args[1..]).ok()?;
+    let global = Global::from_arg_matches(&matches).ok()?;
+    Some(Cli { global, command })
 }
 
 /// What a coding agent's host calls. It is told nothing about a command line that is wrong: it would
@@ -440,11 +456,47 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
 
 #[cfg(test)]
 mod tests {
-    use super::Cli;
-    use clap::CommandFactory;
+    use super::{Cli, bare_call};
+    use clap::{CommandFactory, Parser};
+    use std::ffi::OsString;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Whatever the short way reads, the whole parser reads so too.
+    #[test]
+    fn v1_a_bare_call_is_what_the_whole_parser_makes_of_it() {
+        let mut read = 0;
+        for command in ["status", "list", "log", "save", "show", "--json"] {
+            for words in [
+                "",
+                "--json",
+                "-q -s one",
+                "--session=one --color never",
+                "-sone --json --quiet",
+                "-q -q",
+                "-s",
+                "--color blue",
+                "one",
+                "--all",
+                "--reason why",
+                "--help",
+                "-h",
+                "--version",
+                "-- ",
+                "--json -- --json",
+            ] {
+                let line = format!("git-loopx {command} {words}");
+                let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+                if let Some(bare) = bare_call(&args) {
+                    let whole = Cli::try_parse_from(&args).expect("it is right");
+                    assert_eq!(format!("{bare:?}"), format!("{whole:?}"), "{line}");
+                    read += 1;
+                }
+            }
+        }
+        assert_eq!(read, 4 * 6);
     }
 }

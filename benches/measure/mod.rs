@@ -10,7 +10,21 @@
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Instant;
+
+/// The program that is measured: the one of this build, or the one that LOOPX_BENCH_PROGRAM names.
+pub(crate) fn loopx() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    let named = || match std::env::var("LOOPX_BENCH_PROGRAM") {
+        Ok(named) => {
+            let path = std::fs::canonicalize(named).expect("LOOPX_BENCH_PROGRAM");
+            path.into_os_string().into_string().expect("UTF-8")
+        }
+        Err(_) => env!("CARGO_BIN_EXE_git-loopx").to_owned(),
+    };
+    PROGRAM.get_or_init(named)
+}
 
 /// What one run of a batch took on average, in milliseconds.
 #[derive(Clone, Copy, Debug)]

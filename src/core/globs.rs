@@ -25,12 +25,17 @@ impl Globs {
                     .literal_separator(true)
                     .build()
             };
-            builder.add(build(anchored).map_err(invalid)?);
-            if !pattern.contains('/') {
-                builder.add(build(&format!("**/{anchored}")).map_err(invalid)?);
-            }
+            // `**/x` is at the top too. A pattern more is one more to compile in each hook.
+            let text = match pattern.contains('/') {
+                true => anchored.to_owned(),
+                false => format!("**/{anchored}"),
+            };
+            builder.add(build(&text).map_err(invalid)?);
             let last = pattern.rsplit('/').next().unwrap_or_default();
-            if !last.starts_with("*.") {
+            let is_whole_folder = anchored
+                .strip_suffix("/**")
+                .is_some_and(|folder| !folder.contains(['*', '?', '[', '{', '\\']));
+            if !last.starts_with("*.") && !is_whole_folder {
                 // A folder covers what is in it.
                 builder.add(
                     Glob::new(&format!("{}/**", anchored.trim_end_matches('/')))
@@ -64,5 +69,17 @@ mod tests {
         assert!(!patterns("*.md").matches("src/lib.md/evil.sh"));
         assert!(!patterns("docs/*.md").matches("docs/x.md/evil.sh"));
         assert!(patterns("*.d/**").matches("a.d/b"));
+        for path in ["loopx.toml", "a/loopx.toml", "loopx.toml/x"] {
+            assert!(patterns("loopx.toml").matches(path), "{path}");
+        }
+        for path in ["a", "a/b", "a/b/c"] {
+            assert!(patterns("**").matches(path), "{path}");
+            assert!(
+                patterns("/a/**").matches(path) == path.contains('/'),
+                "{path}"
+            );
+        }
+        assert!(patterns("*.md").matches(".md"));
+        assert!(!patterns("*.md").matches("a.mdx"));
     }
 }

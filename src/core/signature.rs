@@ -127,6 +127,23 @@ impl Statement {
     }
 }
 
+/// The commits that a session started from, one after the other: whoever signed before a rebase signed under the base
+/// of that time.
+pub fn bases(state: &State, operations: &[Operation]) -> Vec<Option<Oid>> {
+    let mut found = vec![state.base.clone()];
+    for op in operations {
+        let base = match op.event() {
+            Some(Event::Started { base, .. }) => base.clone(),
+            Some(Event::Rebased { base }) => Some(base.clone()),
+            _ => continue,
+        };
+        if !found.contains(&base) {
+            found.push(base);
+        }
+    }
+    found
+}
+
 /// In what capacity an operation is somebody's word; `None` where it is not.
 pub fn role(operation: &Operation) -> Option<&'static str> {
     Some(match &operation.body {

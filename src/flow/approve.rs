@@ -5,7 +5,7 @@ use super::context::Context;
 use super::{coverage, delta};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
 use crate::git::{Entry, Repo};
@@ -96,7 +96,13 @@ fn decide(
                 Code::ApprovedAlready,
                 format!("{who} has approved {transition} with this content"),
             )
-            .help(transition.command()));
+            .help(match credentials.people(&weighed) >= required {
+                true => transition.command(),
+                false => hint![
+                    "ask another person to run: ",
+                    facts.policy.approve_command(transition)
+                ],
+            }));
         }
         people += credentials.people(&weighed);
     }

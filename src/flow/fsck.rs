@@ -7,7 +7,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
-use crate::core::signature::Flaw;
+use crate::core::signature::{Flaw, bases};
 use crate::git::signing::can_check;
 use crate::store::check::{self, Damage, Found, Signed};
 use crate::store::checked::Memory;
@@ -135,8 +135,9 @@ fn signatures(
         return Ok(Signed::Whole);
     }
     let judge = Judge::new(&ctx.policy(&session.state).unwrap_or_default())?;
-    let operations: BTreeMap<String, Operation> = snapshot
-        .operations(session)?
+    let operations = snapshot.operations(session)?;
+    let bases = bases(&session.state, &operations);
+    let operations: BTreeMap<String, Operation> = operations
         .into_iter()
         .map(|op| (op.file_name(), op))
         .collect();
@@ -145,7 +146,8 @@ fn signatures(
         let fault = match operations.get(&name) {
             None => Some("it stands beside no operation".to_owned()),
             Some(op) => {
-                let checked = judge.check(&ctx.repo, &session.state, op, bytes.as_deref())?;
+                let under = (&session.state, bases.as_slice());
+                let checked = judge.check(&ctx.repo, under, op, bytes.as_deref())?;
                 (checked.flaw == Some(Flaw::Broken)).then(|| checked.reason().to_owned())
             }
         };

@@ -100,7 +100,8 @@ fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
         return Ok(Outcome::Passed(Vec::new()));
     }
     // Where there are no sessions to look at, a second look is not worth a record.
-    let once = match repo.find_ref(&store.branch_ref())? {
+    let tip = repo.find_ref(&store.branch_ref())?;
+    let once = match tip {
         Some(_) => Once::of(&repo.common_dir(), &repo.git_dir(), event, args, stdin),
         None => None,
     };
@@ -111,8 +112,8 @@ fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
         });
     }
     let outcome = match event {
-        Event::PreCommit => hook_commit::pre_commit(&ctx, &store),
-        Event::CommitMsg => hook_commit::commit_msg(&ctx, &store, args),
+        Event::PreCommit => hook_commit::pre_commit(&ctx, &store, tip),
+        Event::CommitMsg => hook_commit::commit_msg(&ctx, &store, tip, args),
         Event::PrePush => hook_push::pre_push(&ctx, &store, args, stdin),
     }?;
     let outcome = match (event, outcome, args.first()) {

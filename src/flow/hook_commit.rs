@@ -39,8 +39,8 @@ enum Found {
 }
 
 /// pre-commit: refuses early, before anybody writes a message. Reads only.
-pub fn pre_commit(ctx: &Context, store: &Store<'_>) -> Result<Outcome> {
-    match find(ctx, store)? {
+pub fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Outcome> {
+    match find(ctx, store, tip)? {
         Found::NotOurs => Ok(Outcome::Passed(Vec::new())),
         Found::LoopxBranch => Ok(Outcome::Refused(on_loopx_branch(store))),
         Found::Shared(failure) => Ok(Outcome::Refused(failure)),
@@ -57,8 +57,13 @@ pub fn pre_commit(ctx: &Context, store: &Store<'_>) -> Result<Outcome> {
 
 /// commit-msg: the same judgement of the final tree, then the trailers that link the commit to what
 /// allowed it.
-pub fn commit_msg(ctx: &Context, store: &Store<'_>, args: &[OsString]) -> Result<Outcome> {
-    let making = match find(ctx, store)? {
+pub fn commit_msg(
+    ctx: &Context,
+    store: &Store<'_>,
+    tip: Option<Oid>,
+    args: &[OsString],
+) -> Result<Outcome> {
+    let making = match find(ctx, store, tip)? {
         Found::NotOurs => return Ok(Outcome::Passed(Vec::new())),
         Found::LoopxBranch => return Ok(Outcome::Refused(on_loopx_branch(store))),
         Found::Shared(failure) => return Ok(Outcome::Refused(failure)),
@@ -72,9 +77,10 @@ pub fn commit_msg(ctx: &Context, store: &Store<'_>, args: &[OsString]) -> Result
     Ok(outcome)
 }
 
-fn find(ctx: &Context, store: &Store<'_>) -> Result<Found> {
+/// `tip` is the commit of the branch of sessions, where there is one.
+fn find(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Found> {
     let repo = &ctx.repo;
-    let Some(tip) = repo.find_ref(&store.branch_ref())? else {
+    let Some(tip) = tip else {
         return Ok(Found::NotOurs);
     };
     let head = repo.head()?;

@@ -14,6 +14,7 @@ use crate::git::Repo;
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ impl Once {
         stdin: &[u8],
     ) -> Option<Once> {
         let parent = parent_id();
-        let started = started(&fs::read_to_string(format!("/proc/{parent}/stat")).ok()?)?;
+        let started = started(&stat_of(parent)?)?;
         let mut judged = DefaultHasher::new();
         (args, stdin).hash(&mut judged);
         if let Some(index) = index_stamp(git_dir) {
@@ -71,6 +72,15 @@ impl Once {
         drop(fs::write(&self.path, format!("{} {verdict}\n", self.key)));
         repo.share(&self.path);
     }
+}
+
+/// The line of a process. Such a file says that it is empty, and would be read in pieces that double.
+fn stat_of(process: u32) -> Option<String> {
+    let mut line = vec![0; 1024];
+    let mut file = fs::File::open(format!("/proc/{process}/stat")).ok()?;
+    let length = file.read(&mut line).ok()?;
+    line.truncate(length);
+    String::from_utf8(line).ok()
 }
 
 /// When a process started, if its name is git. `stat` is the line of `/proc/<pid>/stat`.

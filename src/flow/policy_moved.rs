@@ -12,7 +12,7 @@ use crate::core::failure::{Blocker, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
-use crate::core::session::State;
+use crate::core::session::{FIRST_FOLD, State};
 use crate::core::stage::Stage;
 use crate::git::Repo;
 use crate::store::{Session, Snapshot};
@@ -35,6 +35,11 @@ impl PolicyMoved {
     /// A line for somebody who goes on under the old policy.
     pub fn message(&self) -> String {
         let (target, changed) = (&self.target, self.changed.join(", "));
+        if changed.is_empty() {
+            return format!(
+                "moves of this session were made under an older policy than {target} has, which judges what lands"
+            );
+        }
         format!(
             "the policy of {target} has moved since this session began ({changed}), and {target} judges what lands by it"
         )
@@ -60,13 +65,15 @@ pub fn of(
     let Some(commit) = newest(repo, &target)? else {
         return Ok(None);
     };
+    // A session that took the policy of the target by a rebase made its earlier moves under another policy.
+    let may_be_rebased = state.fold > FIRST_FOLD;
     // What the session starts from may be ahead of what this clone knows of the target.
-    if !repo.contains(base)? || repo.is_ancestor(&commit, base)? {
+    if !repo.contains(base)? || !may_be_rebased && repo.is_ancestor(&commit, base)? {
         return Ok(None);
     }
     let now = policy_at(ctx, Some(&commit))?;
     let changed = changed(policy, &now);
-    if changed.is_empty() {
+    if changed.is_empty() && !may_be_rebased {
         return Ok(None);
     }
     let operations = snapshot.operations(session)?;
@@ -80,12 +87,22 @@ pub fn of(
         reviewed: None,
     };
     let missing = words.faults(ctx, &now, std::slice::from_ref(&commit))?;
+    if changed.is_empty() && missing.is_empty() {
+        return Ok(None);
+    }
     let name = target.name;
-    let help = hint![
-        format!("git merge {name}, then: "),
-        command!("rebase --onto {} --reason WHY", commit.short()),
-        "  (its gates ask by the new policy then)"
-    ];
+    let help = if changed.is_empty() {
+        hint![
+            "make those moves again: go on to review, then: ",
+            command!("review --verdict request-changes --target plan --reason WHY")
+        ]
+    } else {
+        hint![
+            format!("git merge {name}, then: "),
+            command!("rebase --onto {} --reason WHY", commit.short()),
+            "  (its gates ask by the new policy then)"
+        ]
+    };
     Ok(Some(PolicyMoved {
         target: name,
         commit,

@@ -19,7 +19,8 @@ use crate::core::review::Judgement;
 use crate::core::session::State;
 use crate::core::signature::Basis;
 use crate::core::stage::{Stage, Transition};
-use crate::git::{CommitInfo, Repo};
+use crate::git::{CommitInfo, Remerge, Repo};
+use std::collections::BTreeSet;
 
 /// What a reviewer says.
 #[derive(Clone, Debug)]
@@ -149,7 +150,58 @@ pub fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<S
     let allowed = policy.results()?;
     let mut changed = ctx.repo.changed_paths(Some(&verdict.value.tree), &tree)?;
     changed.retain(|path| !allowed.matches(path));
+    if let (false, Some(reviewed)) = (changed.is_empty(), &verdict.value.head)
+        && let Some(own) = own_since(ctx, state, policy, (reviewed, &head))?
+    {
+        changed.retain(|path| own.contains(path));
+    }
     Ok(changed)
+}
+
+/// What the branch changed since the reviewed commit by itself: clean merges of the target bring what was judged
+/// when the target took it. `None` where the branch does not go on from that commit.
+fn own_since(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    (reviewed, head): (&Oid, &Oid),
+) -> Result<Option<BTreeSet<String>>> {
+    let repo = &ctx.repo;
+    let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
+    let tips = target.map(|target| target.tips).unwrap_or_default();
+    let mut own = BTreeSet::new();
+    let mut at = head.clone();
+    let mut merges = None;
+    while at != *reviewed {
+        if !repo.is_ancestor(reviewed, &at)? {
+            return Ok(None);
+        }
+        let commit = repo.commit_info(&at)?;
+        let Some(parent) = commit.parents.first().cloned() else {
+            return Ok(None);
+        };
+        let mut is_clean = false;
+        if let [ours, theirs] = commit.parents.as_slice() {
+            let mut is_upstream = false;
+            for tip in &tips {
+                is_upstream |= repo.is_ancestor(theirs, tip)?;
+            }
+            if is_upstream {
+                let merges = match &merges {
+                    Some(merges) => merges,
+                    None => merges.insert(Remerge::new(repo)?),
+                };
+                let strays = merges.departures(ours, theirs, &commit.tree)?;
+                is_clean = strays.paths.is_empty() && strays.conflicts.is_empty();
+            }
+        }
+        if !is_clean {
+            let before = repo.commit_info(&parent)?.tree;
+            own.extend(repo.changed_paths(Some(&before), &commit.tree)?);
+        }
+        at = parent;
+    }
+    Ok(Some(own))
 }
 
 /// The blocker for code that came after the review, with the way back to it.

@@ -23,7 +23,7 @@ use std::rc::Rc;
 pub(super) struct Database {
     repo: Rc<git2::Repository>,
     objects: PathBuf,
-    loose: Loose,
+    loose: Rc<Loose>,
     git: Git,
     pending: Pending,
     /// libgit2 takes objects into memory.
@@ -36,13 +36,18 @@ impl Database {
     pub(super) fn new(repo: Rc<git2::Repository>, objects: PathBuf, git: Git) -> Self {
         Database {
             repo,
-            loose: Loose::new(&objects, git),
+            loose: Rc::new(Loose::new(&objects, git)),
             objects,
             git,
             pending: Pending::default(),
             in_memory: Cell::new(false),
             expected: RefCell::default(),
         }
+    }
+
+    /// What was looked at is looked at once, whoever reads.
+    pub(super) fn loose(&self) -> Rc<Loose> {
+        Rc::clone(&self.loose)
     }
 
     pub(super) fn format(&self) -> git2::ObjectFormat {

@@ -30,14 +30,19 @@ pub(super) struct Files {
     copied_at: Cell<u64>,
     /// Everything that git reads as its configuration, where libgit2 reads something else.
     listed: OnceCell<Option<HashMap<String, String>>>,
-    loose: Loose,
+    loose: Rc<Loose>,
     git: Git,
 }
 
 impl Files {
-    pub(super) fn new(repo: Rc<git2::Repository>, work_dir: Option<PathBuf>, git: Git) -> Self {
+    pub(super) fn new(
+        repo: Rc<git2::Repository>,
+        work_dir: Option<PathBuf>,
+        loose: Rc<Loose>,
+        git: Git,
+    ) -> Self {
         let files = Files {
-            loose: Loose::new(&repo.commondir().join("objects"), git),
+            loose,
             live: RefCell::new(repo.config().ok()),
             copied_at: Cell::new(changes()),
             repo,

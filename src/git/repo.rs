@@ -91,10 +91,11 @@ impl Repo {
     pub(crate) fn made_at(dir: &Path) -> Self {
         let repo = Rc::new(git2::Repository::init_bare(dir).expect("make a repository"));
         let git = Git { in_hook: false };
+        let inner = Database::new(Rc::clone(&repo), dir.join("objects"), git);
         Repo {
-            inner: Database::new(Rc::clone(&repo), dir.join("objects"), git),
             git_dir: dir.to_path_buf(),
-            backend: Box::new(Files::new(repo, None, git)),
+            backend: Box::new(Files::new(repo, None, inner.loose(), git)),
+            inner,
             git,
             common_dir: dir.to_path_buf(),
             work_dir: None,
@@ -108,7 +109,10 @@ impl Repo {
         // What a new object or a ref names is looked at here: libgit2 would read all packs again for it.
         git2::opts::strict_object_creation(false);
         let repo = Self::found(git)?;
-        repo.sync_refs();
+        // A hook moves no ref, and is paid for by every commit.
+        if !git.in_hook {
+            repo.sync_refs();
+        }
         Ok(repo)
     }
 
@@ -118,10 +122,11 @@ impl Repo {
                 let repo = Rc::new(repo);
                 let common_dir = repo.commondir().to_path_buf();
                 let objects = common_dir.join("objects");
+                let inner = Database::new(Rc::clone(&repo), objects, git);
                 Ok(Repo {
-                    inner: Database::new(Rc::clone(&repo), objects, git),
                     git_dir: repo.path().to_path_buf(),
-                    backend: Box::new(Files::new(repo, work_dir.clone(), git)),
+                    backend: Box::new(Files::new(repo, work_dir.clone(), inner.loose(), git)),
+                    inner,
                     git,
                     common_dir,
                     work_dir,

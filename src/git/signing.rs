@@ -311,12 +311,7 @@ fn private_dir() -> Result<tempfile::TempDir> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).map_err(|error| {
-        Failure::internal(
-            Code::FileFailed,
-            format!("write {}: {error}", path.display()),
-        )
-    })
+    fs::write(path, bytes).map_err(|error| super::no_temporary_folder("sign in", &error))
 }
 
 #[cfg(test)]

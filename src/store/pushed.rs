@@ -6,7 +6,7 @@
 
 use super::beside::bindings;
 use super::bindings as index;
-use super::check::check_folder;
+use super::check::{check_archived, check_folder};
 use super::layout;
 use super::loss::{self, Holding, Loss};
 use super::names::Names;
@@ -343,15 +343,12 @@ impl<'a> Checking<'a> {
                 wrong.push(failure.message);
                 continue;
             }
-            let session = now.snapshot.load_folder(folder.clone());
             if folder.path.starts_with(layout::ARCHIVE) {
-                let read = session.and_then(|session| now.snapshot.operations(&session));
-                wrong.extend(
-                    read.err()
-                        .map(|failure| format!("session {id}: {}", failure.message)),
-                );
+                let what = check_archived(self.repo, &now.snapshot, folder.clone())?;
+                wrong.extend(what.map(|what| format!("session {id}: {what}")));
                 continue;
             }
+            let session = now.snapshot.load_folder(folder.clone());
             match session {
                 Ok(session) => wrong.extend(self.folder(id, &session, before)?),
                 Err(failure) => wrong.push(failure.message),

@@ -162,3 +162,63 @@ fn remaining_scope_declared_after_done_stops_the_archive_s_124() {
     y.archive(ID, &[]).ok();
     y.archived_once(ID, ID);
 }
+
+#[test]
+fn the_target_merged_in_after_the_review_needs_no_other_review() {
+    let y = Yard::with(&[(DEMO_PATH, DEMO), ("src/both.txt", "a\nb\nc\nd\ne\n")]);
+    y.done("shorten", SHORTEN);
+    y.git(&["switch", "--quiet", "main"]).ok();
+    y.commit_file("src/later.txt", "later\n", "Later").ok();
+    y.git(&["switch", "--quiet", "shorten"]).ok();
+    let merge = ["merge", "--quiet", "--no-edit", "--no-ff", "main"];
+    // A merge that brings something of its own was reviewed by nobody.
+    y.git(&[&merge[..], &["--no-commit"]].concat()).ok();
+    y.write("src/later.txt", "otherwise\n");
+    y.git(&["commit", "--quiet", "--no-verify", "-am", "Merge main"])
+        .ok();
+    y.refused("shorten", &[], 1, "archive_unreviewed");
+    y.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    y.git(&merge).ok();
+    let status = y.loopx(&["--json", "status"]).json();
+    assert_eq!(status["blockers"], serde_json::json!([]));
+    // Nor was what comes beside a clean merge.
+    y.git(&[
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "--allow-empty",
+        "-m",
+        "x",
+    ])
+    .ok();
+    y.write("src/extra.txt", "extra\n");
+    y.git(&["add", "."]).ok();
+    y.git(&["commit", "--quiet", "--no-verify", "-m", "Extra"])
+        .ok();
+    y.refused("shorten", &[], 1, "archive_unreviewed");
+    y.git(&["reset", "--quiet", "--hard", "HEAD~2"]).ok();
+    y.archive("shorten", &[]).ok();
+    y.archived_once("shorten", "shorten");
+}
+
+#[test]
+fn whoever_reviewed_may_archive_and_took_no_part_by_that() {
+    let y = Yard::with(&[
+        (DEMO_PATH, DEMO),
+        (
+            "loopx.toml",
+            "[gates]\nprotected = [\"main\"]\n[review]\nindependence = \"require\"\n",
+        ),
+    ]);
+    y.done("shorten", SHORTEN);
+    y.by_rita(&["archive", "shorten"]).ok();
+    let range = [
+        "verify",
+        "main..shorten",
+        "--policy-from",
+        "main",
+        "--onto",
+        "main",
+    ];
+    y.loopx(&range).ok();
+}

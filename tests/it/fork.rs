@@ -56,6 +56,13 @@ fn a_session_of_a_fork_comes_alone_is_reviewed_here_and_lands() {
         "main",
     ];
     s.loopx(&range).ok();
+    let sessions = ["verify", "--sessions", "main..feature", "--onto", "main"];
+    s.loopx(&sessions)
+        .fails_with(1)
+        .says("a commit there says that it was made again from it")
+        .says("git -c loopx.sync=linear loopx verify --sessions");
+    s.git(&["config", "loopx.sync", "linear"]).ok();
+    s.loopx(&sessions).ok();
     s.loopx(&["fsck"]).ok();
     // What the fork adds later comes the same way, and a second time there is nothing new.
     import(&s, &fork, &["--session", "feature"])

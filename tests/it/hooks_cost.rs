@@ -109,3 +109,21 @@ fn what_git_starts_for_us_starts_nothing() {
     let plain = processes(&commit).expect("it worked before");
     assert_eq!(hooked, plain + 2);
 }
+
+/// `GIT_EDITOR=:` says that no editor opens, not that commit-msg comes: StGit's `refresh` runs pre-commit so, and
+/// commit-msg only where it has another message.
+#[test]
+fn v1_pre_commit_judges_where_no_editor_opens() {
+    let s = started("");
+    s.write("src/new.rs", "new\n");
+    s.git(&["add", "."]).ok();
+    let shim = s.path().join(".git/hooks/pre-commit");
+    let call = s.call(shim).env("GIT_EDITOR", ":");
+    let told = call.run().fails_with(1).stderr;
+    assert!(told.contains("stage_refuses_code"), "{told}");
+    let committed = s
+        .git(&["commit", "--quiet", "-m", "x"])
+        .fails_with(1)
+        .stderr;
+    assert_eq!(told, committed);
+}

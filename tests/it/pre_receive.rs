@@ -156,11 +156,27 @@ fn the_loopx_branch_goes_forward_and_loses_nothing() {
     back(&s);
     advance(&s, "plan", "build", "");
     push(&s, &["loopx"]).ok();
-    // An archived session keeps its operations too.
+    // An archived session keeps its operations too, and is what they say.
     s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
     advance(&s, "build", "done", "");
     push(&s, &["loopx"]).ok();
     s.loopx(&["archive"]).ok();
+    let archived = tip(&s);
+    let listed = s.git(&["ls-tree", "-r", "--name-only", "loopx"]).ok();
+    let of = |name: &str| {
+        let mut paths = listed.lines().filter(|path| path.starts_with("archive/"));
+        paths.find(|path| path.contains(name)).expect("a file")
+    };
+    for (path, bytes) in [
+        (of("/review-report.md"), Some(&b"fine\n"[..])),
+        (of("/spec.md"), None),
+        (of("/state.json"), Some(b"{}")),
+        (of("/logs/"), Some(b"passed\n")),
+    ] {
+        tamper(&s, path, bytes);
+        refused(&s, &["loopx"], "sessions_invalid");
+        s.git(&["update-ref", "refs/heads/loopx", &archived]).ok();
+    }
     push(&s, &["loopx", "demo"]).ok();
 }
 

@@ -357,3 +357,37 @@ fn from_an_empty_server_to_a_strict_landing_it_takes_five_steps_and_two_for_each
     ada(&["verify", "--sessions", "--onto", "main"]);
     ada(&["setup", "server", "--check", "../remote.git"]);
 }
+
+#[test]
+fn set_up_without_a_key_or_a_name_leads_on_and_leaves_nothing_half_written() {
+    let s = plain();
+    // Nobody is nobody: no file is written.
+    let nobody = |args: &[&str]| {
+        let mut call = s.call(LOOPX).args(args);
+        for name in [
+            "GIT_AUTHOR_NAME",
+            "GIT_AUTHOR_EMAIL",
+            "GIT_COMMITTER_NAME",
+            "GIT_COMMITTER_EMAIL",
+        ] {
+            call = call.without_env(name);
+        }
+        call.run()
+    };
+    nobody(&["setup", "solo"]).fails_with(1);
+    assert!(!s.exists("loopx.toml"));
+    // Without a key git is not told to sign, or its own next command could not be typed.
+    let done = json(s.loopx(&["--json", "setup", "strict"]));
+    assert!(
+        s.git(&["config", "commit.gpgsign"]).stdout.trim() != "true",
+        "{done:#}"
+    );
+    // What an earlier run wrote and nobody committed is still named.
+    give_key(&s, &s.root().join("home"), "ada");
+    let again = json(s.loopx(&["--json", "setup", "strict"]));
+    let next = again["next_action"].as_str().expect("a command");
+    assert!(
+        next.contains("loopx.toml") && next.contains("loopx.signers"),
+        "{next}"
+    );
+}

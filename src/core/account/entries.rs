@@ -27,7 +27,7 @@ impl<'a> Span<'a> {
         })
     }
 
-    fn own_changes(&self, commit: &Oid) -> Result<Vec<Change>> {
+    pub(super) fn own_changes(&self, commit: &Oid) -> Result<Vec<Change>> {
         let node = self.objects.commit(commit)?;
         let before = match node.parents.first() {
             Some(parent) => Some(self.objects.commit(parent)?.tree),

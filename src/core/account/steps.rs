@@ -82,6 +82,10 @@ impl<'a> Span<'a> {
     ) -> Result<Option<Vec<(Oid, Step)>>> {
         let mut steps = Vec::new();
         for commit in self.beyond(end, x)? {
+            // The side of a merge may have taken in what the target has.
+            if x != onto && self.has(&commit, onto)? {
+                continue;
+            }
             let step = if let Some((_, step)) = tail.iter().find(|(known, _)| *known == commit) {
                 step.clone()
             } else if ready.owns(self, &commit)? {
@@ -134,7 +138,9 @@ impl<'a> Span<'a> {
             Some(step) => Some(step),
             None => self.backport((x, onto), next, &node)?,
         };
-        Ok(step.map(|step| (vec![(next.clone(), step)], next.clone())))
+        let taken: Vec<(Oid, Step)> = step.map(|step| (next.clone(), step)).into_iter().collect();
+        let is_new = !taken.is_empty() && self.is_first(&taken, onto)?;
+        Ok(is_new.then(|| (taken, next.clone())))
     }
 
     /// The ends of a reviewed branch that a forge may have squashed or picked: the reviewed commit, and the
@@ -199,7 +205,20 @@ impl<'a> Span<'a> {
             return Ok(false);
         };
         let is_new = !ready.has_landed(self, x)? && !ready.has_landed(self, onto)?;
-        Ok(is_new && self.shown(ready, end, (x, onto), &tail)?.is_some())
+        Ok(is_new
+            && self.is_first(&tail, x)?
+            && self.is_first(&tail, onto)?
+            && self.shown(ready, end, (x, onto), &tail)?.is_some())
+    }
+
+    /// Whether no archive among these commits has been there before: taken back, it does not come again.
+    pub(super) fn is_first(&self, tail: &[(Oid, Step)], x: &Oid) -> Result<bool> {
+        for (commit, step) in tail {
+            if matches!(step, Step::Archive(_)) && self.was_picked(commit, x)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a reviewed branch and some changes have a path in common.
@@ -324,7 +343,12 @@ impl<'a> Span<'a> {
             };
             let may = !matches!(
                 word.flaw(self)?,
-                Some(Why::NotDone { .. } | Why::NoVerdict(_) | Why::Empty(_))
+                Some(
+                    Why::NotDone { .. }
+                        | Why::NoVerdict(_)
+                        | Why::Empty(_)
+                        | Why::OtherTarget { .. }
+                )
             );
             let is_it = || -> Result<bool> {
                 if commit == result {
@@ -421,16 +445,27 @@ impl<'a> Span<'a> {
             let tree = self.objects.commit(commit)?.tree;
             Ok(self.objects.pick(from, commit, &tree)? == Merge::Same)
         };
+        let brought = self.own_changes(from)?;
         for commit in self.objects.between(x, std::slice::from_ref(from))? {
-            if !has(&commit)? {
-                continue;
-            }
-            for parent in self.objects.commit(&commit)?.parents {
-                if !has(&parent)? {
+            let node = self.objects.commit(&commit)?;
+            for parent in &node.parents {
+                let before = self.objects.commit(parent)?.tree;
+                let changes = self.objects.changes(Some(&before), &node.tree)?;
+                if may_bring(&changes, &brought) && has(&commit)? && !has(parent)? {
                     return Ok(true);
                 }
             }
         }
         Ok(false)
     }
+}
+
+/// Whether a commit that changes this may have brought all or a part of that: what touches none of its paths did
+/// not, unless a folder was renamed meanwhile, which takes in what is new elsewhere.
+fn may_bring(changes: &[Change], brought: &[Change]) -> bool {
+    let moves = changes.iter().any(|change| change.new.is_none());
+    let is_touched = |one: &Change| changes.iter().any(|change| change.path == one.path);
+    brought
+        .iter()
+        .any(|one| is_touched(one) || moves && one.old.is_none())
 }

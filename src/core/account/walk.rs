@@ -137,7 +137,10 @@ impl<'a> Walk<'a> {
                 let Some(steps) = span.shown(&ready, end, (x, x), &tail[..length])? else {
                     continue;
                 };
-                if steps.is_empty() || ready.has_landed(span, x)? {
+                if steps.is_empty()
+                    || ready.has_landed(span, x)?
+                    || !span.is_first(&tail[..length], x)?
+                {
                     continue;
                 }
                 if best

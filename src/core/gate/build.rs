@@ -152,19 +152,21 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             report(Lane::Execution, "complete"),
         )),
     }
-    let failing: Vec<String> = view
+    let failing = view
         .evidence()
-        .iter()
-        .filter(|e| {
-            Some(&e.value.tree) == tree && !e.value.passed() && e.value.what != "regression"
-        })
-        .map(|e| e.value.argv.join(" "))
-        .collect();
-    if let Some(first) = failing.first() {
+        .into_iter()
+        .find(|e| Some(&e.value.tree) == tree && !e.value.passed() && e.value.what != "regression");
+    if let Some(first) = failing {
         found.push(Blocker::new(
             Code::VerificationFailed,
-            format!("`{first}` failed on the present code"),
-            view.policy.run_check(),
+            format!(
+                "`{}` failed on the present code",
+                first.value.argv.join(" ")
+            ),
+            match &first.value.task {
+                Some(task) => view.policy.run_task(task),
+                None => view.policy.run_again(&first.value.argv),
+            },
         ));
     }
     for lane in [Lane::Architect, Lane::Deslop] {

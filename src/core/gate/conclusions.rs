@@ -4,6 +4,7 @@ use super::super::failure::{Blocker, Code};
 use super::super::op::{PlanLane, PlanVerdict, Target};
 use super::super::signature::{Basis, Checked};
 use super::super::stage::{ApprovalKey, Stage, Transition};
+use super::approval::missing;
 use super::{View, blockers, changed_since, consumable, judgement};
 use crate::core::hint::{Hint, command};
 use serde::Serialize;
@@ -79,7 +80,8 @@ pub fn gates(view: View<'_>) -> Vec<GateView> {
                 gate,
                 transition,
                 ready: blockers.is_empty(),
-                authorized: approval.is_some() && !stale,
+                authorized: approval
+                    .is_some_and(|a| !stale && (passed || missing(view, a).is_empty())),
                 approval: match approval {
                     Some(_) if stale => "stale",
                     Some(_) => "approved",

@@ -72,6 +72,8 @@ impl Plan {
 /// Reads what is there, and says what is lacking.
 pub fn read(ctx: &Context, request: &Request) -> Result<Plan> {
     let top = top(ctx)?;
+    // Whoever is nobody could not begin the branch of sessions: nothing is written then.
+    ctx.repo.identity()?;
     let branch = target(ctx)?;
     let now = there(top, POLICY_FILE)?;
     let policy = match (request.level, &now) {
@@ -209,12 +211,14 @@ fn signing(
     let before = there(top, &path)?;
     let mut people = Vec::new();
     let email = ctx.repo.identity()?.author.email;
+    let mut has_key = false;
     match keys::find(&ctx.repo) {
         Ok(_) if !is_principal(&email) => plan.warnings.push(format!(
             "{path} names people by their address, and `{email}` (user.email) is none"
         )),
         Ok(found) => {
             people.push((email, found.key));
+            has_key = true;
             if let Some(setting) = found.setting.filter(|_| signs) {
                 config(ctx, plan, "gpg.format", "ssh".to_owned());
                 config(ctx, plan, "user.signingKey", setting);
@@ -234,7 +238,8 @@ fn signing(
     }
     if signs {
         config(ctx, plan, "loopx.sign", "true".to_owned());
-        if policy.review.independence == Independence::Signed {
+        // Without a key git would refuse to commit.
+        if has_key && policy.review.independence == Independence::Signed {
             // Who made a commit is proven by its signature alone.
             config(ctx, plan, "commit.gpgsign", "true".to_owned());
         }
@@ -319,16 +324,25 @@ fn clone(ctx: &Context, plan: &mut Plan) -> Result<()> {
 
 /// What leads on: a commit, a session where policy asks for one, or work.
 fn next(ctx: &Context, plan: &Plan) -> Result<Hint> {
-    let written: Vec<String> = plan
-        .files
-        .iter()
-        .filter(|file| file.fate() != Fate::Found)
-        .map(|file| typed(&file.path))
-        .collect();
+    let head = ctx.repo.head()?;
+    let tree = match &head.commit {
+        Some(commit) => Some(ctx.repo.commit_info(commit)?.tree),
+        None => None,
+    };
+    // Also what an earlier run wrote and nobody committed.
+    let mut written = Vec::new();
+    for file in &plan.files {
+        let committed = match &tree {
+            Some(tree) => ctx.repo.blob_at(tree, &file.path)?,
+            None => None,
+        };
+        if committed.as_deref() != Some(file.after.as_bytes()) {
+            written.push(typed(&file.path));
+        }
+    }
     if written.is_empty() {
         return Ok(command!("start \"WHAT TO CHANGE\""));
     }
-    let head = ctx.repo.head()?;
     let stands = policy_at(ctx, head.commit.as_ref());
     if stands.is_ok_and(|policy| policy.protects(&plan.branch)) {
         return Ok(command!("start \"Change who may do what\"").note(format!(

@@ -11,7 +11,7 @@ use crate::core::op::{Event, Operation, Role};
 use crate::core::policy::Policy;
 use crate::core::replay;
 use crate::core::session::{Approval, State};
-use crate::core::signature::Checked;
+use crate::core::signature::{Checked, bases};
 use crate::core::stage::{Stage, Transition};
 use crate::git::{CommitInfo, Remerge, Repo};
 use crate::store::{Session, SignatureFiles, Snapshot};
@@ -82,6 +82,7 @@ pub fn gather(
         true => Vec::new(),
         false => snapshot.operations(session)?,
     };
+    let bases = bases(state, &operations);
     if !files.is_empty() {
         let is_told = operations.iter().any(|op| op.said().is_some());
         let wanted = |op: &Operation| {
@@ -92,7 +93,7 @@ pub fn gather(
             if (wanted(op) || depth == Depth::Everything)
                 && let Some(bytes) = files.get(&op.file_name())
             {
-                let checked = judge.check(repo, state, op, bytes.as_deref())?;
+                let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
                 credentials.signatures.insert(op.op.clone(), checked);
             }
         }
@@ -168,6 +169,7 @@ fn prove(
     if !policy.counts_keys() {
         return Ok(());
     }
+    let bases = bases(state, operations);
     let mut proofs = Proofs::default();
     let mut found: Vec<(Role, Checked)> = Vec::new();
     let remerge = OnceCell::new();
@@ -184,7 +186,7 @@ fn prove(
         let Some(bytes) = files.get(&op.file_name()) else {
             return Ok(None);
         };
-        let checked = judge.check(repo, state, op, bytes.as_deref())?;
+        let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
         found.push((Role::Builder, checked.clone()));
         Ok(Some(checked))
     })?;
@@ -261,11 +263,12 @@ pub fn behind(
         aliases: aliases(&judge, people, |_| Ok(Vec::new()))?,
         ..Credentials::default()
     };
+    let bases = bases(state, operations);
     for op in replay::in_order(operations) {
         if crate::core::signature::role(op).is_some()
             && let Some(bytes) = files.get(&op.file_name())
         {
-            let checked = judge.check(repo, state, op, bytes.as_deref())?;
+            let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
             credentials.signatures.insert(op.op.clone(), checked);
         }
     }

@@ -77,11 +77,12 @@ impl Judge {
         }
     }
 
-    /// Checks the signature file beside an operation; `None` is one that is too large to be one.
+    /// Checks the signature file beside an operation; `None` is one that is too large to be one. `bases` are the
+    /// commits that the session started from so far.
     pub fn check(
         &self,
         repo: &Repo,
-        state: &State,
+        (state, bases): (&State, &[Option<Oid>]),
         op: &Operation,
         bytes: Option<&[u8]>,
     ) -> Result<Checked> {
@@ -99,6 +100,21 @@ impl Judge {
             Ok(read) => read,
             Err(failure) => return broken(failure.message),
         };
+        let mut under = state.clone();
+        if bases.contains(&statement.base) {
+            under.base.clone_from(&statement.base);
+        }
+        if let Some(base) = &under.base
+            && under.base != state.base
+            && !repo.contains(base)?
+        {
+            let why = format!(
+                "it was made under commit {}, which is not here",
+                base.short()
+            );
+            return Ok(Checked::flawed(Flaw::Unchecked, why));
+        }
+        let state = &under;
         let mut place = self.place(repo, state)?;
         if repo.is_shallow() {
             // The root is cut off here; the base, which is compared too, has it in its history.

@@ -8,7 +8,8 @@ use crate::core::gate::{Credentials, PartKey};
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::Operation;
 use crate::core::policy::Policy;
-use crate::core::range_policy::{Claim, Commit, Finding, approvals};
+use crate::core::range_policy::{Claim, Commit, Finding, Landed, approvals};
+use crate::core::session::{Ending, State};
 use crate::core::signature::Basis;
 use crate::flow::context::Context;
 use crate::flow::sign;
@@ -231,9 +232,14 @@ fn people(
 /// Whether whoever made a commit took part in a session: it names the session, or nothing else on the
 /// session's own branch. A merge counts where it brings something of its own.
 fn is_own(commit: &Commit, session: &SessionId, bound: bool) -> bool {
+    // What a command makes of the reviewed delta, anybody may run, also who reviewed it.
+    let is_archive = |state: &State| matches!(&state.ending, Some(Ending::Archived { commit: Some(id), .. }) if *id == commit.id);
+    if commit.landed == Landed::Exempt {
+        return false;
+    }
     match &commit.claim {
         Claim::States(states) => states.iter().any(|state| state.id == *session),
-        Claim::Session(state) => state.id == *session,
+        Claim::Session(state) => state.id == *session && !is_archive(state),
         Claim::Nothing | Claim::Fault(_) => {
             bound && (!commit.is_merge || !commit.paths.is_empty() || !commit.resolved.is_empty())
         }

@@ -13,7 +13,7 @@ use crate::flow::upstream;
 use crate::git::Repo;
 use crate::store::pushed::{self, Budget};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// What was typed.
 #[derive(Clone, Debug, Default)]
@@ -84,19 +84,38 @@ pub fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<BranchRep
     let pins = pins(repo, &heads, hidden)?;
     // Where the branch is damaged nobody can say what it has.
     if findings.is_empty() {
-        let again = made_again(ctx)?;
-        for (pin, commit) in &pins {
-            if !commits.contains(pin) && !again.contains_key(pin) {
-                let said = Said {
-                    code: Code::StateNotOnBranch,
-                    severity: Severity::Error,
-                    message: format!(
-                        "state {} is not on `{branch}`: the branch lost it, or never had it",
-                        pin.short()
-                    ),
-                };
-                findings.push(said.at(repo, commit)?);
+        let is_done = ctx.repo.config("loopx.sync").as_deref() == Some("linear");
+        let mut again = None;
+        for (pin, commit) in pins.iter().filter(|(pin, _)| !commits.contains(*pin)) {
+            let again = match &again {
+                Some(again) => again,
+                None => again.insert(Sessions::open(ctx)?.made_again()?),
+            };
+            let is_said = again.contains_key(pin);
+            // Whoever sets the branch back can write the same trailer: it counts where this clone says so.
+            if is_said && is_done {
+                continue;
             }
+            let said = Said {
+                code: Code::StateNotOnBranch,
+                severity: Severity::Error,
+                message: format!(
+                    "state {} is not on `{branch}`: {}",
+                    pin.short(),
+                    match is_said {
+                        true =>
+                            "a commit there says that it was made again from it, as an import from a fork and a linear sync do",
+                        false => "the branch lost it, or never had it",
+                    }
+                ),
+            };
+            let mut finding = said.at(repo, commit)?;
+            if is_said {
+                finding.help =
+                    "where that is done here: git -c loopx.sync=linear loopx verify --sessions"
+                        .into();
+            }
+            findings.push(finding);
         }
         findings.extend(bound(ctx, &tips, heads.first())?);
     }
@@ -204,15 +223,6 @@ fn pins(repo: &Repo, heads: &[Oid], mut hidden: Vec<Oid>) -> Result<BTreeMap<Oid
         hidden.push(head.clone());
     }
     Ok(pins)
-}
-
-/// The commits that a linear sync made again, where this clone says that it is done: whoever sets the branch
-/// back can write the same trailer.
-fn made_again(ctx: &Context) -> Result<HashMap<Oid, Oid>> {
-    match ctx.repo.config("loopx.sync").as_deref() {
-        Some("linear") => Sessions::open(ctx)?.made_again(),
-        _ => Ok(HashMap::new()),
-    }
 }
 
 /// Sessions that are bound to a branch that policy protects: they decide nothing there.

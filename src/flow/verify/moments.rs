@@ -16,6 +16,8 @@ pub(super) struct Moments<'a, 'r> {
     /// What the range builds on.
     hidden: &'a [Oid],
     known: HashMap<SessionId, (History, Vec<Sides>)>,
+    /// What heads of stage moves have beyond what the range builds on, each walked once.
+    had: HashMap<Oid, HashSet<Oid>>,
 }
 
 /// One milestone in the range.
@@ -42,6 +44,7 @@ impl<'a, 'r> Moments<'a, 'r> {
             infos,
             hidden,
             known: HashMap::new(),
+            had: HashMap::new(),
         }
     }
 
@@ -70,16 +73,25 @@ impl<'a, 'r> Moments<'a, 'r> {
         let Some((history, _)) = self.known.get(id) else {
             return Ok(Moment::Unknown);
         };
+        for head in history.moves.iter().filter_map(|one| one.head.as_ref()) {
+            if !self.had.contains_key(head) && self.repo.contains(head)? {
+                let has = self.repo.range(head, self.hidden, usize::MAX)?;
+                self.had.insert(head.clone(), has.into_iter().collect());
+            }
+        }
         let start = history.moves.first().and_then(|one| one.head.as_ref());
         let mut has = Vec::new();
         for one in &history.moves {
-            has.push(match &one.head {
-                Some(head) if self.repo.contains(head)? => Some(
-                    self.repo.is_ancestor(&info.id, head)?
-                        || (Some(head) != start && self.has_twin(head, start, info)?),
-                ),
-                _ => None,
-            });
+            let head = one.head.as_ref();
+            has.push(
+                match head.and_then(|head| Some((head, self.had.get(head)?))) {
+                    Some((head, had)) => Some(
+                        had.contains(&info.id)
+                            || (Some(head) != start && self.has_twin(head, start, info)?),
+                    ),
+                    None => None,
+                },
+            );
         }
         Ok(history.moment(&has))
     }

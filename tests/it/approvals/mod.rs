@@ -596,3 +596,53 @@ fn fsck_takes_a_signature_away_that_signs_nothing_here() {
     d.loopx(&["fsck"]).says("all whole").ok();
     d.does(&["build"]);
 }
+
+#[test]
+fn a_signature_outlives_a_rebase_of_its_session() {
+    let d = planned(&everybody());
+    by(&d, ADA, APPROVE).ok();
+    d.does(&["build"]);
+    d.commit_code("an end\n");
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.commit_file(
+        "loopx.toml",
+        &format!("{PLAN_SIGNED}\n[review]\nsigned = true\n"),
+        "stricter",
+    )
+    .ok();
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    d.git(&["merge", "--quiet", "--no-edit", "main"]).ok();
+    d.does(&["rebase", "--onto", "main", "--reason", "the policy moved"]);
+    d.loopx(&["fsck"]).says("all whole").ok();
+    let status = d.status();
+    let gate = &status["gates"][1];
+    assert_eq!(
+        gate["signatures"][0]["signer"]["principals"][0], ADA.1,
+        "{gate:#}"
+    );
+    assert_eq!(gate["signatures"][0]["flaw"], Value::Null, "{gate:#}");
+    assert_eq!(
+        errors(&d, &["main..HEAD", "--policy-from", "main"]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn one_of_two_people_authorizes_nothing_yet_and_is_told_whom_to_ask() {
+    let d = Drive::planned_with(&[(
+        "loopx.toml",
+        "[approve]\nrequired = { \"plan->build\" = 2 }\n",
+    )]);
+    let approve = ["approve", "--to", "build"];
+    by(&d, ADA, &approve).ok();
+    let gate = &d.status()["gates"][1];
+    assert_eq!(
+        (&gate["authorized"], &gate["approval"]),
+        (&false.into(), &"approved".into())
+    );
+    by(&d, ADA, &approve)
+        .fails_with(5)
+        .says("ask another person to run: git loopx approve --to build");
+    by(&d, BOB, &approve).ok();
+    assert_eq!(d.status()["gates"][1]["authorized"], true);
+}

@@ -1,9 +1,12 @@
 //! Tables over histories in memory.
 
+mod attempts;
 mod histories;
 mod laws;
 mod model;
 mod pieces;
+mod rules;
+mod sessions;
 mod world;
 
 use super::{Account, Candidate, Landing, Reviewed, Rules, account};

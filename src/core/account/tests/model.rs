@@ -61,8 +61,19 @@ pub(crate) struct Facts {
     pub(crate) differs: bool,
     pub(crate) archived: bool,
     pub(crate) unarchived: bool,
-    /// The sessions whose reviewed commits are all among those of this one.
-    pub(crate) below: Vec<usize>,
+    pub(crate) below: Vec<Below>,
+    /// The sessions whose archives are among those commits.
+    pub(crate) archives: Vec<Below>,
+}
+
+/// A session of which another one has all reviewed commits, or the archive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Below {
+    pub(crate) session: usize,
+    /// How many commits the other one has with its last.
+    pub(crate) upto: usize,
+    /// Whether the other one leaves all that it did.
+    pub(crate) stays: bool,
 }
 
 type Answer = Result<(), &'static str>;
@@ -72,7 +83,8 @@ const PART: &str = "a part of what was reviewed was reviewed by nobody";
 /// What has landed so far, on two branches of which the second takes backports of the first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
-    landed: Vec<usize>,
+    /// Of which session, from which of its commits to which.
+    landed: Vec<(usize, usize, usize)>,
     archives: Vec<Made>,
     picked: Vec<usize>,
     accounted: [Vec<usize>; 2],
@@ -82,12 +94,24 @@ impl Model {
     /// Whether all that was reviewed of a session has been there, by itself or with another one's.
     pub(crate) fn has_landed(&self, all: &[Facts], session: usize) -> bool {
         let mut landed = self.landed.iter();
-        landed.any(|it| *it == session || all[*it].below.contains(&session))
+        let is_whole = landed.any(|(of, _, upto)| *of == session && *upto == all[session].shown);
+        is_whole || self.came_with(all, session, |facts| &facts.below)
     }
 
     /// Whether the archive of a session has been there.
-    pub(crate) fn has_archive(&self, session: usize) -> bool {
+    pub(crate) fn has_archive(&self, all: &[Facts], session: usize) -> bool {
         self.archives.contains(&Made::Archive(session))
+            || self.came_with(all, session, |facts| &facts.archives)
+    }
+
+    /// One commit of two sessions has not what the upper one took back.
+    fn came_with(&self, all: &[Facts], session: usize, of: fn(&Facts) -> &Vec<Below>) -> bool {
+        self.landed.iter().any(|(upper, from, upto)| {
+            of(&all[*upper]).iter().any(|below| {
+                let is_between = *from < below.upto && below.upto < *upto && below.stays;
+                below.session == session && (below.upto == *upto || is_between)
+            })
+        })
     }
 
     pub(crate) fn has_picked(&self, entry: usize) -> bool {
@@ -158,15 +182,20 @@ impl Model {
                     return Err(PART);
                 }
                 come[session] = upto;
-                if upto == all[session].shown {
-                    self.landed.push(session);
-                }
+                self.landed.push((session, from, upto));
             }
             Made::Archive(session) | Made::Undo(session) => {
                 let facts = &all[session];
+                if facts.branch != branch {
+                    return Err("the review was about another branch");
+                }
                 let recorded =
                     facts.archived && (facts.unarchived || made == Made::Archive(session));
-                if !recorded || self.archives.contains(&made) {
+                let was_there = match made {
+                    Made::Archive(_) => self.has_archive(all, session),
+                    _ => self.archives.contains(&made),
+                };
+                if !recorded || was_there {
                     return Err("no such result was recorded, or it was there before");
                 }
                 self.archives.push(made);
