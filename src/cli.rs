@@ -95,6 +95,7 @@ pub enum Command {
     Note(cmd::note::NoteArgs),
     Undo(cmd::undo::UndoArgs),
     Redo(cmd::undo::RedoArgs),
+    Redact(cmd::redact::RedactArgs),
     /// End the session without a result; everything is kept
     Abandon {
         /// Why, for the record
@@ -416,6 +417,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Note(args) => cmd::note::run(args, &open()?, ui),
         Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
         Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
+        Command::Redact(args) => cmd::redact::redact(&args, &open()?, ui),
         Command::Abandon { reason } => cmd::sessions::abandon(reason, &open()?, ui),
         Command::Edit { artifact } => cmd::artifacts::edit(&artifact, &open()?, ui),
         Command::Put {

@@ -19,6 +19,7 @@ pub mod import;
 pub mod manual;
 pub mod note;
 pub mod pause;
+pub mod redact;
 pub mod resolve;
 pub mod review;
 pub mod run;

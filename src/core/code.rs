@@ -502,6 +502,8 @@ codes! {
         "Nothing that the delta touches changed since its base.";
     NothingToRecover "nothing_to_recover" [Nothing]
         "The branch of sessions is as this clone knew it.";
+    NothingToRedact "nothing_to_redact" [Nothing]
+        "Nothing that was not pushed has such a text.";
     NothingToRedo "nothing_to_redo" [Nothing]
         "Nothing of the session is undone.";
     NothingToResolve "nothing_to_resolve" [Nothing]
@@ -646,6 +648,12 @@ codes! {
         "A record could not be put into words: a fault of git loopx.";
     RecordsExhausted "records_exhausted" [Refused]
         "A session or another entity has as many records as it may have.";
+    RedactionSigned "redaction_signed" [Refused]
+        "Somebody signed a record from which a text would be taken.";
+    RedactionTextInvalid "redaction_text_invalid" [Usage]
+        "The text to take out is too short, or is no text.";
+    RedactionUnfit "redaction_unfit" [Refused]
+        "A text cannot be taken out without changing what happened.";
     RedoOvertaken "redo_overtaken" [Refused]
         "A later operation does not fit on what would be brought back.";
     RefClosed "ref_closed" [Refused]
@@ -776,6 +784,8 @@ codes! {
         "No slice serves the scenario.";
     SecretFound "secret_found" [Refused]
         "A credential was found in what would be kept.";
+    SecretPushed "secret_pushed" [Refused]
+        "A remote has the text already.";
     SectionsMissing "sections_missing" []
         "An imported artifact lacks sections that stage plan asks for.";
     SequenceExhausted "sequence_exhausted" [Refused]

@@ -82,6 +82,7 @@ verbs! {
     Plan "plan" Session,
     Put "put" Session,
     Rebase "rebase" Session,
+    Redact "redact" Other,
     Redo "redo" Session,
     Resolve "resolve" Session,
     Review "review" Session,

@@ -38,6 +38,7 @@ pub mod policy;
 pub mod range_policy;
 pub mod rebase;
 pub mod record;
+pub mod redaction;
 pub mod refusal;
 pub mod replay;
 pub mod revert;

@@ -17,6 +17,11 @@ impl Hit {
     pub fn secret(&self) -> &str {
         &self.text
     }
+
+    /// Whether it is where a private key begins.
+    pub fn is_key(&self) -> bool {
+        self.kind == PRIVATE_KEY
+    }
 }
 
 impl fmt::Debug for Hit {
@@ -24,6 +29,8 @@ impl fmt::Debug for Hit {
         write!(f, "{} in line {}", self.kind, self.line)
     }
 }
+
+const PRIVATE_KEY: &str = "private key";
 
 /// Which characters follow a beginning.
 #[derive(Clone, Copy)]
@@ -191,7 +198,7 @@ fn private_key(line: &str) -> Option<(&'static str, &str)> {
     let at = line.find("-----BEGIN ")?;
     let name = line[at + 11..].split("-----").next()?;
     (name.ends_with("PRIVATE KEY") || name.ends_with("PRIVATE KEY BLOCK"))
-        .then_some(("private key", line))
+        .then_some((PRIVATE_KEY, line))
 }
 
 fn jwt(line: &str) -> Option<(&'static str, &str)> {

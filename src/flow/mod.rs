@@ -41,6 +41,7 @@ pub mod policy_moved;
 pub mod rebase;
 pub mod receive;
 mod recording;
+pub mod redact;
 pub mod resolve;
 mod revert;
 pub mod review;

@@ -380,6 +380,30 @@ impl Repo {
     ) -> Result<Oid> {
         let known = self.inner.find_commit(like)?;
         let message = String::from_utf8_lossy(known.message_bytes()).into_owned();
+        self.commit_again(&known, (tree, parents), message, identity, trailers)
+    }
+
+    /// Writes a commit with author, committer and dates of another, and a message of its own.
+    pub fn write_commit_saying(
+        &self,
+        like: &Oid,
+        tree: &Oid,
+        parents: &[Oid],
+        message: String,
+        trailers: &[String],
+    ) -> Result<Oid> {
+        let known = self.inner.find_commit(like)?;
+        self.commit_again(&known, (tree, parents), message, None, trailers)
+    }
+
+    fn commit_again(
+        &self,
+        known: &git2::Commit<'_>,
+        (tree, parents): (&Oid, &[Oid]),
+        message: String,
+        identity: Option<&Identity>,
+        trailers: &[String],
+    ) -> Result<Oid> {
         let message = with_trailers(message, trailers);
         let author = known.author().to_owned();
         let committer = match identity {

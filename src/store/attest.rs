@@ -58,7 +58,7 @@ fn is_void(state: &State, op: &Operation) -> bool {
 }
 
 /// The tree of some artifacts.
-fn made_of(repo: &Repo, files: &BTreeMap<Artifact, Oid>) -> Result<Oid> {
+pub(super) fn made_of(repo: &Repo, files: &BTreeMap<Artifact, Oid>) -> Result<Oid> {
     let files = files.iter();
     repo.tree_id(files.map(|(artifact, blob)| (artifact.path(), blob)))
 }

@@ -63,19 +63,21 @@ impl Lock {
             .map_err(|error| unwritable(&self.path, &error))
     }
 
-    /// What a killed holder left is taken away, and our name is put there.
-    fn begin(&self, repo: &Repo) -> Result<()> {
+    /// What a killed holder left is taken away. Gives the refs that it was moving, and where to.
+    fn begin(&self, repo: &Repo) -> Result<Vec<(String, String)>> {
         let mut left = Vec::new();
         let mut file = &self.file;
         file.read_to_end(&mut left)
             .map_err(|error| unwritable(&self.path, &error))?;
-        if !left.is_empty() {
-            repo.clear_unfinished_packs();
-            for (name, commit) in noted(&left) {
-                clear_ref_lock(&repo.common_dir(), &name, &commit)?;
-            }
+        if left.is_empty() {
+            return Ok(Vec::new());
         }
-        self.forget()
+        repo.clear_unfinished_packs();
+        let moves = noted(&left);
+        for (name, commit) in &moves {
+            clear_ref_lock(&repo.common_dir(), name, commit)?;
+        }
+        Ok(moves)
     }
 }
 
@@ -94,6 +96,13 @@ fn noted(text: &[u8]) -> Vec<(String, String)> {
         .filter(|(name, _)| name.starts_with("refs/"))
         .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
         .collect()
+}
+
+/// Whether the holder of the lock, or one that died with it, noted that it moves a ref to a commit.
+pub(super) fn notes(common_dir: &Path, name: &str, commit: &Oid) -> bool {
+    let text = std::fs::read(file(common_dir)).unwrap_or_default();
+    let is_it = |(noted, to): (String, String)| noted == name && to == commit.as_str();
+    noted(&text).into_iter().any(is_it)
 }
 
 /// A lock file of a ref, and who left it.
@@ -235,7 +244,9 @@ pub(super) fn held_by(path: &Path) -> Option<String> {
     Some(format!("{command} (process {process})"))
 }
 
-pub(super) fn acquire(repo: &Repo) -> Result<Lock> {
+/// Takes the lock. With it come the moves of refs that a killed holder may not have ended; they are noted until
+/// [`Lock::forget`].
+pub(super) fn acquire(repo: &Repo) -> Result<(Lock, Vec<(String, String)>)> {
     let path = file(&repo.common_dir());
     let refused = |error: std::io::Error| unwritable(&path, &error);
     if let Some(dir) = path.parent() {
@@ -259,8 +270,8 @@ pub(super) fn acquire(repo: &Repo) -> Result<Lock> {
         match file.try_lock() {
             Ok(()) => {
                 let lock = Lock { file, path };
-                lock.begin(repo)?;
-                return Ok(lock);
+                let moves = lock.begin(repo)?;
+                return Ok((lock, moves));
             }
             Err(TryLockError::WouldBlock) if started.elapsed() < deadline => {
                 std::thread::sleep(pause(attempt));

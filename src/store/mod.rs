@@ -30,6 +30,7 @@ mod ops;
 mod past;
 pub mod pushed;
 mod recovery;
+mod redacted;
 mod room;
 pub mod shadow;
 mod shelf;
@@ -59,6 +60,7 @@ pub use meet::{Begun, Linear, Meeting, Met, stands_for, was};
 pub use message::{also, journal_message, message, one_line};
 pub use past::Oddity;
 pub use recovery::{Accepted, Recovered};
+pub use redacted::{Blobs, Redacted, brought, redacted};
 pub use shadow::Standing;
 pub use shelves::comparable;
 pub use signatures::SignatureFiles;
@@ -199,7 +201,17 @@ impl<'r> Store<'r> {
             )
             .help("git switch -  (in that worktree), then try again"));
         }
-        let lock = lock::acquire(self.repo)?;
+        let (lock, moves) = lock::acquire(self.repo)?;
+        for (name, commit) in moves {
+            // A holder that was killed behind its move of the branch: what it moved to is known here.
+            if name == self.branch_ref()
+                && let Some(tip) = self.repo.find_ref(&name).ok().flatten()
+                && tip.as_str() == commit
+            {
+                self.know(&tip);
+            }
+        }
+        lock.forget()?;
         reach("lock-taken");
         Ok(lock)
     }

@@ -91,6 +91,8 @@ impl Store<'_> {
             Some(base) if base == *tip => Standing::Rewound,
             // Where history is cut off, nothing can be said.
             None if self.repo.is_shallow() => Standing::Ahead,
+            // Own commits were made again by a command that has not noted it yet, or was killed before.
+            _ if lock::notes(&self.repo.common_dir(), &self.branch_ref(), tip) => Standing::Ahead,
             _ => Standing::Replaced,
         })
     }

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 /// What a folder holds that does not follow from something else.
 #[derive(Default)]
 pub(super) struct Folder {
-    operations: Vec<Operation>,
+    pub(super) operations: Vec<Operation>,
     /// Operation files and what lies beside them, by name.
-    records: BTreeMap<String, Oid>,
+    pub(super) records: BTreeMap<String, Oid>,
     /// Logs, bases, originals: by path.
-    beside: BTreeMap<String, Oid>,
+    pub(super) beside: BTreeMap<String, Oid>,
     /// Written at the archive by an older program, by no operation.
     candidate: Option<Oid>,
 }

@@ -87,6 +87,7 @@ mod receive_limits;
 mod receive_names;
 mod receive_refs;
 mod receive_unique;
+mod redact;
 mod resolve;
 mod scale;
 mod scenario_build;

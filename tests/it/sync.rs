@@ -761,6 +761,23 @@ fn a_shallow_clone_without_a_common_commit_is_refused() {
 }
 
 #[test]
+fn a_death_behind_the_move_to_own_commits_made_again_stops_nobody() {
+    let all = Clones::sharing(2);
+    all.git(0, &["config", "loopx.sync", "linear"]).ok();
+    all.loopx(1, &["-s", ID, "note", "there"]).ok();
+    all.sync(1).ok();
+    all.loopx(0, &["-s", ID, "note", "here"]).ok();
+    let call = all.call(0).args(&["sync"]).durable();
+    let out = call.env("LOOPX_FAILPOINT", "branch-moved").run();
+    assert_eq!(out.code, None, "{out}");
+    all.loopx(0, &["-s", ID, "status"]).ok();
+    all.loopx(0, &["-s", ID, "note", "here too"]).ok();
+    all.sync(0).says("pushed").ok();
+    all.settle();
+    all.assert_agreed();
+}
+
+#[test]
 fn credentials_do_not_leave() {
     let all = Clones::sharing(2);
     // Put together here, so that no tool finds a credential in this file.

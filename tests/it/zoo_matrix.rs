@@ -112,6 +112,7 @@ const STORY: &[Step] = &[
     Call("resolve", 0),
     Call("export demo -o demo.bundle", 0),
     Call("import bundle demo.bundle", 0),
+    Call("redact --dry-run", 5),
     Call("sync nowhere", 4),
     File("one.md", "# one\n"),
     File("delta.md", DELTA),

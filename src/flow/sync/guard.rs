@@ -3,72 +3,100 @@
 use super::super::context::Context;
 use crate::core::counted;
 use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::policy::FILE as POLICY_FILE;
-use crate::core::secrets;
+use crate::core::redaction::decoded;
+use crate::core::secrets::{self, Hit};
 use crate::core::shelf::Shelf;
-use crate::git::{EntryKind, Repo};
-use crate::store;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::git::Repo;
+use crate::store::{Blobs, brought};
+use std::collections::BTreeSet;
 
 /// The setting that lets one through: `FINGERPRINT REASON`, as often as needed.
 const ALLOW: &str = "loopx.allowSecret";
 /// Hits that are shown.
 const SHOWN: usize = 20;
 
-/// Refuses where a blob that `known` do not have carries a credential that nobody has let through.
-pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Result<()> {
+/// A credential that nobody has let through.
+pub(in super::super) struct Found {
+    pub(in super::super) path: String,
+    pub(in super::super) hit: Hit,
+    print: String,
+}
+
+/// The credentials in some blobs. Of records also those that JSON writes otherwise than they were typed, if `typed`.
+pub(in super::super) fn credentials(
+    ctx: &Context,
+    blobs: &Blobs,
+    typed: bool,
+) -> Result<Vec<Found>> {
     // Asked for only where there is something to let through.
     let mut allowed = None;
-    let mut blockers = Vec::new();
-    let mut first = None;
-    for (blob, path) in new_blobs(&ctx.repo, tip, known)? {
+    let mut found = Vec::new();
+    for (blob, paths) in blobs {
         // Computed from the operations, which are looked through.
-        if path.ends_with("/state.json") {
+        let Some(path) = paths.iter().find(|path| !path.ends_with("/state.json")) else {
             continue;
+        };
+        let bytes = ctx.repo.read_blob(blob)?;
+        let mut hits = secrets::scan(&bytes);
+        if typed && path.ends_with(".json") {
+            let strings = decoded(&bytes).join("\n");
+            hits.extend(secrets::scan(strings.as_bytes()));
         }
-        for hit in secrets::scan(&ctx.repo.read_blob(&blob)?) {
+        for hit in hits {
             let print = fingerprint(&ctx.repo, hit.secret())?;
             let allowed = match &mut allowed {
                 Some(known) => known,
                 unknown => unknown.insert(self::allowed(ctx)?),
             };
-            if allowed.contains(&print) {
-                continue;
+            if !allowed.contains(&print) {
+                let path = path.clone();
+                found.push(Found { path, hit, print });
             }
-            first.get_or_insert_with(|| print.clone());
-            blockers.push(Blocker::new(
-                Code::SecretFound,
-                format!(
-                    "{}:{}: {} (fingerprint {print})",
-                    described(&path),
-                    hit.line,
-                    hit.kind
-                ),
-                format!("git config --add {ALLOW} \"{print} WHY\""),
-            ));
         }
     }
-    let Some(first) = first else {
+    Ok(found)
+}
+
+/// Refuses where a blob that `known` do not have carries a credential that nobody has let through.
+pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Result<()> {
+    let blobs = brought(&ctx.repo, std::slice::from_ref(tip), known)?;
+    let found = credentials(ctx, &blobs, false)?;
+    let Some(first) = found.first() else {
         return Ok(());
     };
-    let count = blockers.len();
-    blockers.truncate(SHOWN);
+    let first = &first.print;
+    let blockers = found.iter().take(SHOWN).map(|Found { path, hit, print }| {
+        Blocker::new(
+            Code::SecretFound,
+            format!(
+                "{}:{}: {} (fingerprint {print})",
+                described(path),
+                hit.line,
+                hit.kind
+            ),
+            format!("git config --add {ALLOW} \"{print} WHY\""),
+        )
+    });
     Err(Failure::refused(
         Code::SecretFound,
         format!(
             "{} would be pushed; nothing was",
-            counted(count, "credential")
+            counted(found.len(), "credential")
         ),
     )
-    .blockers(blockers)
-    .help(format!(
-        "withdraw what is real, for history keeps it; what is none: git config --add {ALLOW} \"{first} WHY\""
-    )))
+    .blockers(blockers.collect())
+    .help(
+        command!("redact --dry-run").note(format!(
+            "(takes what is real out of what was not pushed; what is none: git config --add {ALLOW} \"{first} WHY\")"
+        )),
+    ))
 }
 
 /// `session demo, spec.md`.
-fn described(path: &str) -> String {
+pub(in super::super) fn described(path: &str) -> String {
     let mut parts = path.split('/');
     match parts.next() {
         Some("sessions") => {}
@@ -119,60 +147,4 @@ fn allowed(ctx: &Context) -> Result<BTreeSet<String>> {
         }
     }
     Ok(allowed)
-}
-
-/// The blobs that commits bring which nobody there has, each with the first path that it had.
-fn new_blobs(repo: &Repo, tip: &Oid, known: &[Oid]) -> Result<BTreeMap<Oid, String>> {
-    let mut found = BTreeMap::new();
-    let mut seen = BTreeSet::new();
-    for commit in repo.range(tip, known, usize::MAX)? {
-        let info = repo.commit_info(&commit)?;
-        let parents = info
-            .parents
-            .iter()
-            .map(|parent| repo.commit_info(parent).map(|info| info.tree))
-            .collect::<Result<Vec<Oid>>>()?;
-        compare(repo, "", &info.tree, &parents, &mut seen, &mut found)?;
-    }
-    Ok(found)
-}
-
-fn compare(
-    repo: &Repo,
-    prefix: &str,
-    tree: &Oid,
-    parents: &[Oid],
-    seen: &mut BTreeSet<Oid>,
-    found: &mut BTreeMap<Oid, String>,
-) -> Result<()> {
-    if parents.contains(tree) || !seen.insert(tree.clone()) {
-        return Ok(());
-    }
-    let trees: Vec<&Oid> = std::iter::once(tree).chain(parents).collect();
-    let mut lists = store::comparable(repo, prefix.trim_end_matches('/'), &trees)?;
-    let now = lists.remove(0);
-    let before: Vec<BTreeMap<_, _>> = lists
-        .into_iter()
-        .map(|list| list.into_iter().collect())
-        .collect();
-    for (name, entry) in now {
-        let path = format!("{prefix}{name}");
-        let same: Vec<&crate::git::Entry> =
-            before.iter().filter_map(|list| list.get(&name)).collect();
-        if same.iter().any(|known| **known == entry) {
-            continue;
-        }
-        match entry.kind {
-            EntryKind::Blob => {
-                found.entry(entry.id).or_insert(path);
-            }
-            EntryKind::Tree => {
-                let trees = same.iter().filter(|known| known.kind == EntryKind::Tree);
-                let trees: Vec<Oid> = trees.map(|known| known.id.clone()).collect();
-                compare(repo, &format!("{path}/"), &entry.id, &trees, seen, found)?;
-            }
-            EntryKind::Other => {}
-        }
-    }
-    Ok(())
 }

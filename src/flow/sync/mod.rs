@@ -4,7 +4,7 @@
 //! What the other side does not take is left here and said in one message; nothing is ever forced.
 
 mod follow;
-mod guard;
+pub(super) mod guard;
 
 pub(super) use follow::{follow, move_renamed};
 

@@ -1,0 +1,101 @@
+//! `redact`.
+
+use super::artifacts::read_bytes;
+use crate::cli::Exit;
+use crate::core::counted;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::flow::Context;
+use crate::flow::redact::{self as flow, Report, Request};
+use crate::ui::{Ui, line};
+
+/// Take credentials out of what no remote has yet, in all of its history
+///
+/// Commits of the loopx branch that were not pushed are made again without them: `[redacted]` stands there. Commits of code that name one of those find it by
+/// `Loopx-Was`. What was pushed stays: a secret that left this clone has to be revoked.
+#[derive(clap::Args, Clone, Debug)]
+pub struct RedactArgs {
+    /// Take out the text in this file too (`-` for stdin)
+    #[arg(long, value_name = "FILE")]
+    text_from: Option<String>,
+    /// Say where the texts are, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Take them out of signed records too, without the signatures
+    #[arg(long)]
+    drop_signatures: bool,
+}
+
+pub fn redact(args: &RedactArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let text = args.text_from.as_deref();
+    let request = Request {
+        text: text.map(read_bytes).transpose()?,
+        dry_run: args.dry_run,
+        drop_signatures: args.drop_signatures,
+    };
+    let report = flow::redact(ctx, &request)?;
+    for place in &report.places {
+        ui.out(format!("{}:{}", line(&place.file), place.line));
+    }
+    match report.dry_run {
+        true => {
+            ui.status(format!(
+                "would make {} again without what stands in {}; nothing was changed",
+                counted(report.commits, "commit"),
+                counted(report.places.len(), "place")
+            ));
+            ui.hint(match &args.text_from {
+                Some(file) => command!("redact --text-from {}", file),
+                None => command!("redact"),
+            });
+        }
+        false => ui.status(format!(
+            "made {} again without what stood in {}; the branch is at {}",
+            counted(report.commits, "commit"),
+            counted(report.places.len(), "place"),
+            report.tip.short()
+        )),
+    }
+    left(&report, ui);
+    ui.json("redact", &report);
+    Ok(Exit::Done)
+}
+
+/// What it changed beside the texts, and what still has them.
+fn left(report: &Report, ui: &mut Ui) {
+    for approval in &report.approvals {
+        ui.status(format!(
+            "{}: the approval of {} by {} stands, for the content without the text",
+            line(&approval.session),
+            approval.transition,
+            line(&approval.by)
+        ));
+    }
+    for record in &report.unsigned {
+        ui.warn(format!(
+            "{}: not signed any more; whoever signed it signs again",
+            line(record)
+        ));
+    }
+    for place in &report.pushed {
+        ui.warn(format!(
+            "a remote has it already, in {}:{}: revoke it",
+            line(&place.file),
+            place.line
+        ));
+    }
+    for name in &report.refs {
+        ui.warn(format!("{} still leads to it", line(name)));
+    }
+    for file in &report.files {
+        ui.warn(format!("{} still has it: edit it", line(file)));
+    }
+    if report.dry_run {
+        return;
+    }
+    ui.status(format!(
+        "git keeps the old commits until: {}",
+        report.forget.join(" && ")
+    ));
+    ui.status("code branches, other worktrees, copies of editors and backups were not looked at; what was pushed or shown anywhere has to be revoked");
+}

@@ -1,0 +1,354 @@
+//! `redact`: credentials and other texts taken out of what no remote has yet, in all of the unpushed history.
+//!
+//! What was pushed is out of reach: it is named, so that it gets revoked.
+
+use super::context::Context;
+use super::opening::Opening;
+use super::sync::follow;
+use super::sync::guard::{credentials, described};
+use super::workcopy::FOLDER;
+use crate::core::counted;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::id::Oid;
+use crate::core::redaction::{LEAST, Texts, decoded};
+use crate::git::Repo;
+use crate::store::check::{self, Signed};
+use crate::store::checked::Memory;
+use crate::store::{Blobs, Redacted, Snapshot, Store, brought, redacted};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What `redact` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// A text to take out beside what looks like a credential.
+    pub text: Option<Vec<u8>>,
+    pub dry_run: bool,
+    /// Signatures over what changes may go.
+    pub drop_signatures: bool,
+}
+
+/// A place where a text stands, by words for people.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    pub file: String,
+    pub line: usize,
+}
+
+/// An approval whose content is another now.
+#[derive(Debug, Serialize)]
+pub struct Approval {
+    pub session: String,
+    pub transition: String,
+    pub by: String,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub dry_run: bool,
+    /// Where the branch was, and where it is now; where it would be, in a dry run.
+    pub before: Oid,
+    pub tip: Oid,
+    /// Commits that are others now.
+    pub commits: usize,
+    pub places: Vec<Place>,
+    /// Where what a remote has holds the text too.
+    pub pushed: Vec<Place>,
+    /// Records that somebody had signed.
+    pub unsigned: Vec<String>,
+    pub approvals: Vec<Approval>,
+    /// Refs that still lead to the old commits.
+    pub refs: Vec<String>,
+    /// Files of this worktree that still have a text.
+    pub files: Vec<String>,
+    /// The commands that make git forget what is not led to any more.
+    pub forget: Vec<String>,
+}
+
+/// Takes texts out of the unpushed history.
+pub fn redact(ctx: &Context, request: &Request) -> Result<Report> {
+    let store = ctx.store()?;
+    store.require_undisturbed()?;
+    let opening = match request.dry_run {
+        true => None,
+        false => Some(Opening::of(ctx)?),
+    };
+    let before = store.snapshot()?.commit().clone();
+    let known = pushed_tips(&ctx.repo)?;
+    let mut blobs = brought(&ctx.repo, std::slice::from_ref(&before), &known)?;
+    let old = brought(&ctx.repo, &known, &[])?;
+    blobs.retain(|blob, _| !old.contains_key(blob));
+    let texts = texts(ctx, request, &blobs, &old)?;
+    let places = places(&ctx.repo, &blobs, &texts)?;
+    let pushed = self::places(&ctx.repo, &old, &texts)?;
+    if places.is_empty() {
+        return Err(match pushed.is_empty() {
+            true => nothing(),
+            false => is_pushed(&pushed),
+        });
+    }
+    let made = redacted(&ctx.repo, (&before, &known), &texts, &blobs)?;
+    let tip = made.tip.clone().unwrap_or_else(|| before.clone());
+    if !request.drop_signatures {
+        require_unsigned(&made)?;
+    }
+    require_whole(&store, (&before, &tip), (&known, &old), &texts)?;
+    let mut report = Report {
+        dry_run: request.dry_run,
+        commits: made.commits,
+        places,
+        pushed,
+        unsigned: made.unsigned.iter().map(record).collect(),
+        approvals: approvals(&made),
+        refs: Vec::new(),
+        files: Vec::new(),
+        forget: Vec::new(),
+        before,
+        tip,
+    };
+    if let Some(opening) = opening {
+        store.replace(&opening.lock, &report.before, &report.tip)?;
+        let what = ("git loopx redact", &report.tip);
+        follow(&opening.scope(ctx), what, Some(&report.before));
+        report.files = files(&ctx.repo, &texts);
+    }
+    report.refs = refs(&ctx.repo, &store, &made)?;
+    report.forget = forget(&ctx.repo, &store);
+    Ok(report)
+}
+
+/// Where the remotes were when git last heard of them, by whatever name they have a branch of sessions.
+fn pushed_tips(repo: &Repo) -> Result<Vec<Oid>> {
+    let is_ours = |name: &str, tip: &Oid| Snapshot::at(repo, tip.clone(), name).is_ok();
+    let found = repo.refs_below("refs/remotes/")?.into_iter();
+    let found = found.filter(|(name, tip)| is_ours(name, tip));
+    let found: BTreeSet<Oid> = found.map(|(_, tip)| tip).collect();
+    Ok(found.into_iter().collect())
+}
+
+/// What is to be taken out.
+fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result<Texts> {
+    let mut texts = Texts::default();
+    for found in credentials(ctx, blobs, true)? {
+        texts.add_hit(&found.hit);
+    }
+    if let Some(bytes) = &request.text {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let text = text.trim_matches(['\r', '\n']);
+        if text.trim().len() < LEAST {
+            return Err(Failure::usage(
+                Code::RedactionTextInvalid,
+                format!(
+                    "expected a text of at least {LEAST} bytes in UTF-8, found {}",
+                    counted(bytes.len(), "byte")
+                ),
+            )
+            .help(
+                command!("redact --dry-run").note("(finds what looks like a credential by itself)"),
+            ));
+        }
+        texts.add(text);
+    }
+    if !texts.is_empty() {
+        return Ok(texts);
+    }
+    let mut found = Vec::new();
+    for one in credentials(ctx, old, false)? {
+        found.push(Place {
+            file: described(&one.path),
+            line: one.hit.line,
+        });
+    }
+    match found.is_empty() {
+        true => Err(nothing()),
+        false => Err(is_pushed(&found)),
+    }
+}
+
+/// Where the texts stand.
+fn places(repo: &Repo, blobs: &Blobs, texts: &Texts) -> Result<Vec<Place>> {
+    let mut found = BTreeSet::new();
+    for (blob, paths) in blobs {
+        let Some(path) = paths.iter().find(|path| !path.ends_with("/state.json")) else {
+            continue;
+        };
+        let bytes = repo.read_blob(blob)?;
+        let mut lines = texts.lines(&bytes);
+        if lines.is_empty() && path.ends_with(".json") {
+            let typed = decoded(&bytes);
+            let has = typed.iter().any(|text| texts.taken_out_of(text).is_some());
+            lines.extend(has.then_some(1));
+        }
+        found.extend(lines.into_iter().map(|line| Place {
+            file: described(path),
+            line,
+        }));
+    }
+    Ok(found.into_iter().collect())
+}
+
+fn nothing() -> Failure {
+    Failure::nothing(
+        Code::NothingToRedact,
+        "nothing that no remote has yet has such a text",
+    )
+    .help(
+        command!("redact --text-from FILE --dry-run")
+            .note("(for a text that looks like no credential)"),
+    )
+}
+
+fn is_pushed(places: &[Place]) -> Failure {
+    let shown = places.iter().take(20).map(|place| {
+        let Place { file, line } = place;
+        Blocker::new(
+            Code::SecretPushed,
+            format!("{file}:{line}"),
+            "revoke it where it was issued",
+        )
+    });
+    Failure::refused(
+        Code::SecretPushed,
+        "a remote has the text already, and what was pushed is not made again: others have it",
+    )
+    .blockers(shown.collect())
+    .help("revoke the secret where it was issued")
+}
+
+fn record((session, file): &(String, String)) -> String {
+    described(&format!("{session}/ops/{file}"))
+}
+
+fn approvals(made: &Redacted) -> Vec<Approval> {
+    let all = made.approvals.iter();
+    all.map(|(session, transition, by)| Approval {
+        session: session.rsplit('/').next().unwrap_or(session).to_owned(),
+        transition: transition.clone(),
+        by: by.clone(),
+    })
+    .collect()
+}
+
+/// Refuses to take a text out of what somebody signed.
+fn require_unsigned(made: &Redacted) -> Result<()> {
+    if made.unsigned.is_empty() {
+        return Ok(());
+    }
+    let blockers = made.unsigned.iter().map(|one| {
+        Blocker::new(
+            Code::RedactionSigned,
+            format!("{} is signed", record(one)),
+            command!("redact --drop-signatures"),
+        )
+    });
+    Err(Failure::refused(
+        Code::RedactionSigned,
+        format!(
+            "{} would be another, and a signature does not hold for that",
+            counted(made.unsigned.len(), "signed record")
+        ),
+    )
+    .blockers(blockers.collect())
+    .help(command!("redact --drop-signatures").note("(whoever signed them signs again)")))
+}
+
+/// Refuses a history that still has a text, or that has damage which the old one had not.
+fn require_whole(
+    store: &Store<'_>,
+    (before, tip): (&Oid, &Oid),
+    (known, old): (&[Oid], &Blobs),
+    texts: &Texts,
+) -> Result<()> {
+    let repo = store.repo();
+    let unfit = |what: String| {
+        Failure::refused(Code::RedactionUnfit, what)
+            .help("revoke the secret; nothing was changed here, and nothing was pushed")
+    };
+    for (blob, paths) in brought(repo, std::slice::from_ref(tip), known)? {
+        if let Some(path) = paths.iter().find(|path| texts.is_in_name(path)) {
+            let folder = path.split('/').next().unwrap_or_default();
+            return Err(unfit(format!(
+                "the text is part of a name below {folder}/, and names stay"
+            )));
+        }
+        if !old.contains_key(&blob)
+            && let Some(path) = paths.first()
+            && texts.taken_out(&repo.read_blob(&blob)?).is_some()
+        {
+            return Err(unfit(format!(
+                "{}: the text is part of what git loopx itself reads there",
+                described(path)
+            )));
+        }
+    }
+    let damages = |commit: &Oid| {
+        let snapshot = Snapshot::at(repo, commit.clone(), store.branch())?;
+        let mut memory = Memory::of(store);
+        check::check(repo, &snapshot, &mut memory, |_, _| Ok(Signed::Unchecked))
+    };
+    let had = damages(before)?.damages.len();
+    let has = damages(tip)?.damages;
+    match has.get(had) {
+        None => Ok(()),
+        Some(damage) => Err(unfit(format!("{}: {}", damage.session, damage.what))),
+    }
+}
+
+/// The refs from which an old commit can be reached.
+fn refs(repo: &Repo, store: &Store<'_>, made: &Redacted) -> Result<Vec<String>> {
+    let own = [store.branch_ref(), store.shadow_ref()];
+    let mut found = Vec::new();
+    for (name, tip) in repo.refs_below("refs/")? {
+        let leads = |old: &Oid| repo.is_ancestor(old, &tip).unwrap_or(false);
+        if !own.contains(&name) && made.first.iter().any(leads) {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
+/// The commands that make git forget the old commits, after which nothing of this repository has them.
+fn forget(repo: &Repo, store: &Store<'_>) -> Vec<String> {
+    let mut names = store.branch_ref();
+    // Only where git was told to keep a log of every ref.
+    let shadow = store.shadow_ref();
+    if repo.common_dir().join("logs").join(&shadow).is_file() {
+        names = format!("{names} {shadow}");
+    }
+    vec![
+        format!("git reflog expire --expire=now {names}"),
+        "git gc --prune=now".to_owned(),
+    ]
+}
+
+/// Files of this worktree's sessions that have one of the texts.
+fn files(repo: &Repo, texts: &Texts) -> Vec<String> {
+    let Some(top) = repo.work_dir() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut folders = vec![top.join(FOLDER)];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for entry in entries {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind) if kind.is_file() && has(&path, texts) => {
+                    let shown = path.strip_prefix(top).unwrap_or(&path);
+                    found.push(shown.to_string_lossy().into_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn has(path: &Path, texts: &Texts) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| texts.taken_out(&bytes).is_some())
+}
