@@ -154,7 +154,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     }
     let failing = view
         .evidence()
-        .into_iter()
+        .iter()
         .find(|e| Some(&e.value.tree) == tree && !e.value.passed() && e.value.what != "regression");
     if let Some(first) = failing {
         found.push(Blocker::new(
