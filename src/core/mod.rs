@@ -57,6 +57,7 @@ mod tagged;
 pub mod topic;
 pub mod trailers;
 pub mod tree_name;
+pub mod tree_paths;
 pub mod unfinished;
 mod word_lists;
 pub mod words;

@@ -5,6 +5,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::tree_name;
+use crate::core::tree_paths::{self, PathCount};
 use crate::git::Repo;
 use crate::git::objects::RawEntry;
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,7 @@ pub(super) type Fault = (String, &'static str);
 #[derive(Default)]
 pub(super) struct Names {
     seen: HashSet<Oid>,
+    paths: PathCount,
     /// The bytes of the files that were new, where they are counted.
     pub(super) bytes: Option<u64>,
 }
@@ -24,12 +26,16 @@ impl Names {
     /// What is wrong with a tree beyond what `before` has at the same places too.
     pub(super) fn faults(&mut self, repo: &Repo, tree: &Oid, before: &[Oid]) -> Result<Vec<Fault>> {
         let mut found = Vec::new();
+        let root = tree;
         let mut next = vec![(String::new(), tree.clone(), before.to_vec())];
         while let Some((path, tree, before)) = next.pop() {
             if before.contains(&tree) || !self.seen.insert(tree.clone()) {
                 continue;
             }
             let entries = repo.raw_entries(&tree)?;
+            let folders = entries.iter().filter(|entry| entry.is_tree());
+            let folders = folders.map(|entry| entry.id.clone()).collect();
+            self.paths.tell(&tree, entries.len(), folders);
             let mut known: HashMap<Vec<u8>, Vec<RawEntry>> = HashMap::new();
             let mut was_sorted = true;
             for tree in &before {
@@ -57,6 +63,9 @@ impl Names {
                     None => self.count(repo, &entry.id)?,
                 }
             }
+        }
+        if self.paths.below(root) > tree_paths::MOST {
+            found.push((shown(""), tree_paths::FAULT));
         }
         found.sort();
         Ok(found)

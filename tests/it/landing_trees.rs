@@ -255,3 +255,22 @@ fn h8_files_of_agents_are_guarded_in_any_folder_and_spelling() {
     let honest = make(&s, &[("docs/agents-and-people.md", "x\n")], "a document");
     would_land(&s, &honest);
 }
+
+#[test]
+fn g19_a_tree_that_nobody_could_list_lands_nowhere() {
+    let s = done();
+    let mut entry = ("100644", blob(&s, "x\n"));
+    for _ in 0..12 {
+        let rows: Vec<Row> = (0..10u8)
+            .map(|n| row(entry.0, &[b'a' + n], &entry.1))
+            .collect();
+        entry = ("40000", raw_tree(&s, &rows));
+    }
+    let evil = documents(&s, &[row("40000", b"bomb", &entry.1)]);
+    malformed(
+        &s,
+        &evil,
+        "tree_name_invalid",
+        "has more than 10,000,000 paths",
+    );
+}

@@ -188,3 +188,27 @@ fn what_lies_outside_of_the_known_folders_is_taken_with_a_word() {
     assert!(!quiet.stderr.contains("evil"), "{quiet}");
     quiet.ok();
 }
+
+/// A folder of ten folders of ten, so deep: 10^12 paths in a few objects.
+fn bomb(s: &Sandbox) -> String {
+    let mut entry = ("100644".to_owned(), blob(s));
+    for _ in 0..12 {
+        let rows: Vec<_> = (0..10u8)
+            .map(|n| (entry.0.clone(), vec![b'a' + n], entry.1.clone()))
+            .collect();
+        entry = ("40000".to_owned(), raw_tree(s, &rows));
+    }
+    entry.1
+}
+
+#[test]
+fn g19_a_tree_that_nobody_could_list_is_refused_before_anybody_does() {
+    let s = begun("sha1", "");
+    server(&s);
+    let bomb = bomb(&s);
+    let folder = ("40000", &b"zbomb"[..], bomb.as_str());
+    put_tree(&s, &with_entry(&s, "loopx", "sessions/demo", folder));
+    push(&s, &["loopx"])
+        .fails_with(1)
+        .says("has more than 10,000,000 paths");
+}

@@ -6,6 +6,7 @@ use crate::core::failure::{Code, Result};
 use crate::core::id::Oid;
 use crate::core::range_policy::{Finding, Severity};
 use crate::core::tree_name;
+use crate::core::tree_paths::{self, PathCount};
 use crate::git::Repo;
 use crate::git::objects::{EntryKind, RawEntry};
 use std::collections::HashSet;
@@ -19,6 +20,7 @@ pub(super) fn findings(repo: &Repo, commits: &[Oid]) -> Result<Vec<Finding>> {
     let mut trees = Trees {
         repo,
         seen: HashSet::new(),
+        paths: PathCount::default(),
     };
     for commit in commits.iter().rev() {
         let bytes = repo.commit_bytes(commit)?;
@@ -80,18 +82,23 @@ type Fault = (String, &'static str);
 struct Trees<'r> {
     repo: &'r Repo,
     seen: HashSet<Oid>,
+    paths: PathCount,
 }
 
 impl Trees<'_> {
     /// What is wrong with the trees that are new where they are, by path.
     fn faults(&mut self, tree: &Oid, before: &[Oid]) -> Result<Vec<Fault>> {
         let mut found = Vec::new();
+        let root = tree;
         let mut next = vec![(String::new(), tree.clone(), before.to_vec())];
         while let Some((folder, tree, before)) = next.pop() {
             if before.contains(&tree) || !self.seen.insert(tree.clone()) {
                 continue;
             }
             let entries = self.repo.raw_entries(&tree)?;
+            let folders = entries.iter().filter(|entry| entry.is_tree());
+            let folders = folders.map(|entry| entry.id.clone()).collect();
+            self.paths.tell(&tree, entries.len(), folders);
             found.extend(order(&folder, &entries));
             let mut known: HashSet<RawEntry> = HashSet::new();
             for tree in &before {
@@ -112,6 +119,9 @@ impl Trees<'_> {
                     next.push((format!("{path}/"), entry.id.clone(), before));
                 }
             }
+        }
+        if self.paths.below(root) > tree_paths::MOST {
+            found.push((shown(""), tree_paths::FAULT));
         }
         found.sort();
         Ok(found)
