@@ -5,7 +5,7 @@ use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, sign};
+use super::{lease, policy_moved, sign};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
@@ -56,8 +56,12 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     if !is_apart {
         lease::check(ctx, &session.state)?;
     }
-    if is_apart && request.task.is_some() {
-        require_agreed(ctx, &store.snapshot()?, &session, &policy)?;
+    if request.sign && request.task.is_some() {
+        let target = policy_moved::of_target(ctx, &session.state)?;
+        let asked = target.as_ref().unwrap_or(&policy);
+        if is_apart || !asked.evidence.by.is_empty() {
+            require_agreed(ctx, &store.snapshot()?, &session, asked)?;
+        }
     }
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
         copy.require_open(&session.state)?;
@@ -138,7 +142,7 @@ fn counts(ctx: &Context, policy: &Policy, state: &State) -> Result<Option<bool>>
 }
 
 /// Refuses to run what a slice says in the place where a role's key lies, before the plan that has the slice was
-/// approved as policy wants it: whoever may push could write any command there.
+/// approved as the target's policy wants it: whoever may push could write any command there.
 fn require_agreed(
     ctx: &Context,
     snapshot: &Snapshot<'_>,

@@ -2,10 +2,10 @@
 //! session alone comes, with its own history, and by the same road as a bundle.
 
 use super::bundle::{IMPORT, Imported, own_history, set_ref, sweep, take};
-use super::context::{Context, unknown};
+use super::context::Context;
 use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::refusal::Refusal;
 use crate::failpoint::reach;
@@ -52,7 +52,7 @@ pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Fo
         _ => {
             let message = format!("{from} has no branch `{branch}`, so no session");
             return Err(Failure::not_found(Code::RemoteWithoutSessions, message)
-                .help("ask its owner to run: git push URL loopx"));
+                .help(format!("ask its owner to run: git push URL {branch}")));
         }
     };
     reach("bundle-fetched");
@@ -70,28 +70,41 @@ fn from_tip(
 ) -> Result<Forked> {
     let repo = &ctx.repo;
     let there = Snapshot::at(repo, tip.clone(), from)?;
+    let names: Vec<String> = there
+        .active_ids()?
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let listed = match names.is_empty() {
+        true => "none is active there".to_owned(),
+        false => names.join(", "),
+    };
     let Some(wanted) = wanted else {
-        let names: Vec<String> = there
-            .active_ids()?
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let listed = match names.is_empty() {
-            true => "none is active there".to_owned(),
-            false => names.join(", "),
-        };
         let message = format!("expected the session to take in from {from}: {listed}");
         return Err(Failure::usage(Code::SessionRequired, message)
             .help(command!("import --from URL --session ID")));
     };
     let id = SessionId::fold(wanted)?;
-    let session = there.find(&id)?.ok_or_else(|| unknown(&there, &id))?;
-    if session.state.is_active() {
-        there.require_whole(&session)?;
-    }
-    let (alone, _) = own_history(repo, &there, &session)?;
+    // What is damaged there is mended there.
+    let foreign = |failure: Failure| match failure.code {
+        Code::BundleForeign | Code::RecordDamaged => {
+            let message = format!(
+                "session {id} of {from} cannot be taken in: {}",
+                failure.message
+            );
+            Failure::refused(Code::BundleForeign, message)
+                .help(hint!["ask its owner to run: ", command!("fsck")])
+        }
+        _ => failure,
+    };
+    let Some(session) = there.find(&id).map_err(foreign)? else {
+        let message = format!("no session is named `{id}` in {from}: {listed}");
+        return Err(Failure::not_found(Code::SessionUnknown, message)
+            .help(command!("import --from URL --session ID")));
+    };
+    let (alone, _) = own_history(repo, &there, &session).map_err(foreign)?;
     repo.keep(&alone)?;
-    let imported = take(ctx, opening, &id, &alone, from)?;
+    let imported = take(ctx, opening, &id, &alone, from).map_err(foreign)?;
     let branch = session.state.branch.clone();
     let missing_branch = match &branch {
         Some(branch) if repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() => {

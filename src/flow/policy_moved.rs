@@ -112,6 +112,19 @@ pub fn of(
     }))
 }
 
+/// The policy of the branch that a session's result goes to, found without asking the session's own policy: whoever
+/// starts a session chooses its base. Nothing where there is no such branch here.
+pub(super) fn of_target(ctx: &Context, state: &State) -> Result<Option<Policy>> {
+    let target = upstream::target(ctx, state.branch.as_deref(), &Policy::default())?;
+    let commit = match target {
+        Some(target) => newest(&ctx.repo, &target)?,
+        None => None,
+    };
+    commit
+        .map(|commit| policy_at(ctx, Some(&commit)))
+        .transpose()
+}
+
 /// The tip of a target that has the others behind it.
 fn newest(repo: &Repo, target: &Target) -> Result<Option<Oid>> {
     let mut newest: Option<&Oid> = None;

@@ -99,7 +99,14 @@ fn an_import_from_a_fork_that_cannot_be_says_what_leads_on_and_changes_nothing()
             op["body"]["content"] = "0123456789012345678901234567890123456789".into();
         }
     });
-    import(&s, &fork, &["-s", "feature"]).fails_with(1);
+    import(&s, &fork, &["-s", "feature"])
+        .fails_with(1)
+        .says("brings damage that is not here");
+    crate::support::store::tamper(&fork, "sessions/feature/state.json", Some(b"{}"));
+    import(&s, &fork, &["-s", "feature"])
+        .fails_with(1)
+        .says("cannot be taken in")
+        .says("ask its owner to run: git loopx fsck");
     assert_eq!(s.git(&["rev-parse", "loopx"]).line(), tip);
     assert_eq!(s.git(&["for-each-ref", "refs/loopx/import"]).ok(), "");
 }

@@ -475,3 +475,25 @@ fn g11_a_roles_key_runs_no_command_of_a_plan_that_nobody_approved() {
     by(&d, BOB, &["build"]).ok();
     by(&d, ADA, &run).ok();
 }
+
+#[test]
+fn g11_a_roles_key_runs_nothing_by_a_policy_that_a_session_brought_itself() {
+    let d = Drive::planned_with(&[("loopx.toml", ""), ("loopx.signers", &everybody())]);
+    by(&d, BOB, &["approve", "--to", "build"]).ok();
+    by(&d, BOB, &["build"]).ok();
+    // The target wants the plan signed, and evidence by a role; the base of the session asks for neither.
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.commit_file(
+        "loopx.toml",
+        "[approve]\nsigned = [\"plan->build\"]\nroles = { ci = [\"*<ada@example.org>\"] }\n[evidence]\nby = [\"ci\"]\n",
+        "policy",
+    )
+    .ok();
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    fails(
+        &d,
+        ADA,
+        &["run", "--task", "VS-1", "--sign"],
+        "check_not_agreed",
+    );
+}

@@ -85,8 +85,7 @@ impl Words<'_> {
         Ok(self.judged(ctx, policy, tips)?.0)
     }
 
-    /// The same with everybody that the session rests on. A move that was made
-    /// once more later is judged by what its gate asked then, as far as the target, whose tips these are, asked
+    /// Faults, and everybody that the session rests on. A move that was made once more later is judged by what its gate asked then, as far as the target, whose tips these are, asked
     /// that once: whoever was let in honestly did no wrong when policy moved on.
     fn judged(
         &self,
