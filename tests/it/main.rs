@@ -77,6 +77,7 @@ mod note;
 mod output;
 mod policy_moved;
 mod pre_receive;
+mod profile;
 mod proven;
 mod race;
 mod reader_props;
