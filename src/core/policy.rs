@@ -397,7 +397,7 @@ impl Policy {
 
     /// The paths that every stage may commit.
     pub fn allowed(&self) -> Result<Globs> {
-        Globs::new(&self.gates.always_allow)
+        Globs::of_files(&self.gates.always_allow)
     }
 
     /// The paths of results that archive writes, besides those that every stage may commit.
@@ -407,7 +407,7 @@ impl Policy {
         let dirs = [&self.paths.specs, &self.paths.adr, fragments];
         let dirs = dirs.into_iter().filter(|dir| !dir.is_empty());
         patterns.extend(dirs.map(|dir| format!("{dir}/**")));
-        Globs::new(&patterns)
+        Globs::of_files(&patterns)
     }
 
     /// Whether a branch takes only what is done: by its exact name, or by a pattern with `*`.
@@ -553,7 +553,7 @@ impl Policy {
         let invalid =
             |what: String| Failure::usage(Code::PolicyInvalid, format!("{label}: landing.{what}"));
         for exception in &self.landing.exception {
-            Globs::new(&exception.paths)?;
+            Globs::of_files(&exception.paths)?;
             let mut words = exception.key.split_whitespace();
             let is_key = |kind: &str| {
                 ["ssh-", "ecdsa-", "sk-"]

@@ -35,6 +35,20 @@ pub(super) fn names(facts: &Facts<'_>) -> Vec<String> {
     delta::read(&facts.texts).map_or(Vec::new(), |(delta, _)| coverage::scenarios(&delta))
 }
 
+/// The scenarios of a stored session that nothing proves on the code that was reviewed.
+pub(super) fn unproven(state: &State, texts: &BTreeMap<Artifact, String>) -> Vec<String> {
+    let Some((delta, _)) = delta::read(texts) else {
+        return Vec::new();
+    };
+    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
+    let names = coverage::scenarios(&delta);
+    let known = (state, state.evidence.as_slice());
+    let tree = reviewed_tree(state);
+    let covered = coverage::coverage(&names, &slices.unwrap_or_default(), known, tree);
+    let open = covered.into_iter().filter(|one| !one.proof.is_enough());
+    open.map(|one| one.scenario).collect()
+}
+
 /// What holds an archive for want of proof, and the scenarios that are waived. Proof is asked for on the
 /// code that was reviewed: nothing else was approved.
 pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker>, Vec<String>)> {

@@ -8,6 +8,7 @@ pub mod adr;
 pub mod agent;
 pub mod approve;
 pub mod archive;
+pub mod begin;
 pub mod bundle;
 pub mod change;
 pub mod changelog;

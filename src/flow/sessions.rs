@@ -1,6 +1,7 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
 use super::act::{Act, Done, Needs, act, act_after, differences};
+use super::begin as beginning;
 use super::context::Context;
 use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
@@ -110,6 +111,13 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
             command!("start --no-branch {id}")
         ];
         require_unprotected(&policy, branch, leads_on)?;
+    }
+    // Nothing is committed yet: the first commit brings the policy that lies there.
+    if base.is_none()
+        && let Some(branch) = &branch
+    {
+        let policy = beginning::to_come(ctx)?;
+        require_unprotected(&policy, branch, beginning::way(ctx)?)?;
     }
     let opening = Opening::of(ctx)?;
     opening.earlier.check(&id)?;

@@ -62,6 +62,7 @@ mod hostile;
 mod hostile_sync;
 mod import;
 mod judged_sync;
+mod keys_gone;
 mod kill;
 mod landing;
 mod landing_attacks;
