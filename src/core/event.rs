@@ -369,6 +369,9 @@ pub struct Evidence {
     pub tree: Oid,
     /// Whether the command left the worktree as it found it.
     pub tree_kept: bool,
+    /// Some of the files that it changed there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// The git blob id of the whole output, and its size.
     pub output: Oid,
     pub output_bytes: u64,
@@ -381,8 +384,13 @@ impl Evidence {
         self.exit == Some(0)
     }
 
-    /// Two runs of one thing: the later one counts.
+    /// Two runs of one thing on one tree: the later one counts.
     pub fn is_rerun_of(&self, other: &Evidence) -> bool {
+        self.tree == other.tree && self.is_like(other)
+    }
+
+    /// Two runs of one thing, on whatever trees.
+    pub fn is_like(&self, other: &Evidence) -> bool {
         self.what == other.what && self.task == other.task && self.argv == other.argv
     }
 }

@@ -43,6 +43,7 @@ fn evidence(task: bool, exit: i32, tree: u8) -> Evidence {
         millis: 1,
         tree: oid(tree),
         tree_kept: true,
+        changed: Vec::new(),
         output: oid(0),
         output_bytes: 0,
         truncated: false,

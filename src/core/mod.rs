@@ -9,6 +9,7 @@ pub mod agent;
 pub mod artifact;
 mod causality;
 pub mod changelog;
+pub mod checks;
 mod clash;
 pub mod code;
 pub mod commit_object;

@@ -59,6 +59,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         profile: *profile,
         branch: branch.clone(),
         base: base.clone(),
+        rebased: false,
         artifacts,
         files: BTreeMap::new(),
         approvals: BTreeMap::new(),

@@ -356,6 +356,9 @@ fn judge(
     if request.verdict == CodeVerdict::Approve && reason.is_none() {
         require_something(facts, &files)?;
     }
+    if request.verdict == CodeVerdict::Approve && request.architecture != Smell::Block {
+        require_proof(facts)?;
+    }
     let (onto, seen) = onto.unzip();
     let dependence = dependence(&ctx.repo, facts, &commits)?;
     if facts.policy.review.independence.is_required() && !dependence.is_empty() {
@@ -428,6 +431,20 @@ fn judge(
         .write(Artifact::ReviewReport, report)
         .reason(reason)
         .word(whole.sign))
+}
+
+/// An approval rests on what ran on this code. It is refused without that, and never recorded as something else.
+fn require_proof(facts: &Facts<'_>) -> Result<()> {
+    let open = gate::unproven_work(facts.view());
+    let Some(first) = open.first() else {
+        return Ok(());
+    };
+    Err(Failure::refused(
+        first.code,
+        format!("`approve` rests on what is not there: {}", first.message),
+    )
+    .help(first.help.clone())
+    .blockers(open))
 }
 
 /// A review of nothing proves nothing: where branches are protected, the reviewer says why nothing changes.

@@ -695,6 +695,7 @@ impl Step<'_> {
             millis: 1,
             tree: log.clone(),
             tree_kept: true,
+            changed: Vec::new(),
             output: log.clone(),
             output_bytes: said.len() as u64,
             truncated: false,

@@ -38,6 +38,7 @@ mod doctor;
 mod edge_bypass;
 mod edge_commit;
 mod edge_push;
+mod evidence_set;
 mod failpoint;
 mod failpoint_flows;
 mod fork;

@@ -209,12 +209,14 @@ fn s_100_a_single_developer_can_work_and_every_view_says_so() {
 fn s_101_evidence_that_does_not_hold_sends_back_to_build() {
     let d = Drive::reviewing();
     d.change("execution-record.md", "The file holds the time.", "");
-    d.verdict(&["--verdict", "approve"]);
+    // An approval is refused, not recorded as something else (first-minutes U1).
+    let partial = "execution_record_partial";
+    d.fails_as(1, |d| d.verdict_by(RITA, &["--verdict", "approve"]))
+        .is(partial, &[partial]);
+    d.verdict(&["--verdict", "request-changes", "--target", "build"]);
     assert_eq!(outcome(&d), ("request-changes".into(), json!("build")));
     d.refuses(&DONE)
         .is("review_not_approved", &["review_verdict_request-changes"]);
-    d.verdict(&["--verdict", "request-changes", "--target", "build"]);
-    assert_eq!(outcome(&d), ("request-changes".into(), json!("build")));
     d.does(&["approve", "--to", "build"]);
 }
 

@@ -29,7 +29,7 @@ pub use evidence::counted;
 pub use opening::{Unsigned, flaw, unsigned};
 pub use plan::{delta, scope_patterns};
 pub use proofs::{PartKey, Proofs, Unproven};
-pub use review::{archive, judgement, reviewer, unproven, verdict_signature};
+pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
 

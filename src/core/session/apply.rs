@@ -2,14 +2,14 @@
 //! gate asks is not known here.
 
 use super::{
-    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, OpConflict,
-    PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
+    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, MAX_TREES,
+    OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
 use crate::core::op::{
-    Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Unknown,
+    Event, Evidence, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Unknown,
 };
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
@@ -303,9 +303,8 @@ impl State {
                         && !beside.saw(&known.op)
                 });
                 if !held {
-                    self.evidence
-                        .retain(|known| !evidence.is_rerun_of(&known.value));
-                    self.evidence.push(recorded(op, evidence.clone()));
+                    self.fold = FOLD;
+                    keep_run(&mut self.evidence, recorded(op, evidence.clone()));
                 }
             }
             Event::Waived { task } => {
@@ -387,6 +386,7 @@ impl State {
     /// What is approved and not used yet, and what a review saw, was a change from another commit.
     fn rebase(&mut self, base: &Oid) {
         self.fold = FOLD;
+        self.rebased = true;
         self.base = Some(base.clone());
         if self.stage != Stage::Done {
             self.approvals.retain(|_, approval| !approval.armed);
@@ -454,6 +454,7 @@ impl State {
             return Err(format!("{transition} was not approved"));
         };
         approval.armed = false;
+        self.fold = FOLD;
         self.stage = transition.to();
         self.last_transition = Some(transition);
         let forget = |state: &mut State, keys: &[ApprovalKey]| {
@@ -532,6 +533,18 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// Adds a run to a set of them: for each thing that was run there is one on each tree, of the newest trees.
+pub(in crate::core) fn keep_run(known: &mut Vec<Recorded<Evidence>>, run: Recorded<Evidence>) {
+    known.retain(|one| !run.value.is_rerun_of(&one.value));
+    let is_like = |one: &Recorded<Evidence>| run.value.is_like(&one.value);
+    if known.iter().filter(|one| is_like(one)).count() >= MAX_TREES
+        && let Some(oldest) = known.iter().position(is_like)
+    {
+        known.remove(oldest);
+    }
+    known.push(run);
 }
 
 /// The commit that a session starts from.

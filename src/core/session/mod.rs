@@ -10,7 +10,7 @@ mod apply;
 pub(crate) use apart::Way;
 pub(super) use apart::{BRANCH, OWNER, is_stopped, way};
 pub(crate) use apply::Beside;
-pub(super) use apply::signed;
+pub(super) use apply::{keep_run, signed};
 
 use super::artifact::Artifact;
 use super::failure::Result;
@@ -31,9 +31,12 @@ pub const MAX_PLAN_ITERATIONS: u32 = 5;
 /// Iterations of a build before somebody raises the cap.
 pub const MAX_BUILD_ITERATIONS: u32 = 10;
 
+/// The newest trees of which a session knows how one check ended there.
+const MAX_TREES: usize = 32;
+
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
-pub const FOLD: u32 = 3;
+pub const FOLD: u32 = 4;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -63,6 +66,9 @@ pub struct State {
     pub profile: Profile,
     pub branch: Option<String>,
     pub base: Option<Oid>,
+    /// Whether it was given another base: its earlier gates may have been passed under another policy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rebased: bool,
     pub artifacts: BTreeMap<Artifact, Oid>,
     /// Files of which this program knows no more than that operations wrote them, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -283,12 +289,20 @@ impl State {
             fold: u32,
         }
         let Header { format, fold } = super::op::parse_json(bytes, path)?;
-        if format != FORMAT || !(FIRST_FOLD..=FOLD).contains(&fold) {
+        if format != FORMAT || ![FIRST_FOLD, FOLD].contains(&fold) {
             return Ok(None);
         }
         let state: State = super::op::parse_json(bytes, path)?;
+        if fold < FOLD && !state.is_before_plan() {
+            return Ok(None);
+        }
         super::record::check_seq(state.seq, path)?;
         Ok(Some(state))
+    }
+
+    /// Whether nothing happened that newer rules see otherwise: no run, no review of a plan, no verdict.
+    fn is_before_plan(&self) -> bool {
+        self.evidence.is_empty() && self.plan.run == 0
     }
 
     /// Whether this program understands every operation behind it.
