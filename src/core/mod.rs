@@ -18,6 +18,7 @@ pub mod coverage;
 pub mod depends;
 pub mod event;
 pub mod failure;
+pub mod finding;
 pub mod front;
 pub mod gate;
 pub mod globs;

@@ -69,6 +69,8 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         plan: PlanFacts::default(),
         build: BuildFacts::default(),
         verdict: None,
+        reviews: 0,
+        findings: Vec::new(),
         evidence: Vec::new(),
         bases: Vec::new(),
         conflicts: Vec::new(),

@@ -245,6 +245,7 @@ mod tests {
             onto: None,
             seen: None,
             tree: Oid::parse(&"0".repeat(40)).expect("oid"),
+            files: std::collections::BTreeMap::new(),
             commits: 0,
             dependence: Vec::new(),
         }

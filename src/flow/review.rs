@@ -11,9 +11,7 @@ use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
-use crate::core::op::{
-    CodeVerdict, Dependence, Event, ReviewFinding, Severity, Smell, Target, Verdict,
-};
+use crate::core::op::{CodeVerdict, Dependence, Event, ReviewFinding, Smell, Target, Verdict};
 use crate::core::policy::Policy;
 use crate::core::review::Judgement;
 use crate::core::session::State;
@@ -318,7 +316,7 @@ fn judge(
     let heavy = request
         .findings
         .iter()
-        .find(|finding| matches!(finding.severity, Severity::Critical | Severity::High));
+        .find(|finding| finding.severity.is_blocking());
     if let (CodeVerdict::Approve, Some(finding)) = (request.verdict, heavy) {
         return Err(Failure::refused(
             Code::VerdictContradictsFinding,
@@ -357,6 +355,7 @@ fn judge(
         require_something(facts, &files)?;
     }
     if request.verdict == CodeVerdict::Approve && request.architecture != Smell::Block {
+        require_answers(facts)?;
         require_proof(facts)?;
     }
     let (onto, seen) = onto.unzip();
@@ -399,6 +398,7 @@ fn judge(
         onto,
         seen,
         tree: code_tree(facts)?,
+        files: gate::covered_files(state, Transition::BuildToReview),
         commits: u32::try_from(commits.len()).unwrap_or(u32::MAX),
         dependence,
     };
@@ -431,6 +431,17 @@ fn judge(
         .write(Artifact::ReviewReport, report)
         .reason(reason)
         .word(whole.sign))
+}
+
+/// An approval cannot stand beside a finding that blocks and that nobody answered.
+fn require_answers(facts: &Facts<'_>) -> Result<()> {
+    let open = gate::open_blockers(facts.view(), Transition::ReviewToDone);
+    let Some(first) = open.first() else {
+        return Ok(());
+    };
+    Err(Failure::refused(first.code, first.message.clone())
+        .help(first.help.clone())
+        .blockers(open))
 }
 
 /// An approval rests on what ran on this code. It is refused without that, and never recorded as something else.
@@ -542,14 +553,7 @@ fn report(
         line("reason", crate::store::one_line(reason));
     }
     for finding in &verdict.findings {
-        line(
-            "finding",
-            format!(
-                "{}: {}",
-                finding.severity,
-                crate::store::one_line(&finding.text)
-            ),
-        );
+        line("finding", crate::store::one_line(&finding.to_string()));
     }
     block.push(String::new());
     block.push(SUMMARY_END.to_owned());

@@ -41,6 +41,7 @@ mod edge_push;
 mod evidence_set;
 mod failpoint;
 mod failpoint_flows;
+mod findings;
 mod fork;
 mod fsck;
 mod future;

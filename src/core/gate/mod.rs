@@ -11,6 +11,7 @@ mod build;
 mod clarify;
 mod conclusions;
 mod evidence;
+mod findings;
 mod opening;
 mod plan;
 mod proofs;
@@ -26,6 +27,9 @@ pub use approval::{
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};
 pub use evidence::counted;
+pub use findings::{
+    AnswerView, FindingView, findings, is_changed_since, may_leave, open_blockers, open_now,
+};
 pub use opening::{Unsigned, flaw, unsigned};
 pub use plan::{delta, scope_patterns};
 pub use proofs::{PartKey, Proofs, Unproven};

@@ -13,7 +13,7 @@ use super::approval::missing;
 use super::plan::delta;
 use super::{
     Credentials, Proof, Taken, Unsigned, View, audit, conflicts, covered, covered_files,
-    next_action,
+    next_action, open_blockers,
 };
 use crate::core::hint::{command, hint};
 
@@ -98,14 +98,15 @@ pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
 
 pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
     let state = view.state;
+    let mut found = open_blockers(view, Transition::ReviewToDone);
     let Some(verdict) = &state.verdict else {
-        return vec![Blocker::new(
+        found.push(Blocker::new(
             Code::ReviewVerdictNone,
             "no verdict has been recorded",
             view.policy.verdict_command(),
-        )];
+        ));
+        return found;
     };
-    let mut found = Vec::new();
     found.extend(review::scope_blockers(view.text(Artifact::ExecutionRecord)));
     let judgement = judgement(view);
     if let Some(judgement) = judgement.filter(|j| j.outcome != CodeVerdict::Approve) {

@@ -6,10 +6,12 @@ use super::{
     OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
+use crate::core::finding::{Finding, Said, record_of};
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
 use crate::core::op::{
-    Event, Evidence, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Unknown,
+    Event, Evidence, FoundIn, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase,
+    ReviewFinding, Unknown, Verdict,
 };
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
@@ -225,15 +227,19 @@ impl State {
                 lane,
                 verdict,
                 findings,
+                found,
                 files,
             } => {
                 at_stage(self, Stage::Plan)?;
+                let plain = findings.iter().map(|text| ReviewFinding::plain(text));
+                let all: Vec<ReviewFinding> = plain.chain(found.iter().cloned()).collect();
+                self.find_all(op, (*lane).into(), self.plan.iteration, &all, None);
                 let review = PlanReview {
                     run: self.plan.run,
                     iteration: self.plan.iteration,
                     lane: *lane,
                     verdict: *verdict,
-                    findings: findings.clone(),
+                    findings: all.iter().map(plan_words).collect(),
                     files: files.clone(),
                 };
                 // Of two that did not know of each other the one that does not approve counts.
@@ -341,6 +347,8 @@ impl State {
                 for key in [ApprovalKey::Rollback, ApprovalKey::Complete] {
                     self.approvals.remove(&key);
                 }
+                let (round, found) = (self.reviews, &verdict.findings);
+                self.find_all(op, FoundIn::Review, round, found, Some(verdict));
                 let held = self
                     .verdict
                     .as_ref()
@@ -348,6 +356,15 @@ impl State {
                 let is_of_other_base = verdict.is_approval() && beside.missed(BASE);
                 if !held && !is_of_other_base {
                     self.verdict = Some(recorded(op, verdict.clone()));
+                }
+            }
+            Event::Answered { answers, tree } => {
+                for answer in answers {
+                    let said = Said {
+                        answer: answer.answer,
+                        tree: tree.clone(),
+                    };
+                    self.answer(answer, recorded(op, said), |known| beside.saw(known));
                 }
             }
             Event::Imported { ended, .. } => {
@@ -393,6 +410,28 @@ impl State {
         }
         if self.stage == Stage::Review {
             self.verdict = None;
+        }
+    }
+
+    fn find_all(
+        &mut self,
+        op: &Operation,
+        lane: FoundIn,
+        round: u32,
+        all: &[ReviewFinding],
+        verdict: Option<&Verdict>,
+    ) {
+        for (nth, found) in (0..).zip(all) {
+            let finding = Finding {
+                nth,
+                lane,
+                round,
+                found: found.clone(),
+                tree: verdict.map(|verdict| verdict.tree.clone()),
+                record: verdict.and_then(|verdict| record_of(&verdict.files)),
+                answer: None,
+            };
+            self.find(recorded(op, finding));
         }
     }
 
@@ -512,6 +551,7 @@ impl State {
             Transition::BuildToReview => {
                 forget(self, &[ApprovalKey::Rollback, ApprovalKey::Complete]);
                 self.verdict = None;
+                self.reviews += 1;
                 self.build.claim = None;
                 self.build.blocked = None;
             }
@@ -532,6 +572,14 @@ impl State {
             self.verdict = None;
         }
         Ok(())
+    }
+}
+
+/// A finding of a plan as it was typed.
+fn plan_words(found: &ReviewFinding) -> String {
+    match found.is_plain() {
+        true => found.text.clone(),
+        false => found.to_string(),
     }
 }
 

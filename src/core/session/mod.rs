@@ -14,6 +14,7 @@ pub(super) use apply::{keep_run, signed};
 
 use super::artifact::Artifact;
 use super::failure::Result;
+use super::finding::Finding;
 use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
@@ -81,6 +82,12 @@ pub struct State {
     pub plan: PlanFacts,
     pub build: BuildFacts,
     pub verdict: Option<Recorded<Verdict>>,
+    /// How often a review was entered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reviews: u32,
+    /// What reviewers, architects and critics found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Recorded<Finding>>,
     pub evidence: Vec<Recorded<Evidence>>,
     pub bases: Vec<RequirementBase>,
     pub conflicts: Vec<OpConflict>,
@@ -93,6 +100,14 @@ pub struct State {
     /// Artifacts that several clones changed apart, until somebody writes them again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub joins: BTreeMap<Artifact, Join>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Who and when.
