@@ -125,7 +125,7 @@ codes! {
     ArchiveUnproven "archive_unproven" [Refused]
         "A scenario of the delta has no passing evidence.";
     ArchiveUnreviewed "archive_unreviewed" [Refused]
-        "The code changed since it was reviewed.";
+        "The code, or a document that the review rests on, changed since it was reviewed.";
     ArchiveWaits "archive_waits" [Refused]
         "A session that the delta depends on has to be archived first.";
     ArchivedAlready "archived_already" [Nothing]

@@ -13,7 +13,7 @@ use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::op::{CodeVerdict, Dependence, Event, ReviewFinding, Smell, Target, Verdict};
 use crate::core::policy::Policy;
-use crate::core::review::Judgement;
+use crate::core::review::{Judgement, with_block};
 use crate::core::session::State;
 use crate::core::signature::Basis;
 use crate::core::stage::{Stage, Transition};
@@ -501,9 +501,6 @@ fn dependence(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<
     Ok(found)
 }
 
-const SUMMARY_BEGIN: &str = "<!-- loopx:verdict -->";
-const SUMMARY_END: &str = "<!-- /loopx:verdict -->";
-
 /// The report as the reviewer wrote it, with the recorded verdict in a block of its own.
 fn report(
     facts: &Facts<'_>,
@@ -516,7 +513,7 @@ fn report(
         .get(&Artifact::ReviewReport)
         .cloned()
         .unwrap_or_default();
-    let mut block = vec![SUMMARY_BEGIN.to_owned(), String::new()];
+    let mut block: Vec<String> = Vec::new();
     let mut line = |key: &str, value: String| block.push(format!("- {key}: {value}"));
     line("verdict", verdict.verdict.to_string());
     if let Some(judgement) = judgement {
@@ -555,17 +552,5 @@ fn report(
     for finding in &verdict.findings {
         line("finding", crate::store::one_line(&finding.to_string()));
     }
-    block.push(String::new());
-    block.push(SUMMARY_END.to_owned());
-    let block = block.join("\n");
-    Ok(match (text.find(SUMMARY_BEGIN), text.find(SUMMARY_END)) {
-        (Some(start), Some(end)) if start < end => {
-            format!(
-                "{}{block}{}",
-                &text[..start],
-                &text[end + SUMMARY_END.len()..]
-            )
-        }
-        _ => format!("{}\n\n## Verdict\n\n{block}\n", text.trim_end()),
-    })
+    Ok(with_block(&text, &block.join("\n")))
 }

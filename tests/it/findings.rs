@@ -229,3 +229,34 @@ fn u6_two_clones_that_answer_apart_leave_a_finding_open() {
     d.does(&answer("1", "fixed"));
     assert_eq!(d.status()["findings"][0]["open"], false);
 }
+
+#[test]
+fn u7_two_verdicts_that_meet_leave_no_markers_in_the_report() {
+    let d = Drive::reviewing();
+    clone(&d);
+    d.change("review-report.md", "# ", "# Our ");
+    d.does(&["review", "--verdict", "approve"]);
+    let changes = [
+        "-s",
+        "demo",
+        "review",
+        "--verdict",
+        "changes",
+        "--finding",
+        FINDING,
+    ];
+    there(&d, &changes).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    there(&d, &["sync", "origin"]).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    let report = d.loopx(&["cat", "review-report.md"]).ok();
+    assert!(!report.contains("<<<<<<<"), "{report}");
+    assert!(
+        report.contains("Several verdicts were given apart"),
+        "{report}"
+    );
+    let status = d.status();
+    assert_eq!(status["review"]["verdict"]["verdict"], "request-changes");
+    assert_eq!(status["next_action"], "git loopx approve --to build");
+    assert_eq!(d.does(&["fsck"])["damages"], json!([]));
+}

@@ -122,6 +122,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
             view.policy.approve_command(target.transition()),
         ));
     }
+    found.extend(rewritten(view, verdict));
     let moved = view
         .code
         .is_some_and(|code| code.tree != verdict.value.tree);
@@ -144,6 +145,30 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
     let taken = view.credentials.taken.iter();
     found.extend(taken.filter(|one| one.holds_gate()).map(Taken::blocker));
     found
+}
+
+/// What a verdict rests on is closed by it: a text that changed since was reviewed by nobody.
+fn rewritten(view: View<'_>, verdict: &Recorded<Verdict>) -> Option<Blocker> {
+    let seen = &verdict.value.files;
+    let changed: Vec<&str> = covered(Transition::BuildToReview)
+        .iter()
+        // Older verdicts do not say what they rest on.
+        .filter(|artifact| {
+            !seen.is_empty() && seen.get(artifact) != view.state.artifacts.get(artifact)
+        })
+        .map(|artifact| artifact.path())
+        .collect();
+    (!changed.is_empty()).then(|| {
+        Blocker::new(
+            Code::ReviewStale,
+            format!(
+                "changed since {} reviewed it: {}",
+                verdict.signed.by.name,
+                changed.join(", ")
+            ),
+            view.policy.verdict_command(),
+        )
+    })
 }
 
 /// What a recorded verdict lacks of the reviewer that policy asks for. Independence was computed when
