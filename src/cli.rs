@@ -76,21 +76,25 @@ pub enum Command {
         all: bool,
     },
     /// Show where the session stands, what holds it, and the command that leads on
-    Status,
+    Status {
+        /// The session (default: the one that is meant)
+        id: Option<String>,
+    },
     /// Show everything that is stored of the session
     Show {
+        /// The session (default: the one that is meant)
+        id: Option<String>,
         /// Print the recorded output of this run instead
         #[arg(long, value_name = "OPERATION")]
         run: Option<String>,
     },
-    /// Show what happened to the session, newest first
-    Log,
+    Log(cmd::history::LogArgs),
     /// Show what changed in its artifacts: unsaved edits, or between two points of its history
     Diff {
-        /// A point: an operation's number from `git loopx log`
-        from: Option<String>,
-        /// Another point (default: now)
-        to: Option<String>,
+        /// The session (default: the one that is meant), then up to two points: operations by their number from
+        /// `git loopx log`, like @3 (default: now)
+        #[arg(value_name = "ID|POINT", num_args = 0..=3)]
+        words: Vec<String>,
     },
     Note(cmd::note::NoteArgs),
     Undo(cmd::undo::UndoArgs),
@@ -98,6 +102,8 @@ pub enum Command {
     Redact(cmd::redact::RedactArgs),
     /// End the session without a result; everything is kept
     Abandon {
+        /// The session (default: the one that is meant)
+        id: Option<String>,
         /// Why, for the record
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
@@ -224,6 +230,32 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// The session that the command's own argument names.
+    fn session(&self) -> Option<&str> {
+        match self {
+            Command::Status { id } | Command::Show { id, .. } | Command::Abandon { id, .. } => {
+                id.as_deref()
+            }
+            Command::Log(args) => args.id.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Takes the session that a command's own argument names for the one of `--session`.
+fn name_once(named: &str, global: &mut Global) -> Result<()> {
+    if let Some(other) = global.session.as_deref().filter(|other| *other != named) {
+        return Err(Failure::usage(
+            Code::SeveralSessions,
+            format!("expected one session, found `{other}` and `{named}`"),
+        )
+        .help("name it once: behind the command, or with -s"));
+    }
+    global.session = Some(named.to_owned());
+    Ok(())
+}
+
 /// Parses, runs and gives the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
@@ -291,9 +323,9 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
 fn bare_call(args: &[OsString]) -> Option<Cli> {
     let command = match args.get(1)?.to_str()? {
         "list" => Command::List { all: false },
-        "log" => Command::Log,
+        "log" => Command::Log(cmd::history::LogArgs::default()),
         "save" => Command::Save { reason: None },
-        "status" => Command::Status,
+        "status" => Command::Status { id: None },
         _ => return None,
     };
     let described = Global::augment_args(clap::Command::new("git loopx"));
@@ -336,6 +368,7 @@ fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     if outcome.is_ok() || !ui.is_json() {
         ui.warn_unfinished();
     }
+    ui.say_taken();
     // Whoever reads less than was to be said must not take it for all of it.
     let outcome = outcome.and_then(|exit| match ui.lost_output() {
         Some(lost) => Err(lost),
@@ -373,11 +406,17 @@ fn usage(error: &clap::Error) -> Failure {
 }
 
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
-    let Cli { global, command } = cli;
+    let Cli {
+        mut global,
+        command,
+    } = cli;
+    if let Some(named) = command.session() {
+        name_once(named, &mut global)?;
+    }
     let session = global.session.as_deref();
     // What cannot be opened is said by the command that wants it, if it does.
     let opened = session.and_then(|session| Context::open_for(session).ok());
-    let unfinished = ui.unfinished().clone();
+    let (unfinished, taken) = (ui.unfinished().clone(), ui.taken());
     if let Some((_, Some(session))) = &opened {
         ui.address(session.as_str());
     }
@@ -389,7 +428,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
             None => Context::open(global.session.clone())?,
         };
         is_bare.set(ctx.repo.work_dir().is_none());
-        Ok(ctx.leaving_to(&unfinished))
+        Ok(ctx.leaving_to(&unfinished).telling(&taken))
     };
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
@@ -408,17 +447,15 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Use(args) => cmd::sessions::bind(args, ui),
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List { all } => cmd::sessions::list(all, &open()?, ui),
-        Command::Status => cmd::status::status(&open()?, ui),
-        Command::Show { run } => cmd::history::show(&open()?, run, ui),
-        Command::Log => cmd::history::log(&open()?, ui),
-        Command::Diff { from, to } => {
-            cmd::history::diff(&open()?, from.as_deref(), to.as_deref(), ui)
-        }
+        Command::Status { .. } => cmd::status::status(&open()?, ui),
+        Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),
+        Command::Log(args) => cmd::history::log(&args, &open()?, ui),
+        Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),
         Command::Note(args) => cmd::note::run(args, &open()?, ui),
         Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
         Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
         Command::Redact(args) => cmd::redact::redact(&args, &open()?, ui),
-        Command::Abandon { reason } => cmd::sessions::abandon(reason, &open()?, ui),
+        Command::Abandon { reason, .. } => cmd::sessions::abandon(reason, &open()?, ui),
         Command::Edit { artifact } => cmd::artifacts::edit(&artifact, &open()?, ui),
         Command::Put {
             artifact,

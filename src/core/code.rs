@@ -132,6 +132,8 @@ codes! {
         "The session is archived already.";
     ArchivedSince "archived_since" []
         "An imported session came from a change that OpenSpec archived since.";
+    ArtifactAmbiguous "artifact_ambiguous" [Usage]
+        "Several artifacts begin with this name.";
     ArtifactConflict "artifact_conflict" [Conflict]
         "An artifact has conflict markers, or sides that a person has to choose between.";
     ArtifactInvalid "artifact_invalid" [Refused]
@@ -804,6 +806,8 @@ codes! {
         "The session is archived.";
     SessionConflict "session_conflict" [Refused]
         "Operations of the session disagree, and a person has to choose.";
+    SessionElsewhere "session_elsewhere" [Usage]
+        "The only active session is bound to another branch, and the command would change it.";
     SessionEnded "session_ended" [Refused]
         "A commit names a session that had ended.";
     SessionExists "session_exists" [Refused]

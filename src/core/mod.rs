@@ -35,6 +35,7 @@ pub mod op;
 pub mod openspec;
 pub mod pack;
 pub mod policy;
+pub mod prefix;
 pub mod range_policy;
 pub mod rebase;
 pub mod record;

@@ -47,7 +47,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     // Judged before the command runs: an hour of tests must not end in "no identity".
     ctx.repo.identity()?;
     let store = ctx.store()?;
-    let session = ctx.session(&store.snapshot()?)?;
+    let session = ctx.session_to_change(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
     let argv = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;

@@ -383,6 +383,7 @@ fn every_command_answers_json_that_parses_with_its_schema() {
         vec!["cat", "spec.md"],
         vec!["checkout"],
         vec!["use", ID, "--branch", "elsewhere"],
+        vec!["use", ID],
         vec!["clarify"],
         vec!["approve", "--to", "plan"],
         vec!["plan"],

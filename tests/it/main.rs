@@ -130,6 +130,7 @@ mod verify_history;
 mod verify_range;
 mod verify_sessions;
 mod weakness;
+mod words;
 mod workcopy;
 mod zoo;
 mod zoo_clone;

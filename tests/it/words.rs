@@ -1,0 +1,159 @@
+//! Fewer words to type (findings U9, U16): which session is meant, and what a name may leave out.
+
+use crate::support::session::{self, begin};
+use crate::support::{LOOPX, Sandbox};
+
+/// The session `demo` on its branch, and another of each name without a branch.
+fn with(ids: &[&str]) -> Sandbox {
+    let s = Sandbox::new();
+    begin(&s, "");
+    for id in ids {
+        s.loopx(&["start", "--no-branch", id]).ok();
+    }
+    s
+}
+
+#[test]
+fn u16_a_session_is_named_by_an_argument_and_by_the_beginning_of_its_id() {
+    let s = with(&["fix-login", "fix-logout", "fix"]);
+    for (line, id) in [
+        ("status fix-logi", "fix-login"),
+        ("status fix", "fix"),
+        ("show fix-logo", "fix-logout"),
+        ("log fix-logi", "fix-login"),
+        ("-s fix-logi status", "fix-login"),
+        ("status", "demo"),
+    ] {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.push("--json");
+        let document = s.loopx(&words).json();
+        let found = [&document["session"], &document["state"]["id"]];
+        assert!(
+            found.iter().any(|found| **found == id),
+            "{line}: {document:#}"
+        );
+    }
+    let environment = s
+        .call(LOOPX)
+        .args(&["status", "--json"])
+        .env("LOOPX_SESSION", "fix-logo");
+    assert_eq!(environment.run().json()["session"], "fix-logout");
+    for line in [
+        "status fix-lo",
+        "-s fix-lo status",
+        "use fix-lo",
+        "abandon fix-lo",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let before = session::tip(&s);
+        s.loopx(&words)
+            .fails_with(2)
+            .says("`fix-lo` is the beginning of 2 sessions: fix-login, fix-logout");
+        assert_eq!(session::tip(&s), before, "{line}");
+    }
+    s.loopx(&["-s", "demo", "status", "fix"])
+        .fails_with(2)
+        .says("expected one session, found `demo` and `fix`");
+    s.loopx(&["status", "nobody"])
+        .fails_with(4)
+        .says("no session is named `nobody`");
+    s.loopx(&["abandon", "fix-logi"]).ok();
+    let left = s.loopx(&["status", "fix-login", "--json"]).json();
+    assert_eq!(left["next_action"], "git loopx list", "{left:#}");
+    s.loopx(&["status", "fix", "--json"]).ok();
+    // What leads on from a session that had to be named names it in full.
+    s.loopx(&["status", "fix-logo"])
+        .says("next: git loopx -s fix-logout edit spec.md");
+}
+
+#[test]
+fn u16_a_word_of_diff_is_a_session_or_a_point_and_never_a_guess() {
+    let s = with(&["other", "2"]);
+    session::put(&s, "spec.md", session::READY_SPEC);
+    let diff = |words: &[&str]| s.loopx(&[&["diff"], words, &["--json"]].concat());
+    assert_eq!(diff(&["other"]).json()["session"], "other");
+    assert_eq!(diff(&["oth", "1"]).json()["session"], "other");
+    assert_eq!(diff(&["other", "1", "1"]).json()["from"], "1");
+    let points = diff(&["1", "@2"]).json();
+    assert_eq!(points["session"], "demo", "{points:#}");
+    assert_eq!(points["differences"][0]["artifact"], "spec.md");
+    diff(&["2"]).fails_with(2);
+    s.loopx(&["diff", "2"])
+        .fails_with(2)
+        .says("`2` is a point of session demo and the session 2")
+        .says("git loopx diff @NUMBER  or  git loopx -s 2 diff");
+    assert_eq!(diff(&["@2"]).json()["session"], "demo");
+    assert_eq!(diff(&["-s", "2", "1"]).json()["session"], "2");
+    diff(&["nothing"]).fails_with(4);
+}
+
+#[test]
+fn u16_an_artifact_is_named_by_the_beginning_of_its_name() {
+    let s = with(&[]);
+    let text = s.loopx(&["cat", "int"]).ok();
+    assert_eq!(text, s.loopx(&["cat", "intent.md"]).ok());
+    s.loopx(&["cat", "de"])
+        .fails_with(2)
+        .says("`de` is the beginning of 2 artifacts: development-plan.md, change/design.md");
+    s.loopx(&["cat", "nothing"]).fails_with(4);
+}
+
+#[test]
+fn u16_the_log_can_be_short() {
+    let s = with(&[]);
+    session::put(&s, "spec.md", session::READY_SPEC);
+    let all = s.loopx(&["log", "--oneline"]).ok();
+    assert_eq!(all.lines().count(), 2, "{all}");
+    let last = s.loopx(&["log", "-n", "1", "--oneline"]).ok();
+    assert_eq!(last, "@2   save  [spec.md]\n");
+    let json = s.loopx(&["log", "-n1", "--json"]).json();
+    assert_eq!(json["operations"].as_array().map(Vec::len), Some(1));
+    assert_eq!(s.loopx(&["log", "-n", "0"]).ok(), "");
+}
+
+#[test]
+fn u9_what_changes_a_session_is_not_done_from_a_branch_that_is_not_its_own() {
+    let s = with(&[]);
+    s.git(&["switch", "-q", "main"]).ok();
+    let before = session::tip(&s);
+    for line in [
+        "abandon",
+        "clarify",
+        "save",
+        "undo",
+        "approve --to plan",
+        "archive",
+        "edit spec.md",
+        "checkout",
+        "run -- true",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        s.loopx(&words)
+            .fails_with(2)
+            .says("the branch main is bound to no session, and the only active session, demo, is bound to demo")
+            .says("hint: git switch demo  (or say that it is meant: -s demo)");
+    }
+    assert_eq!(session::tip(&s), before);
+    s.loopx(&["status"]).ok();
+    s.git(&["switch", "-q", "--detach"]).ok();
+    s.loopx(&["abandon"]).fails_with(2).says("HEAD is detached");
+    s.loopx(&["-s", "demo", "abandon"]).ok();
+}
+
+#[test]
+fn u9_a_session_without_a_branch_is_taken_where_no_other_is_meant_and_named() {
+    let s = Sandbox::new();
+    s.commit_file("a", "a", "first").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "--no-branch", "alone"]).ok();
+    let out = s.loopx(&["clarify"]).fails_with(1);
+    assert!(
+        out.stderr
+            .contains("(session alone, the only active one: no branch is bound to it)"),
+        "{out}"
+    );
+    let quiet = s.loopx(&["clarify", "--quiet"]).fails_with(1);
+    assert!(!quiet.stderr.contains("the only active one"), "{quiet}");
+    let json = s.loopx(&["clarify", "--json"]).fails_with(1);
+    assert!(!json.stderr.contains("the only active one"), "{json}");
+}
