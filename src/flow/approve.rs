@@ -2,7 +2,7 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
-use super::{coverage, delta};
+use super::{coverage, delta, seated};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
@@ -33,6 +33,9 @@ pub fn approve(
     sign: bool,
 ) -> Result<Done<Approved>> {
     act(ctx, Needs::Stage, |facts| {
+        if to == Stage::Review {
+            seated::require_no_other(ctx, &facts.state)?;
+        }
         decide(&ctx.repo, facts, (from, to), reason.clone(), sign)
     })
 }

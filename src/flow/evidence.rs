@@ -5,7 +5,7 @@ use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, policy_moved, sign};
+use super::{lease, policy_moved, seated, sign};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
@@ -49,6 +49,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let store = ctx.store()?;
     let session = ctx.session_to_change(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
+    seated::require_no_other(ctx, &session.state)?;
     let argv = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;
     // Whoever proves by role is no builder, and takes the build from nobody.

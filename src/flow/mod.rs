@@ -48,6 +48,7 @@ pub mod resolve;
 mod revert;
 pub mod review;
 pub mod seat;
+pub mod seated;
 pub mod sessions;
 pub mod setup;
 pub mod sign;

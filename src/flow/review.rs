@@ -3,6 +3,7 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use super::seated;
 use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::upstream;
@@ -238,40 +239,11 @@ fn require_clean(facts: &Facts<'_>) -> Result<()> {
     }
 }
 
-/// The bound branch must be what is checked out here, or tree and range speak of different things.
-fn require_branch(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
-    let head = ctx.repo.head()?;
-    if let Some(failure) = upstream::missing(ctx, &facts.state)? {
-        return Err(failure);
-    }
-    let Some(bound) = &facts.state.branch else {
-        return Ok(());
-    };
-    if head.branch.as_ref() == Some(bound) {
-        return Ok(());
-    }
-    let is_here = ctx.repo.find_ref(&format!("refs/heads/{bound}"))?.is_some();
-    let here = head.branch.unwrap_or_else(|| "a detached HEAD".to_owned());
-    Err(Failure::refused(
-        Code::BranchMismatch,
-        format!("the session is bound to {bound}, and {here} is checked out here"),
-    )
-    .help(if is_here {
-        format!("git switch {bound}").into()
-    } else {
-        hint![
-            format!("git switch {bound}, or: "),
-            upstream::rebind(ctx, &facts.state.id)?,
-            format!("  (where {here} has its commits now)")
-        ]
-    }))
-}
-
 fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<Reviewed>> {
     let state = &facts.state;
     require(facts, Transition::BuildToReview)?;
     // In review the hooks refuse commits, so what is uncommitted now could not be committed later.
-    require_branch(ctx, facts)?;
+    seated::require_branch(ctx, &facts.state)?;
     if !request.allow_uncommitted {
         require_clean(facts)?;
     }
@@ -311,7 +283,7 @@ fn judge(
 ) -> Result<Act<Reviewed>> {
     let state = &facts.state;
     let reason = whole.reason.clone();
-    require_branch(ctx, facts)?;
+    seated::require_branch(ctx, &facts.state)?;
     if !whole.allow_uncommitted {
         require_clean(facts)?;
     }

@@ -1,6 +1,6 @@
 //! Fewer words to type (findings U9, U16): which session is meant, and what a name may leave out.
 
-use crate::support::session::{self, begin};
+use crate::support::session::{self, at, begin, start};
 use crate::support::{LOOPX, Sandbox};
 
 /// The session `demo` on its branch, and another of each name without a branch.
@@ -156,4 +156,36 @@ fn u9_a_session_without_a_branch_is_taken_where_no_other_is_meant_and_named() {
     assert!(!quiet.stderr.contains("the only active one"), "{quiet}");
     let json = s.loopx(&["clarify", "--json"]).fails_with(1);
     assert!(!json.stderr.contains("the only active one"), "{json}");
+}
+
+#[test]
+fn u17_what_is_about_the_code_is_refused_on_another_branch() {
+    let s = at("build", "src/**", "");
+    session::put(
+        &s,
+        "execution-record.md",
+        "---\ncompletion_claim: full\n---\n# E\n\n## Changes\n\nx\n",
+    );
+    s.git(&["switch", "-q", "main"]).ok();
+    let before = session::tip(&s);
+    for line in [
+        "run --task VS-1",
+        "run -- true",
+        "build --report execution=complete --reason x",
+        "build",
+        "approve --to review",
+    ] {
+        let words: Vec<&str> = ["-s", "demo"].into_iter().chain(line.split(' ')).collect();
+        s.loopx(&words)
+            .fails_with(1)
+            .says("session demo is bound to demo, and main is checked out here")
+            .says("hint: git switch demo");
+    }
+    assert_eq!(session::tip(&s), before);
+    start(&s, "next");
+    s.loopx(&["-s", "demo", "run", "--", "true"])
+        .fails_with(1)
+        .says("next is checked out here");
+    s.git(&["switch", "-q", "demo"]).ok();
+    s.loopx(&["run", "--task", "VS-1"]).ok();
 }
