@@ -27,6 +27,7 @@ use crate::store::{self, Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
 
 /// Everything that a decision may look at.
+#[derive(Clone)]
 pub struct Facts<'a> {
     /// The state with the edits of the working copy taken in.
     pub state: State,

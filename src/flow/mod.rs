@@ -40,6 +40,7 @@ pub mod opening;
 pub mod operation;
 pub mod point;
 pub mod policy_moved;
+pub mod preview;
 pub mod rebase;
 pub mod receive;
 mod recording;

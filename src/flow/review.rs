@@ -1,6 +1,8 @@
 //! `review`: consumes the approval and opens the report; with a verdict, records what the reviewer
 //! says of `base..head`, bound to the tree, with the reviewer's independence computed.
 
+mod open;
+
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::seated;
@@ -46,6 +48,7 @@ pub struct ReviewRequest {
 /// What a review came to.
 #[derive(Debug)]
 pub struct Reviewed {
+    /// The review was opened by this command.
     pub entered: bool,
     pub commits: Vec<CommitInfo>,
     /// Whether a key shows who committed each.
@@ -55,8 +58,21 @@ pub struct Reviewed {
     pub judgement: Option<Judgement>,
 }
 
-/// Enters the review, or records a verdict.
+/// Enters the review, or records a verdict; a verdict enters it first where that is approved.
 pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
+    let opened = match &request.verdict {
+        Some(verdict) => open::for_verdict(ctx, verdict, request)?,
+        None => None,
+    };
+    let mut done = step(ctx, request)?;
+    if let Some(opened) = opened {
+        done.value.entered = true;
+        done.saved = [opened.saved, done.saved].concat();
+    }
+    Ok(done)
+}
+
+fn step(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     act(ctx, Needs::Code, |facts| {
         match (&request.verdict, facts.state.stage) {
             (None, Stage::Build) => enter(ctx, facts, request),
@@ -124,6 +140,12 @@ fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
             .map(|id| repo.commit_info(id))
             .collect::<Result<_>>()?,
     })
+}
+
+/// From where to where a review goes, and over how many commits.
+pub(super) fn span(ctx: &Context, facts: &Facts<'_>) -> Result<(Option<Oid>, Option<Oid>, usize)> {
+    let range = range(ctx, facts)?;
+    Ok((range.base, range.head, range.commits.len()))
 }
 
 fn files(repo: &Repo, facts: &Facts<'_>, base: Option<&Oid>) -> Result<Vec<String>> {

@@ -161,7 +161,6 @@ fn a_command_line_that_is_wrong_is_exit_2_as_text_and_as_json() {
     let s = started();
     for args in [
         &["bogus"][..],
-        &["approve"],
         &["approve", "--to", "nowhere"],
         &["plan", "--critic", "perhaps"],
         &["cat"],

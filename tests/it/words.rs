@@ -189,3 +189,91 @@ fn u17_what_is_about_the_code_is_refused_on_another_branch() {
     s.git(&["switch", "-q", "demo"]).ok();
     s.loopx(&["run", "--task", "VS-1"]).ok();
 }
+
+#[test]
+fn approve_without_a_stage_goes_on_and_enter_takes_the_step_too() {
+    let s = Sandbox::new();
+    begin(&s, "");
+    s.loopx(&["approve"]).fails_with(1).says("clarify->plan");
+    session::put(&s, "spec.md", session::READY_SPEC);
+    s.loopx(&["approve"]).ok();
+    s.loopx(&["approve"]).fails_with(5);
+    // What is approved already is not approved again, and the step is taken all the same.
+    s.loopx(&["approve", "--enter"])
+        .says("demo: in stage plan")
+        .ok();
+    let s = at("build", "src/**", "");
+    let record = "---\nplanned_scope: []\nimplemented_scope: []\nremaining_scope: []\n\
+                  completion_claim: full\n---\n# E\n\n## Changes\n\nx\n";
+    session::put(&s, "execution-record.md", record);
+    s.loopx(&["build", "--report", "execution=complete", "--reason", "x"])
+        .ok();
+    let before = session::tip(&s);
+    let show = s.loopx(&["approve", "--show"]).fails_with(1);
+    let show = show
+        .says("demo: build->review")
+        .says("check   missing  VS-1  true");
+    assert!(
+        show.stdout.contains("next: git loopx run --task VS-1"),
+        "{show}"
+    );
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    s.write(
+        ".loopx/demo/execution-record.md",
+        record.replace("\nx\n", "\nmore\n"),
+    );
+    let after = session::tip(&s);
+    let show = s.loopx(&["approve", "--show"]).ok();
+    assert!(
+        show.contains("  execution-record.md  (edited, not saved yet)\n"),
+        "{show}"
+    );
+    assert!(show.contains("check   passed   VS-1  true\n"), "{show}");
+    assert!(show.contains(", 0 commits, tree "), "{show}");
+    assert!(
+        show.ends_with("next: git loopx approve --to review\n"),
+        "{show}"
+    );
+    assert_ne!(before, after);
+    assert_eq!(session::tip(&s), after, "nothing was written");
+    let document = s.loopx(&["approve", "--show", "--json"]).json();
+    assert_eq!(document["transition"], "build->review");
+    assert_eq!(document["checks"][0]["proof"], "passed", "{document:#}");
+    let entered = s.loopx(&["approve", "--enter", "--json"]).json();
+    assert_eq!(entered["stage"], "review", "{entered:#}");
+    s.loopx(&["review", "--verdict", "approve"]).ok();
+    s.loopx(&["approve", "--enter"])
+        .says("the session is done")
+        .ok();
+    s.loopx(&["approve"])
+        .fails_with(1)
+        .says("nothing leads on from done but archive");
+}
+
+#[test]
+fn a_verdict_opens_the_review_where_that_is_approved_and_a_refused_one_opens_nothing() {
+    let s = at("build", "src/**", "");
+    s.loopx(&["review", "--verdict", "approve"])
+        .fails_with(1)
+        .says("needs an approved build->review");
+    let record = "---\nplanned_scope: []\nimplemented_scope: []\nremaining_scope: []\n\
+                  completion_claim: full\n---\n# E\n\n## Changes\n\nx\n";
+    session::put(&s, "execution-record.md", record);
+    s.loopx(&["build", "--report", "execution=complete", "--reason", "x"])
+        .ok();
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    s.loopx(&["approve"]).ok();
+    let before = session::tip(&s);
+    s.loopx(&["review", "--verdict", "approve", "--finding", "high: no"])
+        .fails_with(1)
+        .says("cannot stand beside a high finding");
+    assert_eq!(session::tip(&s), before, "the review was not opened");
+    let done = s
+        .loopx(&["review", "--verdict", "approve", "--json"])
+        .json();
+    assert_eq!(done["stage"], "review", "{done:#}");
+    assert_eq!(done["entered"], true, "{done:#}");
+    assert_eq!(done["verdict"]["verdict"], "approve", "{done:#}");
+    s.loopx(&["fsck"]).ok();
+    s.loopx(&["approve"]).says("the session is done").ok();
+}

@@ -86,7 +86,7 @@ pub struct View<'a> {
 }
 
 /// What was read of the artifacts' sections: several rules ask for them, and a text may be long.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ReadSections(RefCell<BTreeMap<Artifact, Vec<&'static str>>>);
 
 impl View<'_> {
