@@ -1,10 +1,13 @@
 //! The command line: what can be typed, and the one place that turns an outcome into an exit code.
 
+mod alias;
+
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
+use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -66,16 +69,19 @@ pub struct Global {
 pub enum Command {
     /// Create the branch that sessions live on
     Init,
+    #[command(visible_alias = "new")]
     Start(cmd::sessions::StartArgs),
     Use(cmd::sessions::UseArgs),
     Rebase(cmd::sessions::RebaseArgs),
     /// List the sessions
+    #[command(visible_alias = "ls")]
     List {
         /// Archived ones too
         #[arg(short, long)]
         all: bool,
     },
     /// Show where the session stands, what holds it, and the command that leads on
+    #[command(visible_alias = "st")]
     Status {
         /// The session (default: the one that is meant)
         id: Option<String>,
@@ -110,20 +116,10 @@ pub enum Command {
     },
     /// Edit an artifact in git's editor, and save it
     Edit {
-        /// The artifact, like spec.md
-        artifact: String,
+        /// The artifact, like spec.md (default: the first one that the gate wants work on)
+        artifact: Option<String>,
     },
-    /// Replace an artifact by a file's content, and save it
-    Put {
-        /// The artifact, like spec.md
-        artifact: String,
-        /// The file (`-` for stdin)
-        #[arg(default_value = "-")]
-        file: String,
-        /// Why, for the record
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
-    },
+    Put(cmd::artifacts::PutArgs),
     /// Print an artifact as it is stored
     Cat {
         /// The artifact, like spec.md
@@ -277,17 +273,21 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let mut ui = Ui::new(options);
         return ended(Ok(cmd::codes::codes(&mut ui)), &mut ui);
     }
-    let cli = match bare_call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok) {
+    let parsed = bare_call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok);
+    let parsed = match parsed {
+        Err(error) if error.kind() == ErrorKind::InvalidSubcommand => match alias::expand(&args) {
+            Ok(Some(words)) => Cli::try_parse_from(words),
+            Ok(None) => Err(error),
+            Err(failure) => return ended(Err(failure), &mut Ui::new(options_of(&args))),
+        },
+        parsed => parsed,
+    };
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             if error.use_stderr() && wants_json(&args) {
-                let json = true;
-                Ui::new(Options {
-                    json,
-                    ..Options::default()
-                })
-                .failure(&usage(&error));
+                Ui::new(options_of(&args)).failure(&usage(&error));
             } else {
                 let mut ui = Ui::new(Options::default());
                 ui.parser_said(&error);
@@ -322,10 +322,10 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
 /// mistake, is for the whole parser.
 fn bare_call(args: &[OsString]) -> Option<Cli> {
     let command = match args.get(1)?.to_str()? {
-        "list" => Command::List { all: false },
+        "list" | "ls" => Command::List { all: false },
         "log" => Command::Log(cmd::history::LogArgs::default()),
         "save" => Command::Save { reason: None },
-        "status" => Command::Status { id: None },
+        "status" | "st" => Command::Status { id: None },
         _ => return None,
     };
     let described = Global::augment_args(clap::Command::new("git loopx"));
@@ -383,6 +383,14 @@ fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
             ui.failure(&failure);
             ExitCode::from(failure.kind.exit_code())
         }
+    }
+}
+
+/// How output is wanted, where the command line as a whole cannot be read.
+fn options_of(args: &[OsString]) -> Options {
+    Options {
+        json: wants_json(args),
+        ..Options::default()
     }
 }
 
@@ -456,12 +464,8 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
         Command::Redact(args) => cmd::redact::redact(&args, &open()?, ui),
         Command::Abandon { reason, .. } => cmd::sessions::abandon(reason, &open()?, ui),
-        Command::Edit { artifact } => cmd::artifacts::edit(&artifact, &open()?, ui),
-        Command::Put {
-            artifact,
-            file,
-            reason,
-        } => cmd::artifacts::put(&artifact, &file, reason, &open()?, ui),
+        Command::Edit { artifact } => cmd::artifacts::edit(artifact.as_deref(), &open()?, ui),
+        Command::Put(args) => cmd::artifacts::put(args, &open()?, ui),
         Command::Cat { artifact, at } => {
             cmd::artifacts::cat(&artifact, at.as_deref(), &open()?, ui)
         }
@@ -506,7 +510,9 @@ mod tests {
     #[test]
     fn v1_a_bare_call_is_what_the_whole_parser_makes_of_it() {
         let mut read = 0;
-        for command in ["status", "list", "log", "save", "show", "--json"] {
+        for command in [
+            "status", "st", "list", "ls", "log", "save", "show", "--json",
+        ] {
             for words in [
                 "",
                 "--json",
@@ -534,6 +540,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(read, 4 * 6);
+        assert_eq!(read, 6 * 6);
     }
 }

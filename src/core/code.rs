@@ -66,6 +66,8 @@ codes! {
         "The copy of an agent host's file that is kept before a change could not be made.";
     AgentConfigUnreadable "agent_config_unreadable" [Refused]
         "A file of an agent host cannot be understood, so nothing is written into it.";
+    AliasInvalid "alias_invalid" [Usage]
+        "An alias of `git config loopx.alias.*` does not lead to a command.";
     AllowSecretInvalid "allow_secret_invalid" [Usage]
         "An entry of `allow_secret` is not a fingerprint and a reason.";
     ApprovalContent "approval_content" [Refused]
@@ -424,6 +426,8 @@ codes! {
         "Another git holds the index of a worktree.";
     IndexNotUtf8 "index_not_utf8" [Refused]
         "The index of the records is not UTF-8.";
+    InputMissing "input_missing" [Usage]
+        "The text of an artifact was expected in a file or on stdin, and there is none.";
     InputNotUtf8 "input_not_utf8" [Usage]
         "The text that was given is not UTF-8.";
     InvalidTransition "invalid_transition" [Refused]
@@ -502,6 +506,8 @@ codes! {
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]
         "Nothing that the delta touches changed since its base.";
+    NothingToEdit "nothing_to_edit" [Nothing]
+        "No document of the present stage wants work.";
     NothingToRecover "nothing_to_recover" [Nothing]
         "The branch of sessions is as this clone knew it.";
     NothingToRedact "nothing_to_redact" [Nothing]

@@ -124,6 +124,14 @@ impl SessionId {
         self.0.len() > end.0.len() - 1 && self.0.ends_with(&end.0[1..])
     }
 
+    /// The same name with a number behind it.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let end = format!("-{number}");
+        let name = &self.0[..self.0.len().min(MAX_ID - end.len())];
+        SessionId(format!("{}{end}", name.trim_end_matches('-')))
+    }
+
     /// The name of a session beside another that has this one: with the random end of its uid, so that
     /// every clone finds the same.
     #[must_use]

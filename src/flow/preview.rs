@@ -1,4 +1,5 @@
-//! `approve --show`: what an approval would cover, judged as `approve` judges it. Nothing is written.
+//! What an approval would cover and what it still waits for, judged as `approve` judges it: `approve --show`, and
+//! `edit` without a name. Nothing is written.
 
 use super::act::{Facts, Needs, gather};
 use super::approve::{self, Ends};
@@ -6,11 +7,12 @@ use super::context::Context;
 use super::review;
 use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::{self, AuditItem};
-use crate::core::hint::Hint;
+use crate::core::hint::{Hint, Verb};
 use crate::core::id::{Oid, SessionId};
 use crate::core::stage::Transition;
+use crate::store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -47,17 +49,7 @@ pub fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = super::act::require_active(ctx.session(&snapshot)?)?;
-    let mut copy = WorkCopy::open(&ctx.repo, &session.state.id)?;
-    if let Some(open) = &copy {
-        let statuses = open.statuses(&session.state)?;
-        let is_apart =
-            |status: &FileStatus| matches!(status, FileStatus::Diverged | FileStatus::Conflicted);
-        // To merge them would write into the files.
-        if statuses.values().any(is_apart) {
-            copy = None;
-        }
-    }
-    let facts = gather(ctx, &snapshot, &session, copy.as_mut(), Needs::Code, None)?;
+    let facts = look(ctx, &snapshot, &session)?;
     let transition = approve::meant(&facts, ends)?;
     let view = facts.view();
     let blockers = gate::blockers(view, transition);
@@ -81,6 +73,47 @@ pub fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
         blockers,
         files,
     })
+}
+
+/// The first document that the gate of the present stage wants work on, and what it wants.
+pub fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = super::act::require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = look(ctx, &snapshot, &session)?;
+    let stage = facts.state.stage;
+    let blockers = match Transition::forward(stage) {
+        Some(transition) => gate::blockers(facts.view(), transition),
+        None => Vec::new(),
+    };
+    let wanted = blockers.iter().find_map(|blocker| {
+        let command = blocker.help.command()?;
+        let is_edit = command.verb() == Verb::Edit;
+        let artifact = is_edit.then(|| Artifact::parse(command.args()).ok())??;
+        Some((artifact, blocker.message.clone()))
+    });
+    wanted.ok_or_else(|| {
+        Failure::nothing(
+            Code::NothingToEdit,
+            format!("no document of stage {stage} wants work"),
+        )
+        .help(gate::next_action(facts.view()))
+    })
+}
+
+/// The session with the edits of this worktree.
+fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Facts<'static>> {
+    let mut copy = WorkCopy::open(&ctx.repo, &session.state.id)?;
+    if let Some(open) = &copy {
+        let statuses = open.statuses(&session.state)?;
+        let is_apart =
+            |status: &FileStatus| matches!(status, FileStatus::Diverged | FileStatus::Conflicted);
+        // To merge them would write into the files.
+        if statuses.values().any(is_apart) {
+            copy = None;
+        }
+    }
+    gather(ctx, snapshot, session, copy.as_mut(), Needs::Code, None)
 }
 
 fn code(ctx: &Context, facts: &Facts<'_>, transition: Transition) -> Result<Option<Covered>> {
