@@ -469,7 +469,8 @@ fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
         .filter(|item| !matches!(item.proof, Proof::Passed))
     {
         let id = ui.paint(style::WARN, &clean(&item.id));
-        ui.status(format!("  {id}: {:?}, {}", item.proof, clean(&item.detail)).to_lowercase());
+        let proof = format!("{:?}", item.proof).to_lowercase();
+        ui.status(format!("  {id}: {proof}, {}", clean(&item.detail)));
     }
     blocker_lines(ui, &outcome.blockers);
     report(ui, command, done, said, next, extra);

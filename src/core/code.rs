@@ -226,8 +226,12 @@ codes! {
         "A changelog fragment cannot be read.";
     ChangelogOff "changelog_off" [Refused]
         "Policy names no folder of changelog fragments.";
+    CheckHasCommand "check_has_command" [Usage]
+        "A run of another command was asked for under the name of a check that has its own.";
     CheckNotAgreed "check_not_agreed" [Refused]
         "A role's key runs only what an approved plan says.";
+    ChecksFresh "checks_fresh" [Nothing]
+        "Every check of the session has passed on the present tree.";
     ChoiceContradicts "choice_contradicts" [Usage]
         "The same operation would be kept and dropped.";
     ClarifyAmbiguityScoreAboveThreshold "clarify_ambiguity_score_above_threshold" [Refused]

@@ -8,11 +8,12 @@ use super::workcopy::WorkCopy;
 use super::{lease, policy_moved, seated, sign};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::op::{Event, Evidence};
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::session::State;
+use crate::core::shell_word;
 use crate::core::stage::Stage;
 use crate::git::capture::record;
 use crate::store::{Session, Snapshot, left_out};
@@ -217,11 +218,20 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
                 None => failure.help(command!("cat slices.json")),
             }
         })?;
-    if request.argv.is_empty() {
-        Ok(slice.verification.clone())
-    } else {
-        Ok(request.argv.clone())
+    if request.argv.is_empty() || request.argv == slice.verification {
+        return Ok(slice.verification.clone());
     }
+    let command = request.argv.iter().map(|word| shell_word(word));
+    let command: Vec<String> = command.collect();
+    Err(Failure::usage(
+        Code::CheckHasCommand,
+        format!("{task} is verified by its own command, and another one proves nothing of it"),
+    )
+    .help(hint![
+        command!("run --task {task}"),
+        "  or, as a note: ",
+        command!("run -- {}", command.join(" "))
+    ]))
 }
 
 /// The kept part of an output: all of it, or its beginning and its end.

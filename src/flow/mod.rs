@@ -11,6 +11,7 @@ pub mod archive;
 pub mod bundle;
 pub mod change;
 pub mod changelog;
+pub mod checks;
 pub mod config;
 pub mod context;
 pub mod coverage;

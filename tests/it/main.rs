@@ -131,6 +131,7 @@ mod verify_range;
 mod verify_sessions;
 mod weakness;
 mod words;
+mod words_run;
 mod words_start;
 mod workcopy;
 mod zoo;

@@ -19,6 +19,16 @@ fn proof(d: &Drive, id: &str) -> Value {
     item.unwrap_or_else(|| panic!("no {id} in {items:#?}"))["proof"].clone()
 }
 
+/// In build, where this program verifies the slice.
+fn building(program: &str) -> Drive {
+    let d = Drive::planning();
+    d.edit("change/slices.json", &SLICES.replace("true", program));
+    d.review_plan();
+    d.does(&["approve", "--to", "build"]);
+    d.does(&["build"]);
+    d
+}
+
 #[test]
 fn s_070_a_happy_build_is_ready_for_review() {
     let d = Drive::building();
@@ -63,8 +73,8 @@ fn s_072_everything_wrong_at_once_is_listed_in_order() {
 
 #[test]
 fn s_072_a_command_that_cannot_be_started_is_recorded_as_no_evidence() {
-    let d = Drive::building();
-    let out = d.blocked_run(&["run", "--task", "VS-1", "--", "./is-not-there"]);
+    let d = building("./is-not-there");
+    let out = d.blocked_run(&["run", "--task", "VS-1"]);
     assert_eq!(out["evidence"]["exit"], Value::Null);
     assert!(out["not_started"].is_string(), "{out:#}");
     assert_eq!(
@@ -234,9 +244,10 @@ fn s_082_a_slice_needs_its_own_evidence() {
     let d = Drive::building();
     d.edit("execution-record.md", RECORD);
     d.does(&["build", "--report", "execution=complete"]);
-    // Something passed, and something else passed under the slice's name: neither is its verification.
+    // Something passed: that is not its verification, and nothing else is run under its name.
     d.does(&["run", "--", "true"]);
-    d.does(&["run", "--task", "VS-1", "--", "echo", "fine"]);
+    d.fails(2, &["run", "--task", "VS-1", "--", "echo", "fine"])
+        .is("check_has_command", &[]);
     assert_eq!(d.blocked(&["build"]), ["completion_audit_blocked"]);
     assert_eq!(proof(&d, "VS-1"), "missing");
     d.does(&["run", "--task", "VS-1"]);
@@ -375,11 +386,11 @@ fn s_088_the_changed_files_are_those_of_every_iteration() {
 
 #[test]
 fn what_verifies_a_task_runs_at_the_top_wherever_it_is_typed() {
-    let d = Drive::building();
+    let d = building("sh\",\"check.sh");
     d.script("check.sh", "#!/bin/sh\nexit 1\n");
     let sub = format!(".loopx/{ID}");
     d.script(format!("{sub}/check.sh"), "#!/bin/sh\nexit 0\n");
-    let run = ["run", "--task", "VS-1", "--", "sh", "check.sh"];
+    let run = ["run", "--task", "VS-1"];
     d.loopx_in(&sub, &run).fails_with(1);
     assert_ne!(
         d.loopx_in(&sub, &["run", "--", "sh", "check.sh"]).code,

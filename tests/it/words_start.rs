@@ -120,8 +120,14 @@ fn an_alias_is_a_command_with_its_words_and_never_more() {
     ] {
         config(name, words);
     }
-    assert_eq!(s.loopx(&["short"]).ok(), "@1   start  [intent.md, spec.md]\n");
-    assert_eq!(s.loopx(&["-s", "demo", "tiny"]).ok(), "@1   start  [intent.md, spec.md]\n");
+    assert_eq!(
+        s.loopx(&["short"]).ok(),
+        "@1   start  [intent.md, spec.md]\n"
+    );
+    assert_eq!(
+        s.loopx(&["-s", "demo", "tiny"]).ok(),
+        "@1   start  [intent.md, spec.md]\n"
+    );
     assert_eq!(s.loopx(&["short", "--json"]).json()["session"], "demo");
     s.loopx(&["named"]).ok();
     s.loopx(&["short"]).says("note (decision): two words").ok();
