@@ -902,6 +902,8 @@ codes! {
         "An imported change said that it needs no delta.";
     SliceUnknown "slice_unknown" [NotFound]
         "No slice has this name.";
+    SomebodyElse "somebody_else" [Waiting]
+        "The next step is somebody else's: policy wants another person for it.";
     SpecConflict "spec_conflict" [Conflict]
         "A delta and the specs changed the same thing.";
     SpecDeltaMissingScenario "spec_delta_*_missing_scenario" [Refused]

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
 use super::{act, stages, view};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, Proof};
 use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, SessionId};
@@ -227,7 +227,7 @@ fn approve(ctx: &Context, request: &FinishRequest, done: &mut Finished, to: Stag
     if !is_enough {
         done.stopped = Some(
             Failure::waiting(
-                Code::ApprovalsMissing,
+                Code::SomebodyElse,
                 format!(
                     "{} needs {} people, and {} approved",
                     approved.transition, approved.required, approved.people
@@ -266,12 +266,13 @@ fn as_waiting(failure: Failure) -> Failure {
     ];
     let is_of = |code: Code| somebody_else.contains(&code);
     let waits = is_of(failure.code) || failure.blockers.iter().any(|one| is_of(one.code));
-    Failure {
-        kind: match waits {
-            true => Kind::Waiting,
-            false => failure.kind,
-        },
-        ..failure
+    if !waits {
+        return failure;
+    }
+    let found = Failure::waiting(Code::SomebodyElse, failure.message).blockers(failure.blockers);
+    match failure.help {
+        Some(help) => found.help(help),
+        None => found,
     }
 }
 

@@ -39,8 +39,6 @@ const MAX_TREES: usize = 32;
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
 pub const FOLD: u32 = 4;
-/// The rules by which a session lets its branch go, or starts from another commit.
-pub const FOLD_OF_BASES: u32 = 3;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 

@@ -82,11 +82,7 @@ fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
         return Err(gate::not_ready(transition, blockers));
     }
     let Some(reason) = reason else {
-        return Err(Failure::refused(
-            Code::ReasonRequired,
-            "the session is in stage build; going back to the plan needs a reason",
-        )
-        .help(transition.command()));
+        return Err(wrong_stage(facts, "plan").help(transition.command()));
     };
     Ok(enter_plan(facts, transition).reason(Some(reason.to_owned())))
 }
