@@ -5,6 +5,7 @@
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::id::Oid;
+use super::{brief, tasks};
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,37 @@ pub enum SliceKind {
     #[serde(rename = "HITL")]
     Hitl,
 }
+
+impl Slice {
+    /// Stands in `scenarios` of a check that serves all of them.
+    pub const EVERY_SCENARIO: &str = "*";
+}
+
+/// The slices of a session, its tasks and the commands of its brief among them. No slice is a fault of a plan, and an
+/// empty list for a session that has none of these files.
+pub fn slices_of(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Slice>, Blocker> {
+    let mut found = Vec::new();
+    for file in CHECK_FILES {
+        found.extend(slices_in(file, texts)?);
+    }
+    Ok(found)
+}
+
+/// The slices that one file names; none where it is not there.
+pub fn slices_in(
+    file: Artifact,
+    texts: &BTreeMap<Artifact, String>,
+) -> Result<Vec<Slice>, Blocker> {
+    match (file, texts.get(&file)) {
+        (_, None) => Ok(Vec::new()),
+        (Artifact::TaskList, Some(text)) => tasks::tasks(text),
+        (Artifact::Brief, Some(text)) => brief::checks(text),
+        (_, Some(text)) => slices(Some(text)),
+    }
+}
+
+/// The files that checks stand in.
+pub const CHECK_FILES: [Artifact; 3] = [Artifact::Slices, Artifact::TaskList, Artifact::Brief];
 
 /// A thin piece of the change that can be verified on its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +166,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
 }
 
 /// The ids of a cycle, first one repeated at the end.
-fn cycle(slices: &[Slice]) -> Option<Vec<String>> {
+pub(super) fn cycle(slices: &[Slice]) -> Option<Vec<String>> {
     let edges: BTreeMap<&str, &[String]> = slices
         .iter()
         .map(|s| (s.id.as_str(), s.blocked_by.as_slice()))

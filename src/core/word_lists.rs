@@ -47,29 +47,6 @@ macro_rules! vocabulary {
 
 pub(super) use vocabulary;
 
-vocabulary!(
-    /// How thoroughly a session is clarified.
-    Profile { Standard = "standard", Deep = "deep" }
-);
-
-impl Profile {
-    /// The highest ambiguity score that passes.
-    pub fn threshold(self) -> f64 {
-        match self {
-            Profile::Standard => 0.2,
-            Profile::Deep => 0.1,
-        }
-    }
-
-    /// The rounds that are allowed before somebody raises the cap.
-    pub fn max_rounds(self) -> u32 {
-        match self {
-            Profile::Standard => 15,
-            Profile::Deep => 25,
-        }
-    }
-}
-
 vocabulary!(PlanLane { Architect = "architect", Critic = "critic" });
 vocabulary!(
     /// The architect answers `approve` or `iterate`; the critic also `reject`.
@@ -108,6 +85,21 @@ vocabulary!(
     Severity { Critical = "critical", High = "high", Medium = "medium", Low = "low", Info = "info" }
 );
 vocabulary!(
+    /// What somebody says of a finding.
+    AnswerWord {
+        /// It is mended: whoever judges next looks at it.
+        Fixed = "fixed",
+        /// It stands.
+        Open = "open",
+        /// It stays as it is, for a reason.
+        Wontfix = "wontfix",
+    }
+);
+vocabulary!(
+    /// Who found something: the review, or a lane of the plan.
+    FoundIn { Review = "review", Architect = "architect", Critic = "critic" }
+);
+vocabulary!(
     /// Why a build was recorded as blocked.
     BlockCause {
         /// Somebody said so.
@@ -119,6 +111,22 @@ vocabulary!(
     }
 );
 vocabulary!(Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" });
+
+impl Severity {
+    /// Whether a finding of this weight holds a gate until it is answered.
+    pub fn is_blocking(self) -> bool {
+        matches!(self, Severity::Critical | Severity::High)
+    }
+}
+
+impl From<PlanLane> for FoundIn {
+    fn from(lane: PlanLane) -> Self {
+        match lane {
+            PlanLane::Architect => FoundIn::Architect,
+            PlanLane::Critic => FoundIn::Critic,
+        }
+    }
+}
 
 impl Target {
     /// The rollback that leads there.

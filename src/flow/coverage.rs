@@ -24,7 +24,7 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 
 /// What proves each scenario that the delta writes.
 fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> {
-    let slices = pack::slices(facts.texts.get(&Artifact::Slices).map(String::as_str));
+    let slices = pack::slices_of(&facts.texts);
     let names = coverage::scenarios(delta);
     let known = (&facts.state, facts.view().evidence());
     coverage::coverage(&names, &slices.unwrap_or_default(), known, tree)
@@ -82,6 +82,9 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
             waived.push(one.scenario.clone());
         }
     }
+    if !waived.is_empty() {
+        facts.require_person("a waiver")?;
+    }
     if !waived.is_empty()
         && let Some(identity) = facts.identity
         && facts.policy.denies(&identity.author)
@@ -108,7 +111,7 @@ pub(super) fn unserved(
     if policy.archive.evidence == EvidenceRule::Off {
         return Vec::new();
     }
-    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
+    let slices = pack::slices_of(texts);
     coverage::unserved(&coverage::scenarios(delta), &slices.unwrap_or_default())
 }
 

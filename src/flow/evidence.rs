@@ -1,16 +1,17 @@
 //! `run`: runs a command, streams it, and records what happened as evidence for the code it ran on.
 
-use super::act::{Act, Done, Needs, act};
+use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
 use super::{lease, policy_moved, sign};
 use crate::core::artifact::Artifact;
+use crate::core::brief;
+use crate::core::checks::checks;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::op::{Event, Evidence};
-use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::stage::Stage;
@@ -40,7 +41,12 @@ pub struct Ran {
     pub not_started: Option<String>,
     /// Whether policy counts it; nothing where it counts every run.
     pub counts: Option<bool>,
+    /// Whether it is what a check of the session says.
+    pub is_check: bool,
 }
+
+/// So many of the files that a command changed stand in its record.
+const NAMED: usize = 8;
 
 /// Runs and records. `live` gets the output as it comes.
 pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Result<Done<Ran>> {
@@ -49,7 +55,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let store = ctx.store()?;
     let session = ctx.session(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
-    let argv = argv(ctx, &session.state, request)?;
+    let (argv, is_check) = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;
     // Whoever proves by role is no builder, and takes the build from nobody.
     let is_apart = request.sign && !policy.evidence.by.is_empty();
@@ -86,14 +92,24 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let log = ctx.repo.write_blob(&log)?;
     let mut done = act(ctx, Needs::Code, |facts| {
         let after = code_tree(facts)?;
+        let mut changed = match &before {
+            Some(before) if *before != after => ctx.repo.changed_paths(Some(before), &after)?,
+            _ => Vec::new(),
+        };
+        changed.truncate(NAMED);
+        let (task, brief) = match &request.task {
+            Some(task) => (Some(task.clone()), None),
+            None => own_check(facts, &argv, recording.exit),
+        };
         let evidence = Evidence {
             what: request.what.clone(),
-            task: request.task.clone(),
+            task: task.clone(),
             argv: argv.clone(),
             exit: recording.exit,
             started: started.clone(),
             millis: recording.millis,
             tree_kept: before.as_ref() == Some(&after),
+            changed,
             tree: before.clone().unwrap_or_else(|| after.clone()),
             output: output.clone(),
             output_bytes: recording.bytes,
@@ -101,7 +117,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         };
         let command = crate::store::one_line(&argv.join(" "));
         let command: String = command.chars().take(60).collect();
-        let what = match (&request.task, evidence.exit) {
+        let what = match (&task, evidence.exit) {
             (Some(task), Some(0)) => format!("{task} passes `{command}`"),
             (Some(task), _) => format!("{task} fails `{command}`"),
             (None, Some(0)) => format!("run `{command}`: passes"),
@@ -111,9 +127,13 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             evidence: evidence.clone(),
             not_started: recording.not_started.clone(),
             counts: None,
+            is_check,
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());
+        if let Some(text) = brief {
+            act = act.write(Artifact::Brief, text);
+        }
         if facts.state.stage == Stage::Build && !is_apart {
             let owner = lease::owner(&ctx.repo, None)?;
             // Taken over while the command ran: what it showed is true all the same.
@@ -124,6 +144,32 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     lease::works(ctx);
     done.value.counts = counts(ctx, &policy, &done.state)?;
     Ok(done)
+}
+
+/// The check that a command is, where it is a check word for word; and the brief with it, where a session has a brief
+/// and this is a command that passed and is no check of it yet.
+fn own_check(
+    facts: &Facts<'_>,
+    argv: &[String],
+    exit: Option<i32>,
+) -> (Option<String>, Option<String>) {
+    let id_of = |texts: &BTreeMap<Artifact, String>| {
+        let all = checks(texts).unwrap_or_default();
+        let own = all.into_iter().find(|check| check.argv == argv);
+        own.map(|check| check.id)
+    };
+    let known = id_of(&facts.texts);
+    let has_brief = facts.view().profile().asks(Artifact::Brief);
+    let is_open = Artifact::Brief.is_open_at(facts.state.stage);
+    if known.is_some() || !has_brief || !is_open || exit != Some(0) {
+        return (known, None);
+    }
+    let text = brief::of(&facts.texts).and_then(|text| brief::with_check(text, argv));
+    let Some(text) = text else {
+        return (None, None);
+    };
+    let texts = BTreeMap::from([(Artifact::Brief, text.clone())]);
+    (id_of(&texts), Some(text))
 }
 
 /// Whether policy counts the newest operation of a session as a run; nothing where it counts every run.
@@ -181,8 +227,8 @@ fn require_agreed(
     }
 }
 
-/// The command: as typed, or the task's own verification.
-fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String>> {
+/// The command: as typed, or what the check says; and whether it is that.
+fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<String>, bool)> {
     let Some(task) = &request.task else {
         return if request.argv.is_empty() {
             Err(Failure::usage(
@@ -191,35 +237,31 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
             )
             .help(command!("run -- cargo test")))
         } else {
-            Ok(request.argv.clone())
+            Ok((request.argv.clone(), false))
         };
     };
     let mut texts = BTreeMap::new();
     super::act::read_texts(&ctx.repo, state, &mut texts)?;
-    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str)).unwrap_or_default();
-    let slice = slices
-        .iter()
-        .find(|slice| slice.id == *task)
-        .ok_or_else(|| {
-            let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
-            let near = crate::core::nearest(task, ids.iter().copied());
-            let failure = Failure::not_found(
-                Code::SliceUnknown,
-                if ids.is_empty() {
-                    format!("no slice is named `{task}`: the session has none")
-                } else {
-                    format!("no slice is named `{task}`; there are {}", ids.join(", "))
-                },
-            );
-            match near {
-                Some(near) => failure.help(command!("run --task {near}")),
-                None => failure.help(command!("cat slices.json")),
-            }
-        })?;
-    if request.argv.is_empty() {
-        Ok(slice.verification.clone())
-    } else {
-        Ok(request.argv.clone())
+    let checks = checks(&texts).unwrap_or_default();
+    let Some(check) = checks.iter().find(|check| check.id == *task) else {
+        let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
+        let near = crate::core::nearest(task, ids.iter().copied());
+        let failure = Failure::not_found(
+            Code::SliceUnknown,
+            if ids.is_empty() {
+                format!("no slice is named `{task}`: the session has none")
+            } else {
+                format!("no slice is named `{task}`; there are {}", ids.join(", "))
+            },
+        );
+        return Err(match near {
+            Some(near) => failure.help(command!("run --task {near}")),
+            None => failure.help(command!("cat slices.json")),
+        });
+    };
+    match request.argv.is_empty() || request.argv == check.argv {
+        true => Ok((check.argv.clone(), true)),
+        false => Ok((request.argv.clone(), false)),
     }
 }
 

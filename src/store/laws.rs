@@ -12,9 +12,10 @@ use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::note::{Note, NoteKind};
 use crate::core::op::{
-    Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane, LaneStatus, Operation,
-    PlanLane, PlanVerdict, Profile, Smell, Target, Verdict, Write,
+    Answer, AnswerWord, Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane,
+    LaneStatus, Operation, PlanLane, PlanVerdict, ReviewFinding, Smell, Target, Verdict, Write,
 };
+use crate::core::profile::ProfileName;
 use crate::core::record::Draft;
 use crate::core::replay::{redoable, undoable};
 use crate::core::session::{Ending, State};
@@ -58,6 +59,8 @@ enum Turn {
     /// Whatever is armed.
     Enter,
     Event(Box<Event>),
+    /// What is said of the first finding.
+    Answer(AnswerWord),
     Bind(u8),
     Run(i32, u8),
     Archive(bool),
@@ -106,12 +109,16 @@ fn event() -> impl Strategy<Value = Event> {
             target: Some(Target::Plan),
             architecture: Smell::Pass,
             architecture_target: None,
-            findings: Vec::new(),
+            findings: match verdict {
+                CodeVerdict::Approve => Vec::new(),
+                _ => vec![ReviewFinding::read("high: no test").expect("a finding")],
+            },
             base: None,
             head: None,
             onto: None,
             seen: None,
             tree: tree(),
+            files: BTreeMap::new(),
             commits: 1,
             dependence: Vec::new(),
         },
@@ -126,14 +133,28 @@ fn event() -> impl Strategy<Value = Event> {
         },
     };
     proptest::prop_oneof![
-        select(&[Profile::Standard, Profile::Deep][..])
+        select(vec![ProfileName::standard(), ProfileName::deep()])
             .prop_map(|profile| Event::Clarified { profile }),
+        select(vec![
+            (ProfileName::quick(), Stage::Build),
+            (ProfileName::lite(), Stage::Plan),
+            (ProfileName::standard(), Stage::Clarify),
+        ])
+        .prop_map(|(profile, stage)| Event::Reprofiled { profile, stage }),
+        select(&[Transition::BuildToPlan, Transition::DoneToBuild][..]).prop_map(|transition| {
+            Event::Entered {
+                transition,
+                scope: Vec::new(),
+                head: None,
+            }
+        }),
         Just(Event::Drafted),
         select(&[PlanVerdict::Approve, PlanVerdict::Iterate][..]).prop_map(|verdict| {
             Event::PlanReviewed {
                 lane: PlanLane::Critic,
                 verdict,
                 findings: Vec::new(),
+                found: Vec::new(),
                 files: BTreeMap::new(),
             }
         }),
@@ -171,6 +192,7 @@ fn turns() -> impl Strategy<Value = Vec<(usize, u8, Turn)>> {
             .prop_map(|(back, edit)| Turn::Approve(back, edit)),
         5 => Just(Turn::Enter),
         4 => event().prop_map(|event| Turn::Event(Box::new(event))),
+        2 => select(&[AnswerWord::Fixed, AnswerWord::Open][..]).prop_map(Turn::Answer),
         1 => (0..2_u8).prop_map(Turn::Bind),
         1 => (0..2_i32, 0..3_u8).prop_map(|(exit, text)| Turn::Run(exit, text)),
         2 => any::<bool>().prop_map(Turn::Archive),
@@ -440,7 +462,8 @@ impl World {
         let event = Event::Started {
             uid: format!("{uid:03}{:023}", self.made),
             title: id.to_string(),
-            profile: Profile::Standard,
+            profile: ProfileName::standard(),
+            stage: None,
             branch: branch.clone(),
             base: None,
         };
@@ -547,6 +570,22 @@ impl Step<'_> {
                 self.act(event.into(), none)
             }
             Turn::Event(event) => self.act((**event).clone().into(), none),
+            Turn::Answer(word) => {
+                let finding = self.session.state.findings.first()?;
+                let answers = vec![Answer {
+                    op: finding.op.clone(),
+                    nth: finding.value.nth,
+                    answer: *word,
+                }];
+                self.act(
+                    Event::Answered {
+                        answers,
+                        tree: None,
+                    }
+                    .into(),
+                    none,
+                )
+            }
             Turn::Bind(n) => {
                 let branch = branch(*n);
                 self.act(Event::Bound { branch }.into(), none)
@@ -628,7 +667,9 @@ impl Step<'_> {
             };
         }
         let mut ways = Transition::ALL.into_iter();
-        let transition = ways.find(|way| way.from() == after.stage && way.is_rollback() == back)?;
+        let transition = ways.find(|way| {
+            way.from() == after.stage && way.is_rollback() == back && way.is_approved()
+        })?;
         let files = covered_files(&after, transition);
         let named = files.iter();
         let content = self
@@ -695,6 +736,7 @@ impl Step<'_> {
             millis: 1,
             tree: log.clone(),
             tree_kept: true,
+            changed: Vec::new(),
             output: log.clone(),
             output_bytes: said.len() as u64,
             truncated: false,

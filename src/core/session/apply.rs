@@ -2,15 +2,18 @@
 //! gate asks is not known here.
 
 use super::{
-    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, OpConflict,
-    PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
+    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, FOLD_OF_BASES, LaneReport,
+    MAX_TREES, OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
+use crate::core::finding::{Finding, Said, record_of};
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
 use crate::core::op::{
-    Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Unknown,
+    Event, Evidence, FoundIn, LaneStatus, Operation, PlanVerdict, RequirementBase, ReviewFinding,
+    Unknown, Verdict,
 };
+use crate::core::profile::ProfileName;
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
 
@@ -183,7 +186,7 @@ impl State {
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
             Event::Unbound => {
-                self.fold = FOLD;
+                self.fold = self.fold.max(FOLD_OF_BASES);
                 self.branch = None;
             }
             Event::Rebased { base } => {
@@ -193,9 +196,15 @@ impl State {
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;
                 let knew = beside.knew("profile", op);
-                if knew || *profile == Profile::Deep {
-                    self.profile = *profile;
+                if knew || *profile == ProfileName::deep() {
+                    self.profile = profile.clone();
                 }
+            }
+            Event::Reprofiled { profile, stage } => {
+                self.fold = FOLD;
+                beside.knew("profile", op);
+                self.profile = profile.clone();
+                self.move_to(*stage);
             }
             Event::Approved {
                 transition,
@@ -225,15 +234,19 @@ impl State {
                 lane,
                 verdict,
                 findings,
+                found,
                 files,
             } => {
                 at_stage(self, Stage::Plan)?;
+                let plain = findings.iter().map(|text| ReviewFinding::plain(text));
+                let all: Vec<ReviewFinding> = plain.chain(found.iter().cloned()).collect();
+                self.find_all(op, (*lane).into(), self.plan.iteration, &all, None);
                 let review = PlanReview {
                     run: self.plan.run,
                     iteration: self.plan.iteration,
                     lane: *lane,
                     verdict: *verdict,
-                    findings: findings.clone(),
+                    findings: all.iter().map(plan_words).collect(),
                     files: files.clone(),
                 };
                 // Of two that did not know of each other the one that does not approve counts.
@@ -303,9 +316,8 @@ impl State {
                         && !beside.saw(&known.op)
                 });
                 if !held {
-                    self.evidence
-                        .retain(|known| !evidence.is_rerun_of(&known.value));
-                    self.evidence.push(recorded(op, evidence.clone()));
+                    self.fold = FOLD;
+                    keep_run(&mut self.evidence, recorded(op, evidence.clone()));
                 }
             }
             Event::Waived { task } => {
@@ -342,6 +354,8 @@ impl State {
                 for key in [ApprovalKey::Rollback, ApprovalKey::Complete] {
                     self.approvals.remove(&key);
                 }
+                let (round, found) = (self.reviews, &verdict.findings);
+                self.find_all(op, FoundIn::Review, round, found, Some(verdict));
                 let held = self
                     .verdict
                     .as_ref()
@@ -349,6 +363,15 @@ impl State {
                 let is_of_other_base = verdict.is_approval() && beside.missed(BASE);
                 if !held && !is_of_other_base {
                     self.verdict = Some(recorded(op, verdict.clone()));
+                }
+            }
+            Event::Answered { answers, tree } => {
+                for answer in answers {
+                    let said = Said {
+                        answer: answer.answer,
+                        tree: tree.clone(),
+                    };
+                    self.answer(answer, recorded(op, said), |known| beside.saw(known));
                 }
             }
             Event::Imported { ended, .. } => {
@@ -386,13 +409,36 @@ impl State {
 
     /// What is approved and not used yet, and what a review saw, was a change from another commit.
     fn rebase(&mut self, base: &Oid) {
-        self.fold = FOLD;
+        self.fold = self.fold.max(FOLD_OF_BASES);
+        self.rebased = true;
         self.base = Some(base.clone());
         if self.stage != Stage::Done {
             self.approvals.retain(|_, approval| !approval.armed);
         }
         if self.stage == Stage::Review {
             self.verdict = None;
+        }
+    }
+
+    fn find_all(
+        &mut self,
+        op: &Operation,
+        lane: FoundIn,
+        round: u32,
+        all: &[ReviewFinding],
+        verdict: Option<&Verdict>,
+    ) {
+        for (nth, found) in (0..).zip(all) {
+            let finding = Finding {
+                nth,
+                lane,
+                round,
+                found: found.clone(),
+                tree: verdict.map(|verdict| verdict.tree.clone()),
+                record: verdict.and_then(|verdict| record_of(&verdict.files)),
+                answer: None,
+            };
+            self.find(recorded(op, finding));
         }
     }
 
@@ -446,14 +492,17 @@ impl State {
         transition: Transition,
         scope: &[String],
     ) -> Result<(), String> {
-        let Some(approval) = self
-            .approvals
-            .get_mut(&transition.key())
-            .filter(|a| a.armed && a.transition == transition)
-        else {
-            return Err(format!("{transition} was not approved"));
-        };
-        approval.armed = false;
+        if transition.is_approved() {
+            let Some(approval) = self
+                .approvals
+                .get_mut(&transition.key())
+                .filter(|a| a.armed && a.transition == transition)
+            else {
+                return Err(format!("{transition} was not approved"));
+            };
+            approval.armed = false;
+        }
+        self.fold = FOLD;
         self.stage = transition.to();
         self.last_transition = Some(transition);
         let forget = |state: &mut State, keys: &[ApprovalKey]| {
@@ -462,7 +511,7 @@ impl State {
             }
         };
         match transition {
-            Transition::ClarifyToPlan | Transition::ReviewToPlan => {
+            Transition::ClarifyToPlan | Transition::ReviewToPlan | Transition::BuildToPlan => {
                 forget(
                     self,
                     &[
@@ -471,11 +520,9 @@ impl State {
                         ApprovalKey::Complete,
                     ],
                 );
-                self.plan.run += 1;
-                self.plan.iteration = 1;
-                self.plan.extra_iterations = 0;
+                self.begin_plan();
             }
-            Transition::PlanToBuild | Transition::ReviewToBuild => {
+            Transition::PlanToBuild | Transition::ReviewToBuild | Transition::DoneToBuild => {
                 forget(
                     self,
                     &[
@@ -484,7 +531,7 @@ impl State {
                         ApprovalKey::Complete,
                     ],
                 );
-                let rework = transition == Transition::ReviewToBuild;
+                let rework = transition != Transition::PlanToBuild;
                 let earlier = std::mem::take(&mut self.build);
                 self.build = BuildFacts {
                     iteration: 1,
@@ -511,6 +558,7 @@ impl State {
             Transition::BuildToReview => {
                 forget(self, &[ApprovalKey::Rollback, ApprovalKey::Complete]);
                 self.verdict = None;
+                self.reviews += 1;
                 self.build.claim = None;
                 self.build.blocked = None;
             }
@@ -527,11 +575,59 @@ impl State {
             }
             Transition::ReviewToDone => {}
         }
-        if transition.is_rollback() && transition != Transition::ReviewToBuild {
+        if transition.is_rollback() && transition.to() != Stage::Build {
             self.verdict = None;
         }
         Ok(())
     }
+
+    /// The plan is entered.
+    pub(in crate::core) fn begin_plan(&mut self) {
+        self.plan.run += 1;
+        self.plan.iteration = 1;
+        self.plan.extra_iterations = 0;
+    }
+
+    /// Another profile goes on from `stage`: what was approved and not used was a step of the old one, and whoever
+    /// goes back has the gates that are ahead then still before them.
+    fn move_to(&mut self, stage: Stage) {
+        let back = stage < self.stage;
+        self.approvals.retain(|key, approval| {
+            let is_ahead = back && approval.transition.to() > stage && *key != ApprovalKey::Plan;
+            !approval.armed && !is_ahead
+        });
+        if back {
+            self.verdict = None;
+        }
+        if stage != self.stage {
+            match stage {
+                Stage::Plan => self.begin_plan(),
+                Stage::Build if self.build.iteration == 0 => self.build.iteration = 1,
+                _ => {}
+            }
+        }
+        self.stage = stage;
+    }
+}
+
+/// A finding of a plan as it was typed.
+fn plan_words(found: &ReviewFinding) -> String {
+    match found.is_plain() {
+        true => found.text.clone(),
+        false => found.to_string(),
+    }
+}
+
+/// Adds a run to a set of them: for each thing that was run there is one on each tree, of the newest trees.
+pub(in crate::core) fn keep_run(known: &mut Vec<Recorded<Evidence>>, run: Recorded<Evidence>) {
+    known.retain(|one| !run.value.is_rerun_of(&one.value));
+    let is_like = |one: &Recorded<Evidence>| run.value.is_like(&one.value);
+    if known.iter().filter(|one| is_like(one)).count() >= MAX_TREES
+        && let Some(oldest) = known.iter().position(is_like)
+    {
+        known.remove(oldest);
+    }
+    known.push(run);
 }
 
 /// The commit that a session starts from.

@@ -133,7 +133,11 @@ pub(super) fn unsigned(scenario: &str, why: &str) -> Failure {
 
 /// The way out where the delta is at fault and nobody may edit it any more.
 fn closed(state: &State) -> Option<Blocker> {
-    let delta = Artifact::SpecDelta;
+    let own = [Artifact::SpecDelta, Artifact::Brief];
+    let mut own = own
+        .into_iter()
+        .filter(|at| state.artifacts.contains_key(at));
+    let delta = own.next().unwrap_or(Artifact::SpecDelta);
     (!delta.is_open_at(state.stage)).then(|| {
         Blocker::new(
             Code::DeltaClosed,
@@ -163,7 +167,10 @@ pub(in crate::flow) fn target_tree(
 /// What is recorded of a conflict of this session's delta.
 pub(super) fn way(state: &State) -> Way {
     Way::Archive {
-        delta: state.artifacts.get(&Artifact::SpecDelta).cloned(),
+        delta: [Artifact::SpecDelta, Artifact::Brief]
+            .iter()
+            .find_map(|at| state.artifacts.get(at))
+            .cloned(),
     }
 }
 

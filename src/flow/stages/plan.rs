@@ -6,10 +6,12 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
 use crate::core::hint::command;
-use crate::core::op::{Event, PlanLane, PlanVerdict};
+use crate::core::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
 use crate::core::stage::{Stage, Transition};
+use crate::core::{coverage, tasks};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
+use crate::flow::delta;
 
 /// `plan`: consumes the approval and lays out the package; run again, begins the next draft after a
 /// critic who did not approve.
@@ -25,7 +27,11 @@ pub fn plan(ctx: &Context, reason: Option<String>) -> Result<Done<Outcome>> {
                 require(facts, Transition::ReviewToPlan)?;
                 Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.clone()))
             }
+            Stage::Plan if facts.view().profile().asks(Artifact::TaskList) => {
+                propose(facts).map(|act| act.reason(reason.clone()))
+            }
             Stage::Plan => next_draft(facts).map(|act| act.reason(reason.clone())),
+            Stage::Build => replan(facts, reason.as_deref()),
             _ => Err(wrong_stage(facts, "plan")),
         }
     })
@@ -48,6 +54,7 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
         title: &state.title,
         intent,
         domains: &domains,
+        profile: facts.view().profile(),
     };
     let event = Event::Entered {
         transition,
@@ -59,15 +66,47 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
         ..Outcome::entered(transition)
     };
     let mut act = Act::new(event, "plan", outcome);
-    for artifact in Artifact::PLAN_DOCUMENTS
-        .into_iter()
-        .chain(Artifact::CHANGE_PACK)
-    {
+    for artifact in facts.view().profile().files_of(Stage::Plan) {
         if !state.artifacts.contains_key(&artifact) {
             act = act.write(artifact, artifact.template(input));
         }
     }
     act
+}
+
+/// Back from the build, which showed that the plan is wrong. It closes gates alone, so nobody has to approve it.
+fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
+    let transition = Transition::BuildToPlan;
+    let blockers = gate::blockers(facts.view(), transition);
+    if !blockers.is_empty() {
+        return Err(gate::not_ready(transition, blockers));
+    }
+    let Some(reason) = reason else {
+        return Err(Failure::refused(
+            Code::ReasonRequired,
+            "the session is in stage build; going back to the plan needs a reason",
+        )
+        .help(transition.command()));
+    };
+    Ok(enter_plan(facts, transition).reason(Some(reason.to_owned())))
+}
+
+/// Adds a task for each scenario of the delta that none serves yet.
+fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
+    let list = facts.texts.get(&Artifact::TaskList);
+    let scenarios =
+        delta::read(&facts.texts).map_or_else(Vec::new, |(delta, _)| coverage::scenarios(&delta));
+    let text = tasks::proposed(list.map_or("", String::as_str), &scenarios);
+    let Some(text) = text else {
+        return Err(Failure::nothing(
+            Code::NothingToPropose,
+            "every scenario of the delta has a task",
+        )
+        .help(gate::next_action(facts.view())));
+    };
+    let what = "propose tasks for the scenarios of the delta";
+    let act = Act::new(Event::Saved, what, Outcome::recorded());
+    Ok(act.write(Artifact::TaskList, text))
 }
 
 fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
@@ -128,6 +167,24 @@ pub fn plan_review(
     findings: &[String],
     reason: Option<String>,
 ) -> Result<Done<Outcome>> {
+    let read: Vec<ReviewFinding> = findings
+        .iter()
+        .map(|text| ReviewFinding::read_of_plan(text))
+        .collect::<Result<_>>()?;
+    let heavy = read.iter().find(|one| one.severity.is_blocking());
+    if let (PlanVerdict::Approve, Some(finding)) = (verdict, heavy) {
+        return Err(Failure::refused(
+            Code::VerdictContradictsFinding,
+            format!(
+                "`approve` cannot stand beside a {} finding: {}",
+                finding.severity, finding.text
+            ),
+        )
+        .help(match lane {
+            PlanLane::Architect => command!("plan --architect iterate --finding WHAT"),
+            PlanLane::Critic => command!("plan --critic iterate --finding WHAT"),
+        }));
+    }
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         if state.stage != Stage::Plan {
@@ -160,10 +217,19 @@ pub fn plan_review(
                 .help(command!("plan --architect approve")));
             }
         }
+        // What says nothing but a text is written as older programs read it.
+        let (findings, found) = match read.iter().all(ReviewFinding::is_plain) {
+            true => (
+                read.iter().map(|one| one.text.clone()).collect(),
+                Vec::new(),
+            ),
+            false => (Vec::new(), read.clone()),
+        };
         let event = Event::PlanReviewed {
             lane,
             verdict,
-            findings: findings.to_vec(),
+            findings,
+            found,
             files,
         };
         let what = format!("{lane}: {verdict}, draft {}", state.plan.iteration);
