@@ -48,6 +48,8 @@ mod future;
 mod gc;
 mod golden;
 mod held;
+mod held_input;
+mod held_push;
 mod hints;
 mod hooks_battery;
 mod hooks_beside;
