@@ -22,6 +22,7 @@ pub mod pause;
 pub mod redact;
 pub mod resolve;
 pub mod review;
+mod review_show;
 pub mod run;
 pub mod sessions;
 pub mod setup;

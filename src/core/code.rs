@@ -194,6 +194,8 @@ codes! {
         "Several sessions are bound to one branch, so that nobody can say whose work is on it.";
     BranchUnknown "branch_unknown" [NotFound]
         "There is no branch of this name.";
+    BuildEntered "build_entered" [Nothing]
+        "Another command entered the build at the same time.";
     BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]
         "The review report that is named is not there.";
     BuildFromReviewArtifactRequired "build_from_review_artifact_required" [Refused]
@@ -964,8 +966,6 @@ codes! {
         "Superseding a record has a command of its own.";
     VerdictContradictsFinding "verdict_contradicts_finding" [Refused]
         "An approving verdict cannot stand beside a severe finding.";
-    VerdictRequired "verdict_required" [Usage]
-        "The review waits for a verdict.";
     VerdictSignatureInvalid "verdict_signature_invalid" [Refused]
         "The signature under a verdict does not count.";
     VerdictUnknown "verdict_unknown" [Usage]

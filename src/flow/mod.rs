@@ -46,6 +46,7 @@ pub mod redact;
 pub mod resolve;
 mod revert;
 pub mod review;
+pub mod review_show;
 pub mod seat;
 pub mod sessions;
 pub mod setup;

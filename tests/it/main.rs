@@ -91,6 +91,7 @@ mod receive_refs;
 mod receive_unique;
 mod redact;
 mod resolve;
+mod review_show;
 mod scale;
 mod scenario_build;
 mod scenario_clarify;
