@@ -55,6 +55,7 @@ pub mod signers;
 pub mod spec;
 pub mod specs;
 pub mod stages;
+mod strays;
 pub mod sync;
 pub mod undo;
 pub mod upstream;

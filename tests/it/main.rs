@@ -45,6 +45,7 @@ mod findings;
 mod fork;
 mod fsck;
 mod future;
+mod gates_read;
 mod gc;
 mod golden;
 mod held;

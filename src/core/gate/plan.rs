@@ -244,6 +244,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
     {
         found.push(blocker);
     }
+    found.extend(view.delta.strays.iter().cloned());
     found
 }
 
