@@ -24,6 +24,7 @@ pub mod preview;
 pub mod redact;
 pub mod resolve;
 pub mod review;
+mod review_show;
 pub mod run;
 pub mod sessions;
 pub mod setup;

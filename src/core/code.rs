@@ -210,6 +210,8 @@ codes! {
         "Nothing stands under a heading of brief.md that needs a text.";
     BriefMissing "brief_missing" [Refused]
         "The profile asks for brief.md, which is not there.";
+    BuildEntered "build_entered" [Nothing]
+        "Another command entered the build at the same time.";
     BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]
         "The review report that is named is not there.";
     BuildFromReviewArtifactRequired "build_from_review_artifact_required" [Refused]
@@ -1010,8 +1012,6 @@ codes! {
         "Superseding a record has a command of its own.";
     VerdictContradictsFinding "verdict_contradicts_finding" [Refused]
         "An approving verdict cannot stand beside a severe finding.";
-    VerdictRequired "verdict_required" [Usage]
-        "The review waits for a verdict.";
     VerdictSignatureInvalid "verdict_signature_invalid" [Refused]
         "The signature under a verdict does not count.";
     VerdictUnknown "verdict_unknown" [Usage]

@@ -212,12 +212,11 @@ fn next_in_plan(view: View<'_>, blockers: &[Blocker]) -> Hint {
     let iterate = state
         .plan_review(PlanLane::Critic)
         .is_some_and(|r| r.value.verdict != PlanVerdict::Approve);
+    if state.is_plan_exhausted() {
+        return command!("plan --more 5 --reason WHY{}", view.policy.sign_flag());
+    }
     if iterate {
-        return if state.plan.iteration >= state.max_plan_iterations() {
-            command!("plan --more 5 --reason WHY{}", view.policy.sign_flag())
-        } else {
-            command!("plan")
-        };
+        return command!("plan");
     }
     blockers
         .iter()

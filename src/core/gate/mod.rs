@@ -71,6 +71,8 @@ pub struct DeltaFacts {
     pub is_unchanged: bool,
     /// What is wrong with it, each with a line.
     pub blockers: Vec<Blocker>,
+    /// Slices that name a scenario that neither it nor the accepted specs have.
+    pub strays: Vec<Blocker>,
 }
 
 /// Everything that a gate may look at.
@@ -274,6 +276,10 @@ pub(super) fn field_fault(code: Code, artifact: Artifact, fault: &Fault) -> Bloc
     )
 }
 
+fn unknown_field(artifact: Artifact, front: &FrontMatter) -> Option<Fault> {
+    front.unknown(&artifact.known_fields()?)
+}
+
 /// What is written wrongly in an artifact, each under the code of the gate that reads it. An artifact
 /// with such a fault is not saved: a gate must never have to guess. Missing fields are no fault here;
 /// the gates ask for them.
@@ -302,6 +308,9 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
             return found;
         }
     };
+    if let Some(fault) = unknown_field(artifact, &front) {
+        check(Code::FrontMatterInvalid, Err(fault));
+    }
     match artifact {
         Artifact::Spec => {
             check(

@@ -332,7 +332,8 @@ impl State {
             } => {
                 at_stage(self, Stage::Build)?;
                 self.builds(op);
-                if self.build.audit.is_some() {
+                if self.build.is_new_audit(tree, blockers, *no_deslop) && self.build.audit.is_some()
+                {
                     self.build.iteration += 1;
                 }
                 let knew = beside.knew("audit", op);

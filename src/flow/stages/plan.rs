@@ -114,16 +114,8 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
     match critic {
         Some(PlanVerdict::Iterate | PlanVerdict::Reject) => {
             let max = state.max_plan_iterations();
-            if state.plan.iteration >= max {
-                return Err(Failure::refused(
-                    Code::PlanIterationsExhausted,
-                    format!("{max} drafts were not approved; a person has to decide how to go on"),
-                )
-                .blockers(blockers)
-                .help(command!(
-                    "plan --more 5 --reason WHY{}",
-                    facts.policy.sign_flag()
-                )));
+            if state.plan_round() >= max {
+                return Err(exhausted(facts).blockers(blockers));
             }
             let outcome = Outcome {
                 history: state.plan.reviews.clone(),
@@ -153,6 +145,18 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
         .help(gate::next_action(facts.view()))
         .blockers(blockers)),
     }
+}
+
+fn exhausted(facts: &Facts<'_>) -> Failure {
+    let max = facts.state.max_plan_iterations();
+    Failure::refused(
+        Code::PlanIterationsExhausted,
+        format!("{max} drafts were not approved; a person has to decide how to go on"),
+    )
+    .help(command!(
+        "plan --more 5 --reason WHY{}",
+        facts.policy.sign_flag()
+    ))
 }
 
 /// Records what the architect or the critic says of the present draft.
@@ -193,6 +197,9 @@ pub fn plan_review(
                 "the architect answers approve or iterate; the critic may reject",
             )
             .help(command!("plan --architect iterate --finding WHAT")));
+        }
+        if lane == PlanLane::Architect && state.is_plan_exhausted() {
+            return Err(exhausted(facts));
         }
         if lane == PlanLane::Critic {
             let architect = state.plan_review(PlanLane::Architect);
