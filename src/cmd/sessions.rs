@@ -2,11 +2,13 @@
 
 use super::report;
 use crate::cli::Exit;
+use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::Profile;
-use crate::core::session::Ending;
+use crate::core::profile::ProfileName;
+use crate::core::session::{Ending, State};
+use crate::core::stage::Stage;
 use crate::flow::sessions::{self, Binding, StartRequest};
 use crate::flow::{Context, rebase, view};
 use crate::ui::{Ui, line, style};
@@ -68,8 +70,14 @@ pub struct StartArgs {
     /// Read the request from a file (`-` for stdin)
     #[arg(short = 'F', long, value_name = "FILE")]
     pub file: Option<String>,
-    /// Clarify thoroughly: ambiguity at most 0.1, up to 25 rounds
-    #[arg(long)]
+    /// How much the change has to say before it is done: quick, lite, standard, deep, or one of loopx.toml
+    #[arg(long, value_name = "NAME", group = "weight")]
+    pub profile: Option<String>,
+    /// One file, and no plan: the same as --profile quick
+    #[arg(long, group = "weight")]
+    pub quick: bool,
+    /// Clarify thoroughly, ambiguity at most 0.1: the same as --profile deep
+    #[arg(long, group = "weight")]
     pub deep: bool,
     /// Bind this branch instead of the current one
     #[arg(long, value_name = "BRANCH", conflicts_with = "no_branch")]
@@ -89,6 +97,8 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         revert,
         message,
         file,
+        profile,
+        quick,
         deep,
         branch,
         no_branch,
@@ -103,10 +113,11 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         name: (!name.is_empty()).then(|| name.join(" ")),
         id,
         intent,
-        profile: if deep {
-            Profile::Deep
-        } else {
-            Profile::Standard
+        profile: match (profile, quick, deep) {
+            (Some(name), ..) => Some(ProfileName::parse(&name)?),
+            (None, true, _) => Some(ProfileName::quick()),
+            (None, _, true) => Some(ProfileName::deep()),
+            (None, false, false) => None,
         },
         binding: match (branch, no_branch) {
             (Some(branch), _) => Binding::Branch(branch),
@@ -117,9 +128,10 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         revert,
     };
     let done = sessions::start(ctx, &request)?;
+    let stage = done.state.stage;
     let place = match &done.state.branch {
-        Some(branch) => format!("started on branch {branch}, stage clarify"),
-        None => "started without a branch, stage clarify".to_owned(),
+        Some(branch) => format!("started on branch {branch}, stage {stage}"),
+        None => format!("started without a branch, stage {stage}"),
     };
     if ctx.must_name(&done.id) {
         ui.address(done.id.as_str());
@@ -129,12 +141,13 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             command!("approve --to plan"),
             format!("   (the documents are written; the build is: {revert})")
         ],
-        None => hint![
+        None if stage == Stage::Clarify => hint![
             command!("edit spec.md"),
             format!("   (or edit .loopx/{}/spec.md and run: ", done.id),
             command!("clarify"),
             ")"
         ],
+        None => command!("edit {}", first_file(&done.state)),
     };
     report(
         ui,
@@ -145,6 +158,15 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         json!({ "branch": done.state.branch, "base": done.state.base, "revert": done.value }),
     );
     Ok(Exit::Done)
+}
+
+/// The file that somebody writes first.
+fn first_file(state: &State) -> Artifact {
+    let files = [Artifact::Brief, Artifact::Plan, Artifact::SpecDelta];
+    let mut here = files
+        .into_iter()
+        .filter(|file| state.artifacts.contains_key(file));
+    here.next().unwrap_or(Artifact::Intent)
 }
 
 /// Bind the current branch to a session

@@ -69,7 +69,7 @@ pub(super) fn meant(facts: &Facts<'_>, ends: Ends) -> Result<Transition> {
         let to = to.map_or_else(String::new, |to| format!("{stage}->{to} is no transition"));
         let ways: Vec<String> = Transition::ALL
             .into_iter()
-            .filter(|t| t.from() == stage)
+            .filter(|t| t.from() == stage && t.is_approved())
             .map(|t| t.to().to_string())
             .collect();
         Failure::refused(
@@ -95,10 +95,18 @@ fn decide(
 ) -> Result<Act<Approved>> {
     let state = &facts.state;
     let view = facts.view();
+    if !transition.is_approved() {
+        return Err(Failure::refused(
+            Code::InvalidTransition,
+            format!("{transition} needs no approval"),
+        )
+        .help(transition.command()));
+    }
     let blockers = gate::blockers(view, transition);
     if !blockers.is_empty() {
         return Err(gate::not_ready(transition, blockers));
     }
+    facts.require_person("an approval")?;
     let who = repo.canonical(facts.actor()?)?;
     let required = facts.policy.required(transition);
     let mut people = 1;

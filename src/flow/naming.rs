@@ -92,7 +92,7 @@ impl Context {
             [only] => Ok(only.clone()),
             [] => Err(
                 Failure::not_found(Code::NoActiveSession, "no session is active")
-                    .help(command!("start \"WHAT TO CHANGE\"")),
+                    .help(super::begin::way(self)?),
             ),
             many => Err(Failure::usage(
                 Code::SessionAmbiguous,
