@@ -78,9 +78,17 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ),
     };
     if !ran.evidence.tree_kept {
-        ui.warn(
-            "the command changed the worktree, so this is no evidence for the code as it is now",
-        );
+        let files: Vec<String> = ran.evidence.changed.iter().map(|file| line(file)).collect();
+        ui.warn(format!(
+            "the command changed the worktree ({}), so this is no evidence for the code as it is now: let git ignore what it writes, or commit it, and run it again",
+            files.join(", ")
+        ));
+    }
+    if let Some(task) = request.task.as_ref().filter(|_| !ran.is_check) {
+        ui.warn(format!(
+            "this is not what {task} says is run for it, so no gate counts it; that is: {}",
+            ui.command(&command!("run --task {task}"))
+        ));
     }
     if ran.counts == Some(false) {
         ui.warn(
@@ -97,6 +105,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "evidence": ran.evidence,
             "not_started": ran.not_started,
             "counts": ran.counts,
+            "is_check": ran.is_check,
         }),
     );
     Ok(if ran.evidence.passed() {

@@ -1,6 +1,6 @@
 //! `status`: where the session stands, what holds it, and the command that leads on.
 
-use super::blocker_lines;
+use super::{blocker_lines, finding_lines};
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::gate::Proof;
@@ -155,6 +155,10 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         for because in review.judgement.iter().flat_map(|j| &j.because) {
             ui.out(format!("        {}", line(because)));
         }
+    }
+    if status.findings.iter().any(|one| one.open) {
+        ui.out("\nfindings");
+        finding_lines(ui, &status.findings);
     }
     if !status.audit.is_empty() {
         ui.out("\nevidence");

@@ -212,7 +212,7 @@ impl Transition {
     /// The move that leads on from a stage.
     pub fn forward(from: Stage) -> Option<Self> {
         let mut from_here = Self::ALL.into_iter().filter(|t| t.from() == from);
-        from_here.find(|t| t.to() > from)
+        from_here.find(|t| t.is_forward())
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) fn meant(facts: &Facts<'_>, ends: Ends) -> Result<Transition> {
         Some(to) => Transition::between(stage, to),
         None => Transition::forward(stage),
     };
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         let to = to.map_or_else(String::new, |to| format!("{stage}->{to} is no transition"));
         let ways: Vec<String> = Transition::ALL
             .into_iter()
@@ -83,7 +83,15 @@ pub(super) fn meant(facts: &Facts<'_>, ends: Ends) -> Result<Transition> {
             },
         )
         .help(gate::next_action(view))
-    })
+    })?;
+    if !found.is_approved() {
+        return Err(Failure::refused(
+            Code::InvalidTransition,
+            format!("{found} needs no approval"),
+        )
+        .help(found.command()));
+    }
+    Ok(found)
 }
 
 fn decide(
@@ -95,13 +103,6 @@ fn decide(
 ) -> Result<Act<Approved>> {
     let state = &facts.state;
     let view = facts.view();
-    if !transition.is_approved() {
-        return Err(Failure::refused(
-            Code::InvalidTransition,
-            format!("{transition} needs no approval"),
-        )
-        .help(transition.command()));
-    }
     let blockers = gate::blockers(view, transition);
     if !blockers.is_empty() {
         return Err(gate::not_ready(transition, blockers));

@@ -3,11 +3,11 @@
 use super::act::{Needs, gather, require_active};
 use super::context::Context;
 use crate::core::artifact::Artifact;
+use crate::core::checks::checks;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, Proof};
 use crate::core::hint::command;
 use crate::core::id::SessionId;
-use crate::core::pack;
 use crate::core::stage::Transition;
 use std::collections::BTreeMap;
 
@@ -59,7 +59,6 @@ pub fn open(ctx: &Context) -> Result<Open> {
 
 /// The checks that the artifacts name.
 fn of_session(texts: &BTreeMap<Artifact, String>) -> Vec<String> {
-    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
-    let slices = slices.unwrap_or_default().into_iter();
-    slices.map(|slice| slice.id).collect()
+    let checks = checks(texts).unwrap_or_default().into_iter();
+    checks.map(|check| check.id).collect()
 }

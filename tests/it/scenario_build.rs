@@ -51,12 +51,12 @@ fn s_070_a_happy_build_is_ready_for_review() {
 
 #[test]
 fn s_072_everything_wrong_at_once_is_listed_in_order() {
-    let d = Drive::building();
+    let d = building("false");
     d.edit("execution-record.md", RECORD);
     d.does(&["build", "--report", "execution=failed"]);
     d.does(&["build", "--report", "architect=failed"]);
     d.does(&["build", "--report", "deslop=failed"]);
-    d.blocked_run(&["run", "--", "false"]);
+    d.blocked_run(&["run", "--task", "VS-1"]);
     d.blocked_run(&["run", "--kind", "regression", "--", "false"]);
     let expected = [
         "lane_incomplete_execution",

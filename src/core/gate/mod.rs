@@ -11,6 +11,7 @@ mod build;
 mod clarify;
 mod conclusions;
 mod evidence;
+mod findings;
 mod opening;
 mod plan;
 mod proofs;
@@ -26,10 +27,13 @@ pub use approval::{
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};
 pub use evidence::counted;
+pub use findings::{
+    AnswerView, FindingView, findings, is_changed_since, may_leave, open_blockers, open_now,
+};
 pub use opening::{Unsigned, flaw, unsigned};
 pub use plan::{delta, scope_patterns};
 pub use proofs::{PartKey, Proofs, Unproven};
-pub use review::{archive, judgement, reviewer, unproven, verdict_signature};
+pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
 
@@ -142,7 +146,7 @@ impl<'a> View<'a> {
     }
 
     fn slices(&self) -> Result<Vec<Slice>, Blocker> {
-        pack::checks(self.texts)
+        pack::slices_of(self.texts)
     }
 }
 
