@@ -18,6 +18,7 @@ pub mod hook;
 pub mod hooks;
 pub mod import;
 pub mod manual;
+pub mod next;
 pub mod note;
 pub mod pause;
 pub mod preview;

@@ -500,6 +500,8 @@ codes! {
         "A plan document is not there; `*` is its key.";
     NewerProgramRequired "newer_program_required" [Refused]
         "Only a newer program understands a record of the session.";
+    NextWaits "next_waits" [Waiting]
+        "No command is next: somebody has to do something first.";
     NoActiveSession "no_active_session" [NotFound]
         "No session is active.";
     NoCommit "no_commit" [NotFound]
@@ -532,6 +534,8 @@ codes! {
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]
         "Nothing that the delta touches changed since its base.";
+    NothingNext "nothing_next" [Nothing]
+        "The session has ended, and nothing is left to do.";
     NothingToEdit "nothing_to_edit" [Nothing]
         "No document of the present stage wants work.";
     NothingToPropose "nothing_to_propose" [Nothing]

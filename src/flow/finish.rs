@@ -205,15 +205,11 @@ fn is_armed(state: &State, transition: Option<Transition>) -> bool {
 /// Approves the move to a stage; whether enough people have.
 fn approve(ctx: &Context, request: &FinishRequest, done: &mut Finished, to: Stage) -> Result<bool> {
     let (reason, sign) = (request.reason.clone(), request.sign);
-    let given = approve::approve(
-        ctx,
-        Ends {
-            from: None,
-            to: Some(to),
-        },
-        reason,
-        sign,
-    )?;
+    let ends = Ends {
+        from: None,
+        to: Some(to),
+    };
+    let given = approve::approve(ctx, ends, reason, sign)?;
     done.state = given.state;
     let approved = &given.value;
     let is_enough = approved.people >= approved.required;

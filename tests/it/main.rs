@@ -139,6 +139,7 @@ mod verify_range;
 mod verify_sessions;
 mod weakness;
 mod words;
+mod words_files;
 mod words_run;
 mod words_start;
 mod workcopy;

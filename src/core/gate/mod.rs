@@ -47,6 +47,7 @@ use super::policy::Policy;
 use super::profile::{Profile, ProfileName};
 use super::review as verdicts;
 use super::session::{State, UnknownOp};
+use super::spec::{check_domain, read_delta};
 use super::stage::Transition;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -356,5 +357,33 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
         ),
         _ => {}
     }
+    let domains = match artifact {
+        Artifact::Spec => front.list("target_domains").unwrap_or_default(),
+        Artifact::SpecDelta => named_domains(text),
+        _ => Vec::new(),
+    };
+    found.extend(domain_faults(artifact, text, domains));
     found
+}
+
+/// The domains that a delta names.
+fn named_domains(text: &str) -> Vec<String> {
+    let delta = read_delta(text.as_bytes(), Artifact::SpecDelta.path());
+    let named = delta.domains.into_iter().filter_map(|one| one.domain);
+    named.collect()
+}
+
+/// Domains that no folder of specs can have: said where they are written, not when the plan is approved.
+fn domain_faults(artifact: Artifact, text: &str, domains: Vec<String>) -> Vec<Blocker> {
+    let faulty = domains
+        .into_iter()
+        .filter_map(|domain| Some((check_domain(&domain).err()?, domain)));
+    faulty
+        .map(|(why, domain)| {
+            let line = text.lines().position(|line| line.contains(&domain));
+            let place = line.map_or_else(String::new, |line| format!(":{}", line + 1));
+            let message = format!("{artifact}{place}: {domain:?} cannot be a domain: {why}");
+            Blocker::new(Code::BadDomain, message, command!("edit {artifact}"))
+        })
+        .collect()
 }
