@@ -38,14 +38,13 @@ pub(super) fn read_text(file: &str) -> Result<String> {
         .map_err(|_| Failure::usage(Code::InputNotUtf8, format!("{file}: expected UTF-8")))
 }
 
-fn saved(ui: &mut Ui, command: &str, done: &crate::flow::Done<()>, extra: Value) {
-    let next = Some(command!("status"));
-    report(ui, command, done, "saved", next, extra);
+fn saved(ctx: &Context, ui: &mut Ui, command: &str, done: &crate::flow::Done<()>, extra: Value) {
+    report(ctx, ui, command, done, "saved", extra);
 }
 
 pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::save(ctx, reason)?;
-    saved(ui, "save", &done, json!({}));
+    saved(ctx, ui, "save", &done, json!({}));
     Ok(Exit::Done)
 }
 
@@ -53,7 +52,7 @@ pub fn edit(artifact: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let artifact = Artifact::parse(artifact)?;
     if working::edit(ctx, artifact)? {
         let done = sessions::save(ctx, None)?;
-        saved(ui, "edit", &done, json!({}));
+        saved(ctx, ui, "edit", &done, json!({}));
     } else {
         ui.status(format!("{artifact} is unchanged"));
         ui.json("edit", &json!({ "artifact": artifact, "changed": false }));
@@ -76,7 +75,7 @@ pub fn put(
             "{artifact} had unsaved edits; they are kept: git cat-file blob {blob}"
         ));
     }
-    saved(ui, "put", &put.done, json!({ "kept": put.kept }));
+    saved(ctx, ui, "put", &put.done, json!({ "kept": put.kept }));
     Ok(Exit::Done)
 }
 

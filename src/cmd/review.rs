@@ -4,10 +4,9 @@ use super::{SignArgs, report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
+use crate::core::hint::command;
 use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
 use crate::core::signature::Basis;
-use crate::core::stage::Transition;
 use crate::flow::review::{self, ReviewRequest, Reviewed, VerdictRequest};
 use crate::flow::{Context, Done, view};
 use crate::ui::{Ui, line, style};
@@ -76,7 +75,6 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         sign: SignArgs::of(args.sign, args.no_sign).wanted(ctx),
     };
     let done = review::review(ctx, &request)?;
-    let policy = ctx.policy(&done.state)?;
     let reviewed = &done.value;
     let commits: Vec<_> = reviewed
         .commits
@@ -118,16 +116,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(commits.len(), "commit"),
             counted(reviewed.files.len(), "file")
         );
-        let verdict = match reviewed.files.is_empty() && !policy.gates.protected.is_empty() {
-            true => policy.empty_verdict_command(),
-            false => policy.verdict_command(),
-        };
-        let next = hint![
-            "read it, then: ",
-            verdict,
-            "  (or request-changes --target build --reason WHY)"
-        ];
-        report(ui, "review", &done, &said, Some(next), extra);
+        report(ctx, ui, "review", &done, &said, extra);
         return Ok(Exit::Done);
     }
     let target = reviewed.judgement.as_ref().and_then(|j| j.target);
@@ -143,17 +132,11 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             roles.join(", ")
         ));
     }
-    let (said, next) = match target {
-        Some(target) => (
-            format!("changes are asked for in {target} ({})", basis.word()),
-            policy.approve_command(target.transition()),
-        ),
-        None => (
-            format!("approved ({})", basis.word()),
-            policy.approve_command(Transition::ReviewToDone),
-        ),
+    let said = match target {
+        Some(target) => format!("changes are asked for in {target} ({})", basis.word()),
+        None => format!("approved ({})", basis.word()),
     };
-    report(ui, "review", &done, &said, Some(next), extra);
+    report(ctx, ui, "review", &done, &said, extra);
     Ok(Exit::Done)
 }
 

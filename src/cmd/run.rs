@@ -3,7 +3,6 @@
 use super::{SignArgs, report};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::evidence::{self, RunRequest};
 use crate::ui::Ui;
@@ -77,11 +76,11 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         );
     }
     report(
+        ctx,
         ui,
         "run",
         &done,
         &said,
-        Some(command!("status")),
         json!({
             "evidence": ran.evidence,
             "not_started": ran.not_started,

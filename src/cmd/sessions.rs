@@ -119,24 +119,16 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if ctx.must_name(&done.id) {
         ui.address(done.id.as_str());
     }
-    let next = match &done.value {
-        Some(revert) => hint![
-            command!("approve --to plan"),
-            format!("   (the documents are written; the build is: {revert})")
-        ],
-        None => hint![
-            command!("edit spec.md"),
-            format!("   (or edit .loopx/{}/spec.md and run: ", done.id),
-            command!("clarify"),
-            ")"
-        ],
+    let said = match &done.value {
+        Some(revert) => format!("{place}; the documents are written, and the build is: {revert}"),
+        None => format!("{place}; what to write is in .loopx/{}", done.id),
     };
     report(
+        ctx,
         ui,
         "start",
         &done,
-        &place,
-        Some(next),
+        &said,
         json!({ "branch": done.state.branch, "base": done.state.base, "revert": done.value }),
     );
     Ok(Exit::Done)
@@ -165,7 +157,7 @@ pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
         ),
     };
     let extra = json!({ "branch": done.value.branch, "before": done.value.before });
-    report(ui, "use", &done, &said, Some(command!("status")), extra);
+    report(&ctx, ui, "use", &done, &said, extra);
     Ok(Exit::Done)
 }
 
@@ -194,7 +186,7 @@ pub fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         done.value.base.short()
     );
     let extra = json!({ "base": done.value.base, "before": done.value.before });
-    report(ui, "rebase", &done, &said, Some(command!("status")), extra);
+    report(ctx, ui, "rebase", &done, &said, extra);
     Ok(Exit::Done)
 }
 
@@ -251,10 +243,7 @@ pub fn list(archived: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 
 pub fn abandon(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::abandon(ctx, reason)?;
-    let next = hint![
-        command!("undo").session(&done.id),
-        "   (takes it back; everything is kept)"
-    ];
-    report(ui, "abandon", &done, "abandoned", Some(next), json!({}));
+    let said = "abandoned; everything is kept";
+    report(ctx, ui, "abandon", &done, said, json!({}));
     Ok(Exit::Done)
 }

@@ -4,9 +4,9 @@ use super::{SignArgs, blocker_lines, report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::Proof;
-use crate::core::hint::{Hint, command, hint};
+use crate::core::hint::command;
 use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile};
-use crate::core::stage::{Stage, Transition};
+use crate::core::stage::Stage;
 use crate::flow::lease;
 use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Report};
 use crate::flow::{Context, Done, approve as approve_flow};
@@ -120,6 +120,7 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let sign = SignArgs::of(args.sign, args.no_sign).wanted(ctx);
         let done = stages::extend(ctx, Stage::Clarify, more, args.reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "clarify",
             &done,
@@ -137,7 +138,7 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         None if done.value.blockers.is_empty() => "clear enough to plan".to_owned(),
         None => "not clear enough to plan yet".to_owned(),
     };
-    Ok(tell(ui, "clarify", &done, &said))
+    Ok(tell(ctx, ui, "clarify", &done, &said))
 }
 
 pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -152,14 +153,6 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         )
     } else {
         format!("approved {}", approved.transition)
-    };
-    let next = match approved.transition {
-        Transition::ReviewToDone if approved.completed => command!("archive"),
-        other if approved.people < approved.required => hint![
-            "ask another person to run: ",
-            command!("approve --to {}", other.to())
-        ],
-        other => other.command(),
     };
     let extra = json!({
         "transition": approved.transition,
@@ -177,7 +170,7 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ));
         }
     }
-    report(ui, "approve", &done, &said, Some(next), extra);
+    report(ctx, ui, "approve", &done, &said, extra);
     Ok(Exit::Done)
 }
 
@@ -199,6 +192,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some((lane, verdict)) = lane {
         let done = stages::plan_review(ctx, lane, verdict, &finding, reason)?;
         return Ok(tell(
+            ctx,
             ui,
             "plan",
             &done,
@@ -216,6 +210,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let sign = SignArgs::of(sign, no_sign).wanted(ctx);
         let done = stages::extend(ctx, Stage::Plan, more, reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "plan",
             &done,
@@ -238,7 +233,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             done.state.max_plan_iterations()
         ),
     };
-    Ok(tell(ui, "plan", &done, &said))
+    Ok(tell(ctx, ui, "plan", &done, &said))
 }
 
 pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -266,14 +261,20 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             None => "the build is this worktree's now".to_owned(),
         };
         let extra = json!({ "claim": done.state.build.claim });
-        report(ui, "build", &done, &said, Some(command!("status")), extra);
+        report(ctx, ui, "build", &done, &said, extra);
         return Ok(Exit::Done);
     }
     if let Some(lane) = lane {
         let (lane, status) = pair::<LaneStatus>(&lane)?;
         let lane: Lane = lane.parse()?;
         let done = stages::report_lane(ctx, lane, status, reason, sign)?;
-        return Ok(tell(ui, "build", &done, &format!("{lane} lane: {status}")));
+        return Ok(tell(
+            ctx,
+            ui,
+            "build",
+            &done,
+            &format!("{lane} lane: {status}"),
+        ));
     }
     if let Some(delegate) = delegate {
         let (id, status) = delegation(&delegate, ui)?;
@@ -287,6 +288,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         };
         let done = stages::delegate(ctx, &request)?;
         return Ok(tell(
+            ctx,
             ui,
             "build",
             &done,
@@ -296,6 +298,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(task) = waive {
         let done = stages::waive(ctx, &task, reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "build",
             &done,
@@ -305,6 +308,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(more) = more {
         let done = stages::extend(ctx, Stage::Build, more, reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "build",
             &done,
@@ -347,7 +351,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             done.state.build.iteration
         ),
     };
-    Ok(tell(ui, "build", &done, &said))
+    Ok(tell(ctx, ui, "build", &done, &said))
 }
 
 /// `NAME=WORD`.
@@ -391,9 +395,8 @@ fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
     Ok((id.to_owned(), status))
 }
 
-fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
+fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
     let outcome = &done.value;
-    let next = next(done);
     let extra = json!({
         "transition": outcome.entered,
         "ready": outcome.judged.then_some(outcome.blockers.is_empty()),
@@ -420,28 +423,10 @@ fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
         ui.status(format!("  {id}: {:?}, {}", item.proof, clean(&item.detail)).to_lowercase());
     }
     blocker_lines(ui, &outcome.blockers);
-    report(ui, command, done, said, next, extra);
+    report(ctx, ui, command, done, said, extra);
     if outcome.judged && !outcome.blockers.is_empty() {
         Exit::Blocked
     } else {
         Exit::Done
-    }
-}
-
-fn next(done: &Done<Outcome>) -> Option<Hint> {
-    let outcome = &done.value;
-    match (&outcome.entered, done.state.stage) {
-        _ if outcome.judged => Some(match (outcome.blockers.first(), done.state.stage) {
-            (Some(blocker), _) => blocker.help.clone(),
-            (None, Stage::Clarify) => command!("approve --to plan"),
-            (None, _) => command!("approve --to review"),
-        }),
-        (Some(_), Stage::Plan) => Some(command!("edit plan.md")),
-        (Some(_), Stage::Build) => Some(hint![
-            "write the code and commit it, then: ",
-            command!("run --task SLICE")
-        ]),
-        (Some(_), Stage::Clarify) => Some(command!("edit spec.md")),
-        _ => Some(command!("status")),
     }
 }

@@ -204,7 +204,7 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     ui.out("");
-    ui.hint(&status.next_action);
+    ui.next(&status.advised);
     Ok(Exit::Done)
 }
 

@@ -30,6 +30,7 @@ mod laws;
 mod laws_of_clones;
 pub mod lease;
 pub mod markdown;
+pub mod next;
 pub mod note;
 pub mod op;
 pub mod openspec;

@@ -11,6 +11,7 @@ pub mod report;
 
 use crate::core::failure::{Code, Failure, Kind};
 use crate::core::hint::{Hint, Place, print_hints};
+use crate::core::next::{Advised, Next, Waits};
 use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
 use std::cell::Cell;
@@ -189,6 +190,36 @@ impl Ui {
             );
             self.print_line(&text);
         }
+    }
+
+    /// Says what leads on: the advice, then the command, or who is waited for. Silent with `--quiet` and `--json`.
+    pub fn next(&mut self, advised: &Advised) {
+        if self.options.quiet || self.options.json {
+            return;
+        }
+        let advice = line(&self.command(&advised.advice));
+        match &advised.next {
+            Next::Write => self.print_line(&format!("{} {advice}", self.label("now:"))),
+            _ if advice.is_empty() => {}
+            _ => self.print_line(&advice),
+        }
+        match &advised.next {
+            Next::Command(command) => self.hint(command),
+            Next::Waits(Waits { who, what }) => {
+                let text = format!("{} {}: {}", self.label("waits for"), line(who), line(what));
+                self.print_line(&text);
+            }
+            Next::Write | Next::Nothing => {}
+        }
+    }
+
+    /// Whether anybody reads what leads on.
+    pub fn tells_next(&self) -> bool {
+        self.options.json || !self.options.quiet
+    }
+
+    fn label(&self, word: &str) -> String {
+        style::paint(self.color, style::DIM, word)
     }
 
     /// Writes the one JSON document of a command: `schema` and `command` first, then the keys of `body`.

@@ -51,7 +51,8 @@ fn t7_what_asks_no_gate_works_and_every_gate_says_what_leads_on() {
     let rebase = format!("git loopx rebase --onto {onto} --reason WHY");
     s.loopx(&["status"]).says("base_missing").says(&rebase).ok();
     let status = s.loopx(&["--json", "status"]).json();
-    assert_eq!(status["next_action"], rebase.as_str(), "{status:#}");
+    let next = rebase.replace("WHY", "'the commit that it started from is gone'");
+    assert_eq!(status["next_action"], next.as_str(), "{status:#}");
     for args in [
         &["show"][..],
         &["log"],

@@ -85,10 +85,10 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
                     format!("{max} drafts were not approved; a person has to decide how to go on"),
                 )
                 .blockers(blockers)
-                .help(command!(
-                    "plan --more 5 --reason WHY{}",
-                    facts.policy.sign_flag()
-                )));
+                .help(
+                    command!("plan --more 5 --reason WHY{}", facts.policy.sign_flag())
+                        .because(&format!("{max} drafts were not approved")),
+                ));
             }
             let outcome = Outcome {
                 history: state.plan.reviews.clone(),
