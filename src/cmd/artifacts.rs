@@ -51,12 +51,17 @@ pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
 pub fn edit(artifact: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let artifact = Artifact::parse(artifact)?;
     if working::edit(ctx, artifact)? {
-        let done = sessions::save(ctx, None)?;
-        saved(ctx, ui, "edit", &done, json!({}));
-    } else {
-        ui.status(format!("{artifact} is unchanged"));
-        ui.json("edit", &json!({ "artifact": artifact, "changed": false }));
+        match sessions::save(ctx, None) {
+            // The editor put back what is saved.
+            Err(failure) if failure.code == Code::NothingToSave => {}
+            done => {
+                saved(ctx, ui, "edit", &done?, json!({}));
+                return Ok(Exit::Done);
+            }
+        }
     }
+    ui.status(format!("{artifact} is unchanged"));
+    ui.json("edit", &json!({ "artifact": artifact, "changed": false }));
     Ok(Exit::Done)
 }
 

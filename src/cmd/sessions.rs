@@ -1,4 +1,4 @@
-//! `init`, `start`, `use`, `rebase`, `list`, `abandon`.
+//! `init`, `start`, `use`, `rebase`, `abandon`.
 
 use super::report;
 use crate::cli::Exit;
@@ -6,10 +6,9 @@ use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Profile;
-use crate::core::session::Ending;
 use crate::flow::sessions::{self, Binding, StartRequest};
-use crate::flow::{Context, rebase, view};
-use crate::ui::{Ui, line, style};
+use crate::flow::{Context, rebase};
+use crate::ui::{Ui, line};
 use serde_json::json;
 
 pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -187,57 +186,6 @@ pub fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     );
     let extra = json!({ "base": done.value.base, "before": done.value.before });
     report(ctx, ui, "rebase", &done, &said, extra);
-    Ok(Exit::Done)
-}
-
-pub fn list(archived: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let sessions = view::list(ctx, archived)?;
-    if sessions.is_empty() && !ui.is_json() {
-        ui.status("no session yet");
-        ui.hint(command!("start \"WHAT TO CHANGE\""));
-    }
-    let width = sessions
-        .iter()
-        .map(|s| s.session.as_str().len())
-        .max()
-        .unwrap_or(0);
-    let mut lines = Vec::new();
-    for session in &sessions {
-        let mark = if session.current { "*" } else { " " };
-        let id = format!("{:width$}", session.session.as_str());
-        let id = ui.paint(
-            if session.current {
-                style::GOOD
-            } else {
-                style::NAME
-            },
-            &id,
-        );
-        let stage = match (&session.damage, &session.ending, session.stage) {
-            (Some(_), _, _) => ui.paint(style::BAD, "damaged "),
-            (None, Some(Ending::Abandoned { .. }), _) => "abandon.".to_owned(),
-            (None, Some(Ending::Archived { .. }), _) => "archived".to_owned(),
-            (None, None, Some(stage)) => format!("{:8}", stage.as_str()),
-            (None, None, None) => "        ".to_owned(),
-        };
-        let rest = match &session.damage {
-            Some(damage) => line(damage),
-            None => {
-                let branch = session.branch.as_deref().unwrap_or("-");
-                format!("{}  {}", line(branch), line(&session.title))
-            }
-        };
-        lines.push(format!("{mark} {id}  {stage}  {rest}"));
-    }
-    if !lines.is_empty() {
-        ui.out(lines.join("\n"));
-    }
-    let damaged = sessions.iter().any(|s| s.damage.is_some());
-    ui.json("list", &json!({ "sessions": sessions }));
-    if damaged {
-        let repair = command!("fsck --repair");
-        ui.warn(format!("some sessions are damaged; `{repair}` mends them"));
-    }
     Ok(Exit::Done)
 }
 

@@ -161,6 +161,11 @@ impl Command {
         self.verb
     }
 
+    /// Verb and arguments, without the program and the session.
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
     /// What follows the verb.
     pub fn args(&self) -> &str {
         self.words
@@ -260,6 +265,19 @@ impl Hint {
     pub fn session(mut self, id: impl fmt::Display) -> Self {
         if let Some(Part::Command(command)) = self.parts.last_mut() {
             command.session = Some(id.to_string());
+        }
+        self
+    }
+
+    /// Names the session of every command that is about one.
+    #[must_use]
+    pub fn in_session(mut self, id: impl fmt::Display) -> Self {
+        for part in &mut self.parts {
+            if let Part::Command(command) = part
+                && command.about_a_session
+            {
+                command.session.get_or_insert_with(|| id.to_string());
+            }
         }
         self
     }

@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod adr;
+pub mod age;
 pub mod agent;
 pub mod artifact;
 mod causality;

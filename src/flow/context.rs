@@ -131,6 +131,19 @@ impl Context {
         Store::open(&self.repo, &self.unfinished)
     }
 
+    /// Whether a session is meant here by its name, or by the branch that is checked out.
+    pub fn is_in_session(&self) -> Result<bool> {
+        let store = self.store()?;
+        let snapshot = store.snapshot()?;
+        if self.wanted.is_some() {
+            return Ok(true);
+        }
+        match self.repo.head()?.branch {
+            Some(branch) => Ok(snapshot.sole_bound_to(&branch)?.is_some()),
+            None => Ok(false),
+        }
+    }
+
     /// The session that is meant: named, bound to this branch, or the only active one (design 9).
     pub fn session_id(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
         if let Some(name) = &self.wanted {

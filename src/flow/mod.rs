@@ -33,6 +33,7 @@ pub mod import;
 pub mod journal;
 pub mod lease;
 pub mod leftover;
+pub mod list;
 pub mod next;
 pub mod note;
 pub mod opening;

@@ -7,7 +7,7 @@ use super::{archive, coverage, ground, lease, rebase, review, sign, upstream};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::id::SessionId;
-use crate::core::next::{self, Advised, Distance, Here, Worktree};
+use crate::core::next::{self, Advised, Distance, Here, Next, Worktree};
 use crate::core::session::{Ending, State};
 use crate::core::stage::Stage;
 use crate::git::Repo;
@@ -80,7 +80,14 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         remote: remote.clone(),
         unpushed: unpushed(ctx, state)?,
     };
-    let advised = next::next(facts.view(), &here);
+    let mut advised = next::next(facts.view(), &here);
+    let is_here = worktree
+        .as_ref()
+        .is_some_and(|worktree| worktree.branch == state.branch);
+    // From another branch a command says which session it means.
+    if let (Next::Command(command), Some(_), false) = (&mut advised.next, &state.branch, is_here) {
+        *command = command.clone().in_session(&state.id);
+    }
     Ok(Look {
         advised,
         facts,
@@ -140,12 +147,13 @@ fn first(
         ));
     }
     Ok(peek.refused.first().map(|(artifact, failure)| {
-        let lead = match failure.code {
-            Code::ArtifactLocked => failure.help.as_ref().and_then(Hint::lead),
-            _ => None,
-        };
-        let lead = lead.unwrap_or_else(|| command!("edit {artifact}"));
-        Advised::from(lead).advice(failure.message.clone())
+        match (failure.code, failure.help.as_ref().and_then(Hint::lead)) {
+            (Code::ArtifactLocked, Some(lead)) => Advised::from(lead).advice(format!(
+                "{}; your text is kept as a blob and named",
+                failure.message
+            )),
+            _ => command!("edit {artifact}").into(),
+        }
     }))
 }
 

@@ -1,10 +1,12 @@
 //! Reading: status, list, show, log, diff. Nothing here writes.
 
+use super::act::Facts;
 use super::context::Context;
 use super::lease::{self, ClaimView};
 use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
 use super::sign;
+use super::upstream;
 use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
@@ -22,7 +24,7 @@ use crate::core::signature::{Basis, Checked, Signatures, role};
 use crate::core::stage::{ApprovalKey, Stage};
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that `status` shows of a session.
 #[derive(Debug, Serialize)]
@@ -60,6 +62,14 @@ pub struct Status {
     pub policy_moved: Option<PolicyMoved>,
     /// Keys of `loopx.toml` that are passed over.
     pub warnings: Vec<String>,
+    /// The stages that the session goes through, in order.
+    pub stages: Vec<Stage>,
+    #[serde(skip)]
+    pub artifacts: BTreeSet<Artifact>,
+    /// Its own commits on its branch, where the stage looks at the code.
+    pub commits: Option<usize>,
+    #[serde(skip)]
+    pub has_worktree: bool,
     pub started: String,
     pub touched: String,
     /// Paths of the worktree that are not committed, where the stage looks at the code.
@@ -143,6 +153,13 @@ pub(super) fn status_of(
     };
     // What cannot be saved, or not be judged, comes before what was judged.
     for (_, failure) in peek.refused.iter().rev() {
+        // What the gate says of the same file is said once.
+        if blockers
+            .iter()
+            .any(|one| failure.message.ends_with(&one.message))
+        {
+            continue;
+        }
         blockers.insert(0, Blocker::from(failure.clone()));
     }
     for failure in missing.iter().chain(&peek.foreign) {
@@ -211,6 +228,10 @@ pub(super) fn status_of(
         working_copy: peek.statuses,
         policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
         warnings: facts.policy.warnings(),
+        stages: crate::core::next::chain(state),
+        artifacts: state.artifacts.keys().copied().collect(),
+        commits: commits(ctx, &facts)?,
+        has_worktree: worktree.is_some(),
         started: state.started.at.clone(),
         touched: state.touched.at.clone(),
         uncommitted: facts
@@ -229,64 +250,34 @@ pub(super) fn status_of(
     })
 }
 
+/// The session's own commits, where the stage looks at the code.
+fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<usize>> {
+    let state = &facts.state;
+    if facts.code.is_none()
+        || facts.base_missing.is_some()
+        || upstream::missing(ctx, state)?.is_some()
+    {
+        return Ok(None);
+    }
+    let Some(head) = upstream::bound_head(ctx, state)? else {
+        return Ok(None);
+    };
+    let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
+    let tips = target.map(|target| target.tips).unwrap_or_default();
+    let own = upstream::own(
+        &ctx.repo,
+        state.base.as_ref(),
+        &tips,
+        &head,
+        Some(&state.id),
+    )?;
+    Ok(Some(own.commits.len()))
+}
+
 fn parked(ctx: &Context, state: &State) -> Option<Parked> {
     let build = super::agent::hook::build_of(ctx, state, ctx.repo.now())?;
     let ledger = super::agent::ledger::peek(&ctx.repo);
     ledger.parked.filter(|_| ledger.build == build.key)
-}
-
-/// One line of `list`.
-#[derive(Debug, Serialize)]
-pub struct Listed {
-    pub session: SessionId,
-    pub title: String,
-    pub stage: Option<Stage>,
-    pub ending: Option<Ending>,
-    pub branch: Option<String>,
-    pub touched: Option<String>,
-    /// Bound to the branch that is checked out here.
-    pub current: bool,
-    /// Why the session cannot be read.
-    pub damage: Option<String>,
-}
-
-/// Every active session, and the archived ones where asked for. A damaged one hides no other.
-pub fn list(ctx: &Context, archived: bool) -> Result<Vec<Listed>> {
-    let store = ctx.store()?;
-    let snapshot = store.snapshot()?;
-    let here = match ctx.repo.head()?.branch {
-        Some(branch) => snapshot.bound_to(&branch)?,
-        None => Vec::new(),
-    };
-    Ok(snapshot
-        .summaries(archived)?
-        .into_iter()
-        .map(|(id, summary)| {
-            let current = here.contains(&id);
-            match summary {
-                Ok(summary) => Listed {
-                    session: id,
-                    title: summary.title,
-                    stage: Some(summary.stage),
-                    ending: summary.ending,
-                    branch: summary.branch,
-                    touched: Some(summary.touched),
-                    current,
-                    damage: None,
-                },
-                Err(failure) => Listed {
-                    session: id,
-                    title: String::new(),
-                    stage: None,
-                    ending: None,
-                    branch: None,
-                    touched: None,
-                    current,
-                    damage: Some(failure.message),
-                },
-            }
-        })
-        .collect())
 }
 
 /// Everything that is stored of a session.

@@ -7,6 +7,7 @@
 //! code of its own, as git does. A reader that went away (`| head`) is no error (as in ripgrep).
 
 pub mod diff;
+pub mod layout;
 pub mod report;
 
 use crate::core::failure::{Code, Failure, Kind};
@@ -26,6 +27,7 @@ pub const JSON_SCHEMA: u32 = 1;
 pub struct Options {
     pub json: bool,
     pub quiet: bool,
+    pub verbose: bool,
     pub color: ColorChoice,
 }
 
@@ -183,11 +185,9 @@ impl Ui {
     /// Says what to do next. Silent with `--quiet` and `--json`.
     pub fn hint(&mut self, hint: impl Into<Hint>) {
         if !self.options.quiet && !self.options.json {
-            let text = format!(
-                "{} {}",
-                style::paint(self.color, style::DIM, "next:"),
-                clean(&self.command(&hint.into()))
-            );
+            let command = clean(&self.command(&hint.into()));
+            let command = style::paint(self.color, style::HEAD, &command);
+            let text = format!("{} {command}", self.label("next:"));
             self.print_line(&text);
         }
     }
@@ -199,18 +199,22 @@ impl Ui {
         }
         let advice = line(&self.command(&advised.advice));
         match &advised.next {
-            Next::Write => self.print_line(&format!("{} {advice}", self.label("now:"))),
+            Next::Write => self.wrapped("now:", &advice),
             _ if advice.is_empty() => {}
-            _ => self.print_line(&advice),
+            _ => self.wrapped("", &advice),
         }
         match &advised.next {
             Next::Command(command) => self.hint(command),
             Next::Waits(Waits { who, what }) => {
-                let text = format!("{} {}: {}", self.label("waits for"), line(who), line(what));
-                self.print_line(&text);
+                self.wrapped("waits for:", &format!("{}, for {}", line(who), line(what)));
             }
             Next::Write | Next::Nothing => {}
         }
+    }
+
+    /// Whether codes are wanted too, and what rests on what.
+    pub fn is_verbose(&self) -> bool {
+        self.options.verbose
     }
 
     /// Whether anybody reads what leads on.
@@ -218,8 +222,29 @@ impl Ui {
         self.options.json || !self.options.quiet
     }
 
+    /// A sentence behind a label, wrapped to the screen.
+    fn wrapped(&mut self, label: &str, text: &str) {
+        let space = usize::from(!label.is_empty());
+        let indent = layout::width(label) + space;
+        // A command that is broken cannot be pasted.
+        let lines = match text.contains("git ") {
+            true => vec![text.to_owned()],
+            false => layout::wrap(text, layout::columns().saturating_sub(indent)),
+        };
+        for (at, text) in lines.iter().enumerate() {
+            let begin = match at {
+                0 => format!("{}{}", self.label(label), " ".repeat(space)),
+                _ => " ".repeat(indent),
+            };
+            self.print_line(&format!("{begin}{text}"));
+        }
+    }
+
     fn label(&self, word: &str) -> String {
-        style::paint(self.color, style::DIM, word)
+        match word.is_empty() {
+            true => String::new(),
+            false => style::paint(self.color, style::DIM, word),
+        }
     }
 
     /// Writes the one JSON document of a command: `schema` and `command` first, then the keys of `body`.

@@ -174,6 +174,11 @@ pub struct Here<'a> {
     pub unpushed: Option<(String, String)>,
 }
 
+/// The stages that a session goes through, in order.
+pub fn chain(_state: &State) -> Vec<Stage> {
+    Stage::ALL.to_vec()
+}
+
 /// The move forward from a stage, where there is one.
 pub fn forward(stage: Stage) -> Option<Transition> {
     let all = Transition::ALL.into_iter();
