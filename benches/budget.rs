@@ -248,7 +248,11 @@ fn repository(dir: &Path, session: bool) -> PathBuf {
     if session {
         let loopx = measure::loopx();
         run(loopx, dir, &["init", "-q"]);
-        run(loopx, dir, &["start", "-q", "session-0"]);
+        run(
+            loopx,
+            dir,
+            &["start", "-q", "--profile", "standard", "session-0"],
+        );
     }
     dir.to_path_buf()
 }
@@ -262,7 +266,8 @@ fn large() -> Sandbox {
     let s = Sandbox::new();
     s.commit_file("README.md", "bench\n", "first").ok();
     s.loopx(&["init"]).ok();
-    s.loopx(&["start", "session-0"]).ok();
+    s.loopx(&["start", "--profile", "standard", "session-0"])
+        .ok();
     grow(&s, SESSIONS, COMMITS);
     let mut branches = String::new();
     let head = s.git(&["rev-parse", "HEAD"]).line();
@@ -280,7 +285,8 @@ fn deep() -> Sandbox {
     let s = Sandbox::new();
     s.commit_file("README.md", "bench\n", "first").ok();
     s.loopx(&["init"]).ok();
-    s.loopx(&["start", "session-0"]).ok();
+    s.loopx(&["start", "--profile", "standard", "session-0"])
+        .ok();
     grow(&s, 0, COMMITS);
     s.git(&["gc", "--quiet"]).ok();
     s

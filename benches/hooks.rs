@@ -136,7 +136,7 @@ impl Bench {
 fn with_session(case: &Case) {
     case.loopx(&["init", "-q"]);
     case.git(&["switch", "-q", "-c", "change"]);
-    case.loopx(&["start", "-q", "change"]);
+    case.loopx(&["start", "-q", "--profile", "standard", "change"]);
 }
 
 fn main() {

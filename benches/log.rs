@@ -99,7 +99,8 @@ fn long(records: usize) -> Sandbox {
     let s = Sandbox::new();
     s.commit_file("README.md", "bench\n", "first").ok();
     s.loopx(&["init"]).ok();
-    s.loopx(&["start", "--no-branch", "demo"]).ok();
+    s.loopx(&["start", "--profile", "standard", "--no-branch", "demo"])
+        .ok();
     let there = 1 + TEXTS.len();
     let more = (records - there) / 2 * 2;
     prolong(&s, s.path(), "demo", there + more, TEXTS);

@@ -18,7 +18,7 @@ pub enum Exit {
     Done,
     /// Recorded, but what was judged does not pass: 1.
     Blocked,
-    /// What a hook of somebody else that we ran first said: its own code.
+    /// What a hook of somebody else that we ran first said, or why a command went no further: its own code.
     Code(u8),
     /// Written with conflict markers for a person: 3.
     Conflict,
@@ -102,6 +102,9 @@ pub enum Command {
         to: Option<String>,
     },
     Note(cmd::note::NoteArgs),
+    Finish(cmd::finish::FinishArgs),
+    Reopen(cmd::finish::ReopenArgs),
+    Profile(cmd::finish::ProfileArgs),
     Undo(cmd::undo::UndoArgs),
     Redo(cmd::undo::RedoArgs),
     Redact(cmd::redact::RedactArgs),
@@ -449,6 +452,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
             cmd::history::diff(&open()?, from.as_deref(), to.as_deref(), ui)
         }
         Command::Note(args) => cmd::note::run(args, &open()?, ui),
+        Command::Finish(args) => cmd::finish::finish(args, &open()?, ui),
+        Command::Reopen(args) => cmd::finish::reopen(&args, &open()?, ui),
+        Command::Profile(args) => cmd::finish::profile(args, &open()?, ui),
         Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
         Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
         Command::Redact(args) => cmd::redact::redact(&args, &open()?, ui),

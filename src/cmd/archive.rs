@@ -1,5 +1,6 @@
 //! `archive`: arguments, and how its result reads.
 
+use super::SignArgs;
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -44,6 +45,12 @@ pub struct ArchiveArgs {
     /// Why it is taken back or waived: the commit carries it
     #[arg(long, value_name = "WHY", requires = "why")]
     pub reason: Option<String>,
+    /// Sign the commit with the key that git signs with (gpg.format ssh)
+    #[arg(short = 'S', long, overrides_with = "no_sign")]
+    pub sign: bool,
+    /// Do not sign it, whatever loopx.sign says
+    #[arg(long, overrides_with = "sign")]
+    pub no_sign: bool,
 }
 
 pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -53,12 +60,14 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (.., true) => Mode::Abort,
         _ => Mode::Merge,
     };
+    let sign = SignArgs::of(args.sign, args.no_sign).wanted(ctx);
     if let Some(id) = &args.undo {
-        return undo(&args, id, ctx, ui);
+        return undo(&args, id, sign, ctx, ui);
     }
     let waivers = Waivers {
         scenarios: args.waive,
         reason: args.reason.unwrap_or_default().trim().to_owned(),
+        sign,
     };
     if !waivers.scenarios.is_empty() && waivers.reason.is_empty() {
         return Err(Failure::usage(Code::ReasonMissing, "the reason is empty")
@@ -162,9 +171,9 @@ fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {
     }
 }
 
-fn undo(args: &ArchiveArgs, id: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+fn undo(args: &ArchiveArgs, id: &str, sign: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (onto, reason) = (args.onto.as_deref(), args.reason.as_deref());
-    let done = archive::unarchive(ctx, id, onto, reason, args.dry_run)?;
+    let done = archive::unarchive(ctx, id, onto, reason, (args.dry_run, sign))?;
     let mode = if args.dry_run {
         Mode::DryRun
     } else {

@@ -11,6 +11,7 @@ pub mod codes;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod finish;
 pub mod fsck;
 pub mod history;
 pub mod home;

@@ -2,10 +2,11 @@
 
 use super::report;
 use crate::cli::Exit;
+use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::Profile;
+use crate::core::profile::ProfileName;
 use crate::flow::sessions::{self, Binding, StartRequest};
 use crate::flow::{Context, rebase};
 use crate::ui::{Ui, line};
@@ -64,8 +65,14 @@ pub struct StartArgs {
     /// Read the request from a file (`-` for stdin)
     #[arg(short = 'F', long, value_name = "FILE")]
     pub file: Option<String>,
-    /// Clarify thoroughly: ambiguity at most 0.1, up to 25 rounds
-    #[arg(long)]
+    /// How much the change has to say before it is done: quick, lite, standard, deep, or one of loopx.toml
+    #[arg(long, value_name = "NAME", group = "weight")]
+    pub profile: Option<String>,
+    /// One file, and no plan: the same as --profile quick
+    #[arg(long, group = "weight")]
+    pub quick: bool,
+    /// Clarify thoroughly, ambiguity at most 0.1: the same as --profile deep
+    #[arg(long, group = "weight")]
     pub deep: bool,
     /// Bind this branch instead of the current one
     #[arg(long, value_name = "BRANCH", conflicts_with = "no_branch")]
@@ -84,6 +91,8 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         revert,
         message,
         file,
+        profile,
+        quick,
         deep,
         branch,
         no_branch,
@@ -97,10 +106,11 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = StartRequest {
         name,
         intent,
-        profile: if deep {
-            Profile::Deep
-        } else {
-            Profile::Standard
+        profile: match (profile, quick, deep) {
+            (Some(name), ..) => Some(ProfileName::parse(&name)?),
+            (None, true, _) => Some(ProfileName::quick()),
+            (None, _, true) => Some(ProfileName::deep()),
+            (None, false, false) => None,
         },
         binding: match (branch, no_branch) {
             (Some(branch), _) => Binding::Branch(branch),
@@ -111,9 +121,10 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         revert,
     };
     let done = sessions::start(ctx, &request)?;
+    let stage = done.state.stage;
     let place = match &done.state.branch {
-        Some(branch) => format!("started on branch {branch}, stage clarify"),
-        None => "started without a branch, stage clarify".to_owned(),
+        Some(branch) => format!("started on branch {branch}, stage {stage}"),
+        None => format!("started without a branch, stage {stage}"),
     };
     if ctx.must_name(&done.id) {
         ui.address(done.id.as_str());

@@ -2,10 +2,12 @@
 
 use super::{SignArgs, blocker_lines, report, tell_policy_moved};
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::Proof;
 use crate::core::hint::command;
-use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile};
+use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict};
+use crate::core::profile::ProfileName;
 use crate::core::stage::Stage;
 use crate::flow::lease;
 use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Report};
@@ -124,12 +126,12 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui,
             "clarify",
             &done,
-            &format!("{} rounds are allowed now", done.state.max_rounds()),
+            &format!("{} are allowed", counted(more, "more round")),
         ));
     }
     let profile = match (args.deep, args.standard) {
-        (true, _) => Some(Profile::Deep),
-        (_, true) => Some(Profile::Standard),
+        (true, _) => Some(ProfileName::deep()),
+        (_, true) => Some(ProfileName::standard()),
         _ => None,
     };
     let done = stages::clarify(ctx, profile, args.reason)?;

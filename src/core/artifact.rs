@@ -3,8 +3,11 @@
 //!
 //! Knows names and rules only; reading and writing them is the business of `flow` and `store`.
 
+use super::brief;
 use super::failure::{Code, Failure, Result};
 use super::id::SessionId;
+use super::markdown;
+use super::profile::Profile;
 use super::stage::Stage;
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
@@ -29,6 +32,8 @@ pub enum Artifact {
     Slices,
     ArtifactGraph,
     AdrCandidate,
+    Brief,
+    TaskList,
 }
 
 impl Artifact {
@@ -37,7 +42,7 @@ impl Artifact {
         matches!(self, Artifact::ArtifactGraph | Artifact::AdrCandidate)
     }
 
-    pub const ALL: [Artifact; 15] = [
+    pub const ALL: [Artifact; 17] = [
         Artifact::Intent,
         Artifact::Spec,
         Artifact::Plan,
@@ -53,6 +58,8 @@ impl Artifact {
         Artifact::Slices,
         Artifact::ArtifactGraph,
         Artifact::AdrCandidate,
+        Artifact::Brief,
+        Artifact::TaskList,
     ];
 
     /// The four documents of the plan, in the order in which blockers name them.
@@ -89,6 +96,8 @@ impl Artifact {
             Artifact::Slices => "change/slices.json",
             Artifact::ArtifactGraph => "change/artifact-graph.json",
             Artifact::AdrCandidate => "change/adr-candidate.md",
+            Artifact::Brief => "brief.md",
+            Artifact::TaskList => "tasks.jsonl",
         }
     }
 
@@ -110,6 +119,8 @@ impl Artifact {
             Artifact::Slices => "slices",
             Artifact::ArtifactGraph => "graph",
             Artifact::AdrCandidate => "adrCandidate",
+            Artifact::Brief => "brief",
+            Artifact::TaskList => "taskList",
         }
     }
 
@@ -164,31 +175,22 @@ impl Artifact {
             | Artifact::Proposal
             | Artifact::SpecDelta
             | Artifact::Design
-            | Artifact::Slices => stage == Stage::Plan,
+            | Artifact::Slices
+            | Artifact::TaskList => stage == Stage::Plan,
+            Artifact::Brief => stage == Stage::Build,
             Artifact::Tasks => matches!(stage, Stage::Plan | Stage::Build),
             Artifact::ExecutionRecord => matches!(stage, Stage::Build | Stage::Review),
             Artifact::ReviewReport => stage == Stage::Review,
         }
     }
 
-    /// The sections (level-2 headings) that must hold something besides comments.
-    pub fn required_sections(self) -> &'static [&'static str] {
+    /// The stage in which somebody begins to write it.
+    pub fn written_at(self) -> Stage {
         match self {
-            Artifact::Spec => &[
-                "Desired outcome",
-                "Non-goals",
-                "Decision boundaries",
-                "Success criteria",
-            ],
-            Artifact::Plan => &["Approach", "Acceptance criteria"],
-            Artifact::Architecture => &["Structure"],
-            Artifact::DevelopmentPlan => &["Steps"],
-            Artifact::TestPlan => &["Verification"],
-            Artifact::ExecutionRecord => &["Changes"],
-            Artifact::Proposal => &["Why", "What changes"],
-            Artifact::Design => &["Decision"],
-            Artifact::Tasks => &["Tasks"],
-            _ => &[],
+            Artifact::Intent | Artifact::Spec => Stage::Clarify,
+            Artifact::ExecutionRecord | Artifact::Brief => Stage::Build,
+            Artifact::ReviewReport => Stage::Review,
+            _ => Stage::Plan,
         }
     }
 }
@@ -228,18 +230,45 @@ pub struct TemplateInput<'a> {
     pub intent: &'a str,
     /// Spec domains that the clarified spec names; `general` where it names none.
     pub domains: &'a [String],
+    pub profile: &'a Profile,
 }
 
 impl Artifact {
-    /// The text that a person starts from. Guidance stands in comments, which count as nothing.
+    /// The text that a person starts from, with every section that the profile asks for. Guidance stands in comments,
+    /// which count as nothing.
     pub fn template(self, input: TemplateInput<'_>) -> String {
+        let mut text = self.usual_template(input);
+        let sections = markdown::sections(&text);
+        for title in input.profile.sections_of(self) {
+            if markdown::section(&sections, title).is_none() {
+                text.push_str(&format!("\n## {title}\n\n<!-- -->\n"));
+            }
+        }
+        text
+    }
+
+    fn usual_template(self, input: TemplateInput<'_>) -> String {
         let TemplateInput {
             id,
             title,
             intent,
             domains,
+            profile,
         } = input;
         match self {
+            Artifact::Brief => brief::template(title, intent),
+            Artifact::TaskList => String::new(),
+            Artifact::Plan if profile.flags_of(self).is_empty() => format!(
+                "---\n\
+                 scope: []\n\
+                 ---\n\
+                 # Plan: {title}\n\n\
+                 ## Problem\n\n{}\n\n\
+                 ## Approach\n\n<!-- What is done, in which order, and why this way. -->\n\n\
+                 ## Scope\n\n<!-- What stays as it is. Paths that the build may touch go into `scope:` above, like [\"src/**\"]. -->\n\n\
+                 ## Risks\n\n<!-- What may go wrong, and how anybody would notice. \"None\" is an answer. -->\n",
+                intent.trim()
+            ),
             Artifact::Intent => format!("{}\n", intent.trim_end()),
             Artifact::Spec => format!(
                 "---\n\

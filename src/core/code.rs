@@ -66,8 +66,12 @@ codes! {
         "The copy of an agent host's file that is kept before a change could not be made.";
     AgentConfigUnreadable "agent_config_unreadable" [Refused]
         "A file of an agent host cannot be understood, so nothing is written into it.";
+    AgentMayNot "agent_may_not" [Waiting]
+        "An agent typed what only a person can say.";
     AllowSecretInvalid "allow_secret_invalid" [Usage]
         "An entry of `allow_secret` is not a fingerprint and a reason.";
+    AnswerMissing "answer_missing" [Usage]
+        "A question was to be asked, and there is no terminal to ask at.";
     ApprovalContent "approval_content" [Refused]
         "An approval names another tree than its files make.";
     ApprovalFromStageMismatch "approval_from_stage_mismatch" [Refused]
@@ -194,6 +198,14 @@ codes! {
         "Several sessions are bound to one branch, so that nobody can say whose work is on it.";
     BranchUnknown "branch_unknown" [NotFound]
         "There is no branch of this name.";
+    BriefCheckInvalid "brief_check_invalid" [Refused]
+        "A check of brief.md is no command.";
+    BriefCheckMissing "brief_check_missing" [Refused]
+        "brief.md names no command that shows that the change works.";
+    BriefEmpty "brief_empty" [Refused]
+        "Nothing stands under a heading of brief.md that needs a text.";
+    BriefMissing "brief_missing" [Refused]
+        "The profile asks for brief.md, which is not there.";
     BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]
         "The review report that is named is not there.";
     BuildFromReviewArtifactRequired "build_from_review_artifact_required" [Refused]
@@ -366,6 +378,8 @@ codes! {
         "The front matter of an artifact cannot be read.";
     FrozenChanged "frozen_changed" [Refused]
         "The body of a record changed after it was accepted.";
+    GateSkipped "gate_skipped" [Refused]
+        "A session came to a stage without the approval that its profile asks for.";
     GitFailed "git_failed" [Internal]
         "Git could not do what it was asked to.";
     GitTooOld "git_too_old" [Refused]
@@ -500,6 +514,8 @@ codes! {
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]
         "Nothing that the delta touches changed since its base.";
+    NothingToPropose "nothing_to_propose" [Nothing]
+        "Every scenario of the delta has a task.";
     NothingToRecover "nothing_to_recover" [Nothing]
         "The branch of sessions is as this clone knew it.";
     NothingToRedact "nothing_to_redact" [Nothing]
@@ -592,6 +608,14 @@ codes! {
         "The session has no such operation.";
     PolicyInvalid "policy_invalid" [Refused, Usage]
         "The policy file loopx.toml is wrong.";
+    ProfileForbidden "profile_forbidden" [Refused]
+        "Policy asks for something that the profile has not.";
+    ProfileSame "profile_same" [Nothing]
+        "The session has this profile already.";
+    ProfileTooLight "profile_too_light" [Refused]
+        "Policy demands a heavier profile for a path that changes.";
+    ProfileUnknown "profile_unknown" [Refused, Usage]
+        "No profile has this name.";
     ProgramFailed "program_failed" [Internal]
         "A program that git loopx needs ended with an error.";
     ProgramNotFound "program_not_found" [Internal]
@@ -888,6 +912,8 @@ codes! {
         "Imported changes begin in stage clarify.";
     StageMismatch "stage_mismatch" [Refused]
         "The command does not belong to the stage of the session.";
+    StageNotInProfile "stage_not_in_profile" [Refused]
+        "The session's profile has not the stage that a move leads to.";
     StageNotReached "stage_not_reached" [Refused]
         "The session has not reached the stage.";
     StageRefusesCode "stage_refuses_code" [Refused]
@@ -926,6 +952,10 @@ codes! {
         "An approving verdict has no stage to go back to.";
     TargetsDiffer "targets_differ" [Refused]
         "Sessions that are archived together are bound to different branches.";
+    TaskListEmpty "task_list_empty" [Refused]
+        "tasks.jsonl holds no task.";
+    TaskListInvalid "task_list_invalid" [Refused]
+        "A line of tasks.jsonl is no task.";
     TemporaryFolderMissing "temporary_folder_missing" [Refused]
         "There is no temporary folder that can be written.";
     Ticks "ticks" []

@@ -64,9 +64,92 @@ fn is_person(line: &[u8]) -> bool {
     is_time && hours.is_some_and(|hours| hours.len() == 4 && is_number(hours))
 }
 
+/// The header that has git's signature where ids have so many digits.
+pub fn header(digits: usize) -> &'static [u8] {
+    match digits {
+        64 => b"gpgsig-sha256",
+        _ => b"gpgsig",
+    }
+}
+
+/// A commit with a signature over it in this header, the last one, where git puts it.
+pub fn signed(bytes: &[u8], header: &[u8], signature: &[u8]) -> Vec<u8> {
+    let end = bytes.windows(2).position(|pair| pair == b"\n\n");
+    let (head, message) = bytes.split_at(end.map_or(bytes.len(), |at| at + 1));
+    let mut made = [head, header].concat();
+    for line in signature.trim_ascii_end().split(|byte| *byte == b'\n') {
+        made.extend([b" ", line, b"\n"].concat());
+    }
+    made.extend(message);
+    made
+}
+
+/// The signature in a header of a commit, and the bytes that it is over, as git takes them apart: without the
+/// signature for another format of objects.
+pub fn signature(bytes: &[u8], header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (mut signature, mut payload) = (Vec::new(), Vec::new());
+    let mut into = Into::Payload;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| *byte == b'\n');
+        let (line, after) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
+        let own = line
+            .strip_prefix(header)
+            .and_then(|line| line.strip_prefix(b" "));
+        into = match own {
+            Some(_) => Into::Signature,
+            None if line.starts_with(b"gpgsig") => Into::Nothing,
+            None if line.starts_with(b" ") => into,
+            None => Into::Payload,
+        };
+        match into {
+            Into::Signature => {
+                signature.extend(own.or(line.strip_prefix(b" ")).unwrap_or(line));
+            }
+            Into::Payload if line == b"\n" => {
+                payload.extend(rest);
+                break;
+            }
+            Into::Payload => payload.extend(line),
+            Into::Nothing => {}
+        }
+        rest = after;
+    }
+    (!signature.is_empty()).then_some((signature, payload))
+}
+
+/// What a line of a header belongs to.
+#[derive(Clone, Copy)]
+enum Into {
+    Signature,
+    Payload,
+    /// A signature that this format of objects does not look at.
+    Nothing,
+}
+
 #[cfg(test)]
 mod tests {
-    use super::fault;
+    use super::{fault, signature, signed};
+
+    #[test]
+    fn a_signature_is_over_all_but_the_signatures() {
+        let (own, other) = ("gpgsig A\n B\n", "gpgsig-sha256 C\n D\n");
+        let plain = "tree x\nauthor a\nmergetag object y\n gpgsig E\n\ngpgsig F\n";
+        for (before, after) in [(own, ""), ("", own), (other, own), (own, other)] {
+            let text = plain.replace("author a\n", &format!("{before}author a\n{after}"));
+            let parts = signature(text.as_bytes(), b"gpgsig");
+            let wanted = Some((b"A\nB\n".to_vec(), plain.as_bytes().to_vec()));
+            assert_eq!(parts, wanted, "{text}");
+        }
+        let text = format!("tree x\n{other}\na\n");
+        assert_eq!(signature(text.as_bytes(), b"gpgsig"), None);
+        let parts = signature(text.as_bytes(), b"gpgsig-sha256");
+        assert_eq!(parts, Some((b"C\nD\n".to_vec(), b"tree x\n\na\n".to_vec())));
+        assert_eq!(signature(plain.as_bytes(), b"gpgsig"), None);
+        let made = signed(plain.as_bytes(), b"gpgsig", b"A\n\nB\n");
+        let wanted = Some((b"A\n\nB\n".to_vec(), plain.as_bytes().to_vec()));
+        assert_eq!(signature(&made, b"gpgsig"), wanted);
+    }
 
     fn commit(lines: &[&str]) -> Vec<u8> {
         let id = "0123456789abcdef0123456789abcdef01234567";

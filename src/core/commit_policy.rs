@@ -4,7 +4,8 @@
 use super::agent::wiring;
 use super::failure::{Blocker, Code, Failure, Result};
 use super::globs::Globs;
-use super::policy::{Policy, Strictness};
+use super::policy::{Demand, Policy, Strictness};
+use super::profile::ProfileName;
 use super::session::State;
 use super::stage::{Stage, Transition};
 use crate::core::hint::{Hint, command, hint};
@@ -21,6 +22,8 @@ pub enum Rule {
     StageClosed,
     /// Outside the scope that the plan declared.
     OutOfScope,
+    /// Policy demands a heavier profile for it.
+    ProfileTooLight,
     /// The working copy of a session, which lives on the loopx branch.
     WorkingCopy,
 }
@@ -30,6 +33,7 @@ impl Rule {
         match self {
             Rule::StageClosed => Code::StageRefusesCode,
             Rule::OutOfScope => Code::OutOfScope,
+            Rule::ProfileTooLight => Code::ProfileTooLight,
             Rule::WorkingCopy => Code::WorkingCopyCommitted,
         }
     }
@@ -41,6 +45,8 @@ pub struct Offence {
     pub rule: Rule,
     pub stage: Stage,
     pub paths: Vec<String>,
+    /// The profile that the first of the paths needs.
+    pub demand: Option<Demand>,
     /// Otherwise it is worth a warning.
     pub refused: bool,
 }
@@ -54,6 +60,8 @@ pub struct Rules {
     /// `None` is everything.
     scope: Option<Globs>,
     out_of_scope: Strictness,
+    /// The path patterns that need a heavier profile, each with the profile and what the session's has not.
+    demands: Vec<(Globs, ProfileName, String)>,
 }
 
 impl Rules {
@@ -67,6 +75,7 @@ impl Rules {
                 scope => Some(Globs::new(scope)?),
             },
             out_of_scope: policy.gates.out_of_scope,
+            demands: demands(state, policy)?,
         })
     }
 
@@ -83,9 +92,22 @@ impl Rules {
         if self.gate != Strictness::Allow {
             return Some(Rule::StageClosed);
         }
+        if self.demand(path).is_some() {
+            return Some(Rule::ProfileTooLight);
+        }
         let scope = self.scope.as_ref()?;
         let outside = self.out_of_scope != Strictness::Allow && !scope.matches(path);
         outside.then_some(Rule::OutOfScope)
+    }
+
+    fn demand(&self, path: &str) -> Option<Demand> {
+        let mut demands = self.demands.iter();
+        let (_, profile, lacking) = demands.find(|(globs, ..)| globs.matches(path))?;
+        Some(Demand {
+            path: path.to_owned(),
+            profile: profile.clone(),
+            lacking: lacking.clone(),
+        })
     }
 
     /// Whether a path is refused, and not only warned of.
@@ -95,32 +117,58 @@ impl Rules {
 
     /// Judges the paths that a commit changes, one offence for each rule.
     pub fn judge(&self, paths: &[String]) -> Vec<Offence> {
-        [Rule::StageClosed, Rule::OutOfScope, Rule::WorkingCopy]
-            .into_iter()
-            .filter_map(|rule| {
-                let paths: Vec<String> = paths
-                    .iter()
-                    .filter(|path| self.breaks(path) == Some(rule))
-                    .cloned()
-                    .collect();
-                (!paths.is_empty()).then(|| Offence {
-                    rule,
-                    stage: self.stage,
-                    paths,
-                    refused: self.refuses(rule),
-                })
+        [
+            Rule::StageClosed,
+            Rule::ProfileTooLight,
+            Rule::OutOfScope,
+            Rule::WorkingCopy,
+        ]
+        .into_iter()
+        .filter_map(|rule| {
+            let paths: Vec<String> = paths
+                .iter()
+                .filter(|path| self.breaks(path) == Some(rule))
+                .cloned()
+                .collect();
+            (!paths.is_empty()).then(|| Offence {
+                rule,
+                stage: self.stage,
+                demand: match rule {
+                    Rule::ProfileTooLight => paths.first().and_then(|path| self.demand(path)),
+                    _ => None,
+                },
+                paths,
+                refused: self.refuses(rule),
             })
-            .collect()
+        })
+        .collect()
     }
 
     fn refuses(&self, rule: Rule) -> bool {
         match rule {
             Rule::StageClosed => self.gate == Strictness::Refuse,
             Rule::OutOfScope => self.out_of_scope == Strictness::Refuse,
+            Rule::ProfileTooLight => true,
             // Whoever takes such files out of the index has to be able to.
             Rule::WorkingCopy => false,
         }
     }
+}
+
+/// What policy demands and the session's profile has not.
+fn demands(state: &State, policy: &Policy) -> Result<Vec<(Globs, ProfileName, String)>> {
+    if policy.profiles.demand.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own = policy.profiles.get(&state.profile)?;
+    let mut found = Vec::new();
+    for (pattern, name) in &policy.profiles.demand {
+        if let Some(lacking) = own.lacks(&policy.profiles.get(name)?) {
+            let globs = Globs::new(std::slice::from_ref(pattern))?;
+            found.push((globs, name.clone(), lacking));
+        }
+    }
+    Ok(found)
 }
 
 impl Offence {
@@ -129,6 +177,13 @@ impl Offence {
         match self.rule {
             Rule::StageClosed => format!("stage {} takes no code", self.stage),
             Rule::OutOfScope => "outside the scope that the plan declares".to_owned(),
+            Rule::ProfileTooLight => match &self.demand {
+                Some(demand) => format!(
+                    "policy demands the profile {} for it: the session's has not {}",
+                    demand.profile, demand.lacking
+                ),
+                None => "policy demands a heavier profile for it".to_owned(),
+            },
             Rule::WorkingCopy => {
                 "the working copy of a session; what counts is on the loopx branch".to_owned()
             }
@@ -173,7 +228,13 @@ pub fn refusal(state: &State, offences: &[Offence]) -> Option<Failure> {
     let first = refused.first()?;
     let blockers = refused
         .iter()
-        .map(|offence| Blocker::new(offence.rule.code(), offence.sentence(), leads_on(state)))
+        .map(|offence| {
+            let leads_on = match &offence.demand {
+                Some(demand) => command!("profile {}", demand.profile),
+                None => leads_on(state),
+            };
+            Blocker::new(offence.rule.code(), offence.sentence(), leads_on)
+        })
         .collect();
     Some(
         Failure::refused(
@@ -197,8 +258,9 @@ pub(crate) mod tests {
     use super::{Rule, Rules, leads_on, refusal, some};
     use crate::core::failure::Code;
     use crate::core::id::{OpId, Person, SessionId};
-    use crate::core::op::{Event, Operation, Profile};
+    use crate::core::op::{Event, Operation};
     use crate::core::policy::Policy;
+    use crate::core::profile::ProfileName;
     use crate::core::replay::begin;
     use crate::core::session::State;
     use crate::core::stage::Stage;
@@ -209,7 +271,8 @@ pub(crate) mod tests {
         let event = Event::Started {
             uid: "uid".into(),
             title: id.into(),
-            profile: Profile::Standard,
+            profile: ProfileName::standard(),
+            stage: None,
             branch: Some(id.into()),
             base: None,
         };

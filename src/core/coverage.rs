@@ -105,6 +105,9 @@ pub fn unserved(scenarios: &[String], slices: &[Slice]) -> Vec<String> {
         .iter()
         .flat_map(|slice| slice.scenarios.iter().map(|name| fold(name)))
         .collect();
+    if named.contains(Slice::EVERY_SCENARIO) {
+        return Vec::new();
+    }
     let is_free = |scenario: &&String| !named.contains(&fold(scenario));
     scenarios.iter().filter(is_free).cloned().collect()
 }
@@ -133,10 +136,9 @@ pub fn coverage(
     scenarios
         .iter()
         .map(|scenario| {
-            let serving = by_name.get(&fold(scenario)).map(Vec::as_slice);
-            let slices: Vec<ServedBy> = serving
-                .unwrap_or_default()
-                .iter()
+            let named = by_name.get(&fold(scenario)).into_iter().flatten();
+            let slices: Vec<ServedBy> = named
+                .chain(by_name.get(Slice::EVERY_SCENARIO).into_iter().flatten())
                 .filter_map(|at| Some((slices.get(*at)?, proofs.get(*at)?)))
                 .map(|(slice, proof)| ServedBy {
                     slice: slice.id.clone(),
@@ -199,7 +201,7 @@ pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
                 Proof::Stale => (Code::ScenarioStale, "its slices ran on other code"),
                 Proof::Unserved => (
                     Code::ScenarioUnserved,
-                    "no slice names it in its `scenarios` (change/slices.json)",
+                    "no slice or task names it in its `scenarios`",
                 ),
                 _ => (Code::ScenarioUnproven, "its slices never ran"),
             };

@@ -4,12 +4,13 @@
 use super::artifact::Artifact;
 use super::id::{Oid, Person};
 use super::op::Operation;
+use super::profile::ProfileName;
 use super::session::{self, BRANCH, Beside, State, Way};
 use super::stage::{Stage, Transition};
 use super::topic::{Taken, Topic, Version, Weight};
 use super::word_lists::{
-    BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile,
-    Role, Severity, Smell, Target,
+    BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Role,
+    Severity, Smell, Target,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,7 +22,10 @@ pub enum Event {
     Started {
         uid: String,
         title: String,
-        profile: Profile,
+        profile: ProfileName,
+        /// Where it begins; clarify where nothing is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<Stage>,
         branch: Option<String>,
         /// The commit that the change starts from; policy and the review's range begin there.
         base: Option<Oid>,
@@ -39,7 +43,12 @@ pub enum Event {
     },
     /// A round of clarification ended; the artifacts say how.
     Clarified {
-        profile: Profile,
+        profile: ProfileName,
+    },
+    /// It got another profile, and with it the stage that it goes on from.
+    Reprofiled {
+        profile: ProfileName,
+        stage: Stage,
     },
     Approved {
         transition: Transition,
@@ -154,6 +163,7 @@ impl Topic for Event {
             Event::Unbound => "unbound",
             Event::Rebased { .. } => "rebased",
             Event::Clarified { .. } => "clarified",
+            Event::Reprofiled { .. } => "reprofiled",
             Event::Approved { .. } => "approved",
             Event::Entered { .. } => "entered",
             Event::Drafted => "drafted",
@@ -183,6 +193,7 @@ impl Topic for Event {
             Event::Unbound => "unbind",
             Event::Rebased { .. } => "rebase",
             Event::Clarified { .. } => "clarify",
+            Event::Reprofiled { .. } => "profile",
             Event::Approved { .. } => "approve",
             Event::Entered { transition, .. } => transition.to().as_str(),
             Event::Drafted => "draft",
@@ -282,6 +293,12 @@ impl Topic for Event {
     fn needs(&self) -> Version {
         match self {
             Event::Unbound | Event::Rebased { .. } => Version::V0_3,
+            Event::Reprofiled { .. } => Version::V0_4,
+            Event::Started { profile, stage, .. } if stage.is_some() || !profile.is_first() => {
+                Version::V0_4
+            }
+            Event::Clarified { profile } if !profile.is_first() => Version::V0_4,
+            Event::Entered { transition, .. } if !transition.is_approved() => Version::V0_4,
             _ => Version::FIRST,
         }
     }

@@ -136,6 +136,10 @@ impl Failure {
         Self::new(Kind::Refused, code, message)
     }
 
+    pub fn waiting(code: Code, message: impl Into<String>) -> Self {
+        Self::new(Kind::Waiting, code, message)
+    }
+
     pub fn usage(code: Code, message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, code, message)
     }

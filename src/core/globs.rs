@@ -11,6 +11,15 @@ pub struct Globs(GlobSet);
 
 impl Globs {
     pub fn new(patterns: &[String]) -> Result<Self> {
+        Self::build(patterns, true)
+    }
+
+    /// Patterns of files: none takes a folder of its name, unless it ends with a slash or with `/**`.
+    pub fn of_files(patterns: &[String]) -> Result<Self> {
+        Self::build(patterns, false)
+    }
+
+    fn build(patterns: &[String], names_mean_folders: bool) -> Result<Self> {
         let mut builder = GlobSetBuilder::new();
         for pattern in patterns {
             let invalid = |error: globset::Error| {
@@ -35,7 +44,11 @@ impl Globs {
             let is_whole_folder = anchored
                 .strip_suffix("/**")
                 .is_some_and(|folder| !folder.contains(['*', '?', '[', '{', '\\']));
-            if !last.starts_with("*.") && !is_whole_folder {
+            let is_folder = match names_mean_folders {
+                true => !last.starts_with("*."),
+                false => last.is_empty(),
+            };
+            if is_folder && !is_whole_folder {
                 // A folder covers what is in it.
                 builder.add(
                     Glob::new(&format!("{}/**", anchored.trim_end_matches('/')))
@@ -78,6 +91,22 @@ mod tests {
                 patterns("/a/**").matches(path) == path.contains('/'),
                 "{path}"
             );
+        }
+        let files = |p: &str| Globs::of_files(&[p.to_owned()]).expect("pattern");
+        for (pattern, path, wanted) in [
+            ("Cargo.lock", "Cargo.lock", true),
+            ("Cargo.lock", "a/Cargo.lock", true),
+            ("Cargo.lock", "Cargo.lock/x", false),
+            ("/Cargo.lock", "a/Cargo.lock", false),
+            ("docs", "docs/a", false),
+            ("docs/*", "docs/a/b", false),
+            ("docs/", "docs/a/b", true),
+            ("docs/**", "docs/a/b", true),
+            ("**/docs/**", "a/docs/b/c", true),
+            ("**", "a/b", true),
+            ("*", "a/b", true),
+        ] {
+            assert_eq!(files(pattern).matches(path), wanted, "{pattern} {path}");
         }
         assert!(patterns("*.md").matches(".md"));
         assert!(!patterns("*.md").matches("a.mdx"));

@@ -7,8 +7,9 @@ use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
     BlockCause, Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane, LaneStatus,
-    Operation, PlanLane, PlanVerdict, Profile, SessionBody, Smell, Target, Verdict, Write,
+    Operation, PlanLane, PlanVerdict, SessionBody, Smell, Target, Verdict, Write,
 };
+use super::profile::ProfileName;
 use super::replay::{begin, fold, undoable};
 use super::session::State;
 use super::stage::{Stage, Transition};
@@ -86,8 +87,10 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Unbound),
         1 => "[a-z]{1,5}".prop_map(|branch| Event::Bound { branch }),
         1 => any::<u8>().prop_map(|n| Event::Rebased { base: oid(n) }),
-        1 => select(&[Profile::Standard, Profile::Deep][..])
+        1 => select(vec![ProfileName::standard(), ProfileName::deep()])
             .prop_map(|profile| Event::Clarified { profile }),
+        1 => (select(vec![ProfileName::quick(), ProfileName::standard()]), select(&Stage::ALL[..4]))
+            .prop_map(|(profile, stage)| Event::Reprofiled { profile, stage }),
         6 => (transition(), any::<u8>(), files(), any::<bool>()).prop_map(
             |(transition, content, files, completes)| Event::Approved {
                 transition,
@@ -198,7 +201,8 @@ pub(super) fn started() -> Operation {
     let event = Event::Started {
         uid: "u".into(),
         title: "Demo".into(),
-        profile: Profile::Standard,
+        profile: ProfileName::standard(),
+        stage: None,
         branch: None,
         base: None,
     };
@@ -320,14 +324,15 @@ proptest! {
         prop_assert_eq!(State::parse(&bytes, "state").expect("a state"), Some(state));
     }
 
-    /// No approval opens a stage by itself, and a stage is entered by an approved transition alone.
+    /// No approval opens a stage by itself, and a stage is entered by an approved transition or another profile alone.
     #[test]
-    fn a_stage_is_reached_by_approved_transitions_only(ops in history()) {
+    fn a_stage_is_reached_by_approved_transitions_or_another_profile_only(ops in history()) {
         let state = fold(&id(), &ops).expect("a state");
         let approved = |to: Stage| {
             ops.iter().any(|op| matches!(op.event(), Some(Event::Approved { transition, .. }) if transition.to() == to))
         };
-        prop_assert!(state.stage == Stage::Clarify || approved(state.stage));
+        let has_profile = ops.iter().any(|op| matches!(op.event(), Some(Event::Reprofiled { .. })));
+        prop_assert!(state.stage == Stage::Clarify || has_profile || approved(state.stage));
     }
 
     #[test]
@@ -426,7 +431,7 @@ fn read_everything(text: &str) {
     }
     drop(gate::scope_patterns(text));
     drop(review::scope_blockers(Some(text)));
-    drop(review::record_blockers(Some(text)));
+    drop(review::record_blockers(Some(text), &[]));
     drop(pack::slices(Some(text)));
     drop(markdown::sections(text));
     let _ = markdown::letters(text);

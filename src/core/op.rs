@@ -21,8 +21,8 @@ pub use super::event::{
     Delegation, Dependence, Event, Evidence, ImportedEnd, ReviewFinding, Verdict,
 };
 pub use super::word_lists::{
-    BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Profile,
-    Role, Severity, Smell, Target,
+    BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Role,
+    Severity, Smell, Target,
 };
 
 /// One thing that happened: who, when, why, what, and on which content.

@@ -5,6 +5,7 @@
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::id::Oid;
+use super::{brief, tasks};
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,31 @@ pub enum SliceKind {
     #[serde(rename = "HITL")]
     Hitl,
 }
+
+impl Slice {
+    /// Stands in `scenarios` of a check that serves all of them.
+    pub const EVERY_SCENARIO: &str = "*";
+}
+
+/// The checks of a session: its slices, its tasks, or the commands of its brief. None is a fault of the plan, and
+/// an empty list for a session that has none of these files.
+pub fn checks(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Slice>, Blocker> {
+    let text = |artifact: Artifact| texts.get(&artifact).map(String::as_str);
+    let mut found = Vec::new();
+    if let Some(text) = text(Artifact::Slices) {
+        found.extend(slices(Some(text))?);
+    }
+    if let Some(text) = text(Artifact::TaskList) {
+        found.extend(tasks::tasks(text)?);
+    }
+    if let Some(text) = text(Artifact::Brief) {
+        found.extend(brief::checks(text)?);
+    }
+    Ok(found)
+}
+
+/// The files that checks stand in.
+pub const CHECK_FILES: [Artifact; 3] = [Artifact::Slices, Artifact::TaskList, Artifact::Brief];
 
 /// A thin piece of the change that can be verified on its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +160,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
 }
 
 /// The ids of a cycle, first one repeated at the end.
-fn cycle(slices: &[Slice]) -> Option<Vec<String>> {
+pub(super) fn cycle(slices: &[Slice]) -> Option<Vec<String>> {
     let edges: BTreeMap<&str, &[String]> = slices
         .iter()
         .map(|s| (s.id.as_str(), s.blocked_by.as_slice()))

@@ -10,6 +10,7 @@ use super::failure::{Code, Failure, Result};
 use super::globs::Globs;
 use super::id::Person;
 use super::op::Lane;
+use super::profile::{Profile, ProfileName, Profiles};
 use super::stage::{Stage, Transition};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,12 +34,44 @@ pub struct Policy {
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
     pub secrets: SecretPolicy,
+    pub start: StartPolicy,
+    pub profiles: Profiles,
     pub policy: OwnPolicy,
     #[serde(skip)]
     pub trust: Trust,
     /// What the file sets and this program passes over.
     #[serde(skip)]
     pub unknown: Vec<UnknownKey>,
+}
+
+/// How sessions begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StartPolicy {
+    /// The profile of a session that names none; the lightest that policy does not forbid where nothing is said.
+    pub profile: Option<ProfileName>,
+}
+
+/// A path that wants a heavier profile than a session has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    pub path: String,
+    pub profile: ProfileName,
+    /// What the session's profile has not.
+    pub lacking: String,
+}
+
+impl Demand {
+    pub fn sentence(&self, has: &ProfileName) -> String {
+        let Demand {
+            path,
+            profile,
+            lacking,
+        } = self;
+        format!(
+            "`{path}` needs the profile {profile}, and the session has {has}: {lacking} is missing"
+        )
+    }
 }
 
 /// How the file itself is read.
@@ -162,6 +195,8 @@ pub enum Strictness {
 pub struct Approve {
     /// Globs over `Name <email>`: identities (agents) that cannot approve.
     pub deny: Vec<String>,
+    /// Hosts of agents, as `claude`, whose commands may give a person's word: approvals, verdicts, waivers.
+    pub agents: Vec<String>,
     /// Distinct people that a transition needs, 1 where nothing is said.
     pub required: BTreeMap<Transition, u32>,
     /// Transitions whose approvals count only when they are signed.
@@ -186,6 +221,7 @@ impl Default for Approve {
     fn default() -> Self {
         Approve {
             deny: Vec::new(),
+            agents: Vec::new(),
             required: BTreeMap::new(),
             signed: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -349,6 +385,7 @@ impl Policy {
             }
         }
         policy.check_roles(label)?;
+        policy.check_profiles(label)?;
         policy.check_landing(label)?;
         Ok(policy)
     }
@@ -360,7 +397,7 @@ impl Policy {
 
     /// The paths that every stage may commit.
     pub fn allowed(&self) -> Result<Globs> {
-        Globs::new(&self.gates.always_allow)
+        Globs::of_files(&self.gates.always_allow)
     }
 
     /// The paths of results that archive writes, besides those that every stage may commit.
@@ -370,7 +407,7 @@ impl Policy {
         let dirs = [&self.paths.specs, &self.paths.adr, fragments];
         let dirs = dirs.into_iter().filter(|dir| !dir.is_empty());
         patterns.extend(dirs.map(|dir| format!("{dir}/**")));
-        Globs::new(&patterns)
+        Globs::of_files(&patterns)
     }
 
     /// Whether a branch takes only what is done: by its exact name, or by a pattern with `*`.
@@ -422,12 +459,101 @@ impl Policy {
         Ok(())
     }
 
+    /// Every profile that is written or named can be read.
+    fn check_profiles(&self, label: &str) -> Result<()> {
+        let invalid =
+            |what: String| Failure::usage(Code::PolicyInvalid, format!("{label}: {what}"));
+        if let Some(fault) = self.profiles.fault() {
+            return Err(invalid(fault));
+        }
+        if let Some(name) = &self.start.profile {
+            self.profiles
+                .get(name)
+                .map_err(|failure| invalid(format!("start.profile: {}", failure.message)))?;
+        }
+        for pattern in self.profiles.demand.keys() {
+            Globs::new(std::slice::from_ref(pattern))?;
+        }
+        Ok(())
+    }
+
+    /// What policy asks for and a profile has not, as a sentence; nothing where the profile is taken.
+    pub fn forbids(&self, name: &ProfileName, profile: &Profile) -> Option<String> {
+        if self.profiles.allowed.contains(name) {
+            return None;
+        }
+        let asked: [(&str, Box<dyn Fn(Transition) -> bool + '_>); 5] = [
+            ("approve.required", Box::new(|one| self.required(one) > 1)),
+            (
+                "approve.signed",
+                Box::new(|one| self.approve.signed.contains(&one)),
+            ),
+            (
+                "approve.touched",
+                Box::new(|one| self.approve.touched.contains(&one)),
+            ),
+            (
+                "approve.independent",
+                Box::new(|one| self.approve.independent.contains(&one)),
+            ),
+            (
+                "approve.by",
+                Box::new(|one| self.approve.by.contains_key(&one)),
+            ),
+        ];
+        let forward = Transition::ALL.into_iter().filter(|one| one.is_forward());
+        for transition in forward.filter(|one| !profile.has(*one)) {
+            if let Some((key, _)) = asked.iter().find(|(_, asks)| asks(transition)) {
+                return Some(format!(
+                    "{key} asks something of {transition}, which {name} has not"
+                ));
+            }
+        }
+        let usual = BuildPolicy::default().lanes;
+        let mut lanes = self.build.lanes.iter();
+        let lane = lanes.find(|lane| !usual.contains(lane) && !profile.lanes.contains(lane))?;
+        Some(format!(
+            "build.lanes asks for the lane {lane}, which {name} has not"
+        ))
+    }
+
+    /// The profile of a session that names none.
+    pub fn default_profile(&self) -> Result<ProfileName> {
+        if let Some(name) = &self.start.profile {
+            return Ok(name.clone());
+        }
+        for name in [ProfileName::lite(), ProfileName::standard()] {
+            if self.forbids(&name, &self.profiles.get(&name)?).is_none() {
+                return Ok(name);
+            }
+        }
+        Ok(ProfileName::standard())
+    }
+
+    /// The profile that a change of these paths needs at least, where `profile` lacks something of it.
+    pub fn demands(&self, profile: &Profile, paths: &[String]) -> Result<Option<Demand>> {
+        for (pattern, name) in &self.profiles.demand {
+            let Some(lacking) = profile.lacks(&self.profiles.get(name)?) else {
+                continue;
+            };
+            let globs = Globs::new(std::slice::from_ref(pattern))?;
+            if let Some(path) = paths.iter().find(|path| globs.matches(path)) {
+                return Ok(Some(Demand {
+                    path: path.clone(),
+                    profile: name.clone(),
+                    lacking,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
     /// An exception has paths and a key.
     fn check_landing(&self, label: &str) -> Result<()> {
         let invalid =
             |what: String| Failure::usage(Code::PolicyInvalid, format!("{label}: landing.{what}"));
         for exception in &self.landing.exception {
-            Globs::new(&exception.paths)?;
+            Globs::of_files(&exception.paths)?;
             let mut words = exception.key.split_whitespace();
             let is_key = |kind: &str| {
                 ["ssh-", "ecdsa-", "sk-"]

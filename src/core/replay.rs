@@ -12,7 +12,7 @@ use super::join::{self, Joiner, NoJoiner, artifacts};
 use super::op::{Event, Operation};
 use super::record::FORMAT;
 use super::session::{
-    Beside, BuildFacts, ClarifyFacts, FIRST_FOLD, OpConflict, PlanFacts, State, signed,
+    Beside, BuildFacts, ClarifyFacts, FIRST_FOLD, FOLD, OpConflict, PlanFacts, State, signed,
 };
 use super::stage::Stage;
 use crate::core::hint::command;
@@ -24,6 +24,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         uid,
         title,
         profile,
+        stage,
         branch,
         base,
     }) = op.event()
@@ -42,9 +43,11 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         .iter()
         .filter_map(|(artifact, write)| Some((*artifact, write.to.clone()?)))
         .collect();
-    Ok(State {
+    let stage = stage.unwrap_or(Stage::Clarify);
+    let is_first = profile.is_first() && stage == Stage::Clarify;
+    let mut state = State {
         format: FORMAT,
-        fold: FIRST_FOLD,
+        fold: if is_first { FIRST_FOLD } else { FOLD },
         id: id.clone(),
         uid: uid.clone(),
         title: title.clone(),
@@ -54,9 +57,9 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         frontier: Vec::new(),
         started: signed(op),
         touched: signed(op),
-        stage: Stage::Clarify,
+        stage,
         ending: None,
-        profile: *profile,
+        profile: profile.clone(),
         branch: branch.clone(),
         base: base.clone(),
         artifacts,
@@ -74,7 +77,20 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         void: Vec::new(),
         unknown: Vec::new(),
         joins: BTreeMap::new(),
-    })
+    };
+    match stage {
+        Stage::Plan => state.begin_plan(),
+        Stage::Build => state.build.iteration = 1,
+        Stage::Clarify => {}
+        Stage::Review | Stage::Done => {
+            return Err(Failure::internal(
+                Code::OperationsIncomplete,
+                format!("session {id}: no session begins in stage {stage}"),
+            )
+            .help(command!("fsck --repair")));
+        }
+    }
+    Ok(state)
 }
 
 /// Replays operations in which nobody wrote an artifact apart from others.

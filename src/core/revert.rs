@@ -6,6 +6,7 @@
 use super::artifact::{Artifact, TemplateInput};
 use super::counted;
 use super::id::{Oid, SessionId};
+use super::profile::Profile;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -137,6 +138,7 @@ impl Revert {
             title,
             intent: &why,
             domains: &[],
+            profile: &Profile::empty(),
         };
         found.insert(Artifact::Intent, Artifact::Intent.template(input));
         found
@@ -151,6 +153,7 @@ impl Revert {
                 title,
                 intent: "",
                 domains: &[],
+                profile: &Profile::empty(),
             };
             return Artifact::Slices.template(input);
         }

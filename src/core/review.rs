@@ -94,9 +94,9 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
     blockers
 }
 
-/// Whether an execution record is complete; what is missing otherwise. No pattern of the evidence's text
+/// Whether an execution record is complete, with something in each section that is asked for; what is missing otherwise. No pattern of the evidence's text
 /// counts: `Vec<u8>` is as good as any word (W21).
-pub fn record_blockers(text: Option<&str>) -> Vec<Blocker> {
+pub fn record_blockers(text: Option<&str>, asked: &[String]) -> Vec<Blocker> {
     let path = Artifact::ExecutionRecord.path();
     let help = command!("edit execution-record.md");
     let Some(text) = text else {
@@ -114,12 +114,8 @@ pub fn record_blockers(text: Option<&str>) -> Vec<Blocker> {
         )];
     }
     let sections = markdown::sections(text);
-    let empty: Vec<&str> = Artifact::ExecutionRecord
-        .required_sections()
-        .iter()
-        .copied()
-        .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
-        .collect();
+    let mut empty = asked.to_vec();
+    empty.retain(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled));
     if empty.is_empty() {
         Vec::new()
     } else {
@@ -220,10 +216,14 @@ mod tests {
 
     #[test]
     fn angle_brackets_in_a_record_are_words() {
-        assert!(record_blockers(Some(&record("", "", "", "full"))).is_empty());
-        assert_eq!(record_blockers(None)[0].code, Code::ExecutionRecordMissing);
+        let asked = ["Changes".to_owned()];
+        assert!(record_blockers(Some(&record("", "", "", "full")), &asked).is_empty());
         assert_eq!(
-            record_blockers(Some("## Changes\n\n<!-- none -->\n"))[0].code,
+            record_blockers(None, &asked)[0].code,
+            Code::ExecutionRecordMissing
+        );
+        assert_eq!(
+            record_blockers(Some("## Changes\n\n<!-- none -->\n"), &asked)[0].code,
             Code::ExecutionRecordPartial
         );
     }

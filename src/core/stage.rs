@@ -1,4 +1,4 @@
-//! The stages, and the seven moves between them.
+//! The stages, and the nine moves between them.
 //!
 //! ```text
 //! clarify -> plan -> build -> review -> done
@@ -7,6 +7,9 @@
 //!              +----------------+   review->plan
 //!   clarify <-------------------+   review->clarify
 //! ```
+//!
+//! and build->plan, where the build shows that the plan is wrong, and done->build, where a finished session is
+//! opened again. Which of the stages a session has, its profile says ([`super::profile`]).
 //!
 //! Source: design 4; reference stage-runtime, section 4.
 
@@ -68,17 +71,19 @@ impl FromStr for Stage {
     }
 }
 
-/// One of the seven moves between stages.
+/// One of the nine moves between stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Transition {
     ClarifyToPlan,
     PlanToBuild,
     BuildToReview,
+    BuildToPlan,
     ReviewToBuild,
     ReviewToPlan,
     ReviewToClarify,
     ReviewToDone,
+    DoneToBuild,
 }
 
 impl Transition {
@@ -86,6 +91,8 @@ impl Transition {
     pub fn command(self) -> Hint {
         match self {
             Transition::ClarifyToPlan | Transition::ReviewToPlan => command!("plan"),
+            Transition::BuildToPlan => command!("plan --reason WHY"),
+            Transition::DoneToBuild => command!("reopen --reason WHY"),
             Transition::PlanToBuild => command!("build"),
             Transition::BuildToReview => command!("review"),
             Transition::ReviewToDone => command!("archive"),
@@ -94,17 +101,19 @@ impl Transition {
         }
     }
 
-    pub const ALL: [Transition; 7] = [
+    pub const ALL: [Transition; 9] = [
         Transition::ClarifyToPlan,
         Transition::PlanToBuild,
         Transition::BuildToReview,
+        Transition::BuildToPlan,
         Transition::ReviewToBuild,
         Transition::ReviewToPlan,
         Transition::ReviewToClarify,
         Transition::ReviewToDone,
+        Transition::DoneToBuild,
     ];
 
-    /// The move between two stages, if it is one of the seven.
+    /// The move between two stages, if there is one.
     pub fn between(from: Stage, to: Stage) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -115,7 +124,8 @@ impl Transition {
         match self {
             Transition::ClarifyToPlan => Stage::Clarify,
             Transition::PlanToBuild => Stage::Plan,
-            Transition::BuildToReview => Stage::Build,
+            Transition::BuildToReview | Transition::BuildToPlan => Stage::Build,
+            Transition::DoneToBuild => Stage::Done,
             Transition::ReviewToBuild
             | Transition::ReviewToPlan
             | Transition::ReviewToClarify
@@ -125,8 +135,12 @@ impl Transition {
 
     pub fn to(self) -> Stage {
         match self {
-            Transition::ClarifyToPlan | Transition::ReviewToPlan => Stage::Plan,
-            Transition::PlanToBuild | Transition::ReviewToBuild => Stage::Build,
+            Transition::ClarifyToPlan | Transition::ReviewToPlan | Transition::BuildToPlan => {
+                Stage::Plan
+            }
+            Transition::PlanToBuild | Transition::ReviewToBuild | Transition::DoneToBuild => {
+                Stage::Build
+            }
             Transition::BuildToReview => Stage::Review,
             Transition::ReviewToClarify => Stage::Clarify,
             Transition::ReviewToDone => Stage::Done,
@@ -139,14 +153,28 @@ impl Transition {
             Transition::ClarifyToPlan => ApprovalKey::Plan,
             Transition::PlanToBuild | Transition::ReviewToBuild => ApprovalKey::Build,
             Transition::BuildToReview => ApprovalKey::Review,
-            Transition::ReviewToPlan | Transition::ReviewToClarify => ApprovalKey::Rollback,
+            Transition::ReviewToPlan
+            | Transition::ReviewToClarify
+            | Transition::BuildToPlan
+            | Transition::DoneToBuild => ApprovalKey::Rollback,
             Transition::ReviewToDone => ApprovalKey::Complete,
         }
     }
 
-    /// Whether the move goes back because a review asked for changes.
+    /// Whether the move leads towards done.
+    pub fn is_forward(self) -> bool {
+        self.from() < self.to()
+    }
+
+    /// Whether the move goes back.
     pub fn is_rollback(self) -> bool {
-        self.from() == Stage::Review && self.to() != Stage::Done
+        !self.is_forward()
+    }
+
+    /// Whether somebody has to approve the move. A builder who finds the plan wrong goes back alone, and whoever
+    /// opens a finished session again only closes gates.
+    pub fn is_approved(self) -> bool {
+        !matches!(self, Transition::BuildToPlan | Transition::DoneToBuild)
     }
 }
 
@@ -180,7 +208,7 @@ impl TryFrom<String> for Transition {
     }
 }
 
-/// The five approvals of a session; review->build reuses the build's.
+/// The five approvals of a session; review->build reuses the build's. The moves that need no approval have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalKey {
@@ -206,7 +234,7 @@ mod tests {
     use super::{Stage, Transition};
 
     #[test]
-    fn exactly_seven_of_the_twenty_five_pairs_are_transitions() {
+    fn exactly_nine_of_the_twenty_five_pairs_are_transitions() {
         let pairs = Stage::ALL
             .into_iter()
             .flat_map(|from| Stage::ALL.into_iter().map(move |to| (from, to)));
@@ -219,11 +247,13 @@ mod tests {
             [
                 "clarify->plan",
                 "plan->build",
+                "build->plan",
                 "build->review",
                 "review->clarify",
                 "review->plan",
                 "review->build",
-                "review->done"
+                "review->done",
+                "done->build"
             ]
         );
     }

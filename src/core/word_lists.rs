@@ -47,29 +47,6 @@ macro_rules! vocabulary {
 
 pub(super) use vocabulary;
 
-vocabulary!(
-    /// How thoroughly a session is clarified.
-    Profile { Standard = "standard", Deep = "deep" }
-);
-
-impl Profile {
-    /// The highest ambiguity score that passes.
-    pub fn threshold(self) -> f64 {
-        match self {
-            Profile::Standard => 0.2,
-            Profile::Deep => 0.1,
-        }
-    }
-
-    /// The rounds that are allowed before somebody raises the cap.
-    pub fn max_rounds(self) -> u32 {
-        match self {
-            Profile::Standard => 15,
-            Profile::Deep => 25,
-        }
-    }
-}
-
 vocabulary!(PlanLane { Architect = "architect", Critic = "critic" });
 vocabulary!(
     /// The architect answers `approve` or `iterate`; the critic also `reject`.

@@ -10,6 +10,7 @@ use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
 use super::workcopy::{Edits, FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
+use crate::core::agent;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
@@ -19,6 +20,7 @@ use crate::core::lease::Claim;
 use crate::core::op::{Body, Operation, RequirementBase, SessionBody, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
+use crate::core::profile::Profile;
 use crate::core::session::{Ending, Recorded, State};
 use crate::core::stage::Stage;
 use crate::git::{Identity, Repo};
@@ -50,6 +52,12 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
+    /// Refuses somebody's word where an agent types it, unless policy lets agents.
+    pub fn require_person(&self, what: &str) -> Result<()> {
+        let agent = agent::identity::host(crate::env::var);
+        agent::identity::require_person(&self.policy, agent.as_deref(), what)
+    }
+
     /// Who acts.
     pub fn actor(&self) -> Result<&Person> {
         self.identity
@@ -424,13 +432,17 @@ fn build<T>(
             repo.write_blob(text.as_bytes())?;
         }
     }
-    refresh_graph(repo, &mut artifacts, &mut texts)?;
+    let profile = facts.policy.profiles.get(&facts.state.profile);
+    refresh_graph(repo, profile.ok().as_ref(), &mut artifacts, &mut texts)?;
     let writes = differences(&session.state.artifacts, &artifacts);
     let bases = match bases {
         Some(bases) => bases,
         // Where the specs are nobody knows then, and what is not recorded is asked for at the gate.
         None if facts.base_missing.is_some() => Vec::new(),
-        None if writes.contains_key(&Artifact::SpecDelta) => {
+        None if [Artifact::SpecDelta, Artifact::Brief]
+            .iter()
+            .any(|at| writes.contains_key(at)) =>
+        {
             ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
         }
         None => Vec::new(),
@@ -510,22 +522,22 @@ pub fn differences(
 }
 
 /// Keeps `change/artifact-graph.json` in step with the pack: it is derived, and written for readers.
-pub fn refresh_graph(
+fn refresh_graph(
     repo: &Repo,
+    profile: Option<&Profile>,
     artifacts: &mut BTreeMap<Artifact, Oid>,
     texts: &mut BTreeMap<Artifact, String>,
 ) -> Result<()> {
-    if !Artifact::CHANGE_PACK
-        .iter()
-        .any(|a| artifacts.contains_key(a))
-    {
+    let is_of_pack = |artifact: &&Artifact| **artifact != Artifact::SpecDelta;
+    let mut pack = Artifact::CHANGE_PACK.iter().filter(is_of_pack);
+    let Some(profile) = profile.filter(|_| pack.any(|a| artifacts.contains_key(a))) else {
         return Ok(());
-    }
+    };
     let previous: Option<pack::Graph> = texts
         .get(&Artifact::ArtifactGraph)
         .and_then(|text| serde_json::from_str(text).ok());
     let graph = pack::graph(previous.as_ref(), artifacts, |artifact| {
-        delta::is_filled(artifact, texts)
+        delta::is_filled(artifact, profile, texts)
     });
     let text = String::from_utf8_lossy(&crate::core::op::to_json(&graph)?).into_owned();
     artifacts.insert(Artifact::ArtifactGraph, repo.write_blob(text.as_bytes())?);

@@ -57,7 +57,7 @@ fn decide(
     let transition = Transition::between(stage, to).ok_or_else(|| {
         let ways: Vec<String> = Transition::ALL
             .into_iter()
-            .filter(|t| t.from() == stage)
+            .filter(|t| t.from() == stage && t.is_approved())
             .map(|t| t.to().to_string())
             .collect();
         Failure::refused(
@@ -73,10 +73,18 @@ fn decide(
         )
         .help(gate::next_action(view))
     })?;
+    if !transition.is_approved() {
+        return Err(Failure::refused(
+            Code::InvalidTransition,
+            format!("{transition} needs no approval"),
+        )
+        .help(transition.command()));
+    }
     let blockers = gate::blockers(view, transition);
     if !blockers.is_empty() {
         return Err(gate::not_ready(transition, blockers));
     }
+    facts.require_person("an approval")?;
     let who = repo.canonical(facts.actor()?)?;
     let required = facts.policy.required(transition);
     let mut people = 1;

@@ -180,7 +180,7 @@ impl Context {
             [only] => Ok(only.clone()),
             [] => Err(
                 Failure::not_found(Code::NoActiveSession, "no session is active")
-                    .help(command!("start \"WHAT TO CHANGE\"")),
+                    .help(super::begin::way(self)?),
             ),
             many => {
                 let names: Vec<&str> = many.iter().map(SessionId::as_str).take(10).collect();

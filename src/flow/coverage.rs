@@ -24,7 +24,7 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 
 /// What proves each scenario that the delta writes.
 fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> {
-    let slices = pack::slices(facts.texts.get(&Artifact::Slices).map(String::as_str));
+    let slices = pack::checks(&facts.texts);
     let names = coverage::scenarios(delta);
     let known = (&facts.state, facts.view().evidence());
     coverage::coverage(&names, &slices.unwrap_or_default(), known, tree)
@@ -33,6 +33,20 @@ fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> 
 /// The scenarios that the session's delta writes.
 pub(super) fn names(facts: &Facts<'_>) -> Vec<String> {
     delta::read(&facts.texts).map_or(Vec::new(), |(delta, _)| coverage::scenarios(&delta))
+}
+
+/// The scenarios of a stored session that nothing proves on the code that was reviewed.
+pub(super) fn unproven(state: &State, texts: &BTreeMap<Artifact, String>) -> Vec<String> {
+    let Some((delta, _)) = delta::read(texts) else {
+        return Vec::new();
+    };
+    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
+    let names = coverage::scenarios(&delta);
+    let known = (state, state.evidence.as_slice());
+    let tree = reviewed_tree(state);
+    let covered = coverage::coverage(&names, &slices.unwrap_or_default(), known, tree);
+    let open = covered.into_iter().filter(|one| !one.proof.is_enough());
+    open.map(|one| one.scenario).collect()
 }
 
 /// What holds an archive for want of proof, and the scenarios that are waived. Proof is asked for on the
@@ -68,6 +82,9 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
             waived.push(one.scenario.clone());
         }
     }
+    if !waived.is_empty() {
+        facts.require_person("a waiver")?;
+    }
     if !waived.is_empty()
         && let Some(identity) = facts.identity
         && facts.policy.denies(&identity.author)
@@ -94,7 +111,7 @@ pub(super) fn unserved(
     if policy.archive.evidence == EvidenceRule::Off {
         return Vec::new();
     }
-    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
+    let slices = pack::checks(texts);
     coverage::unserved(&coverage::scenarios(delta), &slices.unwrap_or_default())
 }
 

@@ -5,6 +5,7 @@
 use super::context::Context;
 use super::spec::{Applied, Verdict, blocker};
 use crate::core::artifact::Artifact;
+use crate::core::brief;
 use crate::core::failure::{Blocker, Code, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate::DeltaFacts;
@@ -13,23 +14,42 @@ use crate::core::id::Oid;
 use crate::core::markdown;
 use crate::core::op::RequirementBase;
 use crate::core::policy::Policy;
+use crate::core::profile::Profile;
 use crate::core::session::State;
 use crate::core::spec::{
     Bases, Blocks, Delta, MarkerNames, OpKind, Operation, PlanOptions, Severity, block_of, fold,
     plan_domain, read_delta,
 };
 use crate::git::merge::FileMerge;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// The key under which a domain's spec as a whole is recorded: purpose, text between requirements.
 pub(super) const WHOLE: &str = "";
 
+/// The text of a session's delta, and the file that it stands in.
+fn source(texts: &BTreeMap<Artifact, String>) -> Option<(Artifact, Cow<'_, str>)> {
+    let file = brief::delta_file(texts)?;
+    let text = texts.get(&file)?;
+    Some(match file {
+        Artifact::Brief => (file, Cow::Owned(brief::delta(text))),
+        _ => (file, Cow::Borrowed(text.as_str())),
+    })
+}
+
 /// The delta of a session, every domain named.
 pub(super) fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blocker>)> {
-    let text = texts.get(&Artifact::SpecDelta)?;
-    let mut delta = read_delta(text.as_bytes(), Artifact::SpecDelta.path());
+    let (artifact, text) = source(texts)?;
+    let mut delta = read_delta(text.as_bytes(), artifact.path());
     let mut blockers = Vec::new();
+    // A brief without a delta says that behaviour stays as it is, and why the change is made.
+    if let (Artifact::Brief, Some(brief)) = (artifact, brief::of(texts))
+        && !brief::has_delta(brief)
+        && delta.unchanged.is_none()
+    {
+        delta.unchanged = brief::why(brief);
+    }
     let only = texts
         .get(&Artifact::Spec)
         .and_then(|spec| FrontMatter::parse(spec).ok())
@@ -44,13 +64,10 @@ pub(super) fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blo
             None if domain.operations.is_empty() && domain.purpose.is_none() => {}
             None => blockers.push(Blocker::new(
                 Code::SpecDeltaMissingDomains,
-                format!(
-                    "{}:1: the delta does not say which domain it changes",
-                    Artifact::SpecDelta
-                ),
+                format!("{artifact}:1: the delta does not say which domain it changes"),
                 hint![
                     "begin it with `# Domain: PATH`: ",
-                    command!("edit change/spec-delta.md")
+                    command!("edit {artifact}")
                 ],
             )),
         }
@@ -427,7 +444,11 @@ pub(super) fn written_against(
 }
 
 /// Whether an artifact holds more than its template.
-pub fn is_filled(artifact: Artifact, texts: &BTreeMap<Artifact, String>) -> bool {
+pub fn is_filled(
+    artifact: Artifact,
+    profile: &Profile,
+    texts: &BTreeMap<Artifact, String>,
+) -> bool {
     let Some(text) = texts.get(&artifact) else {
         return false;
     };
@@ -437,10 +458,10 @@ pub fn is_filled(artifact: Artifact, texts: &BTreeMap<Artifact, String>) -> bool
         Artifact::Slices => crate::core::pack::slices(Some(text)).is_ok(),
         _ => {
             let sections = markdown::sections(text);
-            artifact
-                .required_sections()
-                .iter()
-                .all(|title| markdown::section(&sections, title).is_some_and(|s| s.filled))
+            let asked = profile.sections_of(artifact);
+            let is_filled =
+                |title: &String| markdown::section(&sections, title).is_some_and(|s| s.filled);
+            asked.iter().all(is_filled)
         }
     }
 }

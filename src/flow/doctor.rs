@@ -386,6 +386,7 @@ fn left_over(repo: &Repo) -> Vec<String> {
     };
     let mut left: Vec<String> = repo.unfinished_packs().iter().map(|p| name(p)).collect();
     left.extend(repo.unfinished_workshop().map(|path| name(&path)));
+    left.extend(repo.abandoned_objects().iter().map(|path| name(path)));
     let refs = bundle::left_over(repo).unwrap_or_default();
     left.extend(refs.into_iter().map(|(name, _)| name));
     left
@@ -527,6 +528,7 @@ pub fn fix(ctx: &Context) -> Result<Fixed> {
     let locks = store.ref_locks();
     let lock = store.lock()?;
     ctx.repo.clear_unfinished_packs();
+    ctx.repo.clear_abandoned_objects();
     bundle::sweep(&ctx.repo)?;
     store.clear_abandoned_ref_locks(&lock)?;
     let mut gone = before;

@@ -1,12 +1,13 @@
 //! `run`: runs a command, streams it, and records what happened as evidence for the code it ran on.
 
-use super::act::{Act, Done, Needs, act};
+use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
 use super::{lease, policy_moved, sign};
 use crate::core::artifact::Artifact;
+use crate::core::brief;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::op::{Event, Evidence};
@@ -86,9 +87,13 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let log = ctx.repo.write_blob(&log)?;
     let mut done = act(ctx, Needs::Code, |facts| {
         let after = code_tree(facts)?;
+        let (task, brief) = match &request.task {
+            Some(task) => (Some(task.clone()), None),
+            None => own_check(facts, &argv, recording.exit),
+        };
         let evidence = Evidence {
             what: request.what.clone(),
-            task: request.task.clone(),
+            task: task.clone(),
             argv: argv.clone(),
             exit: recording.exit,
             started: started.clone(),
@@ -101,7 +106,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         };
         let command = crate::store::one_line(&argv.join(" "));
         let command: String = command.chars().take(60).collect();
-        let what = match (&request.task, evidence.exit) {
+        let what = match (&task, evidence.exit) {
             (Some(task), Some(0)) => format!("{task} passes `{command}`"),
             (Some(task), _) => format!("{task} fails `{command}`"),
             (None, Some(0)) => format!("run `{command}`: passes"),
@@ -114,6 +119,9 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());
+        if let Some(text) = brief {
+            act = act.write(Artifact::Brief, text);
+        }
         if facts.state.stage == Stage::Build && !is_apart {
             let owner = lease::owner(&ctx.repo, None)?;
             // Taken over while the command ran: what it showed is true all the same.
@@ -124,6 +132,32 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     lease::works(ctx);
     done.value.counts = counts(ctx, &policy, &done.state)?;
     Ok(done)
+}
+
+/// The check that a command is, where it is a check word for word; and the brief with it, where a session has a brief
+/// and this is a command that passed and is no check of it yet.
+fn own_check(
+    facts: &Facts<'_>,
+    argv: &[String],
+    exit: Option<i32>,
+) -> (Option<String>, Option<String>) {
+    let id_of = |texts: &BTreeMap<Artifact, String>| {
+        let checks = pack::checks(texts).unwrap_or_default();
+        let own = checks.into_iter().find(|check| check.verification == argv);
+        own.map(|check| check.id)
+    };
+    let known = id_of(&facts.texts);
+    let has_brief = facts.view().profile().asks(Artifact::Brief);
+    let is_open = Artifact::Brief.is_open_at(facts.state.stage);
+    if known.is_some() || !has_brief || !is_open || exit != Some(0) {
+        return (known, None);
+    }
+    let text = brief::of(&facts.texts).and_then(|text| brief::with_check(text, argv));
+    let Some(text) = text else {
+        return (None, None);
+    };
+    let texts = BTreeMap::from([(Artifact::Brief, text.clone())]);
+    (id_of(&texts), Some(text))
 }
 
 /// Whether policy counts the newest operation of a session as a run; nothing where it counts every run.
@@ -196,7 +230,7 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
     };
     let mut texts = BTreeMap::new();
     super::act::read_texts(&ctx.repo, state, &mut texts)?;
-    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str)).unwrap_or_default();
+    let slices = pack::checks(&texts).unwrap_or_default();
     let slice = slices
         .iter()
         .find(|slice| slice.id == *task)

@@ -8,6 +8,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::refusal::Refusal;
+use crate::core::setup::typed;
 use crate::failpoint::reach;
 use crate::git::remote::{Answer, Fetched, Line};
 use crate::store::Snapshot;
@@ -47,7 +48,7 @@ pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Fo
     let tip = match repo.fetch_into(&local, from, branch, &mut line)? {
         Fetched::Tip(tip) => tip,
         Fetched::Failed(Answer::No(said)) => {
-            return Err(Refusal::read(&said).failure(&doing, from, branch, &said));
+            return Err(unreached(&said, (from, &doing), branch));
         }
         _ => {
             let message = format!("{from} has no branch `{branch}`, so no session");
@@ -60,6 +61,27 @@ pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Fo
     set_ref(repo, &local, None)?;
     reach("bundle-forgotten");
     taken
+}
+
+/// What is said of a repository that gave nothing. Nothing of it is a remote that could be synced with.
+fn unreached(said: &str, (from, doing): (&str, &str), branch: &str) -> Failure {
+    let again = command!("import --from URL --session ID");
+    let refusal = Refusal::read(said);
+    let failure = refusal.failure(doing, from, branch, said);
+    match refusal {
+        Refusal::NoAccess => Failure {
+            message: format!(
+                "expected the address of a repository, or the name of a remote, found `{from}`: {}",
+                failure.message
+            ),
+            ..failure
+        }
+        .help(hint!["git remote -v  (shows the remotes), then: ", again]),
+        _ => failure.help(hint![
+            format!("git ls-remote {}  (until git answers), then: ", typed(from)),
+            again
+        ]),
+    }
 }
 
 fn from_tip(

@@ -8,6 +8,7 @@ use super::act::read_texts;
 use super::context::Context;
 use super::delta::{self, Judgement, Target};
 use crate::core::artifact::Artifact;
+use crate::core::brief;
 use crate::core::failure::Result;
 use crate::core::gate::DeltaFacts;
 use crate::core::hint::{command, hint};
@@ -45,7 +46,8 @@ impl Ground {
         };
         // Most deltas stand alone: they are read once, where they are judged.
         let may_depend = |text: &String| text.contains("depends");
-        if !texts.get(&Artifact::SpecDelta).is_some_and(may_depend) {
+        let file = brief::delta_file(texts).unwrap_or(Artifact::SpecDelta);
+        if !texts.get(&file).is_some_and(may_depend) {
             return Ok(ground);
         }
         let Some((delta, _)) = delta::read(texts) else {
@@ -69,12 +71,12 @@ impl Ground {
             ground.faults.push(Finding::new(
                 Severity::Error,
                 "dependency_cycle",
-                Artifact::SpecDelta.path(),
+                file.path(),
                 1,
                 format!("the sessions wait for each other: {}", names.join(" -> ")),
                 hint![
                     "take one of them out of `depends_on`: ",
-                    command!("edit {}", Artifact::SpecDelta)
+                    command!("edit {file}")
                 ],
             ));
         }
@@ -108,7 +110,7 @@ pub fn facts(
     policy: &Policy,
     texts: &Texts,
 ) -> Result<DeltaFacts> {
-    if !texts.contains_key(&Artifact::SpecDelta) {
+    if brief::delta_file(texts).is_none() {
         return Ok(DeltaFacts::default());
     }
     let ground = Ground::of(ctx, snapshot, state, texts)?;

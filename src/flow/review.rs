@@ -133,6 +133,13 @@ fn files(repo: &Repo, facts: &Facts<'_>, base: Option<&Oid>) -> Result<Vec<Strin
     repo.changed_paths(base.as_ref(), &code_tree(facts)?)
 }
 
+/// The commits that a review would cover, counted, and the files that they change.
+pub(super) fn shown(ctx: &Context, facts: &Facts<'_>) -> Result<(usize, Vec<String>)> {
+    let range = range(ctx, facts)?;
+    let files = files(&ctx.repo, facts, range.base.as_ref())?;
+    Ok((range.commits.len(), files))
+}
+
 /// Code on the session's own branch that came after the reviewed tree. What archive writes, and what
 /// every stage may commit, does not count.
 pub fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<String>> {
@@ -281,6 +288,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
         title: &state.title,
         intent: "",
         domains: &[],
+        profile: facts.view().profile(),
     };
     let reviewed = Reviewed {
         entered: true,
@@ -311,6 +319,7 @@ fn judge(
 ) -> Result<Act<Reviewed>> {
     let state = &facts.state;
     let reason = whole.reason.clone();
+    facts.require_person("a verdict")?;
     require_branch(ctx, facts)?;
     if !whole.allow_uncommitted {
         require_clean(facts)?;

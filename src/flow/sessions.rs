@@ -1,6 +1,7 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
 use super::act::{Act, Done, Needs, act, act_after, differences};
+use super::begin as beginning;
 use super::context::Context;
 use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
@@ -10,11 +11,13 @@ use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
-use crate::core::op::{Event, Profile};
+use crate::core::op::Event;
 use crate::core::policy::Policy;
+use crate::core::profile::{Profile, ProfileName};
 use crate::core::replay::begin;
 use crate::core::revert::Revert;
 use crate::core::session::{Ending, State};
+use crate::core::stage::Stage;
 use crate::store::{self, Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
 
@@ -53,7 +56,8 @@ pub struct StartRequest {
     pub name: Option<String>,
     /// The request as it was given; the name where nothing else was.
     pub intent: Option<String>,
-    pub profile: Profile,
+    /// The profile by name; what git config or policy says where nothing is said.
+    pub profile: Option<ProfileName>,
     pub binding: Binding,
     /// The commit to start from; HEAD where nothing is said.
     pub base: Option<String>,
@@ -69,7 +73,7 @@ pub enum Binding {
     Unbound,
 }
 
-/// Starts a session in stage clarify. Gives the git command of one that takes a commit back.
+/// Starts a session in the first stage of its profile. Gives the git command of one that takes a commit back.
 pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String>>> {
     let head = ctx.repo.head()?;
     let base = match &request.base {
@@ -93,16 +97,27 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         Binding::Unbound => None,
     };
     // A session that pins a broken policy could go nowhere.
-    if let Some(base) = &base {
-        let label = format!("{} at {}", crate::core::policy::FILE, base.short());
-        let policy = ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?;
-        if let Some(branch) = &branch {
-            let leads_on = hint![
-                format!("git switch -c {id}  and start there, or: "),
-                command!("start --no-branch {id}")
-            ];
-            require_unprotected(&policy, branch, leads_on)?;
+    let policy = match &base {
+        Some(base) => {
+            let label = format!("{} at {}", crate::core::policy::FILE, base.short());
+            ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?
         }
+        None => Policy::default(),
+    };
+    let (chosen, profile) = profile_of(ctx, request, &policy)?;
+    if let Some(branch) = &branch {
+        let leads_on = hint![
+            format!("git switch -c {id}  and start there, or: "),
+            command!("start --no-branch {id}")
+        ];
+        require_unprotected(&policy, branch, leads_on)?;
+    }
+    // Nothing is committed yet: the first commit brings the policy that lies there.
+    if base.is_none()
+        && let Some(branch) = &branch
+    {
+        let policy = beginning::to_come(ctx)?;
+        require_unprotected(&policy, branch, beginning::way(ctx)?)?;
     }
     let opening = Opening::of(ctx)?;
     opening.earlier.check(&id)?;
@@ -130,7 +145,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         }
         let texts = match &revert {
             Some(revert) => revert.artifacts(&id, &title, request.intent.as_deref()),
-            None => templates(&id, &title, request.intent.as_deref()),
+            None => templates(&id, &title, request.intent.as_deref(), &profile),
         };
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
@@ -140,7 +155,8 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         let event = Event::Started {
             uid: uid.clone(),
             title: title.clone(),
-            profile: request.profile,
+            profile: chosen.clone(),
+            stage: Some(profile.first()).filter(|stage| *stage != Stage::Clarify),
             branch: branch.clone(),
             base: base.clone(),
         };
@@ -170,17 +186,72 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     })
 }
 
+/// The profile of a new session: what was asked for, else what `git config loopx.profile` says, else what policy says.
+fn profile_of(
+    ctx: &Context,
+    request: &StartRequest,
+    policy: &Policy,
+) -> Result<(ProfileName, Profile)> {
+    let named = match (&request.profile, &request.revert) {
+        (Some(name), _) => Some(name.clone()),
+        // The documents of a session that takes a commit back are those of the whole path.
+        (None, Some(_)) => Some(ProfileName::standard()),
+        (None, None) => match ctx.repo.config("loopx.profile") {
+            Some(name) => Some(
+                ProfileName::parse(&name).map_err(|failure| failure.context("loopx.profile"))?,
+            ),
+            None => None,
+        },
+    };
+    let name = match named {
+        Some(name) => name,
+        None => policy.default_profile()?,
+    };
+    let profile = policy.profiles.get(&name)?;
+    if request.revert.is_some() && !profile.asks(Artifact::Spec) {
+        return Err(Failure::usage(
+            Code::ProfileForbidden,
+            format!("a session that takes a commit back has the profile standard, found {name}"),
+        )
+        .help(command!("start --profile standard --revert COMMIT")));
+    }
+    match policy.forbids(&name, &profile) {
+        None => Ok((name, profile)),
+        Some(why) => {
+            let heavier = policy.default_profile()?;
+            let what = request.name.as_deref().unwrap_or("WHAT TO CHANGE");
+            let what = crate::core::shell_word(what);
+            Err(Failure::refused(
+                Code::ProfileForbidden,
+                format!("policy does not take the profile {name}: {why}"),
+            )
+            .help(command!("start --profile {heavier} {what}")))
+        }
+    }
+}
+
 /// What a session begins with.
-fn templates(id: &SessionId, title: &str, intent: Option<&str>) -> BTreeMap<Artifact, String> {
+fn templates(
+    id: &SessionId,
+    title: &str,
+    intent: Option<&str>,
+    profile: &Profile,
+) -> BTreeMap<Artifact, String> {
     let input = TemplateInput {
         id,
         title,
         intent: intent.unwrap_or(title),
         domains: &[],
+        profile,
     };
-    let both = [Artifact::Intent, Artifact::Spec];
-    both.map(|artifact| (artifact, artifact.template(input)))
-        .into()
+    // A brief says why itself.
+    let intent = [Artifact::Intent];
+    let intent = intent
+        .into_iter()
+        .filter(|_| !profile.asks(Artifact::Brief));
+    let all = intent.chain(profile.files_of(profile.first()));
+    all.map(|artifact| (artifact, artifact.template(input)))
+        .collect()
 }
 
 /// Refuses a branch that policy protects: what lands there comes from other branches, and a session that held it

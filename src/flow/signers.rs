@@ -8,13 +8,14 @@ use super::context::Context;
 use super::sign::{self, moment};
 use super::{upstream, verify};
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, Credentials};
+use crate::core::gate::{self, Credentials, Proofs};
 use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::Operation;
 use crate::core::policy::Policy;
 use crate::core::replay::in_order;
 use crate::core::session::{Ending, State};
+use crate::core::setup::typed;
 use crate::core::signers::{Remark, remarks};
 use crate::core::stage::{Stage, Transition};
 use crate::store::{Session, Snapshot};
@@ -25,7 +26,7 @@ use serde::Serialize;
 pub struct Open {
     pub session: SessionId,
     pub code: Code,
-    /// `approval`, `verdict` or `record`.
+    /// `approval`, `verdict`, `evidence`, `part` or `record`.
     pub what: &'static str,
     pub transition: Option<Transition>,
     pub who: String,
@@ -141,6 +142,7 @@ fn of_session(
         policy,
         state,
         known: &known,
+        parts: sign::proofs(ctx, policy, snapshot, session)?.left_open(),
         sorted: in_order(&operations),
     };
     Ok(found.all())
@@ -150,6 +152,8 @@ struct Found<'a> {
     policy: &'a Policy,
     state: &'a State,
     known: &'a Credentials,
+    /// What keys showed of those who took part, and show no more.
+    parts: Vec<(Person, Proofs)>,
     sorted: Vec<&'a Operation>,
 }
 
@@ -181,6 +185,16 @@ impl Found<'_> {
                 open.push(self.open(blocker, about, who.to_string(), help));
             }
         }
+        open.extend(self.runs());
+        for (who, parts) in &self.parts {
+            for blocker in parts.blockers(self.policy, self.state.base.as_ref()) {
+                let help = match self.state.is_active() {
+                    true => blocker.help.clone().session(&self.state.id),
+                    false => self.anew(),
+                };
+                open.push(self.open(blocker, ("part", None), who.to_string(), help));
+            }
+        }
         let is_signed = |one: &&gate::Unsigned| self.known.signatures.contains_key(&one.op);
         for one in self.known.unsigned.iter().filter(is_signed) {
             let blocker = one.blocker();
@@ -188,6 +202,52 @@ impl Found<'_> {
             open.push(self.open(blocker, ("record", None), one.by.to_string(), help));
         }
         open
+    }
+
+    /// Runs that a role's key signed and that count no more, where none that counts stands in their place.
+    fn runs(&self) -> Vec<Open> {
+        let Some(counted) = &self.known.evidence else {
+            return Vec::new();
+        };
+        let mut open = Vec::new();
+        for run in &self.state.evidence {
+            let signature = self.known.signatures.get(&run.op);
+            let Some(why) = signature.filter(|checked| !checked.holds()) else {
+                continue;
+            };
+            let by = &run.signed.by;
+            let is_replaced = counted.iter().any(|one| one.value.is_rerun_of(&run.value));
+            if is_replaced || !self.policy.may_prove(std::slice::from_ref(by)) {
+                continue;
+            }
+            let help = match (&run.value.task, self.state.is_active()) {
+                (_, false) => self.anew(),
+                (Some(task), _) => command!("run --sign --task {task}").session(&self.state.id),
+                (None, _) => command!("run --sign -- COMMAND").session(&self.state.id),
+            };
+            let message = format!(
+                "the run `{}` by {by} (@{}) counts no more: {}",
+                run.value.argv.join(" "),
+                run.seq,
+                why.reason()
+            );
+            let blocker = Blocker::new(Code::EvidenceUnproven, message, Hint::default());
+            open.push(self.open(blocker, ("evidence", None), by.to_string(), help));
+        }
+        open
+    }
+
+    /// An archive stays what it is: what it rests on is reviewed again, in a session of its own.
+    fn anew(&self) -> Hint {
+        let id = &self.state.id;
+        let branch = match &self.state.ending {
+            Some(Ending::Archived { target, .. }) => typed(target),
+            _ => id.to_string(),
+        };
+        hint![
+            format!("git switch -c {id}-again {branch}, then: "),
+            command!("start \"Review {id} again\"")
+        ]
     }
 
     fn open(
@@ -216,8 +276,7 @@ impl Found<'_> {
             return again;
         }
         if !self.state.is_active() {
-            let undo = command!("archive --undo {id}");
-            return hint![undo, ", and then once more: ", command!("signers check")];
+            return self.anew();
         }
         let at = self.sorted.iter().position(|known| known.op == *op);
         match at.and_then(|at| self.sorted.get(at.checked_sub(1)?)) {

@@ -15,8 +15,9 @@ use crate::core::gate::{self, AuditItem, Claim, GateView, Taken, Uncommitted};
 use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::next::{Advised, Distance, Sequence, Waits};
-use crate::core::op::{Operation, Profile};
+use crate::core::op::Operation;
 use crate::core::pack::{Graph, NodeStatus};
+use crate::core::profile::ProfileName;
 use crate::core::replay::undone;
 use crate::core::review::Judgement;
 use crate::core::session::{BuildBlock, Ending, Recorded, State, Void};
@@ -33,7 +34,7 @@ pub struct Status {
     pub title: String,
     pub stage: Stage,
     pub ending: Option<Ending>,
-    pub profile: Profile,
+    pub profile: ProfileName,
     pub branch: Option<String>,
     pub base: Option<Oid>,
     /// The session commit that this is read from.
@@ -183,7 +184,7 @@ pub(super) fn status_of(
         title: state.title.clone(),
         stage: state.stage,
         ending: state.ending.clone(),
-        profile: state.profile,
+        profile: state.profile.clone(),
         branch: state.branch.clone(),
         base: state.base.clone(),
         commit: snapshot.commit().clone(),
@@ -210,7 +211,7 @@ pub(super) fn status_of(
             verdict,
         }),
         rounds: Rounds {
-            clarify_max: state.max_rounds(),
+            clarify_max: view.max_rounds(),
             plan_iteration: state.plan.iteration,
             plan_max: state.max_plan_iterations(),
             build_iteration: state.build.iteration,
@@ -228,7 +229,7 @@ pub(super) fn status_of(
         working_copy: peek.statuses,
         policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
         warnings: facts.policy.warnings(),
-        stages: crate::core::next::chain(state),
+        stages: view.profile().stages.clone(),
         artifacts: state.artifacts.keys().copied().collect(),
         commits: commits(ctx, &facts)?,
         has_worktree: worktree.is_some(),

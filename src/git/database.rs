@@ -11,6 +11,7 @@ use super::loose::Loose;
 use super::pending::{Pending, commit_names};
 use super::repo::{oid, raw};
 use crate::core::account::Change;
+use crate::core::commit_object;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
@@ -365,13 +366,11 @@ impl Database {
     /// The SSH signature of a commit and what it is over; nothing where there is none.
     pub(super) fn signature(&self, commit: &Oid) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.loose.check_commits(&self.repo, [commit])?;
-        // git has a header of its own for each format of objects; libgit2 looks for SHA-1's.
-        let field = (commit.as_str().len() == 64).then_some("gpgsig-sha256");
-        match self.repo.extract_signature(&self.raw(commit)?, field) {
-            Ok((signature, payload)) => Ok(Some((signature.to_vec(), payload.to_vec()))),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(failed(&error, format!("read the signature of {commit}"))),
-        }
+        // libgit2 would leave the header of the other format in.
+        let header = commit_object::header(commit.as_str().len());
+        self.with_object(commit, git2::ObjectType::Commit, |bytes| {
+            commit_object::signature(bytes, header)
+        })
     }
 
     pub(super) fn descends(&self, commit: &Oid, ancestor: &Oid) -> Result<bool> {

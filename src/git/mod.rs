@@ -21,6 +21,7 @@ mod pending;
 pub mod processes;
 mod program;
 mod putback;
+mod quarantine;
 pub mod refs;
 pub mod remerge;
 pub mod remote;

@@ -5,6 +5,7 @@ use super::failed;
 use super::pending::{commit_bytes, commit_info};
 use super::repo::{Identity, Repo, oid, person, rfc3339};
 use super::trees::Draft;
+use crate::core::commit_object;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, Person};
 use std::collections::BTreeMap;
@@ -338,6 +339,25 @@ impl Repo {
             &identity.author_signature,
             &identity.committer_signature,
         )
+    }
+
+    /// The same with git's SSH signature, by the key that git signs with.
+    pub fn write_signed_commit(
+        &self,
+        tree: &Oid,
+        parents: &[Oid],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Oid> {
+        for id in parents.iter().chain([tree]) {
+            self.require_here(id)?;
+        }
+        let (author, committer) = (&identity.author_signature, &identity.committer_signature);
+        let bytes = commit_bytes(tree, parents, author, committer, message)?;
+        let armour = self.sign_ssh("git", &bytes)?;
+        let header = commit_object::header(tree.as_str().len());
+        let bytes = commit_object::signed(&bytes, header, armour.as_bytes());
+        self.write(git2::ObjectType::Commit, bytes)
     }
 
     /// Writes a commit whose id is the same everywhere: fixed author, date and message.

@@ -13,8 +13,9 @@ use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::note::{Note, NoteKind};
 use crate::core::op::{
     Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane, LaneStatus, Operation,
-    PlanLane, PlanVerdict, Profile, Smell, Target, Verdict, Write,
+    PlanLane, PlanVerdict, Smell, Target, Verdict, Write,
 };
+use crate::core::profile::ProfileName;
 use crate::core::record::Draft;
 use crate::core::replay::{redoable, undoable};
 use crate::core::session::{Ending, State};
@@ -126,8 +127,21 @@ fn event() -> impl Strategy<Value = Event> {
         },
     };
     proptest::prop_oneof![
-        select(&[Profile::Standard, Profile::Deep][..])
+        select(vec![ProfileName::standard(), ProfileName::deep()])
             .prop_map(|profile| Event::Clarified { profile }),
+        select(vec![
+            (ProfileName::quick(), Stage::Build),
+            (ProfileName::lite(), Stage::Plan),
+            (ProfileName::standard(), Stage::Clarify),
+        ])
+        .prop_map(|(profile, stage)| Event::Reprofiled { profile, stage }),
+        select(&[Transition::BuildToPlan, Transition::DoneToBuild][..]).prop_map(|transition| {
+            Event::Entered {
+                transition,
+                scope: Vec::new(),
+                head: None,
+            }
+        }),
         Just(Event::Drafted),
         select(&[PlanVerdict::Approve, PlanVerdict::Iterate][..]).prop_map(|verdict| {
             Event::PlanReviewed {
@@ -440,7 +454,8 @@ impl World {
         let event = Event::Started {
             uid: format!("{uid:03}{:023}", self.made),
             title: id.to_string(),
-            profile: Profile::Standard,
+            profile: ProfileName::standard(),
+            stage: None,
             branch: branch.clone(),
             base: None,
         };
@@ -628,7 +643,9 @@ impl Step<'_> {
             };
         }
         let mut ways = Transition::ALL.into_iter();
-        let transition = ways.find(|way| way.from() == after.stage && way.is_rollback() == back)?;
+        let transition = ways.find(|way| {
+            way.from() == after.stage && way.is_rollback() == back && way.is_approved()
+        })?;
         let files = covered_files(&after, transition);
         let named = files.iter();
         let content = self

@@ -389,7 +389,11 @@ fn require_alike(path: &str, before: &State, after: &State) -> Result<()> {
     let facts = |state: &State| {
         (
             (state.id.clone(), state.uid.clone(), state.stage, state.seq),
-            (state.profile, state.branch.clone(), state.base.clone()),
+            (
+                state.profile.clone(),
+                state.branch.clone(),
+                state.base.clone(),
+            ),
             (state.ending.is_some(), state.is_understood()),
             (state.conflicts.len(), state.void.len(), state.joins.len()),
             state.approvals.keys().cloned().collect::<Vec<_>>(),

@@ -137,6 +137,19 @@ impl Ui {
         !self.options.json && !self.options.quiet && io::stderr().is_terminal()
     }
 
+    /// Asks somebody at the terminal; nothing where nobody sits there. Only a yes is a yes.
+    pub fn ask(&mut self, question: &str) -> Option<bool> {
+        if self.options.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        let mut err = io::stderr().lock();
+        let said = write!(err, "{}", clean(question)).and_then(|()| err.flush());
+        let mut answer = String::new();
+        let read = said.and_then(|()| io::stdin().read_line(&mut answer));
+        let answer = answer.trim().to_lowercase();
+        Some(read.is_ok() && (answer == "y" || answer == "yes"))
+    }
+
     /// Whether stdout takes colour.
     pub fn color(&self) -> bool {
         self.color

@@ -2,6 +2,8 @@
 
 use crate::support::Sandbox;
 use crate::support::changes::adding;
+use crate::support::keys::{ADA, key, listed, use_key};
+use crate::support::landing::{lands, merge, offer, refused, serve};
 
 const APPLES: &str = "demo/Apples/Asked";
 
@@ -125,4 +127,74 @@ fn of_several_sessions_each_takes_the_waivers_of_its_own_scenarios() {
         lines,
         ["Archive two: two ", "Archive one: one demo/Apples/Asked"]
     );
+}
+
+#[test]
+fn a_waiver_is_signed_where_policy_asks_for_signatures_and_lands_no_other_way() {
+    const PROTECTED: &str = "[gates]\nprotected = [\"main\"]\n";
+    let signed = format!("{PROTECTED}[review]\nsigned = true\n");
+    // Whoever commits here has Ada's key, too.
+    let signers = listed(&format!("{},carl@example.org", ADA.1), "", ADA.2);
+    let waive = |more: &'static str| {
+        let waive = ["archive", "--waive", APPLES, "--reason", "seen by hand"];
+        [&waive[..], &[more]].concat()
+    };
+    for (policy, sign) in [(signed.as_str(), true), (PROTECTED, false)] {
+        let s = Sandbox::with_spec();
+        s.commit_file("loopx.toml", policy, "Say the policy").ok();
+        s.commit_file("loopx.signers", &signers, "Say the keys")
+            .ok();
+        use_key(&s, key("ada"));
+        s.git(&["config", "loopx.sign", "true"]).ok();
+        serve(&s);
+        s.plan("one", &adding("Apples"));
+        let slices = s.read(".loopx/one/change/slices.json");
+        let unserved = slices.replace("Apples/Asked", "Apples/Other");
+        s.edit("one", "change/slices.json", &unserved);
+        s.finish("one");
+        if sign {
+            let before = s.git(&["for-each-ref"]).ok();
+            let refusal = s.error(1, &waive("--no-sign"));
+            assert_eq!(refusal["code"], "opening_unsigned");
+            let help = refusal["help"].as_str().expect("help");
+            assert!(help.ends_with("--reason WHY --sign"), "{help}");
+            use_key(&s, key("bob"));
+            let refusal = s.error(1, &waive("--sign"));
+            assert_eq!(refusal["code"], "opening_unsigned");
+            assert_eq!(s.git(&["for-each-ref"]).ok(), before);
+            use_key(&s, key("ada"));
+            s.document(0, &waive("--sign"));
+            s.git(&["log", "-1", "--format=%(trailers:key=Loopx-Waived)", "one"])
+                .says(APPLES);
+            offer(&s, &["one"]);
+            lands(&s, &merge(&s, "main", "one", "Merge pull request #1"));
+            s.loopx(&["fsck"]).ok();
+            continue;
+        }
+        // Under the policy of its base nobody asked; `main` does now.
+        s.document(0, &waive("--no-sign"));
+        s.git(&["switch", "--quiet", "main"]).ok();
+        s.commit_file("loopx.toml", &signed, "Ask for signatures")
+            .ok();
+        s.git(&[
+            "push",
+            "--quiet",
+            "--no-verify",
+            "origin",
+            "+main:refs/heads/other",
+        ])
+        .ok();
+        let remote = s.root().join("remote.git");
+        s.git_in(
+            &remote,
+            &["update-ref", "refs/heads/main", "refs/heads/other"],
+        )
+        .ok();
+        s.git(&["fetch", "--quiet"]).ok();
+        offer(&s, &["one"]);
+        let merged = merge(&s, "main", "one", "Merge pull request #1");
+        refused(&s, &merged, "review_stale");
+        // Without the archive it is what was reviewed, and that is signed.
+        lands(&s, &merge(&s, "main", "one~1", "Merge pull request #1"));
+    }
 }

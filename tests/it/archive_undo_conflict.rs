@@ -3,6 +3,8 @@
 
 use crate::support::Sandbox;
 use crate::support::changes::{ACCEPTED, adding, signing_in};
+use crate::support::landing::{self, lands, offer, rev, serve};
+use crate::support::session::put;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -299,4 +301,56 @@ fn of_several_conflicts_the_named_one_is_settled() {
     );
     s.loopx(&["archive", "--continue"]).ok();
     assert_eq!(s.read(MAIN), settled());
+}
+
+/// The text that a person chose was reviewed by nobody: a protected branch takes it from a session.
+#[test]
+fn an_archive_in_conflict_is_taken_back_on_a_protected_branch_by_a_session() {
+    let s = changed_again("[gates]\nprotected = [\"main\"]\n");
+    serve(&s);
+    offer(&s, &["one"]);
+    let archive = ["log", "--format=%H", "-1", "--grep=^Archive one", "main"];
+    let archive = s.git(&archive).line();
+    conflict(&s, &[]);
+    s.write(SIDES, settled());
+    s.loopx(&["archive", "--continue"]).ok();
+    let alone = rev(&s, "main");
+    landing::refused(&s, &alone, "review_stale");
+    s.git(&["reset", "--quiet", "--hard", "origin/main"]).ok();
+    s.git(&["switch", "--quiet", "-c", "back"]).ok();
+    s.loopx(&["start", "--revert", &archive]).ok();
+    s.loopx(&["approve", "--to", "plan"]).ok();
+    s.loopx(&["plan"]).ok();
+    // What was changed since is a person's to check.
+    let slices = r#"[{"id":"VS-1","type":"AFK","behaviour":"It is back","acceptance_criteria":["It is"],"verification":["grep","-q","two passwords","specs/demo/spec.md"]}]"#;
+    put(&s, "change/slices.json", slices);
+    for args in [
+        &["plan", "--architect", "approve"][..],
+        &["plan", "--critic", "approve"],
+        &["approve", "--to", "build"],
+        &["build"],
+    ] {
+        s.loopx(args).ok();
+    }
+    s.git(&["revert", "--no-edit", &archive]).fails_with(1);
+    s.write(MAIN, settled());
+    s.git(&["add", MAIN]).ok();
+    s.git(&["-c", "core.editor=true", "revert", "--continue"])
+        .ok();
+    let record = "---\nplanned_scope: []\nimplemented_scope: []\nremaining_scope: []\n\
+                  completion_claim: full\n---\n# E\n\n## Changes\n\nTaken back.\n";
+    put(&s, "execution-record.md", record);
+    for args in [
+        &["run", "--task", "VS-1"][..],
+        &["build", "--report", "execution=complete", "--reason", "x"],
+        &["build"],
+        &["approve", "--to", "review"],
+        &["review"],
+        &["review", "--verdict", "approve"],
+        &["approve", "--to", "done"],
+    ] {
+        s.loopx(args).ok();
+    }
+    offer(&s, &["back"]);
+    lands(&s, "back");
 }

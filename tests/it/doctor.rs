@@ -406,3 +406,52 @@ fn a_setting_that_says_nothing_is_a_problem() {
         .fails_with(1)
         .says("loopx.sync is `linera`, expected merge or linear");
 }
+
+/// A push that was killed leaves git's quarantine behind, and a fetch its pack.
+#[test]
+fn what_a_killed_push_left_is_named_and_taken_away_once_nobody_can_be_at_it() {
+    let s = started();
+    s.git(&["clone", "--quiet", "--bare", ".", "../server.git"])
+        .ok();
+    let server = s.root().join("server.git");
+    let left = |age: &str| {
+        let names = [
+            format!("tmp_objdir-incoming-{age}/pack/tmp_pack_1"),
+            format!("incoming-{age}/pack/tmp_pack_1"),
+            format!("pack/tmp_pack_{age}"),
+            format!("pack/tmp_idx_{age}"),
+        ];
+        for name in &names {
+            s.write(server.join("objects").join(name), "x");
+        }
+        names.map(|name| name.trim_end_matches("/pack/tmp_pack_1").to_owned())
+    };
+    let old = left("Old");
+    s.call("find")
+        .args(&[
+            "objects",
+            "-depth",
+            "-exec",
+            "touch",
+            "-d",
+            "2 days ago",
+            "{}",
+            "+",
+        ])
+        .cwd(&server)
+        .run()
+        .ok();
+    let young = left("Young");
+    let doctor = |args: &[&str]| s.loopx_in(&server, &[&["--json", "doctor"], args].concat());
+    let checks = doctor(&[]).json()["checks"].clone();
+    let rows = checks.as_array().expect("checks");
+    let row = rows.iter().find(|row| row["what"] == "leftovers");
+    let row = row.expect("a row");
+    let found = row["found"].as_str().expect("words");
+    assert!(old.iter().all(|name| found.contains(name)), "{found}");
+    assert!(!young.iter().any(|name| found.contains(name)), "{found}");
+    doctor(&["--fix"]);
+    let stands = |name: &String| server.join("objects").join(name).exists();
+    assert!(!old.iter().any(stands) && young.iter().all(stands));
+    s.git_in(&server, &["fsck", "--strict"]).ok();
+}

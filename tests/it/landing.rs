@@ -8,6 +8,7 @@ use crate::support::landing::{
     PROTECTED, PULL, SQUASH, amend, at, beside, build, ci, done, finished, lands, make, merge,
     offer, push, rebase, refused, rev, serve, squash, would_land,
 };
+use crate::support::server::literally;
 use crate::support::session::{advance, begin, start};
 
 const SPEC: &str = "# a Specification\n\n## Purpose\nIt says what is so, for whoever wants to know.\n\n## Requirements\n\n### Requirement: One\nThe system SHALL do one.\n\n#### Scenario: One\n- **WHEN** a\n- **THEN** b\n";
@@ -154,6 +155,22 @@ fn an_exception_takes_commits_of_its_key_on_its_paths() {
     };
     let bump = signed(&s, "bob");
     would_land(&s, &bump);
+    // Signed for the other format of objects too: git passes over that header.
+    let raw = s.git(&["cat-file", "commit", &bump]).ok();
+    let twice = raw.replacen(
+        "gpgsig ",
+        "gpgsig-sha256 -----BEGIN SSH SIGNATURE-----\n other\n -----END SSH SIGNATURE-----\ngpgsig ",
+        1,
+    );
+    let twice = literally(&s, "commit", twice);
+    s.git(&[
+        "-c",
+        "gpg.ssh.allowedSignersFile=/dev/null",
+        "verify-commit",
+        &twice,
+    ])
+    .says("Good \"git\" signature");
+    would_land(&s, &twice);
     let pull = merge(&s, "main", &bump, "Merge pull request #2 from bot/bump");
     would_land(&s, &pull);
     at(&s, "main");
@@ -161,6 +178,7 @@ fn an_exception_takes_commits_of_its_key_on_its_paths() {
     refused(&s, &plain, "protected_without_session");
     for (path, name) in [
         ("Cargo.lock", "ada"),
+        ("Cargo.lock/evil.sh", "bob"),
         ("src/a.rs", "bob"),
         ("loopx.toml", "bob"),
     ] {

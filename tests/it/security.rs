@@ -107,11 +107,17 @@ const HELD: [(&str, &[&str]); 20] = [
     ),
     (
         "**Where policy asks for signatures",
-        &["g11_waivers_and_raised_caps_are_signed_where_policy_asks_for_signatures"],
+        &[
+            "g11_waivers_and_raised_caps_are_signed_where_policy_asks_for_signatures",
+            "a_waiver_is_signed_where_policy_asks_for_signatures_and_lands_no_other_way",
+        ],
     ),
     (
         "**A key that goes away**",
-        &["a_key_that_was_taken_away_shows_what_it_leaves_open"],
+        &[
+            "a_key_that_was_taken_away_shows_what_it_leaves_open",
+            "what_a_key_showed_of_commits_steps_and_runs_is_listed_when_it_goes",
+        ],
     ),
     (
         "**A signed word is replaced by a signed word.**",

@@ -164,7 +164,7 @@ fn keys_are_found_where_git_would_and_added_beside_others() {
     assert!(after(&one).ends_with(&line), "{one:#}");
     assert!(warned(
         &one,
-        "has the keys of 1 people, and this policy needs 2"
+        "has the key of 1 person, and this policy needs 2"
     ));
     s.write(
         home.join(".ssh/other.pub"),
@@ -390,4 +390,65 @@ fn set_up_without_a_key_or_a_name_leads_on_and_leaves_nothing_half_written() {
         next.contains("loopx.toml") && next.contains("loopx.signers"),
         "{next}"
     );
+}
+
+#[test]
+fn a_key_that_git_takes_for_another_kind_is_named_and_an_ssh_key_says_so() {
+    let s = plain();
+    let policy = "[approve]\nsigned = [\"plan->build\"]\n";
+    s.commit_file("loopx.toml", policy, "policy").ok();
+    give_key(&s, &s.root().join("home"), "ada");
+    let get = |key: &str| s.git(&["config", "--get", key]).stdout.trim().to_owned();
+    // What git takes for an OpenPGP key stays, and what is expected is said.
+    s.git(&["config", "user.signingKey", "0xC0FFEE"]).ok();
+    let done = json(s.loopx(&["--json", "setup", "clone"]));
+    let warned = done["warnings"].to_string();
+    for part in [
+        "user.signingKey is `0xC0FFEE`",
+        "gpg.format is not set",
+        "git config gpg.format ssh && git config user.signingKey FILE",
+    ] {
+        assert!(warned.contains(part), "no `{part}` in {warned}");
+    }
+    assert_eq!(get("user.signingKey"), "0xC0FFEE");
+    assert_eq!(get("gpg.format"), "");
+    // A key that is an SSH key is used, and the format is set with a word.
+    let public = key("bob").with_extension("pub");
+    let file = public.to_str().expect("UTF-8");
+    s.git(&["config", "user.signingKey", file]).ok();
+    s.loopx(&["setup", "clone"])
+        .says("gpg.format is ssh in this clone")
+        .ok();
+    assert_eq!(get("user.signingKey"), file);
+    assert_eq!(get("gpg.format"), "ssh");
+    assert!(s.read("loopx.signers").contains(&keys::public("bob")));
+}
+
+#[test]
+fn in_a_repository_without_a_commit_the_policy_comes_first_and_then_a_branch() {
+    let s = Sandbox::empty("repo");
+    s.git(&["init", "--quiet", "--initial-branch=main"]).ok();
+    let done = json(s.loopx(&["--json", "setup", "solo"]));
+    let commit = done["next_action"].as_str().expect("a command").to_owned();
+    let hint = |s: &Sandbox| {
+        let said = s.loopx(&["--json", "status"]).fails_with(4).error_json();
+        said["error"]["help"].as_str().expect("help").to_owned()
+    };
+    // A session that `main` held would stop every landing from the first commit on.
+    let refused = s.loopx(&["--json", "start", "x"]).fails_with(1);
+    assert_eq!(refused.error_json()["error"]["code"], "branch_protected");
+    assert_eq!(hint(&s), commit);
+    s.call("sh").args(&["-c", &commit]).run().ok();
+    let (switch, start) = {
+        let hint = hint(&s);
+        let (switch, start) = hint.split_once(", then: ").expect("two commands");
+        (switch.to_owned(), start.to_owned())
+    };
+    s.call("sh").args(&["-c", &switch]).run().ok();
+    s.call("sh").args(&["-c", &start]).run().ok();
+    // So says `setup`, too.
+    let again = |s: &Sandbox| json(s.loopx(&["--json", "setup", "solo"]))["next_action"].clone();
+    assert_eq!(again(&s), start);
+    s.git(&["switch", "--quiet", "main"]).ok();
+    assert_eq!(again(&s), format!("{switch}, then: {start}"));
 }

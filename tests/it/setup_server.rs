@@ -327,3 +327,22 @@ fn what_is_no_server_is_refused_and_nothing_is_written() {
         assert!((s.snapshot("."), s.snapshot(&dir)) == before, "{place}");
     }
 }
+
+#[test]
+fn a_branch_whose_name_is_a_whole_ref_leaves_the_check_as_it_is() {
+    let (s, dir) = served(PROTECTED);
+    setup(&s).ok();
+    let whole = endings(&check(&s).json());
+    let main = s.git(&["rev-parse", "main"]).line();
+    for name in [
+        "refs/heads/refs/heads/main",
+        "refs/tags/refs/heads/main",
+        "refs/heads/refs/heads/loopx",
+        "refs/refs/heads/main",
+    ] {
+        s.git_in(&dir, &["update-ref", name, &main]).ok();
+    }
+    let out = check(&s);
+    assert_eq!(endings(&out.json()), whole);
+    out.ok();
+}

@@ -321,11 +321,11 @@ fn settings_of_the_command_line_reach_us_through_git() {
     // The sandbox gives settings through GIT_CONFIG_COUNT itself: two more.
     let listed = s.call(LOOPX).args(&run);
     let listed = listed
-        .env("GIT_CONFIG_KEY_5", "user.name")
-        .env("GIT_CONFIG_VALUE_5", "Listed")
-        .env("GIT_CONFIG_KEY_6", "user.email")
-        .env("GIT_CONFIG_VALUE_6", "l@x")
-        .env("GIT_CONFIG_COUNT", "7");
+        .env("GIT_CONFIG_KEY_7", "user.name")
+        .env("GIT_CONFIG_VALUE_7", "Listed")
+        .env("GIT_CONFIG_KEY_8", "user.email")
+        .env("GIT_CONFIG_VALUE_8", "l@x")
+        .env("GIT_CONFIG_COUNT", "9");
     assert_eq!(by(listed), "Listed <l@x>");
 }
 

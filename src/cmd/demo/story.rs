@@ -97,6 +97,8 @@ fn begin() -> Vec<Step> {
         ada(&[
             "loopx",
             "start",
+            "--profile",
+            "standard",
             "Shorter idle timeout",
             "-m",
             "Unattended browsers must be logged out sooner.",

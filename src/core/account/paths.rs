@@ -109,7 +109,7 @@ impl Rules {
         Ok(Rules {
             always: policy.allowed()?,
             exceptions: exceptions
-                .map(|one| Ok((Globs::new(&one.paths)?, one.key.clone())))
+                .map(|one| Ok((Globs::of_files(&one.paths)?, one.key.clone())))
                 .collect::<Result<_>>()?,
             files,
             folders,
@@ -302,6 +302,7 @@ mod tests {
         assert_eq!(fits(&["Cargo.lock"]), [1, 2]);
         assert_eq!(fits(&["Cargo.lock", "README.md"]), [1, 2]);
         assert_eq!(fits(&["Cargo.lock", "src/a.rs"]), [1]);
+        assert_eq!(fits(&["Cargo.lock/x"]), [1]);
         assert_eq!(fits(&["loopx.toml"]), [0; 0]);
         assert_eq!(fits(&[".github/workflows/ci.yml"]), [0; 0]);
     }

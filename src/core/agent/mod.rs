@@ -10,6 +10,7 @@ mod copilot;
 mod cursor;
 mod gemini;
 pub mod guard;
+pub mod identity;
 pub mod json_text;
 pub mod material;
 pub mod shell;

@@ -9,7 +9,7 @@ use super::{View, blockers};
 use std::collections::BTreeMap;
 
 /// Every artifact that a gate judges, in the order in which the stages add them.
-const JUDGED: [Artifact; 13] = [
+const JUDGED: [Artifact; 15] = [
     Artifact::Intent,
     Artifact::Spec,
     Artifact::Plan,
@@ -21,6 +21,8 @@ const JUDGED: [Artifact; 13] = [
     Artifact::Design,
     Artifact::Tasks,
     Artifact::Slices,
+    Artifact::TaskList,
+    Artifact::Brief,
     Artifact::ExecutionRecord,
     Artifact::ReviewReport,
 ];
@@ -29,12 +31,13 @@ const JUDGED: [Artifact; 13] = [
 pub fn covered(transition: Transition) -> &'static [Artifact] {
     match transition {
         Transition::ClarifyToPlan => &JUDGED[..2],
-        Transition::PlanToBuild => &JUDGED[..11],
-        Transition::BuildToReview => &JUDGED[..12],
+        Transition::PlanToBuild => &JUDGED[..12],
+        Transition::BuildToReview => &JUDGED[..14],
         Transition::ReviewToDone => &JUDGED,
         Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
-            &JUDGED[12..]
+            &JUDGED[14..]
         }
+        Transition::BuildToPlan | Transition::DoneToBuild => &[],
     }
 }
 
@@ -162,6 +165,7 @@ pub fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
         Transition::BuildToReview => Code::BuildReviewGateBlocked,
         Transition::ReviewToDone if has(Code::is_of_scope) => Code::ReviewDoneScopeBlocked,
         Transition::ReviewToDone => Code::ReviewNotApproved,
+        Transition::BuildToPlan | Transition::DoneToBuild => Code::RollbackBlocked,
         Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
             blockers
                 .first()

@@ -3,7 +3,9 @@
 use super::super::artifact::Artifact;
 use super::super::failure::{Blocker, Code};
 use super::super::op::{Lane, LaneStatus};
-use super::super::stage::{ApprovalKey, Transition};
+use super::super::review;
+use super::super::stage::{ApprovalKey, Stage, Transition};
+use super::plan::delta;
 use super::{View, covered, covered_files};
 use crate::core::hint::command;
 use serde::Serialize;
@@ -64,16 +66,19 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     let state = view.state;
     let tree = view.code.map(|code| &code.tree);
     let mut items = Vec::new();
-    let approved = state.approvals.contains_key(&ApprovalKey::Build);
-    items.push(AuditItem {
-        id: "approved-plan".into(),
-        proof: if approved {
-            Proof::Passed
-        } else {
-            Proof::Missing
-        },
-        detail: "the plan was approved for build".into(),
-    });
+    if view.profile().has_stage(Stage::Plan) {
+        let approved = state.approvals.contains_key(&ApprovalKey::Build);
+        items.push(AuditItem {
+            id: "approved-plan".into(),
+            proof: if approved {
+                Proof::Passed
+            } else {
+                Proof::Missing
+            },
+            detail: "the plan was approved for build".into(),
+        });
+    }
+    let planned = items.len();
     // Rework asks for proof that is younger than the verdict that sent it back.
     let fresh = |seq: u64| seq > state.build.fresh_after;
     let on_tree: Vec<_> = view
@@ -114,7 +119,8 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
             detail: slice.verification.join(" "),
         });
     }
-    let all_waived = items.len() > 1 && items[1..].iter().all(|item| item.proof == Proof::Waived);
+    let checks = &items[planned..];
+    let all_waived = !checks.is_empty() && checks.iter().all(|item| item.proof == Proof::Waived);
     if !on_tree.iter().any(|e| e.value.passed()) && !all_waived {
         items.push(AuditItem {
             id: "verification".into(),
@@ -129,14 +135,65 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     items
 }
 
+/// What the execution record lacks, where the profile asks for one.
+pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
+    let artifact = Artifact::ExecutionRecord;
+    match view.profile().asks(artifact) {
+        true => review::record_blockers(view.text(artifact), view.profile().sections_of(artifact)),
+        false => Vec::new(),
+    }
+}
+
+/// What the brief lacks, where the profile asks for one: it has no gate of a plan before the build.
+fn brief(view: View<'_>) -> Vec<Blocker> {
+    let artifact = Artifact::Brief;
+    if !view.profile().asks(artifact) {
+        return Vec::new();
+    }
+    let edit = command!("edit {artifact}");
+    let mut found = Vec::new();
+    if view.text(artifact).is_none() {
+        let code = Code::BriefMissing;
+        found.push(Blocker::new(
+            code,
+            format!("{artifact} is not there"),
+            &edit,
+        ));
+        return found;
+    }
+    let empty = view.empty_sections(artifact);
+    if !empty.is_empty() {
+        found.push(Blocker::new(
+            Code::BriefEmpty,
+            format!(
+                "{artifact}: nothing stands under `## {}`",
+                empty.join("`, `## ")
+            ),
+            &edit,
+        ));
+    }
+    match view.slices() {
+        Ok(checks) if checks.is_empty() => found.push(Blocker::new(
+            Code::BriefCheckMissing,
+            format!("{artifact} names no check: a command that shows that the change works"),
+            view.policy.run_check(),
+        )),
+        Ok(_) => {}
+        Err(blocker) => found.push(blocker),
+    }
+    found.extend(delta(view));
+    found
+}
+
 /// Reference stage-runtime, section 7: lanes, verification, architect, deslop, regression,
 /// delegations, audit.
 pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     let state = view.state;
     let facts = &state.build;
     let tree = view.code.map(|code| &code.tree);
-    let mut found = Vec::new();
-    let required = |lane: Lane| view.policy.build.lanes.contains(&lane);
+    let mut found = brief(view);
+    let lanes = &view.profile().lanes;
+    let required = |lane: Lane| view.policy.build.lanes.contains(&lane) && lanes.contains(&lane);
     let report = |lane: Lane, word: &str| command!("build --report {lane}={word} --reason SUMMARY");
 
     let execution = facts.lanes.get(&Lane::Execution).map(|r| r.value.status);

@@ -42,7 +42,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
             &fault,
         )),
     }
-    let max = view.state.max_rounds();
+    let max = view.max_rounds();
     match front.count("current_round") {
         Ok(0) => found.push(Blocker::new(
             Code::ClarifyCurrentRoundRequired,
@@ -61,7 +61,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
             &fault,
         )),
     }
-    let threshold = view.state.profile.threshold();
+    let threshold = view.profile().ambiguity;
     let above = Code::ClarifyAmbiguityScoreAboveThreshold;
     match front.ratio("ambiguity_score") {
         Ok(score) if score > threshold => found.push(Blocker::new(

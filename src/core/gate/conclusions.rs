@@ -44,6 +44,7 @@ pub fn gates(view: View<'_>) -> Vec<GateView> {
         ("review", Transition::BuildToReview),
         ("done", Transition::ReviewToDone),
     ];
+    gates.retain(|(_, transition)| view.profile().has(*transition));
     if view.state.stage == Stage::Review
         && let Some(target) = target
     {

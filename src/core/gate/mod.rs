@@ -41,11 +41,12 @@ use super::id::{Oid, SessionId};
 use super::markdown;
 use super::pack::{self, Slice};
 use super::policy::Policy;
+use super::profile::{Profile, ProfileName};
 use super::review as verdicts;
 use super::session::{State, UnknownOp};
 use super::stage::Transition;
 use serde::Serialize;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 /// The code that the session is about, as it is now.
@@ -130,28 +131,50 @@ pub struct View<'a> {
     pub read: &'a ReadSections,
 }
 
-/// What was read of the artifacts' sections: several rules ask for them, and a text may be long.
+/// What was read once: several rules ask for it, and a text may be long.
 #[derive(Debug, Default)]
-pub struct ReadSections(RefCell<BTreeMap<Artifact, Vec<&'static str>>>);
+pub struct ReadSections {
+    empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
+    profile: OnceCell<Profile>,
+}
 
-impl View<'_> {
+impl<'a> View<'a> {
+    /// What the session's profile asks for. One that policy does not know any more holds every gate, and is read as
+    /// the standard one.
+    pub fn profile(&self) -> &'a Profile {
+        let read: &'a ReadSections = self.read;
+        read.profile.get_or_init(|| {
+            let profiles = &self.policy.profiles;
+            profiles.get(&self.state.profile).unwrap_or_else(|_| {
+                let standard = profiles.get(&ProfileName::standard());
+                standard.unwrap_or_else(|_| Profile::empty())
+            })
+        })
+    }
+
+    /// The rounds of clarify before somebody raises the cap.
+    pub fn max_rounds(&self) -> u32 {
+        let extra = self.state.clarify.extra_rounds;
+        self.profile().rounds.saturating_add(extra)
+    }
+
     fn text(&self, artifact: Artifact) -> Option<&str> {
         self.texts.get(&artifact).map(String::as_str)
     }
 
     /// Sections that must hold something and do not.
-    fn empty_sections(&self, artifact: Artifact) -> Vec<&'static str> {
-        if let Some(known) = self.read.0.borrow().get(&artifact) {
+    fn empty_sections(&self, artifact: Artifact) -> Vec<String> {
+        if let Some(known) = self.read.empty.borrow().get(&artifact) {
             return known.clone();
         }
         let sections = markdown::sections(self.text(artifact).unwrap_or_default());
-        let empty: Vec<&'static str> = artifact
-            .required_sections()
-            .iter()
-            .copied()
+        let asked = self.profile().sections_of(artifact).iter();
+        let empty: Vec<String> = asked
             .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
+            .cloned()
             .collect();
-        self.read.0.borrow_mut().insert(artifact, empty.clone());
+        let mut read = self.read.empty.borrow_mut();
+        read.insert(artifact, empty.clone());
         empty
     }
 
@@ -162,9 +185,9 @@ impl View<'_> {
             && self.empty_sections(artifact).is_empty()
     }
 
-    /// The slices of the plan.
+    /// The checks of the plan.
     pub fn slices(&self) -> Result<Vec<Slice>, Blocker> {
-        pack::slices(self.text(Artifact::Slices))
+        pack::checks(self.texts)
     }
 }
 
@@ -175,7 +198,7 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         Transition::ClarifyToPlan => clarify::clarify(view),
         Transition::PlanToBuild => plan::plan(view),
         Transition::BuildToReview => {
-            let mut found = verdicts::record_blockers(view.text(Artifact::ExecutionRecord));
+            let mut found = build::record(view);
             found.extend(build::frozen(view));
             found.extend(build::build(view));
             found
@@ -183,6 +206,7 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
             review::rollback(view, transition)
         }
+        Transition::BuildToPlan | Transition::DoneToBuild => missing_stage(view, transition),
         Transition::ReviewToDone => review::done(view),
     });
     if !transition.is_rollback() {
@@ -217,9 +241,37 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
             )
         }))
         .chain(view.state.holding().map(unknown))
+        .chain(profile(view))
         .chain(shared(view))
         .chain(view.base_missing.cloned().map(Blocker::from))
         .collect()
+}
+
+/// A profile that the policy of the base does not have: nobody knows what it asks for.
+fn profile(view: View<'_>) -> Option<Blocker> {
+    let failure = view.policy.profiles.get(&view.state.profile).err()?;
+    let profile = match view.policy.default_profile() {
+        Ok(name) => name,
+        Err(_) => ProfileName::standard(),
+    };
+    Some(Blocker::new(
+        Code::ProfileUnknown,
+        failure.message,
+        command!("profile {profile} --reason WHY"),
+    ))
+}
+
+/// A move to a stage that the session's profile has not.
+fn missing_stage(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let to = transition.to();
+    if view.profile().has_stage(to) {
+        return Vec::new();
+    }
+    vec![Blocker::new(
+        Code::StageNotInProfile,
+        format!("the profile {} has no stage {to}", view.state.profile),
+        command!("profile {} --reason WHY", ProfileName::standard()),
+    )]
 }
 
 /// Two sessions on one branch: the work on it is nobody's until one of them has it alone.

@@ -52,6 +52,10 @@ pub fn flaw(op: &Operation, checked: Option<&Checked>) -> Option<Unsigned> {
             };
             (format!("the cap of {stage}, raised by {by},"), more)
         }
+        Event::Reprofiled { profile, .. } => {
+            let again = command!("profile {profile} --reason WHY --sign");
+            (format!("the profile {profile}"), again)
+        }
         _ => return None,
     };
     let why = match checked {

@@ -1,6 +1,7 @@
 //! The gate of plan->build: documents, reviews, change pack.
 
 use super::super::artifact::Artifact;
+use super::super::brief;
 use super::super::failure::{Blocker, Code};
 use super::super::front::{Fault, FrontMatter};
 use super::super::markdown;
@@ -22,7 +23,9 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
         let fresh = review.value.files == covered_files(state, Transition::PlanToBuild);
         Some((review.value.verdict, fresh))
     };
+    let asks = |lane: PlanLane| view.profile().reviews.contains(&lane);
     match current(PlanLane::Architect) {
+        _ if !asks(PlanLane::Architect) => {}
         Some((PlanVerdict::Approve, true)) => {}
         other => found.push(Blocker::new(
             Code::ArchitectReviewIncomplete,
@@ -42,6 +45,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
         )),
     }
     match current(PlanLane::Critic) {
+        _ if !asks(PlanLane::Critic) => {}
         Some((PlanVerdict::Approve, true)) => {}
         Some((PlanVerdict::Approve, false)) => found.push(Blocker::new(
             Code::CriticVerdictPending,
@@ -65,7 +69,8 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
             command!("plan --critic approve"),
         )),
     }
-    let documents = Artifact::PLAN_DOCUMENTS;
+    let asked = |artifact: &Artifact| view.profile().asks(*artifact);
+    let documents: Vec<Artifact> = Artifact::PLAN_DOCUMENTS.into_iter().filter(asked).collect();
     let there = documents
         .iter()
         .filter(|a| view.text(**a).is_some())
@@ -135,6 +140,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
 fn plan_fields(view: View<'_>) -> Vec<Blocker> {
     let mut found = Vec::new();
     if let Some(text) = view.text(Artifact::Plan) {
+        let asked = view.profile().flags_of(Artifact::Plan);
         let fields = [
             (
                 "acceptance_criteria_testable",
@@ -147,7 +153,9 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
                 "the verification steps are not settled",
             ),
         ];
-        for (field, code, what) in fields {
+        let fields = fields.into_iter();
+        for (field, code, what) in fields.filter(|(field, ..)| asked.iter().any(|one| one == field))
+        {
             match FrontMatter::parse(text).and_then(|front| front.boolean(field)) {
                 Ok(true) => {}
                 Ok(false) => found.push(Blocker::new(
@@ -161,6 +169,9 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
         if let Err(fault) = scope_patterns(text) {
             found.push(field_fault(Code::PlanScopeInvalid, Artifact::Plan, &fault));
         }
+    }
+    if !view.profile().asks(Artifact::Spec) {
+        return found;
     }
     let sections = markdown::sections(view.text(Artifact::Spec).unwrap_or_default());
     let inputs = markdown::section(&sections, "Execution inputs")
@@ -209,7 +220,10 @@ pub fn scope_patterns(plan: &str) -> Result<Vec<String>, Fault> {
 
 fn change_pack(view: View<'_>) -> Vec<Blocker> {
     let mut found = Vec::new();
-    for artifact in Artifact::CHANGE_PACK {
+    let pack = Artifact::CHANGE_PACK
+        .into_iter()
+        .chain([Artifact::TaskList]);
+    for artifact in pack.filter(|artifact| view.profile().asks(*artifact)) {
         if view.text(artifact).is_none() {
             found.push(
                 Blocker::new(
@@ -238,9 +252,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
         }
     }
     found.extend(delta(view));
-    if view.text(Artifact::Slices).is_some()
-        && let Err(blocker) = view.slices()
-    {
+    if let Err(blocker) = view.slices() {
         found.push(blocker);
     }
     found
@@ -248,11 +260,12 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
 
 /// What is wrong with the spec delta.
 pub fn delta(view: View<'_>) -> Vec<Blocker> {
-    let Some(text) = view.text(Artifact::SpecDelta) else {
+    let file = brief::delta_file(view.texts);
+    let Some((artifact, text)) = file.and_then(|file| Some((file, view.text(file)?))) else {
         return Vec::new();
     };
-    let edit = command!("edit change/spec-delta.md");
-    let path = Artifact::SpecDelta.path();
+    let edit = command!("edit {artifact}");
+    let path = artifact.path();
     if text.trim().is_empty() {
         return vec![Blocker::new(
             Code::SpecDeltaEmpty,

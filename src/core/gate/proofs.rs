@@ -35,6 +35,8 @@ pub struct Unproven {
     /// The commit or the step, as people know it.
     pub what: String,
     pub why: String,
+    /// There is a signature, and it does not count.
+    pub is_signed: bool,
 }
 
 /// What keys show of those who took part.
@@ -105,7 +107,27 @@ impl Proofs {
             person: person.clone(),
             what,
             why,
+            is_signed: checked.is_some(),
         });
+    }
+
+    /// What signatures showed that do not count any more: each person's part by itself.
+    pub fn left_open(&self) -> Vec<(Person, Proofs)> {
+        let mut found: Vec<(Person, Proofs)> = Vec::new();
+        for one in self.unproven.iter().filter(|one| one.is_signed) {
+            let same = |(who, parts): &&mut (Person, Proofs)| {
+                *who == one.person && parts.unproven.iter().all(|two| two.role == one.role)
+            };
+            match found.iter_mut().find(same) {
+                Some((_, parts)) => parts.unproven.push(one.clone()),
+                None => {
+                    let unproven = vec![one.clone()];
+                    let keys = Vec::new();
+                    found.push((one.person.clone(), Proofs { keys, unproven }));
+                }
+            }
+        }
+        found
     }
 
     /// The part that the holder of a key took.

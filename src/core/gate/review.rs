@@ -22,7 +22,7 @@ use crate::core::hint::{command, hint};
 pub fn judgement(view: View<'_>) -> Option<Judgement> {
     let verdict = view.state.verdict.as_ref()?;
     let record = view.text(Artifact::ExecutionRecord);
-    let mut evidence = review::record_blockers(record);
+    let mut evidence = super::build::record(view);
     evidence.extend(
         audit(view)
             .into_iter()
@@ -48,6 +48,10 @@ pub fn judgement(view: View<'_>) -> Option<Judgement> {
 
 pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let to = transition.to();
+    let missing = super::missing_stage(view, transition);
+    if !missing.is_empty() {
+        return missing;
+    }
     let code = match transition {
         Transition::ReviewToBuild => Code::ReviewBuildFixNotRequested,
         Transition::ReviewToPlan => Code::ReviewPlanFixNotRequested,

@@ -174,15 +174,12 @@ pub struct Here<'a> {
     pub unpushed: Option<(String, String)>,
 }
 
-/// The stages that a session goes through, in order.
-pub fn chain(_state: &State) -> Vec<Stage> {
-    Stage::ALL.to_vec()
-}
-
-/// The move forward from a stage, where there is one.
-pub fn forward(stage: Stage) -> Option<Transition> {
-    let all = Transition::ALL.into_iter();
-    all.filter(|t| t.from() == stage).find(|t| !t.is_rollback())
+/// The move forward from the present stage that the session's profile has, where there is one.
+fn forward(view: View<'_>) -> Option<Transition> {
+    let mut all = Transition::ALL.into_iter();
+    all.find(|way| {
+        way.from() == view.state.stage && way.is_forward() && view.profile().has(*way)
+    })
 }
 
 /// The command to type next, where nothing is known of who asks.
@@ -217,7 +214,7 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     if let Some(held) = gate::conflicts(view).first() {
         return leading(view, held);
     }
-    let Some(way) = forward(state.stage) else {
+    let Some(way) = forward(view) else {
         return review::archive(view, here);
     };
     let way = match gate::judgement(view).and_then(|judgement| judgement.target) {

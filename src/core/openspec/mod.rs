@@ -14,6 +14,7 @@ use super::failure::{Blocker, Code, Failure, Result};
 use super::front::{FrontMatter, set_field};
 use super::id::SessionId;
 use super::markdown;
+use super::profile::{Profile, ProfileName, Profiles};
 use super::spec::{Delta, DeltaPart, Finding, check_domain, join_deltas, utf8};
 use std::collections::BTreeMap;
 
@@ -225,6 +226,7 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
             title: &title,
             intent: "",
             domains: &domains,
+            profile: &Profile::empty(),
         };
         let spec = Artifact::Spec.template(input);
         let list = format!("[{}]", domains.join(", "));
@@ -381,6 +383,8 @@ fn differences(
             command!("cat change/spec-delta.md"),
         ));
     }
+    // What is imported goes on as a session of the standard profile.
+    let standard = Profiles::default().get(&ProfileName::standard()).ok();
     for (artifact, text) in artifacts {
         if matches!(
             artifact,
@@ -389,12 +393,11 @@ fn differences(
             continue;
         }
         let sections = markdown::sections(text);
-        let lacking: Vec<&str> = artifact
-            .required_sections()
-            .iter()
-            .copied()
-            .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
-            .collect();
+        let asked = standard
+            .as_ref()
+            .map(|profile| profile.sections_of(*artifact));
+        let mut lacking = asked.unwrap_or_default().to_vec();
+        lacking.retain(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled));
         if !lacking.is_empty() {
             notes.push(Blocker::new(
                 Code::SectionsMissing,

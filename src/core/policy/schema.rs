@@ -4,7 +4,9 @@
 //! What a type cannot say stands in the tables below; a test holds them against the parser.
 
 use super::Policy;
-use crate::core::op::Lane;
+use crate::core::artifact::Artifact;
+use crate::core::op::{Lane, PlanLane};
+use crate::core::stage::Stage;
 use serde_json::{Map, Value, json};
 
 const STRICTNESS: &[&str] = &["allow", "warn", "refuse"];
@@ -30,10 +32,12 @@ const TRANSITIONS: &[&str] = &[
     "clarify->plan",
     "plan->build",
     "build->review",
+    "build->plan",
     "review->build",
     "review->plan",
     "review->clarify",
     "review->done",
+    "done->build",
 ];
 
 /// What each key means. A table without a sentence of its own is explained by its keys.
@@ -82,6 +86,10 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "approve.deny",
         "Patterns over \"Name <email>\": identities that cannot approve",
+    ),
+    (
+        "approve.agents",
+        "Hosts of coding agents whose commands may give a person's word, like \"claude\"; none where nothing is said",
     ),
     (
         "approve.required",
@@ -159,6 +167,11 @@ const MEANINGS: &[(&str, &str)] = &[
         "artifacts.language",
         "Language that artifacts are checked for",
     ),
+    (
+        "profiles",
+        "Profiles of one's own or changed, by name; `allowed`: those taken although policy asks for what they have not; `demand`: the profile that a change of a path needs",
+    ),
+    ("start.profile", "Profile of a session that names none"),
     ("artifacts.max_bytes", "The largest artifact, in bytes"),
     (
         "policy.strict",
@@ -171,7 +184,12 @@ const MEANINGS: &[(&str, &str)] = &[
 ];
 
 /// Tables whose keys are data.
-const MAPS: &[&str] = &["approve.by", "approve.required", "approve.roles"];
+const MAPS: &[&str] = &[
+    "approve.by",
+    "approve.required",
+    "approve.roles",
+    "profiles",
+];
 
 /// Whether the keys of a table are data.
 pub(super) fn is_map(name: &str) -> bool {
@@ -275,6 +293,33 @@ fn table(name: &str, defaults: &Value) -> Value {
     json!({ "type": "object", "additionalProperties": false, "properties": properties })
 }
 
+/// The table `profiles`: two keys of its own, and a profile below every other name.
+fn profiles() -> Value {
+    let words =
+        |words: Vec<&str>| json!({ "type": "array", "items": { "type": "string", "enum": words } });
+    let text = json!({ "type": "string" });
+    let texts = json!({ "type": "array", "items": text });
+    let map = |values: &Value| json!({ "type": "object", "propertyNames": {}, "additionalProperties": values });
+    let files = Artifact::ALL.map(Artifact::path);
+    let files: Vec<&str> = files.into_iter().collect();
+    let by_file = json!({ "type": "object", "propertyNames": { "enum": files }, "additionalProperties": texts });
+    let profile = json!({ "type": "object", "additionalProperties": false, "properties": {
+        "extends": text,
+        "stages": words(Stage::ALL.map(Stage::as_str).to_vec()),
+        "files": words(files),
+        "sections": by_file,
+        "flags": by_file,
+        "reviews": words(PlanLane::WORDS.to_vec()),
+        "lanes": words(Lane::WORDS.to_vec()),
+        "ambiguity": { "type": "number" },
+        "rounds": { "type": "integer", "minimum": 0 },
+    } });
+    json!({ "type": "object", "additionalProperties": profile, "properties": {
+        "allowed": texts,
+        "demand": map(&text),
+    } })
+}
+
 fn setting(name: &str, default: &Value) -> Value {
     let text = || match words(name) {
         Some(words) => json!({ "type": "string", "enum": words }),
@@ -290,6 +335,7 @@ fn setting(name: &str, default: &Value) -> Value {
             json!({ "type": "array", "items": item })
         }
         Value::Array(_) => json!({ "type": "array", "items": text() }),
+        Value::Object(_) if name == "profiles" => profiles(),
         Value::Object(_) => {
             let names = json!({ "type": "array", "items": { "type": "string" } });
             let (keys, values) = match name {
@@ -323,8 +369,10 @@ mod tests {
 
     /// A file that sets one key.
     fn file(name: &str, value: &str) -> String {
-        let (table, key) = name.rsplit_once('.').expect("a table");
-        format!("[{table}]\n{key} = {value}\n")
+        match name.rsplit_once('.') {
+            Some((table, key)) => format!("[{table}]\n{key} = {value}\n"),
+            None => format!("{name} = {value}\n"),
+        }
     }
 
     /// Whether a value is what a schema asks for, as far as ours goes.

@@ -28,6 +28,7 @@ const HOLDING: &[&str] = &[
     "artifacts",
     "policy",
     "landing",
+    "profiles",
 ];
 
 /// More than anybody mistypes; each costs a search for the nearest name.
@@ -206,7 +207,7 @@ mod tests {
     use crate::core::policy::Policy;
 
     /// Tables whose keys say where things are, and ask for nothing.
-    const OPEN: [&str; 2] = ["paths", "changelog"];
+    const OPEN: [&str; 3] = ["paths", "changelog", "start"];
 
     #[test]
     fn every_table_either_holds_or_asks_for_nothing() {

@@ -47,7 +47,8 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
             ) => *transition,
             _ => return,
         };
-        if let Some(approval) = state.approvals.get(&transition.key()) {
+        let approval = state.approvals.get(&transition.key());
+        if let Some(approval) = approval.filter(|_| transition.is_approved()) {
             found.push(Used {
                 transition,
                 approval: approval.clone(),
@@ -172,21 +173,56 @@ pub fn taken(session: &SessionId, credentials: &Credentials) -> Vec<Blocker> {
         .collect()
 }
 
-/// Slices that the reviewed code is not proven by, where policy says whose runs count. `slices` is the artifact
-/// as it was then.
+/// What is wrong with the profile of a session: policy does not know or take it, demands a heavier one for one of
+/// these paths, or a gate of it was never opened. A record may say that a session begins anywhere.
+pub fn profile(
+    policy: &Policy,
+    session: &SessionId,
+    state: &State,
+    used: &[Used],
+    paths: &[String],
+) -> Result<Vec<Blocker>> {
+    let name = &state.profile;
+    let profile = match policy.profiles.get(name) {
+        Ok(profile) => profile,
+        Err(failure) => return Ok(vec![flaw(session, Code::ProfileUnknown, &failure.message)]),
+    };
+    let mut found = Vec::new();
+    if let Some(why) = policy.forbids(name, &profile) {
+        let message = format!("policy does not take the profile {name}: {why}");
+        found.push(flaw(session, Code::ProfileForbidden, &message));
+    }
+    if let Some(demand) = policy.demands(&profile, paths)? {
+        found.push(flaw(session, Code::ProfileTooLight, &demand.sentence(name)));
+    }
+    let passed = Transition::ALL
+        .into_iter()
+        .filter(|one| one.is_forward() && profile.has(*one) && one.to() <= state.stage);
+    for transition in passed {
+        if !used.iter().any(|one| one.transition == transition) {
+            let message = format!(
+                "it came to {} without an approved {transition}",
+                state.stage
+            );
+            found.push(flaw(session, Code::GateSkipped, &message));
+        }
+    }
+    Ok(found)
+}
+
+/// Checks that the reviewed code is not proven by, where policy says whose runs count. `texts` are the files that
+/// they stand in, as they were then.
 pub fn unproven(
     policy: &Policy,
     session: &SessionId,
     used: &Used,
-    (state, slices): (&State, Option<String>),
+    (state, texts): (&State, BTreeMap<Artifact, String>),
     credentials: &Credentials,
 ) -> Vec<Blocker> {
     let asked = credentials.evidence.is_some() && !used.superseded;
     let Some(verdict) = used.verdict.as_ref().filter(|_| asked) else {
         return Vec::new();
     };
-    let texts = slices.into_iter().map(|text| (Artifact::Slices, text));
-    let texts: BTreeMap<Artifact, String> = texts.collect();
     let code = CodeFacts {
         head: verdict.value.head.clone(),
         tree: verdict.value.tree.clone(),

@@ -39,6 +39,10 @@ pub(in crate::core) fn way(event: &Event) -> Option<Way> {
             completes: true,
             ..
         } => Some(to(*transition)),
+        Event::Reprofiled { stage, .. } => Some(Way::To {
+            stage: *stage,
+            is_rollback: true,
+        }),
         Event::Abandoned | Event::Archived { .. } => Some(Way::End),
         Event::Imported { ended: Some(_), .. } => Some(Way::End),
         _ => None,
@@ -61,6 +65,7 @@ pub(in crate::core) fn is_stopped(event: &Event, op: &Operation, way: Way) -> bo
     };
     let by_event = match event {
         Event::Clarified { .. }
+        | Event::Reprofiled { .. }
         | Event::Approved { .. }
         | Event::Entered { .. }
         | Event::Drafted

@@ -2,15 +2,14 @@
 //! gate asks is not known here.
 
 use super::{
-    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, OpConflict,
-    PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
+    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, FOLD_OF_BASES, LaneReport,
+    OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
-use crate::core::op::{
-    Event, LaneStatus, Operation, PlanVerdict, Profile, RequirementBase, Unknown,
-};
+use crate::core::op::{Event, LaneStatus, Operation, PlanVerdict, RequirementBase, Unknown};
+use crate::core::profile::ProfileName;
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
 
@@ -183,7 +182,7 @@ impl State {
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
             Event::Unbound => {
-                self.fold = FOLD;
+                self.fold = self.fold.max(FOLD_OF_BASES);
                 self.branch = None;
             }
             Event::Rebased { base } => {
@@ -193,9 +192,15 @@ impl State {
             Event::Clarified { profile } => {
                 at_stage(self, Stage::Clarify)?;
                 let knew = beside.knew("profile", op);
-                if knew || *profile == Profile::Deep {
-                    self.profile = *profile;
+                if knew || *profile == ProfileName::deep() {
+                    self.profile = profile.clone();
                 }
+            }
+            Event::Reprofiled { profile, stage } => {
+                self.fold = FOLD;
+                beside.knew("profile", op);
+                self.profile = profile.clone();
+                self.move_to(*stage);
             }
             Event::Approved {
                 transition,
@@ -386,7 +391,7 @@ impl State {
 
     /// What is approved and not used yet, and what a review saw, was a change from another commit.
     fn rebase(&mut self, base: &Oid) {
-        self.fold = FOLD;
+        self.fold = self.fold.max(FOLD_OF_BASES);
         self.base = Some(base.clone());
         if self.stage != Stage::Done {
             self.approvals.retain(|_, approval| !approval.armed);
@@ -446,14 +451,18 @@ impl State {
         transition: Transition,
         scope: &[String],
     ) -> Result<(), String> {
-        let Some(approval) = self
-            .approvals
-            .get_mut(&transition.key())
-            .filter(|a| a.armed && a.transition == transition)
-        else {
-            return Err(format!("{transition} was not approved"));
-        };
-        approval.armed = false;
+        if transition.is_approved() {
+            let Some(approval) = self
+                .approvals
+                .get_mut(&transition.key())
+                .filter(|a| a.armed && a.transition == transition)
+            else {
+                return Err(format!("{transition} was not approved"));
+            };
+            approval.armed = false;
+        } else {
+            self.fold = FOLD;
+        }
         self.stage = transition.to();
         self.last_transition = Some(transition);
         let forget = |state: &mut State, keys: &[ApprovalKey]| {
@@ -462,7 +471,7 @@ impl State {
             }
         };
         match transition {
-            Transition::ClarifyToPlan | Transition::ReviewToPlan => {
+            Transition::ClarifyToPlan | Transition::ReviewToPlan | Transition::BuildToPlan => {
                 forget(
                     self,
                     &[
@@ -471,11 +480,9 @@ impl State {
                         ApprovalKey::Complete,
                     ],
                 );
-                self.plan.run += 1;
-                self.plan.iteration = 1;
-                self.plan.extra_iterations = 0;
+                self.begin_plan();
             }
-            Transition::PlanToBuild | Transition::ReviewToBuild => {
+            Transition::PlanToBuild | Transition::ReviewToBuild | Transition::DoneToBuild => {
                 forget(
                     self,
                     &[
@@ -484,7 +491,7 @@ impl State {
                         ApprovalKey::Complete,
                     ],
                 );
-                let rework = transition == Transition::ReviewToBuild;
+                let rework = transition != Transition::PlanToBuild;
                 let earlier = std::mem::take(&mut self.build);
                 self.build = BuildFacts {
                     iteration: 1,
@@ -527,10 +534,38 @@ impl State {
             }
             Transition::ReviewToDone => {}
         }
-        if transition.is_rollback() && transition != Transition::ReviewToBuild {
+        if transition.is_rollback() && transition.to() != Stage::Build {
             self.verdict = None;
         }
         Ok(())
+    }
+
+    /// The plan is entered.
+    pub(in crate::core) fn begin_plan(&mut self) {
+        self.plan.run += 1;
+        self.plan.iteration = 1;
+        self.plan.extra_iterations = 0;
+    }
+
+    /// Another profile goes on from `stage`: what was approved and not used was a step of the old one, and whoever
+    /// goes back has the gates that are ahead then still before them.
+    fn move_to(&mut self, stage: Stage) {
+        let back = stage < self.stage;
+        self.approvals.retain(|key, approval| {
+            let is_ahead = back && approval.transition.to() > stage && *key != ApprovalKey::Plan;
+            !approval.armed && !is_ahead
+        });
+        if back {
+            self.verdict = None;
+        }
+        if stage != self.stage {
+            match stage {
+                Stage::Plan => self.begin_plan(),
+                Stage::Build if self.build.iteration == 0 => self.build.iteration = 1,
+                _ => {}
+            }
+        }
+        self.stage = stage;
     }
 }
 

@@ -17,9 +17,10 @@ use super::failure::Result;
 use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
-    BlockCause, Delegation, Evidence, Lane, LaneStatus, PlanLane, PlanVerdict, Profile,
-    RequirementBase, Verdict,
+    BlockCause, Delegation, Evidence, Lane, LaneStatus, PlanLane, PlanVerdict, RequirementBase,
+    Verdict,
 };
+use super::profile::ProfileName;
 use super::record::FORMAT;
 use super::stage::{ApprovalKey, Stage, Transition};
 use super::topic::{Version, Weight};
@@ -33,7 +34,9 @@ pub const MAX_BUILD_ITERATIONS: u32 = 10;
 
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
-pub const FOLD: u32 = 3;
+pub const FOLD: u32 = 4;
+/// The rules by which a session lets its branch go, or starts from another commit.
+pub const FOLD_OF_BASES: u32 = 3;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -60,7 +63,7 @@ pub struct State {
     pub touched: Signed,
     pub stage: Stage,
     pub ending: Option<Ending>,
-    pub profile: Profile,
+    pub profile: ProfileName,
     pub branch: Option<String>,
     pub base: Option<Oid>,
     pub artifacts: BTreeMap<Artifact, Oid>,
@@ -307,12 +310,6 @@ impl State {
 
     pub fn is_active(&self) -> bool {
         self.ending.is_none()
-    }
-
-    pub fn max_rounds(&self) -> u32 {
-        self.profile
-            .max_rounds()
-            .saturating_add(self.clarify.extra_rounds)
     }
 
     pub fn max_plan_iterations(&self) -> u32 {

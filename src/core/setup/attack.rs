@@ -24,6 +24,20 @@ pub struct Attempt {
     pub judge: Judge,
 }
 
+impl Attempt {
+    /// The ref that is pushed to.
+    pub fn target(&self) -> &str {
+        self.refspec.rsplit(':').next().unwrap_or_default()
+    }
+}
+
+/// Where refs of a server can lie whose name ends with the whole name of another, by which git could mean either.
+pub fn shadowing(target: &str) -> impl Iterator<Item = &'static str> {
+    let all = ["refs/heads/refs", "refs/tags/refs", "refs/refs"];
+    all.into_iter()
+        .filter(move |folder| !target.starts_with(folder))
+}
+
 /// What came back of one push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -74,10 +88,9 @@ pub fn row(attempt: &Attempt, answer: &Answer) -> Row {
     let said = match answer {
         Answer::Hook { said, .. } | Answer::Git { said } => said.trim(),
     };
-    let name = attempt.refspec.rsplit(':').next().unwrap_or_default();
     Row {
         what: attempt.what,
-        name: name.to_owned(),
+        name: attempt.target().to_owned(),
         ending,
         by,
         said: (!ending.is_good() && !said.is_empty()).then(|| said.to_owned()),

@@ -9,6 +9,7 @@ pub mod server;
 pub mod signers;
 
 use crate::core::agent::quoted;
+use crate::core::hint::Hint;
 
 /// A path as it is typed: quoted where a shell would read something else.
 pub fn typed(path: &str) -> String {
@@ -17,4 +18,10 @@ pub fn typed(path: &str) -> String {
         true => path.to_owned(),
         false => quoted(path),
     }
+}
+
+/// The command that commits the files of a set-up, by their names as they are typed.
+pub fn commit_of(files: &[String]) -> Hint {
+    let files = files.join(" ");
+    format!("git add {files} && git commit -m 'Say what may land' -- {files}").into()
 }

@@ -4,15 +4,16 @@
 use super::super::context::Context;
 use super::super::journal::{Closing, Entry, Scope, Step as Follows, close};
 use super::super::seat;
+use super::super::sign::Judge;
 use super::SpecChange;
 use super::closing::{adr_candidate, leave};
 use super::contest::clear_conflicts;
-use super::plan::{Aim, Plan};
+use super::plan::{Aim, Plan, unsigned};
 use super::steps::Step;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
-use crate::git::{self, EntryKind};
+use crate::git::{self, EntryKind, Identity};
 use crate::store::{self, Session, Snapshot};
 use std::collections::BTreeMap;
 
@@ -22,7 +23,11 @@ pub(super) const UNDO: &str = "git loopx archive --undo";
 
 /// Makes a commit for each session and moves both refs, once. Gives the commits; there is none where the
 /// specs said so already. `None`: the target branch moved, plan again.
-pub(super) fn land(scope: &Scope<'_>, steps: &[Step<'_>]) -> Result<Option<Vec<Option<Oid>>>> {
+pub(super) fn land(
+    scope: &Scope<'_>,
+    steps: &[Step<'_>],
+    sign: bool,
+) -> Result<Option<Vec<Option<Oid>>>> {
     let (ctx, identity) = (scope.ctx, scope.identity);
     let Some(first) = steps.first() else {
         return Ok(Some(Vec::new()));
@@ -72,7 +77,8 @@ pub(super) fn land(scope: &Scope<'_>, steps: &[Step<'_>]) -> Result<Option<Vec<O
         {
             let message = commit_message(state, &session_commit, &step.plan);
             let parents: Vec<Oid> = tip.iter().cloned().collect();
-            let new = ctx.repo.write_commit(tree, &parents, &message, identity)?;
+            let new = write(ctx, (tree, &parents), &message, (identity, sign))?;
+            require_counting(ctx, step, &new)?;
             tip = Some(new.clone());
             commit = Some(new);
         }
@@ -105,6 +111,38 @@ pub(super) fn land(scope: &Scope<'_>, steps: &[Step<'_>]) -> Result<Option<Vec<O
     }
 }
 
+/// Writes a commit, signed where that is wanted.
+fn write(
+    ctx: &Context,
+    (tree, parents): (&Oid, &[Oid]),
+    message: &str,
+    (identity, sign): (&Identity, bool),
+) -> Result<Oid> {
+    match sign {
+        true => ctx
+            .repo
+            .write_signed_commit(tree, parents, message, identity),
+        false => ctx.repo.write_commit(tree, parents, message, identity),
+    }
+}
+
+/// A waiver whose signature would not count should not look like one that does.
+fn require_counting(ctx: &Context, step: &Step<'_>, commit: &Oid) -> Result<()> {
+    let policy = &step.facts.policy;
+    let Some(scenario) = step.plan.waived.scenarios.first() else {
+        return Ok(());
+    };
+    if !policy.asks_signatures() {
+        return Ok(());
+    }
+    let info = ctx.repo.commit_info(commit)?;
+    let checked = Judge::new(policy)?.check_commit(&ctx.repo, &info)?;
+    match checked.filter(|checked| !checked.holds()) {
+        Some(checked) => Err(unsigned(scenario, checked.reason())),
+        None => Ok(()),
+    }
+}
+
 /// The entry of an archive: what follows when the target branch has moved.
 fn entry(
     ctx: &Context,
@@ -124,7 +162,7 @@ fn entry(
 pub(super) fn land_undo(
     scope: &Scope<'_>,
     aim: &Aim,
-    (id, message): (&SessionId, &str),
+    (id, message, sign): (&SessionId, &str, bool),
     changes: &[SpecChange],
 ) -> Result<Option<Oid>> {
     let ctx = scope.ctx;
@@ -132,9 +170,7 @@ pub(super) fn land_undo(
     let tree = ctx.repo.edit_tree(aim.tree.as_ref(), &edits)?;
     require_free(ctx, aim, &paths, &tree)?;
     let parents: Vec<Oid> = aim.tip.iter().cloned().collect();
-    let new = ctx
-        .repo
-        .write_commit(&tree, &parents, message, scope.identity)?;
+    let new = write(ctx, (&tree, &parents), message, (scope.identity, sign))?;
     let mut follows = vec![Follows::Follow { changes: paths }];
     // The conflict that was settled is this one's.
     follows.extend(clear_conflicts(ctx, id)?);

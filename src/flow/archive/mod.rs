@@ -55,6 +55,8 @@ pub enum Mode {
 pub struct Waivers {
     pub scenarios: Vec<String>,
     pub reason: String,
+    /// The commit is signed, also where it carries none.
+    pub sign: bool,
 }
 
 /// One file, before and after: a spec, or the fragment of a changelog.
@@ -140,8 +142,9 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
         }
         let contest = read_contest(ctx, id)?;
         let undone = contest.as_ref().is_some_and(Contest::is_undo);
+        let sign = request.waivers.sign;
         if mode == Mode::Continue && (undone || earlier.undone.contains_key(id)) {
-            let done = unarchive::go_on(ctx, &opening, id, request.onto, contest)?;
+            let done = unarchive::go_on(ctx, &opening, id, (request.onto, sign), contest)?;
             return Ok(Done::TakenBack(done));
         }
     }
@@ -203,7 +206,7 @@ pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
                 )?);
             }
         };
-        if let Some(landed) = land(&opening.scope(ctx), &steps)? {
+        if let Some(landed) = land(&opening.scope(ctx), &steps, request.waivers.sign)? {
             done.extend(steps.into_iter().zip(landed).map(|(step, commit)| {
                 let mut archived = step.archived(commit);
                 archived.finished = step.landed.is_some();

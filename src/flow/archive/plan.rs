@@ -17,6 +17,7 @@ use crate::core::gate::{self, View};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
+use crate::core::shell_word;
 use crate::core::spec::{Action, Delta, Severity};
 use crate::core::stage::Stage;
 use crate::git::Repo;
@@ -87,6 +88,9 @@ pub(super) fn plan(
     let mut waived = Vec::new();
     if blockers.is_empty() {
         (blockers, waived) = coverage::judge(facts, waivers)?;
+        if blockers.is_empty() {
+            require_signed(facts, waivers, &waived)?;
+        }
     }
     require(state, blockers)?;
     let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
@@ -101,13 +105,39 @@ pub(super) fn plan(
         waived: Waivers {
             scenarios: waived,
             reason: waivers.reason.clone(),
+            sign: waivers.sign,
         },
     })
 }
 
+/// Where policy asks for signatures, it asks for one over the commit that says what goes in without proof.
+fn require_signed(facts: &Facts<'_>, waivers: &Waivers, waived: &[String]) -> Result<()> {
+    let [first, ..] = waived else {
+        return Ok(());
+    };
+    if waivers.sign || !facts.policy.asks_signatures() {
+        return Ok(());
+    }
+    Err(unsigned(first, "it is not signed"))
+}
+
+/// The refusal of an archive whose waiver proves nobody.
+pub(super) fn unsigned(scenario: &str, why: &str) -> Failure {
+    let message = format!(
+        "the waiver of `{scenario}` opens the archive, and policy asks for signatures: {why}"
+    );
+    let scenario = shell_word(scenario);
+    Failure::refused(Code::OpeningUnsigned, message)
+        .help(command!("archive --waive {scenario} --reason WHY --sign"))
+}
+
 /// The way out where the delta is at fault and nobody may edit it any more.
 fn closed(state: &State) -> Option<Blocker> {
-    let delta = Artifact::SpecDelta;
+    let own = [Artifact::SpecDelta, Artifact::Brief];
+    let mut own = own
+        .into_iter()
+        .filter(|at| state.artifacts.contains_key(at));
+    let delta = own.next().unwrap_or(Artifact::SpecDelta);
     (!delta.is_open_at(state.stage)).then(|| {
         Blocker::new(
             Code::DeltaClosed,
@@ -137,7 +167,10 @@ pub(in crate::flow) fn target_tree(
 /// What is recorded of a conflict of this session's delta.
 pub(super) fn way(state: &State) -> Way {
     Way::Archive {
-        delta: state.artifacts.get(&Artifact::SpecDelta).cloned(),
+        delta: [Artifact::SpecDelta, Artifact::Brief]
+            .iter()
+            .find_map(|at| state.artifacts.get(at))
+            .cloned(),
     }
 }
 

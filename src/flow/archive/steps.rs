@@ -225,6 +225,7 @@ fn split_waivers(
                 let waivers = split.entry(facts.state.id.clone()).or_default();
                 waivers.scenarios.push(name.clone());
                 waivers.reason.clone_from(&asked.waivers.reason);
+                waivers.sign = asked.waivers.sign;
             }
         }
         if !used {

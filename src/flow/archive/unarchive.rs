@@ -47,7 +47,7 @@ pub fn unarchive(
     name: &str,
     onto: Option<&str>,
     reason: Option<&str>,
-    dry_run: bool,
+    (dry_run, sign): (bool, bool),
 ) -> Result<Unarchived> {
     let id = SessionId::fold(name)?;
     if dry_run {
@@ -64,7 +64,7 @@ pub fn unarchive(
     }
     let opening = Opening::of(ctx)?;
     refuse_begun(ctx, &id)?;
-    take_back(ctx, &opening, &id, onto, reason, None)
+    take_back(ctx, &opening, &id, (onto, sign), reason, None)
 }
 
 /// Takes an archive back with its conflicts as they were resolved, on the branch where they were met.
@@ -72,7 +72,7 @@ pub(super) fn go_on(
     ctx: &Context,
     opening: &Opening<'_>,
     id: &SessionId,
-    onto: Option<&str>,
+    (onto, sign): (Option<&str>, bool),
     contest: Option<Contest>,
 ) -> Result<Unarchived> {
     let undone = Before::of(&opening.earlier).undone;
@@ -89,7 +89,7 @@ pub(super) fn go_on(
         ctx,
         opening,
         id,
-        onto.as_deref(),
+        (onto.as_deref(), sign),
         reason.as_deref(),
         contest.as_ref(),
     )
@@ -99,7 +99,7 @@ fn take_back(
     ctx: &Context,
     opening: &Opening<'_>,
     id: &SessionId,
-    onto: Option<&str>,
+    (onto, sign): (Option<&str>, bool),
     reason: Option<&str>,
     contest: Option<&Contest>,
 ) -> Result<Unarchived> {
@@ -139,7 +139,7 @@ fn take_back(
         };
         let changes = back.changes(id, &archive, &aim, resolved)?;
         let said = message(&state, &archive, reason);
-        let landed = land_undo(&opening.scope(ctx), &aim, (id, &said), &changes)?;
+        let landed = land_undo(&opening.scope(ctx), &aim, (id, &said, sign), &changes)?;
         if landed.is_some() {
             return Ok(done(id, &archive, aim, landed, changes));
         }

@@ -21,9 +21,11 @@ use super::delta::{self, Judgement, Target};
 use super::ground::{self, Ground};
 use super::spec::blocker;
 use crate::core::artifact::Artifact;
+use crate::core::brief;
 use crate::core::failure::{Blocker, Code, Result};
 use crate::core::gate::{self, ReadSections, View};
 use crate::core::id::SessionId;
+use crate::core::pack::CHECK_FILES;
 use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::spec::{Conflict, Finding, Severity};
@@ -130,7 +132,7 @@ impl Loaded {
             base_missing: None,
             read: &ReadSections::default(),
         });
-        if !texts.contains_key(&Artifact::SpecDelta) {
+        if brief::delta_file(texts).is_none() {
             blockers.push(Blocker::new(
                 Code::SpecDeltaMissing,
                 format!("session {} has no spec delta yet", state.id),
@@ -162,8 +164,8 @@ impl Loaded {
                 .map(|scenario| {
                     Blocker::new(
                         Code::ScenarioUnserved,
-                        format!("no slice names scenario `{scenario}` in its `scenarios`"),
-                        command!("edit {}", Artifact::Slices),
+                        format!("no slice or task names scenario `{scenario}` in its `scenarios`"),
+                        command!("edit {}", checks_file(texts)),
                     )
                 })
                 .collect(),
@@ -220,6 +222,13 @@ fn tried(
     }
 }
 
+/// The file that names the checks of a session.
+fn checks_file(texts: &BTreeMap<Artifact, String>) -> Artifact {
+    let mut files = CHECK_FILES.into_iter();
+    let found = files.find(|artifact| texts.contains_key(artifact));
+    found.unwrap_or(Artifact::Slices)
+}
+
 fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
     super::act::load_active(snapshot, &ctx.session_id(snapshot)?)
 }
@@ -229,7 +238,7 @@ fn load_all(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Loaded>> {
     let mut loaded = Vec::new();
     for (_, session) in snapshot.active()? {
         let one = load(ctx, snapshot, session?)?;
-        if one.state.is_active() && one.texts.contains_key(&Artifact::SpecDelta) {
+        if one.state.is_active() && brief::delta_file(&one.texts).is_some() {
             loaded.push(one);
         }
     }

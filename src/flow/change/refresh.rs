@@ -1,6 +1,7 @@
 //! New bases for a delta whose target branch moved on, and what its author has to look at because of that.
 
 use crate::core::artifact::Artifact;
+use crate::core::brief;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
@@ -57,7 +58,8 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
     let store = ctx.store()?;
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
-        if !Artifact::SpecDelta.is_open_at(state.stage) {
+        let file = brief::delta_file(&facts.texts).unwrap_or(Artifact::SpecDelta);
+        if !file.is_open_at(state.stage) {
             return Err(Failure::refused(
                 Code::RefreshClosed,
                 format!(

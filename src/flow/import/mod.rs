@@ -13,11 +13,12 @@ use super::{delta, files};
 use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Body, Event, ImportedEnd, Profile, SessionBody};
+use crate::core::op::{Body, Event, ImportedEnd, SessionBody};
 use crate::core::openspec::{
     Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
 };
 use crate::core::policy::Policy;
+use crate::core::profile::ProfileName;
 use crate::core::record::Draft;
 use crate::core::replay::fold;
 use crate::core::spec::{Finding, Severity, read_spec};
@@ -522,7 +523,8 @@ fn begin(
         Event::Started {
             uid: uid.clone(),
             title: change.title.clone(),
-            profile: Profile::Standard,
+            profile: ProfileName::standard(),
+            stage: None,
             branch: None,
             base: bases.head.commit.clone(),
         },

@@ -341,6 +341,10 @@ impl Scratch {
                     .bytes(),
             );
         }
+        // git would not know which of two is meant.
+        for other in attack::shadowing(attempt.target()) {
+            receive.extend(format!(" -c {HIDE}={other}").bytes());
+        }
         receive.extend(b" receive-pack");
         let mut option = OsString::from("--receive-pack=");
         option.push(OsString::from_vec(receive));

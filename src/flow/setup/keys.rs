@@ -22,9 +22,23 @@ pub(super) fn find(repo: &Repo) -> Result<Found, String> {
     let format = repo.config("gpg.format").unwrap_or_default();
     let wanted = repo.config("user.signingkey").filter(|key| !key.is_empty());
     if format == "ssh"
+        && let Some(wanted) = &wanted
+    {
+        return configured(repo, wanted);
+    }
+    if format.is_empty()
         && let Some(wanted) = wanted
     {
-        return configured(repo, &wanted);
+        // What git would take for an OpenPGP key is not ours to replace.
+        let found = configured(repo, &wanted).map_err(|why| {
+            format!(
+                "{why}, and gpg.format is not set, so that git takes it for an OpenPGP key; sessions are signed with SSH: git config gpg.format ssh && git config user.signingKey FILE"
+            )
+        })?;
+        return Ok(Found {
+            setting: Some(wanted),
+            ..found
+        });
     }
     if !format.is_empty() && format != "ssh" {
         return Err(format!(

@@ -10,11 +10,11 @@ use crate::core::setup::ci::{Ci, GITLAB_FILE};
 use crate::core::setup::file::{Fate, File, refuse_replacing};
 use crate::core::setup::level::Level;
 use crate::core::setup::signers::{PublicKey, is_principal, people, with_key};
-use crate::core::setup::typed;
+use crate::core::setup::{commit_of, typed};
 use crate::core::stage::Transition;
 use crate::flow::context::Context;
 use crate::flow::verify::policy_at;
-use crate::flow::{files, hooks as wiring, sessions};
+use crate::flow::{begin, files, hooks as wiring, sessions};
 use crate::git::run::Run;
 use std::path::Path;
 
@@ -281,8 +281,12 @@ fn few(policy: &Policy, signers: &str, plan: &mut Plan) {
     let have = people(signers);
     if have < needed {
         plan.warnings.push(format!(
-            "{} has the keys of {have} people, and this policy needs {needed}: add them before it is pushed  ({})",
+            "{} has {}, and this policy needs {needed}: add them before it is pushed  ({})",
             policy.approve.signers,
+            match have {
+                1 => "the key of 1 person".to_owned(),
+                _ => format!("the keys of {have} people"),
+            },
             command!("setup strict --key EMAIL=FILE")
         ));
     }
@@ -341,7 +345,7 @@ fn next(ctx: &Context, plan: &Plan) -> Result<Hint> {
         }
     }
     if written.is_empty() {
-        return Ok(command!("start \"WHAT TO CHANGE\""));
+        return begin::way(ctx);
     }
     let stands = policy_at(ctx, head.commit.as_ref());
     if stands.is_ok_and(|policy| policy.protects(&plan.branch)) {
@@ -350,6 +354,5 @@ fn next(ctx: &Context, plan: &Plan) -> Result<Hint> {
             plan.branch
         )));
     }
-    let paths = written.join(" ");
-    Ok(format!("git add {paths} && git commit -m 'Say what may land' -- {paths}").into())
+    Ok(commit_of(&written))
 }

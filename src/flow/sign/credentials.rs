@@ -127,6 +127,38 @@ pub fn gather(
     Ok(credentials)
 }
 
+/// What keys show of those who made the commits of a session and took part in its build, whatever its stage.
+pub fn proofs(
+    ctx: &Context,
+    policy: &Policy,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<Proofs> {
+    let (repo, state) = (&ctx.repo, &session.state);
+    let mut credentials = Credentials::default();
+    if policy.counts_keys() {
+        let commits = own_commits(ctx, policy, state)?;
+        let rests = match state.stage {
+            Stage::Done => reviewed(repo, state, &commits)?,
+            _ => commits,
+        };
+        let files = snapshot.signatures(session)?;
+        let operations = snapshot.operations(session)?;
+        let signed = (operations.as_slice(), &files);
+        let judge = Judge::new(policy)?;
+        prove(
+            repo,
+            policy,
+            &judge,
+            state,
+            signed,
+            &rests,
+            &mut credentials,
+        )?;
+    }
+    Ok(credentials.proofs.unwrap_or_default())
+}
+
 /// Whether gates may rest on records besides approvals and verdicts whose signatures policy asks for.
 fn rests_on_more(policy: &Policy, state: &State) -> bool {
     let raised = [

@@ -12,7 +12,9 @@ mod judge;
 
 use crate::core::hint::{command, hint};
 pub use commits::{is_commit_by, is_signed_by_somebody};
-pub use credentials::{Commits, Depth, behind, gather, own_commits, participants, reviewed};
+pub use credentials::{
+    Commits, Depth, behind, gather, own_commits, participants, proofs, reviewed,
+};
 pub use judge::{Judge, moment};
 
 use crate::core::failure::{Blocker, Code, Failure, Result};

@@ -70,17 +70,26 @@ fn require_documents(facts: &Facts<'_>) -> Result<()> {
             .map(|a| a.path())
             .collect()
     };
+    let profile = facts.view();
+    let profile = profile.profile();
     for (code, artifacts) in [
         (
             Code::BuildRequiresApprovedPlanArtifacts,
-            &[Artifact::Spec, Artifact::Proposal, Artifact::SpecDelta][..],
+            &[
+                Artifact::Spec,
+                Artifact::Proposal,
+                Artifact::SpecDelta,
+                Artifact::TaskList,
+            ][..],
         ),
         (
             Code::BuildRequiresWorkflowPlanArtifacts,
             &Artifact::PLAN_DOCUMENTS[..],
         ),
     ] {
-        let gone = missing(artifacts);
+        let asked = artifacts.iter().copied();
+        let asked: Vec<Artifact> = asked.filter(|artifact| profile.asks(*artifact)).collect();
+        let gone = missing(&asked);
         if !gone.is_empty() {
             return Err(Failure::refused(
                 code,
@@ -107,16 +116,16 @@ fn enter_build(facts: &Facts<'_>, request: &BuildRequest) -> Act<Outcome> {
     let input = TemplateInput {
         id: &state.id,
         title: &state.title,
-        intent: "",
+        intent: &state.title,
         domains: &[],
+        profile: facts.view().profile(),
     };
     let mut act = Act::new(event, "build", Outcome::entered(Transition::PlanToBuild))
         .reason(request.reason.clone());
-    if !state.artifacts.contains_key(&Artifact::ExecutionRecord) {
-        act = act.write(
-            Artifact::ExecutionRecord,
-            Artifact::ExecutionRecord.template(input),
-        );
+    for artifact in facts.view().profile().files_of(Stage::Build) {
+        if !state.artifacts.contains_key(&artifact) {
+            act = act.write(artifact, artifact.template(input));
+        }
     }
     act
 }

@@ -5,7 +5,8 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::front::{FrontMatter, set_field};
 use crate::core::gate;
-use crate::core::op::{Event, Profile};
+use crate::core::op::Event;
+use crate::core::profile::ProfileName;
 use crate::core::stage::{Stage, Transition};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
@@ -13,18 +14,20 @@ use crate::flow::context::Context;
 /// `clarify`: ends a round of clarification and judges it; or goes back to clarify from a review.
 pub fn clarify(
     ctx: &Context,
-    profile: Option<Profile>,
+    profile: Option<ProfileName>,
     reason: Option<String>,
 ) -> Result<Done<Outcome>> {
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         match state.stage {
             Stage::Clarify => {
-                let profile = profile.unwrap_or(state.profile);
+                let profile = profile.clone().unwrap_or_else(|| state.profile.clone());
                 let mut judged = state.clone();
-                judged.profile = profile;
+                judged.profile = profile.clone();
+                let read = gate::ReadSections::default();
                 let view = gate::View {
                     state: &judged,
+                    read: &read,
                     ..facts.view()
                 };
                 let blockers = gate::blockers(view, Transition::ClarifyToPlan);

@@ -1,7 +1,6 @@
 //! What people and agents say of a build while it goes on: lane reports, the delegation ledger, waivers.
 
 use super::{Outcome, code_tree, in_build};
-use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
@@ -108,9 +107,7 @@ pub fn waive(
     })?;
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
-        let slices =
-            crate::core::pack::slices(facts.texts.get(&Artifact::Slices).map(String::as_str))
-                .unwrap_or_default();
+        let slices = crate::core::pack::checks(&facts.texts).unwrap_or_default();
         if !slices.iter().any(|slice| slice.id == task) {
             let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
             return Err(Failure::not_found(
@@ -118,6 +115,7 @@ pub fn waive(
                 format!("no slice is named `{task}`; there are {}", ids.join(", ")),
             ));
         }
+        facts.require_person("a waiver")?;
         if facts.policy.denies(facts.actor()?) {
             return Err(Failure::refused(
                 Code::ApproverDenied,

@@ -8,8 +8,10 @@ use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::op::{Event, PlanLane, PlanVerdict};
 use crate::core::stage::{Stage, Transition};
+use crate::core::{coverage, tasks};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
+use crate::flow::delta;
 
 /// `plan`: consumes the approval and lays out the package; run again, begins the next draft after a
 /// critic who did not approve.
@@ -25,7 +27,11 @@ pub fn plan(ctx: &Context, reason: Option<String>) -> Result<Done<Outcome>> {
                 require(facts, Transition::ReviewToPlan)?;
                 Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.clone()))
             }
+            Stage::Plan if facts.view().profile().asks(Artifact::TaskList) => {
+                propose(facts).map(|act| act.reason(reason.clone()))
+            }
             Stage::Plan => next_draft(facts).map(|act| act.reason(reason.clone())),
+            Stage::Build => replan(facts, reason.as_deref()),
             _ => Err(wrong_stage(facts, "plan")),
         }
     })
@@ -48,6 +54,7 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
         title: &state.title,
         intent,
         domains: &domains,
+        profile: facts.view().profile(),
     };
     let event = Event::Entered {
         transition,
@@ -59,15 +66,47 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
         ..Outcome::entered(transition)
     };
     let mut act = Act::new(event, "plan", outcome);
-    for artifact in Artifact::PLAN_DOCUMENTS
-        .into_iter()
-        .chain(Artifact::CHANGE_PACK)
-    {
+    for artifact in facts.view().profile().files_of(Stage::Plan) {
         if !state.artifacts.contains_key(&artifact) {
             act = act.write(artifact, artifact.template(input));
         }
     }
     act
+}
+
+/// Back from the build, which showed that the plan is wrong. It closes gates alone, so nobody has to approve it.
+fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
+    let transition = Transition::BuildToPlan;
+    let blockers = gate::blockers(facts.view(), transition);
+    if !blockers.is_empty() {
+        return Err(gate::not_ready(transition, blockers));
+    }
+    let Some(reason) = reason else {
+        return Err(Failure::refused(
+            Code::ReasonRequired,
+            "the session is in stage build; going back to the plan needs a reason",
+        )
+        .help(transition.command()));
+    };
+    Ok(enter_plan(facts, transition).reason(Some(reason.to_owned())))
+}
+
+/// Adds a task for each scenario of the delta that none serves yet.
+fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
+    let list = facts.texts.get(&Artifact::TaskList);
+    let scenarios =
+        delta::read(&facts.texts).map_or_else(Vec::new, |(delta, _)| coverage::scenarios(&delta));
+    let text = tasks::proposed(list.map_or("", String::as_str), &scenarios);
+    let Some(text) = text else {
+        return Err(Failure::nothing(
+            Code::NothingToPropose,
+            "every scenario of the delta has a task",
+        )
+        .help(gate::next_action(facts.view())));
+    };
+    let what = "propose tasks for the scenarios of the delta";
+    let act = Act::new(Event::Saved, what, Outcome::recorded());
+    Ok(act.write(Artifact::TaskList, text))
 }
 
 fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {

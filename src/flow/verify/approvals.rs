@@ -2,19 +2,21 @@
 //! policy of the base. The one place where `verify`, pre-push and the server ask who said yes.
 
 use super::Sessions;
-use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Result};
 use crate::core::gate::{Credentials, PartKey};
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::Operation;
+use crate::core::pack::CHECK_FILES;
 use crate::core::policy::Policy;
 use crate::core::range_policy::{Claim, Commit, Finding, Landed, approvals};
 use crate::core::session::{Ending, State};
 use crate::core::signature::Basis;
 use crate::flow::context::Context;
 use crate::flow::sign;
+use crate::git::Repo;
 use crate::store::{Lines, SignatureFiles};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 /// Which commits are a session's own.
@@ -85,6 +87,22 @@ impl Words<'_> {
         Ok(self.judged(ctx, policy, tips)?.0)
     }
 
+    /// What the session's own commits change, where policy demands a profile for paths.
+    fn paths(&self, repo: &Repo, policy: &Policy) -> Result<Vec<String>> {
+        let mut found = BTreeSet::new();
+        if !policy.profiles.demand.is_empty() {
+            for id in self.commits {
+                let commit = repo.commit_info(id)?;
+                let before = match commit.parents.first() {
+                    Some(parent) => Some(repo.commit_info(parent)?.tree),
+                    None => None,
+                };
+                found.extend(repo.changed_paths(before.as_ref(), &commit.tree)?);
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
     /// Faults, and everybody that the session rests on. A move that was made once more later is judged by what its gate asked then, as far as the target, whose tips these are, asked
     /// that once: whoever was let in honestly did no wrong when policy moved on.
     fn judged(
@@ -113,17 +131,22 @@ impl Words<'_> {
         if found.is_empty() {
             found.extend(approvals::contested(session, &state));
         }
+        let paths = self.paths(repo, policy)?;
+        found.extend(approvals::profile(policy, session, &state, &all, &paths)?);
         found.extend(approvals::taken(session, &credentials));
         found.extend(approvals::unsigned(session, &credentials));
         let people = people(session, &all, &credentials);
         for used in all {
-            let slices = match used.files.get(&Artifact::Slices) {
-                Some(blob) if !policy.evidence.by.is_empty() => {
-                    Some(String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned())
+            let mut checks = BTreeMap::new();
+            for artifact in CHECK_FILES {
+                if let Some(blob) = used.files.get(&artifact)
+                    && !policy.evidence.by.is_empty()
+                {
+                    let text = String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned();
+                    checks.insert(artifact, text);
                 }
-                _ => None,
-            };
-            let known = (&state, slices);
+            }
+            let known = (&state, checks);
             found.extend(approvals::unproven(
                 policy,
                 session,

@@ -3,17 +3,18 @@
 
 use super::Sessions;
 use crate::core::account::{Change, Made, Mode, Rules};
+use crate::core::artifact::Artifact;
 use crate::core::changelog::{self, Entries};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
-use crate::core::policy::Policy;
+use crate::core::policy::{EvidenceRule, Policy};
 use crate::core::session::{Ending, State};
-use crate::core::spec::Action;
+use crate::core::spec::{Action, fold};
 use crate::flow::adr::landed;
 use crate::flow::archive::{self, UNARCHIVE};
 use crate::flow::context::Context;
 use crate::flow::delta::{self, Target};
-use crate::flow::{act, archive::SpecChange};
+use crate::flow::{act, archive::SpecChange, coverage, sign};
 use crate::git::{CommitInfo, Repo};
 use std::collections::BTreeMap;
 
@@ -64,7 +65,31 @@ pub(super) fn is_archive(
             expected.insert(path, Some(entries.text()));
         }
     }
-    made.has(&ctx.repo, &expected)
+    Ok(made.has(&ctx.repo, &expected)? && is_proven(ctx, policy, state, &texts, &made)?)
+}
+
+/// Whether all that an archive lets in is proven on the reviewed code, or waived by a commit that somebody's key
+/// signed, where policy asks for signatures.
+fn is_proven(
+    ctx: &Context,
+    policy: &Policy,
+    state: &State,
+    texts: &BTreeMap<Artifact, String>,
+    made: &Commit,
+) -> Result<bool> {
+    if !policy.asks_signatures() || policy.archive.evidence == EvidenceRule::Off {
+        return Ok(true);
+    }
+    let waived = made.info.trailer("Loopx-Waived");
+    let waived: Vec<String> = waived.into_iter().map(str::to_owned).collect();
+    let open = coverage::unproven(state, texts);
+    if !open
+        .iter()
+        .all(|name| waived.iter().any(|one| fold(one) == fold(name)))
+    {
+        return Ok(false);
+    }
+    Ok(waived.is_empty() || sign::is_signed_by_somebody(&ctx.repo, policy, &made.info.id)?)
 }
 
 /// What other commands make.

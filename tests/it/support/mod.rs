@@ -39,7 +39,7 @@ pub(crate) const LOOPX: &str = env!("CARGO_BIN_EXE_git-loopx");
 const START: i64 = 1_767_225_600;
 
 /// Settings that would otherwise come from the machine or surprise in the middle of a test.
-const CONFIG: [(&str, &str); 6] = [
+const CONFIG: [(&str, &str); 7] = [
     ("init.defaultBranch", "main"),
     ("commit.gpgSign", "false"),
     ("core.fsmonitor", "false"),
@@ -47,6 +47,8 @@ const CONFIG: [(&str, &str); 6] = [
     ("maintenance.auto", "false"),
     // What a power cut leaves is tested on its own; everything else need not wait for the disk.
     ("loopx.fsync", "false"),
+    // The rules of the whole path; tests of lighter ones say so.
+    ("loopx.profile", "standard"),
 ];
 
 /// A temporary folder: `repo/` in it is the repository, `home/` the home, `bin/` in front of PATH.

@@ -1,0 +1,242 @@
+//! `finish`, `reopen`, `profile`.
+
+use super::{SignArgs, report};
+use crate::cli::Exit;
+use crate::core::counted;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::profile::ProfileName;
+use crate::core::stage::{Stage, Transition};
+use crate::flow::finish::{self as flow, FinishRequest, Finished, Preview};
+use crate::flow::{Context, profile, reopen as reopen_flow};
+use crate::ui::{Ui, clean, style};
+use serde_json::json;
+
+/// Take the session as far as policy lets you, up to the archive
+///
+/// Shows what it is about to approve and asks once. Each step is recorded as by its own command; it stops at the first
+/// that wants somebody else, and never passes what a gate holds.
+#[derive(Debug, clap::Args)]
+pub struct FinishArgs {
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+    /// The branch to archive onto (default: the bound one)
+    #[arg(long, value_name = "BRANCH")]
+    pub onto: Option<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub sign: SignArgs,
+}
+
+pub fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let preview = flow::preview(ctx)?;
+    let said = summary(&preview);
+    if !args.yes {
+        let question = format!("{said}. Approve your own work and archive it? [y/N] ");
+        match ui.ask(&question) {
+            None => {
+                return Err(Failure::usage(
+                    Code::AnswerMissing,
+                    format!("{said}: expected --yes, because there is no terminal to ask at"),
+                )
+                .help(command!("finish --yes")));
+            }
+            Some(false) => {
+                ui.status("nothing was done");
+                return Ok(Exit::Blocked);
+            }
+            Some(true) => {}
+        }
+    } else {
+        ui.status(said);
+    }
+    let request = FinishRequest {
+        onto: args.onto,
+        reason: args.reason,
+        sign: args.sign.wanted(ctx),
+    };
+    let done = flow::finish(ctx, &request)?;
+    Ok(tell(&done, ctx, ui))
+}
+
+/// `1 commit, 1 file, 1 of 1 checks passed`.
+fn summary(preview: &Preview) -> String {
+    let mut parts = Vec::new();
+    if matches!(preview.stage, Stage::Build | Stage::Review) {
+        parts.push(counted(preview.commits, "commit"));
+        parts.push(counted(preview.files.len(), "file"));
+    } else {
+        parts.push(counted(preview.artifacts.len(), "document"));
+    }
+    if preview.checks > 0 {
+        let (passed, all) = (preview.checks_passed, preview.checks);
+        parts.push(match passed == all {
+            true => format!("{} passed", counted(all, "check")),
+            false => format!("{passed} of {} passed", counted(all, "check")),
+        });
+    }
+    parts.join(", ")
+}
+
+fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
+    let archived = done.archived.as_ref();
+    let commit = archived.and_then(|one| one.commit.as_ref());
+    let steps = done
+        .steps
+        .iter()
+        .filter(|step| archived.is_none() || !step.starts_with("archived"));
+    let mut said: Vec<String> = steps.map(|step| clean(step)).collect();
+    if let Some(one) = archived {
+        said.push(match commit {
+            Some(commit) => format!("archived on {} as {}", clean(&one.target), commit.short()),
+            None => format!(
+                "archived on {}; the specs said so already",
+                clean(&one.target)
+            ),
+        });
+    }
+    ui.status(format!(
+        "{}: {}",
+        ui.paint(style::NAME, done.id.as_str()),
+        said.join(", ")
+    ));
+    let next = archived.and_then(|one| flow::publishes(ctx, &one.target, commit));
+    if let Some(next) = &next {
+        ui.hint(next);
+    }
+    if let Some(failure) = &done.stopped {
+        ui.warn(format!("it waits: {}", clean(&failure.message)));
+        if let Some(help) = &failure.help {
+            ui.hint(help);
+        }
+    }
+    ui.json(
+        "finish",
+        &json!({
+            "session": done.id,
+            "stage": done.state.stage,
+            "steps": done.steps,
+            "self_reviewed": done.self_reviewed,
+            "archived": archived.is_some(),
+            "target": archived.map(|one| &one.target),
+            "commit": commit,
+            "waits_for": done.stopped.as_ref().map(|failure| &failure.message),
+            "next_action": next,
+        }),
+    );
+    match &done.stopped {
+        Some(failure) => Exit::Code(failure.kind.exit_code()),
+        None => Exit::Done,
+    }
+}
+
+/// Open a finished session again: takes its archive back, and goes on in build
+#[derive(Debug, clap::Args)]
+pub struct ReopenArgs {
+    /// Why, for the record (needed)
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+pub fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = reopen_flow::reopen(ctx, args.reason.as_deref())?;
+    let archive = done.value.archive.as_ref();
+    if let Some(archive) = archive
+        && let Some(commit) = &archive.commit
+    {
+        ui.status(format!(
+            "took {} back on {} as {}",
+            archive.undone.short(),
+            clean(&archive.target),
+            commit.short()
+        ));
+    }
+    let extra = json!({
+        "undone": archive.map(|one| &one.undone),
+        "undone_by": archive.and_then(|one| one.commit.as_ref()),
+    });
+    report(
+        ctx,
+        ui,
+        "reopen",
+        &done,
+        "open again, in stage build",
+        extra,
+    );
+    Ok(Exit::Done)
+}
+
+/// Show the profiles, or give the session another one
+///
+/// A heavier profile takes the session back to the first stage that it has not been through; a lighter one needs a reason
+/// and is what policy allows. Every file is kept.
+#[derive(Debug, clap::Args)]
+pub struct ProfileArgs {
+    /// quick, lite, standard, deep, or one of loopx.toml
+    pub name: Option<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT", requires = "name")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub sign: SignArgs,
+}
+
+pub fn profile(args: ProfileArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let Some(name) = args.name else {
+        return list(ctx, ui);
+    };
+    let name = ProfileName::parse(&name)?;
+    let done = profile::change(ctx, &name, args.reason, args.sign.wanted(ctx))?;
+    let changed = &done.value;
+    let words = |gates: &[Transition]| {
+        let all: Vec<String> = gates.iter().map(ToString::to_string).collect();
+        all.join(", ")
+    };
+    let mut said = format!("{} now (before: {})", name, changed.before);
+    if !changed.closed.is_empty() {
+        said.push_str(&format!("; gates ahead: {}", words(&changed.closed)));
+    }
+    if !changed.opened.is_empty() {
+        said.push_str(&format!("; no more ahead: {}", words(&changed.opened)));
+    }
+    if done.state.stage != changed.from {
+        said.push_str(&format!("; goes on in {}", done.state.stage));
+    }
+    let extra = json!({
+        "profile": name,
+        "before": changed.before,
+        "from": changed.from,
+        "opened": changed.opened,
+        "closed": changed.closed,
+    });
+    report(ctx, ui, "profile", &done, &said, extra);
+    Ok(Exit::Done)
+}
+
+fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let all = profile::list(ctx)?;
+    let width = all
+        .iter()
+        .map(|one| one.name.as_str().len())
+        .max()
+        .unwrap_or(0);
+    for one in &all {
+        let mark = if one.current { "*" } else { " " };
+        let stages: Vec<&str> = one.stages.iter().map(|stage| stage.as_str()).collect();
+        let files = counted(one.files.len(), "file");
+        let mut line = format!(
+            "{mark} {:width$}  {}, {files}",
+            one.name.as_str(),
+            stages.join(" -> ")
+        );
+        if let Some(why) = &one.forbidden {
+            line.push_str(&format!("  (not taken: {})", clean(why)));
+        }
+        ui.out(line);
+    }
+    ui.json("profile", &json!({ "profiles": all }));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,281 @@
+//! `finish`: takes a session as far as policy lets this person take it, up to the archive. Each step is the step that its
+//! own command makes, with the same gate and the same record; nothing here opens one.
+
+use super::archive::{self, Archived, Mode, Request, Waivers};
+use super::context::Context;
+use super::review::{self, ReviewRequest, VerdictRequest};
+use super::{act, approve, stages, view};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::gate::{self, Proof};
+use crate::core::hint::{Hint, command};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{CodeVerdict, Smell};
+use crate::core::session::State;
+use crate::core::stage::{Stage, Transition};
+use serde::Serialize;
+
+/// What is about to be approved.
+#[derive(Debug, Serialize)]
+pub struct Preview {
+    pub session: SessionId,
+    pub stage: Stage,
+    pub commits: usize,
+    pub files: Vec<String>,
+    pub checks_passed: usize,
+    pub checks: usize,
+    /// Artifacts that were written for this session.
+    pub artifacts: Vec<Artifact>,
+}
+
+/// What was done of it.
+#[derive(Debug)]
+pub struct Finished {
+    pub id: SessionId,
+    pub state: State,
+    /// Each step in words, in order.
+    pub steps: Vec<String>,
+    /// The reviewer took part in what was reviewed.
+    pub self_reviewed: bool,
+    pub archived: Option<Archived>,
+    /// Why it went no further.
+    pub stopped: Option<Failure>,
+}
+
+/// What `finish` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct FinishRequest {
+    pub onto: Option<String>,
+    pub reason: Option<String>,
+    pub sign: bool,
+}
+
+/// Shows what `finish` is about to approve. Refused where its first step would be.
+pub fn preview(ctx: &Context) -> Result<Preview> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = act::require_active(ctx.session(&snapshot)?)?;
+    let mut facts = act::gather(ctx, &snapshot, &session, None, act::Needs::Stage, None)?;
+    facts.texts = act::texts_here(ctx, &facts.state, &facts.policy)?;
+    facts.require_person("an approval")?;
+    let (state, gates) = (&facts.state, facts.view());
+    let forward = Transition::ALL.into_iter().find(|one| {
+        one.from() == state.stage && one.is_forward() && *one != Transition::ReviewToDone
+    });
+    if let Some(transition) = forward {
+        let blockers = gate::blockers(gates, transition);
+        if !blockers.is_empty() {
+            return Err(gate::not_ready(transition, blockers));
+        }
+    }
+    let (commits, files) = match state.stage {
+        Stage::Build | Stage::Review => review::shown(ctx, &facts)?,
+        _ => (0, Vec::new()),
+    };
+    let audit = gate::audit(gates).into_iter();
+    let checks: Vec<_> = audit.filter(|item| item.id != "approved-plan").collect();
+    let is_good = |proof: Proof| matches!(proof, Proof::Passed | Proof::Waived);
+    Ok(Preview {
+        session: state.id.clone(),
+        stage: state.stage,
+        commits,
+        files,
+        checks_passed: checks.iter().filter(|item| is_good(item.proof)).count(),
+        checks: checks.len(),
+        artifacts: state.artifacts.keys().copied().collect(),
+    })
+}
+
+/// More steps than a session has.
+const MOST_STEPS: usize = 12;
+
+/// Goes on until the session is archived, or somebody else has to.
+pub fn finish(ctx: &Context, request: &FinishRequest) -> Result<Finished> {
+    let store = ctx.store()?;
+    let state = act::require_active(ctx.session(&store.snapshot()?)?)?.state;
+    let mut done = Finished {
+        id: state.id.clone(),
+        state,
+        steps: Vec::new(),
+        self_reviewed: false,
+        archived: None,
+        stopped: None,
+    };
+    for _ in 0..MOST_STEPS {
+        match step(ctx, request, &mut done) {
+            Ok(true) => {}
+            Ok(false) => return Ok(done),
+            Err(failure) if done.steps.is_empty() => return Err(as_waiting(failure)),
+            Err(failure) => {
+                done.stopped = Some(as_waiting(failure));
+                return Ok(done);
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// Makes one step; whether there may be another one.
+fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<bool> {
+    let stage = done.state.stage;
+    let forward = |to: Stage| Transition::between(stage, to);
+    match stage {
+        Stage::Clarify => {
+            if !is_armed(&done.state, forward(Stage::Plan))
+                && !approve(ctx, request, done, Stage::Plan)?
+            {
+                return Ok(false);
+            }
+            done.state = stages::plan(ctx, request.reason.clone())?.state;
+            done.steps.push("in stage plan".to_owned());
+        }
+        Stage::Plan => {
+            if !is_armed(&done.state, forward(Stage::Build))
+                && !approve(ctx, request, done, Stage::Build)?
+            {
+                return Ok(false);
+            }
+            let build = stages::BuildRequest {
+                reason: request.reason.clone(),
+                ..stages::BuildRequest::default()
+            };
+            done.state = stages::build(ctx, &build)?.state;
+            done.steps.push("in stage build".to_owned());
+        }
+        Stage::Build => {
+            if !is_armed(&done.state, forward(Stage::Review))
+                && !approve(ctx, request, done, Stage::Review)?
+            {
+                return Ok(false);
+            }
+            done.state = review::review(ctx, &verdict(request, None))?.state;
+            done.steps.push("in stage review".to_owned());
+        }
+        Stage::Review => {
+            let given = done.state.verdict.as_ref();
+            if !given.is_some_and(|verdict| verdict.value.is_approval()) {
+                if let Some(verdict) = given {
+                    return Err(Failure::refused(
+                        Code::ReviewVerdictRequestChanges,
+                        format!("the review of {} asks for changes", verdict.signed.by.name),
+                    )
+                    .help(command!("status")));
+                }
+                let reviewed = review::review(ctx, &verdict(request, Some(())))?;
+                let told = reviewed.value.verdict.as_ref();
+                done.self_reviewed = told.is_some_and(|verdict| !verdict.dependence.is_empty());
+                done.state = reviewed.state;
+                done.steps.push(match done.self_reviewed {
+                    true => "self-reviewed".to_owned(),
+                    false => "reviewed".to_owned(),
+                });
+            } else {
+                let dependence = given.map(|verdict| &verdict.value.dependence);
+                done.self_reviewed = dependence.is_some_and(|people| !people.is_empty());
+            }
+            if !approve(ctx, request, done, Stage::Done)? {
+                return Ok(false);
+            }
+        }
+        Stage::Done => {
+            let waivers = Waivers::default();
+            let names = [done.id.to_string()];
+            let asked = Request {
+                names: &names,
+                onto: request.onto.as_deref(),
+                mode: Mode::Merge,
+                waivers: &waivers,
+            };
+            if let archive::Done::Archived(mut all) = archive::archive(ctx, &asked)? {
+                done.archived = all.pop();
+            }
+            let target = done.archived.as_ref().map_or("", |one| one.target.as_str());
+            done.steps.push(format!("archived on {target}"));
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_armed(state: &State, transition: Option<Transition>) -> bool {
+    transition.is_some_and(|transition| state.armed(transition).is_some())
+}
+
+/// Approves the move to a stage; whether enough people have.
+fn approve(ctx: &Context, request: &FinishRequest, done: &mut Finished, to: Stage) -> Result<bool> {
+    let (reason, sign) = (request.reason.clone(), request.sign);
+    let given = approve::approve(ctx, None, to, reason, sign)?;
+    done.state = given.state;
+    let approved = &given.value;
+    let is_enough = approved.people >= approved.required;
+    done.steps.push(match is_enough {
+        true => format!("approved {}", approved.transition),
+        false => format!(
+            "approved {} by {} of {} people",
+            approved.transition, approved.people, approved.required
+        ),
+    });
+    if !is_enough {
+        done.stopped = Some(
+            Failure::waiting(
+                Code::ApprovalsMissing,
+                format!(
+                    "{} needs {} people, and {} approved",
+                    approved.transition, approved.required, approved.people
+                ),
+            )
+            .help("let another person approve it"),
+        );
+    }
+    Ok(is_enough)
+}
+
+fn verdict(request: &FinishRequest, given: Option<()>) -> ReviewRequest {
+    ReviewRequest {
+        verdict: given.map(|()| VerdictRequest {
+            verdict: CodeVerdict::Approve,
+            target: None,
+            architecture: Smell::Pass,
+            architecture_target: None,
+            findings: Vec::new(),
+        }),
+        allow_uncommitted: false,
+        reason: request.reason.clone(),
+        sign: request.sign,
+    }
+}
+
+/// What only somebody else can do is no refusal of what was asked: the session waits.
+fn as_waiting(failure: Failure) -> Failure {
+    let somebody_else = [
+        Code::ReviewerNotIndependent,
+        Code::ApprovalsMissing,
+        Code::ApproverDenied,
+        Code::ApproverNotIndependent,
+        Code::ApproverWithoutRole,
+        Code::ParticipantUnproven,
+    ];
+    let is_of = |code: Code| somebody_else.contains(&code);
+    let waits = is_of(failure.code) || failure.blockers.iter().any(|one| is_of(one.code));
+    Failure {
+        kind: match waits {
+            true => Kind::Waiting,
+            false => failure.kind,
+        },
+        ..failure
+    }
+}
+
+/// The command that publishes what was archived, where there is a remote to publish it to.
+pub fn publishes(ctx: &Context, branch: &str, commit: Option<&Oid>) -> Option<Hint> {
+    commit?;
+    let remote = ctx.repo.config(&format!("branch.{branch}.remote"));
+    let origin = || {
+        ctx.repo
+            .config("remote.origin.url")
+            .map(|_| "origin".to_owned())
+    };
+    let remote = remote.or_else(origin)?;
+    let branch = crate::core::shell_word(branch);
+    Some(format!("git push {} {branch}", crate::core::shell_word(&remote)).into())
+}

@@ -1,0 +1,183 @@
+//! `profile NAME`: gives an open session another profile, and with it the stage that it goes on from.
+
+use super::act::{Act, Done, Needs, act};
+use super::context::Context;
+use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::brief;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::op::Event;
+use crate::core::profile::{Profile, ProfileName};
+use crate::core::stage::{Stage, Transition};
+use serde::Serialize;
+
+/// One profile, as `profile` lists it.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    pub name: ProfileName,
+    pub stages: Vec<Stage>,
+    pub files: Vec<Artifact>,
+    /// The session has it.
+    pub current: bool,
+    /// Why policy does not take it.
+    pub forbidden: Option<String>,
+}
+
+/// The profiles that a session could have, the lightest first.
+pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+    let store = ctx.store()?;
+    let session = ctx.session(&store.snapshot()?)?;
+    let (policy, missing) = ctx.policy_if_there(&session.state)?;
+    if let Some(missing) = missing {
+        return Err(missing);
+    }
+    let names = policy.profiles.names().into_iter();
+    names
+        .map(|name| {
+            let profile = policy.profiles.get(&name)?;
+            Ok(Listed {
+                current: session.state.profile == name,
+                forbidden: policy.forbids(&name, &profile),
+                stages: profile.stages,
+                files: profile.files,
+                name,
+            })
+        })
+        .collect()
+}
+
+/// What changed with the profile.
+#[derive(Debug)]
+pub struct Changed {
+    pub before: ProfileName,
+    pub from: Stage,
+    /// Gates that are no more before the session.
+    pub opened: Vec<Transition>,
+    /// Gates that are before the session now.
+    pub closed: Vec<Transition>,
+}
+
+/// Gives the session another profile. Every file is kept; what was approved and not used has to be approved again.
+pub fn change(
+    ctx: &Context,
+    name: &ProfileName,
+    reason: Option<String>,
+    sign: bool,
+) -> Result<Done<Changed>> {
+    act(ctx, Needs::Stage, |facts| {
+        let state = &facts.state;
+        let profiles = &facts.policy.profiles;
+        let profile = profiles.get(name)?;
+        if state.profile == *name {
+            return Err(Failure::nothing(
+                Code::ProfileSame,
+                format!("session {} has the profile {name}", state.id),
+            )
+            .help(command!("status")));
+        }
+        if state.stage == Stage::Done {
+            return Err(Failure::refused(
+                Code::StageMismatch,
+                format!(
+                    "session {} is done; a profile is for what is ahead",
+                    state.id
+                ),
+            )
+            .help(command!("reopen --reason WHY")));
+        }
+        if let Some(why) = facts.policy.forbids(name, &profile) {
+            return Err(Failure::refused(
+                Code::ProfileForbidden,
+                format!("policy does not take the profile {name}: {why}"),
+            )
+            .help(command!("profile")));
+        }
+        // A profile that policy does not know any more asked for nothing that anybody could compare.
+        let before = profiles
+            .get(&state.profile)
+            .unwrap_or_else(|_| Profile::empty());
+        if let Some(lacking) = profile.lacks(&before) {
+            if reason.is_none() {
+                return Err(Failure::usage(
+                    Code::ReasonRequired,
+                    format!(
+                        "{name} is lighter than {}: {lacking} is missing; that needs a reason",
+                        state.profile
+                    ),
+                )
+                .help(command!("profile {name} --reason WHY")));
+            }
+            if facts.policy.denies(facts.actor()?) {
+                return Err(Failure::refused(
+                    Code::ApproverDenied,
+                    format!(
+                        "policy does not let {} take a lighter profile (approve.deny in loopx.toml)",
+                        facts.actor()?
+                    ),
+                ));
+            }
+        }
+        let is_passed = |one: &Transition| {
+            let approval = state.approvals.get(&one.key());
+            one.to() <= state.stage
+                && approval.is_some_and(|approval| !approval.armed && approval.transition == *one)
+        };
+        let passed: Vec<Transition> = Transition::ALL.into_iter().filter(is_passed).collect();
+        let stage = profile.stage_of(state.stage, &before, &passed);
+        let ahead = |of: &Profile, from: Stage| -> Vec<Transition> {
+            let all = Transition::ALL.into_iter();
+            all.filter(|one| one.is_forward() && of.has(*one) && one.from() >= from)
+                .collect()
+        };
+        let (was, is) = (ahead(&before, state.stage), ahead(&profile, stage));
+        let value = Changed {
+            before: state.profile.clone(),
+            from: state.stage,
+            opened: was
+                .iter()
+                .copied()
+                .filter(|one| !is.contains(one))
+                .collect(),
+            closed: is
+                .iter()
+                .copied()
+                .filter(|one| !was.contains(one))
+                .collect(),
+        };
+        let input = TemplateInput {
+            id: &state.id,
+            title: &state.title,
+            intent: facts
+                .texts
+                .get(&Artifact::Intent)
+                .map_or(&state.title, String::as_str),
+            domains: &[],
+            profile: &profile,
+        };
+        let event = Event::Reprofiled {
+            profile: name.clone(),
+            stage,
+        };
+        let mut act = Act::new(event, format!("profile {name}"), value).reason(reason.clone());
+        for file in profile
+            .files
+            .iter()
+            .filter(|file| file.written_at() <= stage)
+        {
+            if !state.artifacts.contains_key(file) {
+                let delta = brief::of(&facts.texts).filter(|brief| brief::has_delta(brief));
+                act = act.write(
+                    *file,
+                    match (file, delta) {
+                        // What the brief says of the specs is said once.
+                        (Artifact::SpecDelta, Some(brief)) => {
+                            brief::delta(brief).trim_start().to_owned()
+                        }
+                        _ => file.template(input),
+                    },
+                );
+            }
+        }
+        Ok(act.word(sign))
+    })
+}

@@ -1,0 +1,83 @@
+//! `reopen`: takes a session that is done back to the build, and its archive with it. Whoever comments on what is done
+//! has a place to go.
+
+use super::act::{Act, Done, Needs, act};
+use super::archive::{self, Unarchived};
+use super::context::Context;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate;
+use crate::core::hint::command;
+use crate::core::op::Event;
+use crate::core::session::Ending;
+use crate::core::stage::{Stage, Transition};
+
+/// What was taken back with it.
+#[derive(Debug)]
+pub struct Reopened {
+    /// The archive, where the session had one on a branch.
+    pub archive: Option<Unarchived>,
+}
+
+/// Opens the session that is meant, or the one of this name, again.
+pub fn reopen(ctx: &Context, reason: Option<&str>) -> Result<Done<Reopened>> {
+    let Some(reason) = reason else {
+        return Err(Failure::usage(
+            Code::ReasonRequired,
+            "opening a finished session again needs a reason",
+        )
+        .help(Transition::DoneToBuild.command()));
+    };
+    let store = ctx.store()?;
+    let state = ctx.session(&store.snapshot()?)?.state;
+    // What cannot go back is refused before the archive is touched.
+    if state.stage != Stage::Done {
+        return Err(Failure::refused(
+            Code::StageMismatch,
+            format!(
+                "session {} is in stage {}: it is open",
+                state.id, state.stage
+            ),
+        )
+        .help(command!("status").session(&state.id)));
+    }
+    let archive = match &state.ending {
+        Some(Ending::Archived { .. }) => Some(archive::unarchive(
+            ctx,
+            state.id.as_str(),
+            None,
+            Some(reason),
+            false,
+        )?),
+        _ => None,
+    };
+    let done = act(ctx, Needs::Stage, |facts| {
+        let transition = Transition::DoneToBuild;
+        if facts.state.stage != transition.from() {
+            return Err(Failure::refused(
+                Code::StageMismatch,
+                format!(
+                    "session {} is in stage {}",
+                    facts.state.id, facts.state.stage
+                ),
+            )
+            .help(command!("status")));
+        }
+        let blockers = gate::blockers(facts.view(), transition);
+        if !blockers.is_empty() {
+            return Err(gate::not_ready(transition, blockers));
+        }
+        let event = Event::Entered {
+            transition,
+            scope: Vec::new(),
+            head: None,
+        };
+        Ok(Act::new(event, "reopen", ()).reason(Some(reason.to_owned())))
+    })?;
+    Ok(Done {
+        id: done.id,
+        commit: done.commit,
+        state: done.state,
+        saved: done.saved,
+        value: Reopened { archive },
+    })
+}
