@@ -139,10 +139,12 @@ pub struct ReopenArgs {
     /// Why, for the record (needed)
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    #[command(flatten)]
+    pub sign: SignArgs,
 }
 
 pub fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let done = reopen_flow::reopen(ctx, args.reason.as_deref())?;
+    let done = reopen_flow::reopen(ctx, args.reason.as_deref(), args.sign.wanted(ctx))?;
     let archive = done.value.archive.as_ref();
     if let Some(archive) = archive
         && let Some(commit) = &archive.commit

@@ -215,8 +215,11 @@ fn happened(event: &Event) -> String {
             lane,
             verdict,
             findings,
+            found,
             ..
         } => {
+            let found = found.iter().map(ToString::to_string);
+            let findings: Vec<String> = findings.iter().cloned().chain(found).collect();
             let mut text = format!("{lane}: {verdict}");
             if !findings.is_empty() {
                 text.push_str(&format!(" ({})", findings.join("; ")));
@@ -240,6 +243,10 @@ fn happened(event: &Event) -> String {
         Event::Audited { blockers, .. } if blockers.is_empty() => "audit passes".to_owned(),
         Event::Audited { blockers, .. } => format!("audit: {}", blockers.join(", ")),
         Event::Reviewed { verdict } => format!("verdict {}", verdict.verdict),
+        Event::Answered { answers, .. } => {
+            let words: Vec<&str> = answers.iter().map(|one| one.answer.as_str()).collect();
+            format!("findings: {}", words.join(", "))
+        }
         Event::Extended { stage, by } => format!("extend {stage} by {by}"),
         Event::Bound { branch } => format!("use on {branch}"),
         Event::Unbound => "let its branch go".to_owned(),

@@ -37,12 +37,13 @@ pub mod sync;
 pub mod undo;
 pub mod verify;
 
+use crate::core::gate::FindingView;
 use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::next::Advised;
 use crate::flow::policy_moved::{self, PolicyMoved};
 use crate::flow::{Context, Done, next};
-use crate::ui::Ui;
+use crate::ui::{Ui, line, style};
 use serde_json::{Value, json};
 
 /// Whether what is recorded is signed.
@@ -116,6 +117,26 @@ fn tell_policy_moved<T>(ctx: &Context, done: &Done<T>, ui: &mut Ui) -> Option<Po
         ui.warn(format!("read `{}`", command!("status")));
     }
     Some(moved)
+}
+
+/// The findings that are open, one a line, each with what there is to say of it.
+fn finding_lines(ui: &mut Ui, findings: &[FindingView]) {
+    for finding in findings.iter().filter(|one| one.open) {
+        let mark = match finding.blocking {
+            true => ui.paint(style::WARN, "open"),
+            false => ui.paint(style::DIM, "note"),
+        };
+        ui.out(format!("  {mark}  {}", line(&finding.words())));
+        if let Some(said) = &finding.answer {
+            let why = said.reason.as_deref().unwrap_or_default();
+            ui.out(format!(
+                "        {} says {}: {}",
+                line(&said.by),
+                said.answer,
+                line(why)
+            ));
+        }
+    }
 }
 
 /// Blockers as indented lines.

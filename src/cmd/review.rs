@@ -1,23 +1,27 @@
 //! `review`: arguments, and how a review reads.
 
-use super::{SignArgs, report, tell_policy_moved};
+use super::{SignArgs, finding_lines, report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
-use crate::core::op::{CodeVerdict, ReviewFinding, Severity, Smell, Target};
+use crate::core::op::{AnswerWord, CodeVerdict, ReviewFinding, Smell, Target};
 use crate::core::signature::Basis;
+use crate::flow::answer::AnswerRequest;
 use crate::flow::review::{self, ReviewRequest, Reviewed, VerdictRequest};
-use crate::flow::{Context, Done, view};
+use crate::flow::{self, Context, Done, view};
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
 /// Open the review of base..head, or record a verdict on it
 #[derive(Debug, clap::Args)]
 pub struct ReviewArgs {
-    /// Record the verdict: approve or request-changes
-    #[arg(long, value_name = "VERDICT")]
+    /// Record the verdict: approve, or request-changes (changes is the same)
+    #[arg(long, value_name = "VERDICT", value_parser = verdict_word)]
     pub verdict: Option<CodeVerdict>,
+    /// Say what became of a finding: its number, and fixed, open or wontfix (can be repeated)
+    #[arg(long, value_names = ["N", "ANSWER"], num_args = 2, action = clap::ArgAction::Append, conflicts_with = "verdict")]
+    pub answer: Vec<String>,
     /// Where requested changes belong: build (default), plan or clarify
     #[arg(long, value_name = "STAGE", requires = "verdict")]
     pub target: Option<Target>,
@@ -32,14 +36,14 @@ pub struct ReviewArgs {
     /// Where a blocked architecture sends the session: plan (default), build or clarify
     #[arg(long, value_name = "STAGE", requires = "verdict")]
     pub architecture_target: Option<Target>,
-    /// A finding: severity (critical, high, medium, low, info), a colon, the text (can be repeated)
+    /// A finding: severity (critical, high, medium, low, info), a colon, the text, before it FILE:LINE: where it has a place (can be repeated)
     #[arg(long, value_name = "SEVERITY:TEXT", requires = "verdict")]
     pub finding: Vec<String>,
     /// Review uncommitted work too
     #[arg(long)]
     pub allow_uncommitted: bool,
-    /// Sign the verdict with the key that git signs with (gpg.format ssh)
-    #[arg(short = 'S', long, requires = "verdict", overrides_with = "no_sign")]
+    /// Sign the verdict or the answer with the key that git signs with (gpg.format ssh)
+    #[arg(short = 'S', long, overrides_with = "no_sign")]
     pub sign: bool,
     /// Do not sign it, whatever loopx.sign says
     #[arg(long, overrides_with = "sign")]
@@ -50,10 +54,13 @@ pub struct ReviewArgs {
 }
 
 pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if !args.answer.is_empty() {
+        return answer(&args, ctx, ui);
+    }
     let findings = args
         .finding
         .iter()
-        .map(|text| finding(text))
+        .map(|text| ReviewFinding::read(text))
         .collect::<Result<Vec<_>>>()?;
     if args.target.is_some() && args.verdict == Some(CodeVerdict::Approve) {
         return Err(Failure::usage(
@@ -145,19 +152,60 @@ fn basis(ctx: &Context, done: &Done<Reviewed>) -> Result<Basis> {
     view::basis(ctx, &done.id, &done.state.last)
 }
 
-fn finding(text: &str) -> Result<ReviewFinding> {
-    let (severity, words) = text.split_once(':').ok_or_else(|| {
-        Failure::usage(
-            Code::FindingInvalid,
-            format!("expected SEVERITY:TEXT, found `{text}`"),
-        )
-        .help(command!(
-            "review --verdict request-changes --finding \"high: no test\""
-        ))
-    })?;
-    let severity: Severity = severity.trim().parse()?;
-    Ok(ReviewFinding {
-        severity,
-        text: words.trim().to_owned(),
-    })
+/// `changes` is what people type, `request-changes` what is recorded.
+fn verdict_word(text: &str) -> Result<CodeVerdict> {
+    match text {
+        "changes" => Ok(CodeVerdict::RequestChanges),
+        other => other.parse(),
+    }
+}
+
+/// The answers as they were typed: a number and a word each.
+fn answers(words: &[String]) -> Result<Vec<(u32, AnswerWord)>> {
+    let pair = |pair: &[String]| {
+        let [number, word] = pair else {
+            return Err(answer_expected(&pair.join(" ")));
+        };
+        let number = number.parse().map_err(|_| answer_expected(number))?;
+        Ok((number, word.parse()?))
+    };
+    words.chunks(2).map(pair).collect()
+}
+
+fn answer_expected(found: &str) -> Failure {
+    Failure::usage(
+        Code::FindingInvalid,
+        format!("expected the number of a finding, and fixed, open or wontfix; found `{found}`"),
+    )
+    .help(command!("review --answer 1 fixed"))
+}
+
+fn answer(args: &ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = AnswerRequest {
+        answers: answers(&args.answer)?,
+        reason: args.reason.clone(),
+        sign: SignArgs::of(args.sign, args.no_sign).wanted(ctx),
+    };
+    let done = flow::answer::answer(ctx, &request)?;
+    if !ui.is_json() {
+        finding_lines(ui, &done.value);
+    }
+    let said: Vec<String> = request
+        .answers
+        .iter()
+        .map(|(number, word)| format!("finding {number} is {}", told(*word)))
+        .collect();
+    let open = done.value.iter().filter(|one| one.open).count();
+    let said = format!("{}; {} open", said.join(", "), counted(open, "finding"));
+    let extra = json!({ "findings": done.value });
+    report(ctx, ui, "review", &done, &said, extra);
+    Ok(Exit::Done)
+}
+
+fn told(word: AnswerWord) -> &'static str {
+    match word {
+        AnswerWord::Fixed => "answered: fixed",
+        AnswerWord::Open => "open",
+        AnswerWord::Wontfix => "left as it is",
+    }
 }

@@ -3,9 +3,10 @@
 use super::{SignArgs, report};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::evidence::{self, RunRequest};
-use crate::ui::Ui;
+use crate::ui::{Ui, line};
 use serde_json::json;
 
 /// Run a command and record it as evidence for the present code
@@ -66,9 +67,17 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ),
     };
     if !ran.evidence.tree_kept {
-        ui.warn(
-            "the command changed the worktree, so this is no evidence for the code as it is now",
-        );
+        let files: Vec<String> = ran.evidence.changed.iter().map(|file| line(file)).collect();
+        ui.warn(format!(
+            "the command changed the worktree ({}), so this is no evidence for the code as it is now: let git ignore what it writes, or commit it, and run it again",
+            files.join(", ")
+        ));
+    }
+    if let Some(task) = request.task.as_ref().filter(|_| !ran.is_check) {
+        ui.warn(format!(
+            "this is not what {task} says is run for it, so no gate counts it; that is: {}",
+            ui.command(&command!("run --task {task}"))
+        ));
     }
     if ran.counts == Some(false) {
         ui.warn(
@@ -85,6 +94,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "evidence": ran.evidence,
             "not_started": ran.not_started,
             "counts": ran.counts,
+            "is_check": ran.is_check,
         }),
     );
     Ok(if ran.evidence.passed() {

@@ -2,7 +2,6 @@
 
 use super::report;
 use crate::cli::Exit;
-use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};

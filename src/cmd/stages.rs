@@ -4,15 +4,17 @@ use super::{SignArgs, blocker_lines, report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::finding::Finding;
 use crate::core::gate::Proof;
 use crate::core::hint::command;
-use crate::core::op::{DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict};
+use crate::core::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
 use crate::core::profile::ProfileName;
+use crate::core::session::Recorded;
 use crate::core::stage::Stage;
 use crate::flow::lease;
 use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Report};
 use crate::flow::{Context, Done, approve as approve_flow};
-use crate::ui::{Ui, clean, style};
+use crate::ui::{Ui, clean, line, style};
 use serde_json::json;
 
 /// End a round of clarification and judge it; or go back to clarify from a review
@@ -399,22 +401,42 @@ fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
 
 fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
     let outcome = &done.value;
+    let open: Vec<_> = done
+        .state
+        .numbered()
+        .filter(|(_, one)| one.value.is_open())
+        .collect();
     let extra = json!({
+        "findings": open.iter().map(|(number, one)| json!({
+            "number": number,
+            "lane": one.value.lane,
+            "round": one.value.round,
+            "author": one.signed.by.to_string(),
+            "finding": one.value.found,
+        })).collect::<Vec<_>>(),
         "transition": outcome.entered,
         "ready": outcome.judged.then_some(outcome.blockers.is_empty()),
         "blockers": outcome.blockers,
         "audit": outcome.audit,
         "history": outcome.history,
     });
-    for review in &outcome.history {
-        for finding in &review.value.findings {
-            ui.status(format!(
-                "  {} on draft {}: {}",
-                review.value.lane,
-                review.value.iteration,
-                clean(finding)
-            ));
-        }
+    let is_of_plan = |one: &FoundIn| *one != FoundIn::Review;
+    let of_stage = |one: &&(u32, &Recorded<Finding>)| match done.state.stage {
+        Stage::Plan => true,
+        Stage::Build => !is_of_plan(&one.1.value.lane),
+        _ => false,
+    };
+    for (number, finding) in open.iter().filter(of_stage) {
+        let round = match is_of_plan(&finding.value.lane) {
+            true => "draft",
+            false => "round",
+        };
+        ui.status(format!(
+            "  finding {number}, {} on {round} {}: {}",
+            finding.value.lane,
+            finding.value.round,
+            line(&finding.value.words())
+        ));
     }
     for item in outcome
         .audit

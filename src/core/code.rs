@@ -129,7 +129,7 @@ codes! {
     ArchiveUnproven "archive_unproven" [Refused]
         "A scenario of the delta has no passing evidence.";
     ArchiveUnreviewed "archive_unreviewed" [Refused]
-        "The code changed since it was reviewed.";
+        "The code, or a document that the review rests on, changed since it was reviewed.";
     ArchiveWaits "archive_waits" [Refused]
         "A session that the delta depends on has to be archived first.";
     ArchivedAlready "archived_already" [Nothing]
@@ -364,6 +364,12 @@ codes! {
         "The file that is named cannot be read.";
     FindingInvalid "finding_invalid" [Usage]
         "A finding is not written as SEVERITY:TEXT.";
+    FindingOpen "finding_open" [Refused]
+        "A finding that weighs heavily is not answered.";
+    FindingUnchanged "finding_unchanged" [Refused]
+        "A finding is said to be mended, and nothing changed since it was found.";
+    FindingUnknown "finding_unknown" [NotFound]
+        "No finding of the session has this number.";
     FindingWithoutVerdict "finding_without_verdict" [Usage]
         "A finding was given without a verdict.";
     FolderExpected "folder_expected" [Refused]

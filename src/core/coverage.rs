@@ -180,7 +180,8 @@ fn proof(
     if state.build.waivers.contains_key(&slice.id) {
         return Proof::Waived;
     }
-    match own.iter().rev().find(|e| Some(&e.tree) == tree) {
+    let counts = |e: &&&Evidence| Some(&e.tree) == tree && (e.tree_kept || !e.passed());
+    match own.iter().rev().find(counts) {
         Some(evidence) if evidence.passed() => Proof::Passed,
         Some(_) => Proof::Failed,
         None if own.is_empty() => Proof::Missing,

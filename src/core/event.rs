@@ -2,15 +2,15 @@
 //! state is in [`super::session`].
 
 use super::artifact::Artifact;
-use super::id::{Oid, Person};
+use super::id::{Oid, OpId, Person};
 use super::op::Operation;
 use super::profile::ProfileName;
 use super::session::{self, BRANCH, Beside, State, Way};
 use super::stage::{Stage, Transition};
 use super::topic::{Taken, Topic, Version, Weight};
 use super::word_lists::{
-    BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Role,
-    Severity, Smell, Target,
+    AnswerWord, BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict,
+    Role, Severity, Smell, Target,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -82,6 +82,9 @@ pub enum Event {
         lane: PlanLane,
         verdict: PlanVerdict,
         findings: Vec<String>,
+        /// Those that say how much they weigh.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found: Vec<ReviewFinding>,
         /// The plan that was judged.
         files: BTreeMap<Artifact, Oid>,
     },
@@ -126,6 +129,13 @@ pub enum Event {
     Resumed,
     Reviewed {
         verdict: Verdict,
+    },
+    /// Somebody said what became of findings.
+    Answered {
+        answers: Vec<Answer>,
+        /// The code that they speak of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<Oid>,
     },
     /// The session came from another tool; the artifacts are those that it had there.
     Imported {
@@ -178,6 +188,7 @@ impl Topic for Event {
             Event::Blocked { .. } => "blocked",
             Event::Resumed => "resumed",
             Event::Reviewed { .. } => "reviewed",
+            Event::Answered { .. } => "answered",
             Event::Imported { .. } => "imported",
             Event::Refreshed => "refreshed",
             Event::Abandoned => "abandoned",
@@ -208,6 +219,7 @@ impl Topic for Event {
             Event::Blocked { .. } => "block",
             Event::Resumed => "resume",
             Event::Reviewed { .. } => "verdict",
+            Event::Answered { .. } => "answer",
             Event::Imported { .. } => "import",
             Event::Refreshed => "refresh",
             Event::Abandoned => "abandon",
@@ -299,6 +311,9 @@ impl Topic for Event {
             }
             Event::Clarified { profile } if !profile.is_first() => Version::V0_4,
             Event::Entered { transition, .. } if !transition.is_approved() => Version::V0_4,
+            Event::Answered { .. } => Version::V0_4,
+            Event::Reviewed { verdict } if has_blocking(&verdict.findings) => Version::V0_4,
+            Event::PlanReviewed { found, .. } if has_blocking(found) => Version::V0_4,
             _ => Version::FIRST,
         }
     }
@@ -386,6 +401,9 @@ pub struct Evidence {
     pub tree: Oid,
     /// Whether the command left the worktree as it found it.
     pub tree_kept: bool,
+    /// Some of the files that it changed there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// The git blob id of the whole output, and its size.
     pub output: Oid,
     pub output_bytes: u64,
@@ -398,8 +416,13 @@ impl Evidence {
         self.exit == Some(0)
     }
 
-    /// Two runs of one thing: the later one counts.
+    /// Two runs of one thing on one tree: the later one counts.
     pub fn is_rerun_of(&self, other: &Evidence) -> bool {
+        self.tree == other.tree && self.is_like(other)
+    }
+
+    /// Two runs of one thing, on whatever trees.
+    pub fn is_like(&self, other: &Evidence) -> bool {
         self.what == other.what && self.task == other.task && self.argv == other.argv
     }
 }
@@ -420,10 +443,30 @@ pub struct Dependence {
     pub person: Person,
 }
 
+/// What somebody found wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewFinding {
     pub severity: Severity,
     pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What it is about: `security`, `tests`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimension: Option<String>,
+}
+
+fn has_blocking(findings: &[ReviewFinding]) -> bool {
+    findings.iter().any(|one| one.severity.is_blocking())
+}
+
+/// What somebody says of one finding, which is named by its record and its place there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub op: OpId,
+    pub nth: u32,
+    pub answer: AnswerWord,
 }
 
 /// What a reviewer said of `base..head`, bound to the tree that was looked at.
@@ -446,6 +489,9 @@ pub struct Verdict {
     pub seen: Option<Oid>,
     /// The code tree that was reviewed.
     pub tree: Oid,
+    /// The artifacts that it rests on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<Artifact, Oid>,
     pub commits: u32,
     /// Empty when the reviewer is independent of the range.
     pub dependence: Vec<Dependence>,

@@ -6,8 +6,9 @@ use super::gate;
 use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
-    BlockCause, Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane, LaneStatus,
-    Operation, PlanLane, PlanVerdict, SessionBody, Smell, Target, Verdict, Write,
+    Answer, AnswerWord, BlockCause, Body, CodeVerdict, Delegation, DelegationStatus, Event,
+    Evidence, Lane, LaneStatus, Operation, PlanLane, PlanVerdict, ReviewFinding, SessionBody,
+    Smell, Target, Verdict, Write,
 };
 use super::profile::ProfileName;
 use super::replay::{begin, fold, undoable};
@@ -44,6 +45,7 @@ fn evidence(task: bool, exit: i32, tree: u8) -> Evidence {
         millis: 1,
         tree: oid(tree),
         tree_kept: true,
+        changed: Vec::new(),
         output: oid(0),
         output_bytes: 0,
         truncated: false,
@@ -60,15 +62,23 @@ fn verdict(approves: bool, target: Target) -> Verdict {
         target: Some(target),
         architecture: Smell::Pass,
         architecture_target: None,
-        findings: Vec::new(),
+        findings: match approves {
+            true => Vec::new(),
+            false => vec![ReviewFinding::read("high: no test").expect("a finding")],
+        },
         base: None,
         head: None,
         onto: None,
         seen: None,
         tree: oid(1),
+        files: BTreeMap::new(),
         commits: 1,
         dependence: Vec::new(),
     }
+}
+
+fn answer_word() -> impl Strategy<Value = AnswerWord> {
+    select(&[AnswerWord::Fixed, AnswerWord::Open, AnswerWord::Wontfix][..])
 }
 
 /// Any event but `Started`, `Undone` and `Redone`.
@@ -111,6 +121,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
                 lane: if critic { PlanLane::Critic } else { PlanLane::Architect },
                 verdict,
                 findings: Vec::new(),
+                found: Vec::new(),
                 files,
             }),
         1 => (select(&Stage::ALL[..]), any::<u32>())
@@ -140,6 +151,10 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
             tree: oid(1),
             blockers: Vec::new(),
             no_deslop,
+        }),
+        2 => (0..14_usize, answer_word()).prop_map(|(n, answer)| Event::Answered {
+            answers: vec![Answer { op: op_id(n), nth: 0, answer }],
+            tree: None,
         }),
         1 => (any::<bool>(), select(&[Target::Build, Target::Plan, Target::Clarify][..]))
             .prop_map(|(approves, target)| Event::Reviewed {

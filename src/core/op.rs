@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use super::event::{
-    Delegation, Dependence, Event, Evidence, ImportedEnd, ReviewFinding, Verdict,
+    Answer, Delegation, Dependence, Event, Evidence, ImportedEnd, ReviewFinding, Verdict,
 };
 pub use super::word_lists::{
-    BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict, Role,
-    Severity, Smell, Target,
+    AnswerWord, BlockCause, CodeVerdict, DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane,
+    PlanVerdict, Role, Severity, Smell, Target,
 };
 
 /// One thing that happened: who, when, why, what, and on which content.

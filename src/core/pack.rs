@@ -29,21 +29,27 @@ impl Slice {
     pub const EVERY_SCENARIO: &str = "*";
 }
 
-/// The checks of a session: its slices, its tasks, or the commands of its brief. None is a fault of the plan, and
-/// an empty list for a session that has none of these files.
-pub fn checks(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Slice>, Blocker> {
-    let text = |artifact: Artifact| texts.get(&artifact).map(String::as_str);
+/// The slices of a session, its tasks and the commands of its brief among them. No slice is a fault of a plan, and an
+/// empty list for a session that has none of these files.
+pub fn slices_of(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Slice>, Blocker> {
     let mut found = Vec::new();
-    if let Some(text) = text(Artifact::Slices) {
-        found.extend(slices(Some(text))?);
-    }
-    if let Some(text) = text(Artifact::TaskList) {
-        found.extend(tasks::tasks(text)?);
-    }
-    if let Some(text) = text(Artifact::Brief) {
-        found.extend(brief::checks(text)?);
+    for file in CHECK_FILES {
+        found.extend(slices_in(file, texts)?);
     }
     Ok(found)
+}
+
+/// The slices that one file names; none where it is not there.
+pub fn slices_in(
+    file: Artifact,
+    texts: &BTreeMap<Artifact, String>,
+) -> Result<Vec<Slice>, Blocker> {
+    match (file, texts.get(&file)) {
+        (_, None) => Ok(Vec::new()),
+        (Artifact::TaskList, Some(text)) => tasks::tasks(text),
+        (Artifact::Brief, Some(text)) => brief::checks(text),
+        (_, Some(text)) => slices(Some(text)),
+    }
 }
 
 /// The files that checks stand in.

@@ -11,6 +11,48 @@ use super::op::{CodeVerdict, Smell, Target, Verdict};
 use crate::core::hint::command;
 use serde::Serialize;
 
+const BLOCK_BEGIN: &str = "<!-- loopx:verdict -->";
+const BLOCK_END: &str = "<!-- /loopx:verdict -->";
+
+/// What stands in a report where several verdicts met.
+const SEVERAL: &str =
+    "Several verdicts were given apart. `git loopx review --show` says which one stands.";
+
+/// Where the block of the recorded verdict stands in a report.
+fn block_at(text: &str) -> Option<std::ops::Range<usize>> {
+    let start = text.find(BLOCK_BEGIN)?;
+    let end = text.find(BLOCK_END)?;
+    (start < end).then(|| start..end + BLOCK_END.len())
+}
+
+/// A report with these lines in the block that the program writes; the reviewer's own text is kept.
+pub fn with_block(text: &str, lines: &str) -> String {
+    let block = format!("{BLOCK_BEGIN}\n\n{lines}\n\n{BLOCK_END}");
+    match block_at(text) {
+        Some(at) => format!("{}{block}{}", &text[..at.start], &text[at.end..]),
+        None => format!("{}\n\n## Verdict\n\n{block}\n", text.trim_end()),
+    }
+}
+
+/// The versions of a report as they are merged: where several carry a verdict, none does, because that block is
+/// computed from the state and nobody's words. Gives nothing where they merge as they are.
+pub fn without_verdicts(sides: &[String]) -> Option<Vec<String>> {
+    let mut blocks: Vec<&str> = sides
+        .iter()
+        .filter_map(|text| Some(&text[block_at(text)?]))
+        .collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    if blocks.len() < 2 {
+        return None;
+    }
+    let neutral = |text: &String| match block_at(text) {
+        Some(_) => with_block(text, SEVERAL),
+        None => text.clone(),
+    };
+    Some(sides.iter().map(neutral).collect())
+}
+
 /// The scope that an execution record declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
@@ -175,7 +217,7 @@ pub fn judge(verdict: &Verdict, evidence: &[Blocker], scope: &[Blocker]) -> Judg
 
 #[cfg(test)]
 mod tests {
-    use super::{judge, record_blockers, scope_blockers};
+    use super::{judge, record_blockers, scope_blockers, with_block, without_verdicts};
     use crate::core::failure::Blocker;
     use crate::core::failure::Code;
     use crate::core::id::Oid;
@@ -215,6 +257,27 @@ mod tests {
     }
 
     #[test]
+    fn u7_a_report_with_several_verdicts_is_merged_without_them() {
+        let report = |words: &str, verdict: &str| with_block(words, verdict);
+        let sides = [
+            report("# R\n\nmine", "- verdict: approve"),
+            report("# R", "- verdict: request-changes"),
+        ];
+        let merged = without_verdicts(&sides).expect("two verdicts");
+        assert!(
+            merged.iter().all(|text| !text.contains("- verdict")),
+            "{merged:?}"
+        );
+        assert!(merged[0].contains("mine"));
+        let one = [sides[0].clone(), "# R\n".to_owned()];
+        assert_eq!(without_verdicts(&one), None);
+        assert_eq!(
+            without_verdicts(&[sides[0].clone(), sides[0].clone()]),
+            None
+        );
+    }
+
+    #[test]
     fn angle_brackets_in_a_record_are_words() {
         let asked = ["Changes".to_owned()];
         assert!(record_blockers(Some(&record("", "", "", "full")), &asked).is_empty());
@@ -245,6 +308,7 @@ mod tests {
             onto: None,
             seen: None,
             tree: Oid::parse(&"0".repeat(40)).expect("oid"),
+            files: std::collections::BTreeMap::new(),
             commits: 0,
             dependence: Vec::new(),
         }

@@ -154,6 +154,7 @@ pub fn role(operation: &Operation) -> Option<&'static str> {
             Event::Ran { .. } => "runner",
             Event::Waived { .. } => "waiver",
             Event::Extended { .. } => "extender",
+            Event::Answered { .. } => "answerer",
             Event::Entered { .. }
             | Event::LaneReported { .. }
             | Event::Delegated { .. }

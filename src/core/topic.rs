@@ -129,7 +129,8 @@ impl Version {
     pub const FIRST: Version = Version { major: 0, minor: 2 };
     /// The first in which a session lets its branch go, or starts from another commit.
     pub const V0_3: Version = Version { major: 0, minor: 3 };
-    /// The first in which a session has a profile that begins after clarify, or can go back without a review.
+    /// The first in which a session has a profile that begins after clarify, or can go back without a review, and in
+    /// which findings hold a gate until they are answered.
     pub const V0_4: Version = Version { major: 0, minor: 4 };
     /// This program's.
     pub const THIS: Version = Version { major: 0, minor: 4 };
@@ -192,6 +193,7 @@ mod tests {
             ("0.1", true),
             ("0.2", true),
             ("0.2.9", true),
+            ("0.3", true),
             ("0.4", true),
             ("0.5", false),
             ("1.0", false),

@@ -85,6 +85,21 @@ vocabulary!(
     Severity { Critical = "critical", High = "high", Medium = "medium", Low = "low", Info = "info" }
 );
 vocabulary!(
+    /// What somebody says of a finding.
+    AnswerWord {
+        /// It is mended: whoever judges next looks at it.
+        Fixed = "fixed",
+        /// It stands.
+        Open = "open",
+        /// It stays as it is, for a reason.
+        Wontfix = "wontfix",
+    }
+);
+vocabulary!(
+    /// Who found something: the review, or a lane of the plan.
+    FoundIn { Review = "review", Architect = "architect", Critic = "critic" }
+);
+vocabulary!(
     /// Why a build was recorded as blocked.
     BlockCause {
         /// Somebody said so.
@@ -96,6 +111,22 @@ vocabulary!(
     }
 );
 vocabulary!(Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" });
+
+impl Severity {
+    /// Whether a finding of this weight holds a gate until it is answered.
+    pub fn is_blocking(self) -> bool {
+        matches!(self, Severity::Critical | Severity::High)
+    }
+}
+
+impl From<PlanLane> for FoundIn {
+    fn from(lane: PlanLane) -> Self {
+        match lane {
+            PlanLane::Architect => FoundIn::Architect,
+            PlanLane::Critic => FoundIn::Critic,
+        }
+    }
+}
 
 impl Target {
     /// The rollback that leads there.

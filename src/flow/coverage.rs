@@ -24,7 +24,7 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 
 /// What proves each scenario that the delta writes.
 fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> {
-    let slices = pack::checks(&facts.texts);
+    let slices = pack::slices_of(&facts.texts);
     let names = coverage::scenarios(delta);
     let known = (&facts.state, facts.view().evidence());
     coverage::coverage(&names, &slices.unwrap_or_default(), known, tree)
@@ -111,7 +111,7 @@ pub(super) fn unserved(
     if policy.archive.evidence == EvidenceRule::Off {
         return Vec::new();
     }
-    let slices = pack::checks(texts);
+    let slices = pack::slices_of(texts);
     coverage::unserved(&coverage::scenarios(delta), &slices.unwrap_or_default())
 }
 

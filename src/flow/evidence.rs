@@ -8,10 +8,10 @@ use super::workcopy::WorkCopy;
 use super::{lease, policy_moved, sign};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
+use crate::core::checks::checks;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::op::{Event, Evidence};
-use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::stage::Stage;
@@ -41,7 +41,12 @@ pub struct Ran {
     pub not_started: Option<String>,
     /// Whether policy counts it; nothing where it counts every run.
     pub counts: Option<bool>,
+    /// Whether it is what a check of the session says.
+    pub is_check: bool,
 }
+
+/// So many of the files that a command changed stand in its record.
+const NAMED: usize = 8;
 
 /// Runs and records. `live` gets the output as it comes.
 pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Result<Done<Ran>> {
@@ -50,7 +55,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let store = ctx.store()?;
     let session = ctx.session(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
-    let argv = argv(ctx, &session.state, request)?;
+    let (argv, is_check) = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;
     // Whoever proves by role is no builder, and takes the build from nobody.
     let is_apart = request.sign && !policy.evidence.by.is_empty();
@@ -87,6 +92,11 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let log = ctx.repo.write_blob(&log)?;
     let mut done = act(ctx, Needs::Code, |facts| {
         let after = code_tree(facts)?;
+        let mut changed = match &before {
+            Some(before) if *before != after => ctx.repo.changed_paths(Some(before), &after)?,
+            _ => Vec::new(),
+        };
+        changed.truncate(NAMED);
         let (task, brief) = match &request.task {
             Some(task) => (Some(task.clone()), None),
             None => own_check(facts, &argv, recording.exit),
@@ -99,6 +109,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             started: started.clone(),
             millis: recording.millis,
             tree_kept: before.as_ref() == Some(&after),
+            changed,
             tree: before.clone().unwrap_or_else(|| after.clone()),
             output: output.clone(),
             output_bytes: recording.bytes,
@@ -116,6 +127,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             evidence: evidence.clone(),
             not_started: recording.not_started.clone(),
             counts: None,
+            is_check,
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());
@@ -142,8 +154,8 @@ fn own_check(
     exit: Option<i32>,
 ) -> (Option<String>, Option<String>) {
     let id_of = |texts: &BTreeMap<Artifact, String>| {
-        let checks = pack::checks(texts).unwrap_or_default();
-        let own = checks.into_iter().find(|check| check.verification == argv);
+        let all = checks(texts).unwrap_or_default();
+        let own = all.into_iter().find(|check| check.argv == argv);
         own.map(|check| check.id)
     };
     let known = id_of(&facts.texts);
@@ -215,8 +227,8 @@ fn require_agreed(
     }
 }
 
-/// The command: as typed, or the task's own verification.
-fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String>> {
+/// The command: as typed, or what the check says; and whether it is that.
+fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<String>, bool)> {
     let Some(task) = &request.task else {
         return if request.argv.is_empty() {
             Err(Failure::usage(
@@ -225,35 +237,31 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<Vec<String
             )
             .help(command!("run -- cargo test")))
         } else {
-            Ok(request.argv.clone())
+            Ok((request.argv.clone(), false))
         };
     };
     let mut texts = BTreeMap::new();
     super::act::read_texts(&ctx.repo, state, &mut texts)?;
-    let slices = pack::checks(&texts).unwrap_or_default();
-    let slice = slices
-        .iter()
-        .find(|slice| slice.id == *task)
-        .ok_or_else(|| {
-            let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
-            let near = crate::core::nearest(task, ids.iter().copied());
-            let failure = Failure::not_found(
-                Code::SliceUnknown,
-                if ids.is_empty() {
-                    format!("no slice is named `{task}`: the session has none")
-                } else {
-                    format!("no slice is named `{task}`; there are {}", ids.join(", "))
-                },
-            );
-            match near {
-                Some(near) => failure.help(command!("run --task {near}")),
-                None => failure.help(command!("cat slices.json")),
-            }
-        })?;
-    if request.argv.is_empty() {
-        Ok(slice.verification.clone())
-    } else {
-        Ok(request.argv.clone())
+    let checks = checks(&texts).unwrap_or_default();
+    let Some(check) = checks.iter().find(|check| check.id == *task) else {
+        let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
+        let near = crate::core::nearest(task, ids.iter().copied());
+        let failure = Failure::not_found(
+            Code::SliceUnknown,
+            if ids.is_empty() {
+                format!("no slice is named `{task}`: the session has none")
+            } else {
+                format!("no slice is named `{task}`; there are {}", ids.join(", "))
+            },
+        );
+        return Err(match near {
+            Some(near) => failure.help(command!("run --task {near}")),
+            None => failure.help(command!("cat slices.json")),
+        });
+    };
+    match request.argv.is_empty() || request.argv == check.argv {
+        true => Ok((check.argv.clone(), true)),
+        false => Ok((request.argv.clone(), false)),
     }
 }
 

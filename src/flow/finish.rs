@@ -4,7 +4,7 @@
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{act, approve, stages, view};
+use super::{act, approve, stages};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::gate::{self, Proof};

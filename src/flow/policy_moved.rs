@@ -12,7 +12,7 @@ use crate::core::failure::{Blocker, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
-use crate::core::session::{FIRST_FOLD, State};
+use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::git::Repo;
 use crate::store::{Session, Snapshot};
@@ -66,7 +66,7 @@ pub fn of(
         return Ok(None);
     };
     // A session that took the policy of the target by a rebase made its earlier moves under another policy.
-    let may_be_rebased = state.fold > FIRST_FOLD;
+    let may_be_rebased = state.rebased;
     // What the session starts from may be ahead of what this clone knows of the target.
     if !repo.contains(base)? || !may_be_rebased && repo.is_ancestor(&commit, base)? {
         return Ok(None);

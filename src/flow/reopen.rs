@@ -19,7 +19,7 @@ pub struct Reopened {
 }
 
 /// Opens the session that is meant, or the one of this name, again.
-pub fn reopen(ctx: &Context, reason: Option<&str>) -> Result<Done<Reopened>> {
+pub fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Reopened>> {
     let Some(reason) = reason else {
         return Err(Failure::usage(
             Code::ReasonRequired,
@@ -46,7 +46,7 @@ pub fn reopen(ctx: &Context, reason: Option<&str>) -> Result<Done<Reopened>> {
             state.id.as_str(),
             None,
             Some(reason),
-            false,
+            (false, sign),
         )?),
         _ => None,
     };

@@ -11,11 +11,9 @@ use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
-use crate::core::op::{
-    CodeVerdict, Dependence, Event, ReviewFinding, Severity, Smell, Target, Verdict,
-};
+use crate::core::op::{CodeVerdict, Dependence, Event, ReviewFinding, Smell, Target, Verdict};
 use crate::core::policy::Policy;
-use crate::core::review::Judgement;
+use crate::core::review::{Judgement, with_block};
 use crate::core::session::State;
 use crate::core::signature::Basis;
 use crate::core::stage::{Stage, Transition};
@@ -327,7 +325,7 @@ fn judge(
     let heavy = request
         .findings
         .iter()
-        .find(|finding| matches!(finding.severity, Severity::Critical | Severity::High));
+        .find(|finding| finding.severity.is_blocking());
     if let (CodeVerdict::Approve, Some(finding)) = (request.verdict, heavy) {
         return Err(Failure::refused(
             Code::VerdictContradictsFinding,
@@ -364,6 +362,10 @@ fn judge(
     let files = files(&ctx.repo, facts, base.as_ref())?;
     if request.verdict == CodeVerdict::Approve && reason.is_none() {
         require_something(facts, &files)?;
+    }
+    if request.verdict == CodeVerdict::Approve && request.architecture != Smell::Block {
+        require_answers(facts)?;
+        require_proof(facts)?;
     }
     let (onto, seen) = onto.unzip();
     let dependence = dependence(&ctx.repo, facts, &commits)?;
@@ -405,6 +407,7 @@ fn judge(
         onto,
         seen,
         tree: code_tree(facts)?,
+        files: gate::covered_files(state, Transition::BuildToReview),
         commits: u32::try_from(commits.len()).unwrap_or(u32::MAX),
         dependence,
     };
@@ -437,6 +440,31 @@ fn judge(
         .write(Artifact::ReviewReport, report)
         .reason(reason)
         .word(whole.sign))
+}
+
+/// An approval cannot stand beside a finding that blocks and that nobody answered.
+fn require_answers(facts: &Facts<'_>) -> Result<()> {
+    let open = gate::open_blockers(facts.view(), Transition::ReviewToDone);
+    let Some(first) = open.first() else {
+        return Ok(());
+    };
+    Err(Failure::refused(first.code, first.message.clone())
+        .help(first.help.clone())
+        .blockers(open))
+}
+
+/// An approval rests on what ran on this code. It is refused without that, and never recorded as something else.
+fn require_proof(facts: &Facts<'_>) -> Result<()> {
+    let open = gate::unproven_work(facts.view());
+    let Some(first) = open.first() else {
+        return Ok(());
+    };
+    Err(Failure::refused(
+        first.code,
+        format!("`approve` rests on what is not there: {}", first.message),
+    )
+    .help(first.help.clone())
+    .blockers(open))
 }
 
 /// A review of nothing proves nothing: where branches are protected, the reviewer says why nothing changes.
@@ -482,9 +510,6 @@ fn dependence(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<
     Ok(found)
 }
 
-const SUMMARY_BEGIN: &str = "<!-- loopx:verdict -->";
-const SUMMARY_END: &str = "<!-- /loopx:verdict -->";
-
 /// The report as the reviewer wrote it, with the recorded verdict in a block of its own.
 fn report(
     facts: &Facts<'_>,
@@ -497,7 +522,7 @@ fn report(
         .get(&Artifact::ReviewReport)
         .cloned()
         .unwrap_or_default();
-    let mut block = vec![SUMMARY_BEGIN.to_owned(), String::new()];
+    let mut block: Vec<String> = Vec::new();
     let mut line = |key: &str, value: String| block.push(format!("- {key}: {value}"));
     line("verdict", verdict.verdict.to_string());
     if let Some(judgement) = judgement {
@@ -534,26 +559,7 @@ fn report(
         line("reason", crate::store::one_line(reason));
     }
     for finding in &verdict.findings {
-        line(
-            "finding",
-            format!(
-                "{}: {}",
-                finding.severity,
-                crate::store::one_line(&finding.text)
-            ),
-        );
+        line("finding", crate::store::one_line(&finding.to_string()));
     }
-    block.push(String::new());
-    block.push(SUMMARY_END.to_owned());
-    let block = block.join("\n");
-    Ok(match (text.find(SUMMARY_BEGIN), text.find(SUMMARY_END)) {
-        (Some(start), Some(end)) if start < end => {
-            format!(
-                "{}{block}{}",
-                &text[..start],
-                &text[end + SUMMARY_END.len()..]
-            )
-        }
-        _ => format!("{}\n\n## Verdict\n\n{block}\n", text.trim_end()),
-    })
+    Ok(with_block(&text, &block.join("\n")))
 }

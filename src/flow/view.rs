@@ -11,7 +11,7 @@ use super::workcopy::{FileStatus, WorkCopy};
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, AuditItem, Claim, GateView, Taken, Uncommitted};
+use crate::core::gate::{self, AuditItem, Claim, FindingView, GateView, Taken, Uncommitted};
 use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::next::{Advised, Distance, Sequence, Waits};
@@ -50,6 +50,8 @@ pub struct Status {
     pub evidence_chain: Vec<Claim>,
     pub audit: Vec<AuditItem>,
     pub review: Option<ReviewView>,
+    /// What was found, answered or not.
+    pub findings: Vec<FindingView>,
     pub rounds: Rounds,
     /// Whose build it is.
     pub claim: Option<ClaimView>,
@@ -210,6 +212,7 @@ pub(super) fn status_of(
             signature: facts.credentials.signatures.get(&verdict.op).cloned(),
             verdict,
         }),
+        findings: gate::findings(view),
         rounds: Rounds {
             clarify_max: view.max_rounds(),
             plan_iteration: state.plan.iteration,

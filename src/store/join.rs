@@ -9,6 +9,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::join::{Joined, Joiner};
 use crate::core::op::Operation;
 use crate::core::replay;
+use crate::core::review::without_verdicts;
 use crate::core::session::{Side, State};
 use crate::git::Repo;
 use crate::git::merge::{Labels, merge_file};
@@ -91,17 +92,21 @@ impl Joiner for Lines<'_> {
 impl Lines<'_> {
     fn merge(&self, artifact: Artifact, base: Option<&Oid>, sides: &[Side]) -> Result<Joined> {
         let repo = self.repo;
-        let base = base.map_or_else(|| Ok(Vec::new()), |id| repo.read_blob(id))?;
+        let mut base = base.map_or_else(|| Ok(Vec::new()), |id| repo.read_blob(id))?;
         let mut clean = sides.len() <= SHOWN;
-        let mut merged: Option<(Vec<u8>, String)> = None;
+        let mut texts = Vec::new();
         for side in sides.iter().take(SHOWN) {
-            let Some(blob) = &side.blob else {
+            match &side.blob {
+                Some(blob) => texts.push((label(side), repo.read_blob(blob)?)),
                 // Removed there, changed elsewhere: the text stays, and a person decides.
-                clean = false;
-                continue;
-            };
-            let text = repo.read_blob(blob)?;
-            let name = label(side);
+                None => clean = false,
+            }
+        }
+        if artifact == Artifact::ReviewReport {
+            set_verdicts_aside(&mut base, &mut texts);
+        }
+        let mut merged: Option<(Vec<u8>, String)> = None;
+        for (name, text) in texts {
             merged = Some(match merged {
                 None => (text, name),
                 Some((before, names)) => {
@@ -128,6 +133,21 @@ impl Lines<'_> {
             blob: Some(blob),
             clean,
         })
+    }
+}
+
+/// Takes the computed blocks out of versions of a report that carry different verdicts.
+fn set_verdicts_aside(base: &mut Vec<u8>, sides: &mut [(String, Vec<u8>)]) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut all: Vec<String> = sides.iter().map(|(_, bytes)| text(bytes)).collect();
+    if without_verdicts(&all).is_none() {
+        return;
+    }
+    all.push(text(base));
+    let mut neutral = without_verdicts(&all).unwrap_or(all);
+    *base = neutral.pop().unwrap_or_default().into_bytes();
+    for ((_, bytes), text) in sides.iter_mut().zip(neutral) {
+        *bytes = text.into_bytes();
     }
 }
 

@@ -12,8 +12,8 @@ use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::note::{Note, NoteKind};
 use crate::core::op::{
-    Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane, LaneStatus, Operation,
-    PlanLane, PlanVerdict, Smell, Target, Verdict, Write,
+    Answer, AnswerWord, Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane,
+    LaneStatus, Operation, PlanLane, PlanVerdict, ReviewFinding, Smell, Target, Verdict, Write,
 };
 use crate::core::profile::ProfileName;
 use crate::core::record::Draft;
@@ -59,6 +59,8 @@ enum Turn {
     /// Whatever is armed.
     Enter,
     Event(Box<Event>),
+    /// What is said of the first finding.
+    Answer(AnswerWord),
     Bind(u8),
     Run(i32, u8),
     Archive(bool),
@@ -107,12 +109,16 @@ fn event() -> impl Strategy<Value = Event> {
             target: Some(Target::Plan),
             architecture: Smell::Pass,
             architecture_target: None,
-            findings: Vec::new(),
+            findings: match verdict {
+                CodeVerdict::Approve => Vec::new(),
+                _ => vec![ReviewFinding::read("high: no test").expect("a finding")],
+            },
             base: None,
             head: None,
             onto: None,
             seen: None,
             tree: tree(),
+            files: BTreeMap::new(),
             commits: 1,
             dependence: Vec::new(),
         },
@@ -148,6 +154,7 @@ fn event() -> impl Strategy<Value = Event> {
                 lane: PlanLane::Critic,
                 verdict,
                 findings: Vec::new(),
+                found: Vec::new(),
                 files: BTreeMap::new(),
             }
         }),
@@ -185,6 +192,7 @@ fn turns() -> impl Strategy<Value = Vec<(usize, u8, Turn)>> {
             .prop_map(|(back, edit)| Turn::Approve(back, edit)),
         5 => Just(Turn::Enter),
         4 => event().prop_map(|event| Turn::Event(Box::new(event))),
+        2 => select(&[AnswerWord::Fixed, AnswerWord::Open][..]).prop_map(Turn::Answer),
         1 => (0..2_u8).prop_map(Turn::Bind),
         1 => (0..2_i32, 0..3_u8).prop_map(|(exit, text)| Turn::Run(exit, text)),
         2 => any::<bool>().prop_map(Turn::Archive),
@@ -562,6 +570,22 @@ impl Step<'_> {
                 self.act(event.into(), none)
             }
             Turn::Event(event) => self.act((**event).clone().into(), none),
+            Turn::Answer(word) => {
+                let finding = self.session.state.findings.first()?;
+                let answers = vec![Answer {
+                    op: finding.op.clone(),
+                    nth: finding.value.nth,
+                    answer: *word,
+                }];
+                self.act(
+                    Event::Answered {
+                        answers,
+                        tree: None,
+                    }
+                    .into(),
+                    none,
+                )
+            }
             Turn::Bind(n) => {
                 let branch = branch(*n);
                 self.act(Event::Bound { branch }.into(), none)
@@ -712,6 +736,7 @@ impl Step<'_> {
             millis: 1,
             tree: log.clone(),
             tree_kept: true,
+            changed: Vec::new(),
             output: log.clone(),
             output_bytes: said.len() as u64,
             truncated: false,

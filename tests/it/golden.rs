@@ -16,8 +16,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The kinds of operations that one session goes through in [`eventful`].
-const KINDS: [&str; 22] = [
+const KINDS: [&str; 23] = [
     "abandoned",
+    "answered",
     "approved",
     "audited",
     "blocked",
@@ -164,6 +165,14 @@ fn eventful() -> Drive {
     d.does(&["approve", "--to", "review"]);
     d.does(&["review"]);
     d.verdict(&["--verdict", "approve", "--finding", "low: a long name"]);
+    d.does(&[
+        "review",
+        "--answer",
+        "1",
+        "wontfix",
+        "--reason",
+        "it says what it does",
+    ]);
     d.git(&["switch", "--quiet", "--create", "second"]).ok();
     d.does(&["use", ID]);
     d.does(&["start", "--no-branch", "Other"]);

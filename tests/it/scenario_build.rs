@@ -19,6 +19,16 @@ fn proof(d: &Drive, id: &str) -> Value {
     item.unwrap_or_else(|| panic!("no {id} in {items:#?}"))["proof"].clone()
 }
 
+/// In build, where this program verifies the slice.
+fn building(program: &str) -> Drive {
+    let d = Drive::planning();
+    d.edit("change/slices.json", &SLICES.replace("true", program));
+    d.review_plan();
+    d.does(&["approve", "--to", "build"]);
+    d.does(&["build"]);
+    d
+}
+
 #[test]
 fn s_070_a_happy_build_is_ready_for_review() {
     let d = Drive::building();
@@ -41,12 +51,12 @@ fn s_070_a_happy_build_is_ready_for_review() {
 
 #[test]
 fn s_072_everything_wrong_at_once_is_listed_in_order() {
-    let d = Drive::building();
+    let d = building("false");
     d.edit("execution-record.md", RECORD);
     d.does(&["build", "--report", "execution=failed"]);
     d.does(&["build", "--report", "architect=failed"]);
     d.does(&["build", "--report", "deslop=failed"]);
-    d.blocked_run(&["run", "--", "false"]);
+    d.blocked_run(&["run", "--task", "VS-1"]);
     d.blocked_run(&["run", "--kind", "regression", "--", "false"]);
     let expected = [
         "lane_incomplete_execution",
@@ -63,8 +73,8 @@ fn s_072_everything_wrong_at_once_is_listed_in_order() {
 
 #[test]
 fn s_072_a_command_that_cannot_be_started_is_recorded_as_no_evidence() {
-    let d = Drive::building();
-    let out = d.blocked_run(&["run", "--task", "VS-1", "--", "./is-not-there"]);
+    let d = building("./is-not-there");
+    let out = d.blocked_run(&["run", "--task", "VS-1"]);
     assert_eq!(out["evidence"]["exit"], Value::Null);
     assert!(out["not_started"].is_string(), "{out:#}");
     assert_eq!(

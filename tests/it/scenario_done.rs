@@ -235,7 +235,16 @@ fn everything_but_runs_can_be_taken_back_stage_by_stage() {
     let bare = |d: &Drive| {
         let mut state = d.state();
         // Who touched it last, and how often, differs.
-        for key in ["seq", "last", "touched", "ops", "evidence", "artifacts"] {
+        // What ran stays, and with it the rules that know of it.
+        for key in [
+            "seq",
+            "last",
+            "touched",
+            "ops",
+            "evidence",
+            "fold",
+            "artifacts",
+        ] {
             state[key].take();
         }
         state

@@ -209,12 +209,14 @@ fn s_100_a_single_developer_can_work_and_every_view_says_so() {
 fn s_101_evidence_that_does_not_hold_sends_back_to_build() {
     let d = Drive::reviewing();
     d.change("execution-record.md", "The file holds the time.", "");
-    d.verdict(&["--verdict", "approve"]);
+    // An approval is refused, not recorded as something else (first-minutes U1).
+    let partial = "execution_record_partial";
+    d.fails_as(1, |d| d.verdict_by(RITA, &["--verdict", "approve"]))
+        .is(partial, &[partial]);
+    d.verdict(&["--verdict", "request-changes", "--target", "build"]);
     assert_eq!(outcome(&d), ("request-changes".into(), json!("build")));
     d.refuses(&DONE)
         .is("review_not_approved", &["review_verdict_request-changes"]);
-    d.verdict(&["--verdict", "request-changes", "--target", "build"]);
-    assert_eq!(outcome(&d), ("request-changes".into(), json!("build")));
     d.does(&["approve", "--to", "build"]);
 }
 
@@ -254,7 +256,7 @@ fn s_103_the_scope_gate_has_a_closed_vocabulary() {
         (record("", "", "full"), &[]),
     ] {
         d.edit("execution-record.md", &text);
-        d.loopx(&["save"]).ok();
+        d.verdict(&["--verdict", "approve"]);
         assert_eq!(codes(&d.gate("done")["blockers"]), blockers, "{text}");
         if !blockers.is_empty() {
             d.refuses(&DONE).is("review_done_scope_blocked", blockers);
@@ -293,6 +295,28 @@ fn s_104_a_blocked_architecture_outranks_the_code_review() {
     let d = Drive::reviewing();
     d.verdict(&["--verdict", "approve", "--architecture", "warn"]);
     assert_eq!(outcome(&d), ("approve".into(), Value::Null));
+}
+
+#[test]
+fn u7_the_execution_record_is_closed_by_the_verdict() {
+    let d = Drive::reviewed();
+    d.change(
+        "execution-record.md",
+        "The file holds the time.",
+        "Nothing else.",
+    );
+    let refusal = d
+        .refuses(&DONE)
+        .is("review_not_approved", &["review_stale"]);
+    assert_eq!(refusal.help, "git loopx review --verdict approve");
+    d.does(&["save"]);
+    let said = d.status()["blockers"][0]["message"].clone();
+    assert_eq!(
+        said,
+        "changed since Rita Reviewer reviewed it: execution-record.md"
+    );
+    d.verdict(&["--verdict", "approve"]);
+    d.does(&DONE);
 }
 
 #[test]

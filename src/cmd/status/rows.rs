@@ -43,6 +43,7 @@ pub(super) fn of(status: &Status) -> Vec<Row> {
     rows.extend(code(status));
     rows.extend(checks(status));
     rows.extend(review(status));
+    rows.extend(findings(status));
     rows.extend(people(status));
     rows.extend(remote(status));
     rows
@@ -328,12 +329,6 @@ fn review(status: &Status) -> Vec<Row> {
             Some(_) => row.role(style::WARN),
         });
     }
-    for finding in &verdict.findings {
-        rows.push(Row::new(
-            "finding",
-            format!("{}: {}", finding.severity, finding.text),
-        ));
-    }
     for because in review.judgement.iter().flat_map(|judged| &judged.because) {
         let text = line(because);
         let known = verdict
@@ -345,6 +340,19 @@ fn review(status: &Status) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// What reviewers found and nobody has answered.
+fn findings(status: &Status) -> Vec<Row> {
+    let open = status.findings.iter().filter(|one| one.open);
+    open.map(|one| {
+        let row = Row::new("finding", one.words());
+        match one.blocking {
+            true => row.role(style::WARN),
+            false => row,
+        }
+    })
+    .collect()
 }
 
 /// Whose build it is, and what stopped it.

@@ -1,13 +1,16 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
+use super::super::checks::{Check, checks};
 use super::super::failure::{Blocker, Code};
-use super::super::op::{Lane, LaneStatus};
+use super::super::op::{Evidence, Lane, LaneStatus};
+use super::super::policy::Policy;
 use super::super::review;
+use super::super::session::Recorded;
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::plan::delta;
 use super::{View, covered, covered_files};
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command, hint};
 use serde::Serialize;
 
 /// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
@@ -52,86 +55,126 @@ pub enum Proof {
     Waived,
 }
 
+/// The line of the audit that asks for any check that passed.
+const VERIFICATION: &str = "verification";
+const APPROVED_PLAN: &str = "approved-plan";
+
 /// One line of the completion audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditItem {
     pub id: String,
     pub proof: Proof,
     pub detail: String,
+    /// Files that the newest run changed, so that it speaks of no tree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
 }
 
-/// The completion audit: the approved plan, the rework where there is one, every slice by its own
-/// verification, and at least one passing run on the present tree.
-pub fn audit(view: View<'_>) -> Vec<AuditItem> {
-    let state = view.state;
-    let tree = view.code.map(|code| &code.tree);
-    let mut items = Vec::new();
-    if view.profile().has_stage(Stage::Plan) {
-        let approved = state.approvals.contains_key(&ApprovalKey::Build);
-        items.push(AuditItem {
-            id: "approved-plan".into(),
-            proof: if approved {
-                Proof::Passed
-            } else {
-                Proof::Missing
-            },
-            detail: "the plan was approved for build".into(),
-        });
+impl AuditItem {
+    pub fn is_proven(&self) -> bool {
+        matches!(self.proof, Proof::Passed | Proof::Waived)
     }
-    let planned = items.len();
+
+    /// Whether it is about one check.
+    pub(super) fn is_check(&self) -> bool {
+        ![VERIFICATION, APPROVED_PLAN].contains(&self.id.as_str())
+    }
+
+    /// What there is to say of its proof.
+    pub(super) fn words(&self) -> String {
+        match self.changed.as_slice() {
+            [] => format!("{} {}", self.id, word(self.proof)),
+            files => format!(
+                "{} changed {} while it ran, and proves nothing",
+                self.id,
+                files.join(", ")
+            ),
+        }
+    }
+
+    /// The command that gets its proof.
+    pub(super) fn help(&self, policy: &Policy) -> Hint {
+        let run = match self.id.as_str() {
+            VERIFICATION => policy.run_check(),
+            id => policy.run_task(id),
+        };
+        match self.changed.first() {
+            Some(file) => hint![format!("let git ignore {file}, or commit it, then: "), run],
+            None => run,
+        }
+    }
+}
+
+/// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
+/// passed was neither the one it began with nor the one it left.
+fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
+    let tree = view.code.map(|code| &code.tree);
     // Rework asks for proof that is younger than the verdict that sent it back.
-    let fresh = |seq: u64| seq > state.build.fresh_after;
-    let on_tree: Vec<_> = view
+    let fresh_after = view.state.build.fresh_after;
+    let own: Vec<&Recorded<Evidence>> = view
         .evidence()
         .iter()
-        // A command that changed the code while it ran speaks of no tree: what passed was neither the
-        // one it began with nor the one it left.
-        .filter(|e| Some(&e.value.tree) == tree && (e.value.tree_kept || !e.value.passed()))
-        .filter(|e| fresh(e.seq))
+        .filter(|run| check.is_of(&run.value))
         .collect();
-    for slice in view.slices().unwrap_or_default() {
-        let own = |argv: &[String], task: Option<&String>| {
-            task == Some(&slice.id) && argv == slice.verification
-        };
-        let ran = on_tree
-            .iter()
-            .find(|e| own(&e.value.argv, e.value.task.as_ref()));
-        let proof = if state.build.waivers.contains_key(&slice.id) {
-            Proof::Waived
-        } else if let Some(evidence) = ran {
-            if evidence.value.passed() {
-                Proof::Passed
-            } else {
-                Proof::Failed
-            }
-        } else if view
-            .evidence()
-            .iter()
-            .any(|e| own(&e.value.argv, e.value.task.as_ref()))
-        {
-            Proof::Stale
-        } else {
-            Proof::Missing
-        };
-        items.push(AuditItem {
-            id: slice.id.clone(),
-            proof,
-            detail: slice.verification.join(" "),
-        });
+    let counts = |run: &&&Recorded<Evidence>| {
+        Some(&run.value.tree) == tree
+            && (run.value.tree_kept || !run.value.passed())
+            && run.seq > fresh_after
+    };
+    let proof = if view.state.build.waivers.contains_key(&check.id) {
+        Proof::Waived
+    } else {
+        match own.iter().rev().find(counts) {
+            Some(run) if run.value.passed() => Proof::Passed,
+            Some(_) => Proof::Failed,
+            None if own.is_empty() => Proof::Missing,
+            None => Proof::Stale,
+        }
+    };
+    let changed = match own.last() {
+        Some(run) if proof == Proof::Stale && run.value.passed() => run.value.changed.clone(),
+        _ => Vec::new(),
+    };
+    AuditItem {
+        id: check.id.clone(),
+        proof,
+        detail: check.argv.join(" "),
+        changed,
     }
-    let checks = &items[planned..];
-    let all_waived = !checks.is_empty() && checks.iter().all(|item| item.proof == Proof::Waived);
-    if !on_tree.iter().any(|e| e.value.passed()) && !all_waived {
-        items.push(AuditItem {
-            id: "verification".into(),
-            proof: if view.evidence().is_empty() {
-                Proof::Missing
-            } else {
-                Proof::Stale
-            },
-            detail: "a command that passed on the present code".into(),
-        });
-    }
+}
+
+/// The completion audit: the approved plan, the rework where there is one, every check by its own
+/// verification, and at least one that passed on the present tree.
+pub fn audit(view: View<'_>) -> Vec<AuditItem> {
+    let approved = view.state.approvals.contains_key(&ApprovalKey::Build);
+    let plan = view.profile().has_stage(Stage::Plan).then(|| AuditItem {
+        id: APPROVED_PLAN.into(),
+        proof: match approved {
+            true => Proof::Passed,
+            false => Proof::Missing,
+        },
+        detail: "the plan was approved for build".into(),
+        changed: Vec::new(),
+    });
+    let checks = checks(view.texts).unwrap_or_default();
+    let checked: Vec<AuditItem> = checks
+        .iter()
+        .map(|check| audit_check(view, check))
+        .collect();
+    let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);
+    let all_waived = !checked.is_empty() && checked.iter().all(|one| one.proof == Proof::Waived);
+    let verification = (!has(Proof::Passed) && !all_waived).then(|| AuditItem {
+        id: VERIFICATION.into(),
+        proof: match has(Proof::Stale) || has(Proof::Failed) {
+            true => Proof::Stale,
+            false => Proof::Missing,
+        },
+        detail: "a command that passed on the present code".into(),
+        changed: Vec::new(),
+    });
+    let mut items: Vec<AuditItem> = plan.into_iter().collect();
+    items.extend(checked);
+    items.extend(verification);
     items
 }
 
@@ -209,21 +252,15 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             report(Lane::Execution, "complete"),
         )),
     }
-    let failing = view
-        .evidence()
-        .iter()
-        .find(|e| Some(&e.value.tree) == tree && !e.value.passed() && e.value.what != "regression");
-    if let Some(first) = failing {
+    let items = audit(view);
+    if let Some(failed) = items.iter().find(|item| item.proof == Proof::Failed) {
         found.push(Blocker::new(
             Code::VerificationFailed,
             format!(
-                "`{}` failed on the present code",
-                first.value.argv.join(" ")
+                "{}: `{}` failed on the present code",
+                failed.id, failed.detail
             ),
-            match &first.value.task {
-                Some(task) => view.policy.run_task(task),
-                None => view.policy.run_again(&first.value.argv),
-            },
+            failed.help(view.policy),
         ));
     }
     for lane in [Lane::Architect, Lane::Deslop] {
@@ -297,22 +334,13 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             .about(delegation.id.as_str()),
         );
     }
-    let items = audit(view);
-    let missing: Vec<&AuditItem> = items
-        .iter()
-        .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived))
-        .collect();
+    let missing: Vec<&AuditItem> = items.iter().filter(|item| !item.is_proven()).collect();
     if base_is_clear && (!missing.is_empty() || !open.is_empty()) {
-        let words: Vec<String> = missing
-            .iter()
-            .map(|item| format!("{} {}", item.id, word(item.proof)))
-            .collect();
+        let words: Vec<String> = missing.iter().map(|item| item.words()).collect();
         let help = missing
             .iter()
-            .find(|item| item.id != "verification" && item.id != "approved-plan")
-            .map_or(view.policy.run_check(), |item| {
-                view.policy.run_task(&item.id)
-            });
+            .find(|item| item.is_check())
+            .map_or(view.policy.run_check(), |item| item.help(view.policy));
         found.push(Blocker::new(
             Code::CompletionAuditBlocked,
             if words.is_empty() {

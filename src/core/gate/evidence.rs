@@ -4,7 +4,7 @@ use super::super::id::Person;
 use super::super::op::{Event, Evidence, Operation};
 use super::super::policy::Policy;
 use super::super::replay::{in_order, undone};
-use super::super::session::{Recorded, signed};
+use super::super::session::{Recorded, keep_run, signed};
 use super::{Credentials, View};
 
 impl<'a> View<'a> {
@@ -17,7 +17,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The runs that policy counts, the newest of each check; nothing where it counts every run. A run of
+/// The runs that policy counts, the newest of each check on each tree; nothing where it counts every run. A run of
 /// somebody else neither stands beside one that counts nor replaces it.
 pub fn counted(
     ops: &[Operation],
@@ -48,14 +48,14 @@ pub fn counted(
         if out.contains(&op.op) || !policy.may_prove(&addresses) {
             continue;
         }
-        found.retain(|known| !evidence.is_rerun_of(&known.value));
-        found.push(Recorded {
+        let run = Recorded {
             op: op.op.clone(),
             seq: op.seq,
             signed: signed(op),
             reason: op.reason.clone(),
             value: evidence.clone(),
-        });
+        };
+        keep_run(&mut found, run);
     }
     Some(found)
 }

@@ -11,6 +11,7 @@ mod build;
 mod clarify;
 mod conclusions;
 mod evidence;
+mod findings;
 mod opening;
 mod plan;
 mod proofs;
@@ -27,10 +28,13 @@ pub use approval::{
 pub use build::{AuditItem, Proof, audit};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
 pub use evidence::counted;
+pub use findings::{
+    AnswerView, FindingView, findings, is_changed_since, may_leave, open_blockers, open_now,
+};
 pub use opening::{Unsigned, flaw, unsigned};
 pub use plan::{delta, scope_patterns};
 pub use proofs::{PartKey, Proofs, Unproven};
-pub use review::{archive, judgement, reviewer, unproven, verdict_signature};
+pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
 
@@ -185,9 +189,9 @@ impl<'a> View<'a> {
             && self.empty_sections(artifact).is_empty()
     }
 
-    /// The checks of the plan.
+    /// The slices of the plan, or the checks of what stands in their place.
     pub fn slices(&self) -> Result<Vec<Slice>, Blocker> {
-        pack::checks(self.texts)
+        pack::slices_of(self.texts)
     }
 }
 

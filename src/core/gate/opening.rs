@@ -3,7 +3,7 @@
 
 use super::super::failure::{Blocker, Code};
 use super::super::id::{OpId, Person};
-use super::super::op::{Event, Operation};
+use super::super::op::{Answer, AnswerWord, Event, Operation};
 use super::super::policy::Policy;
 use super::super::replay::{in_order, undone};
 use super::super::session::State;
@@ -56,6 +56,10 @@ pub fn flaw(op: &Operation, checked: Option<&Checked>) -> Option<Unsigned> {
             let again = command!("profile {profile} --reason WHY --sign");
             (format!("the profile {profile}"), again)
         }
+        Event::Answered { answers, .. } if answers.iter().any(closes) => (
+            "the answer to a finding".to_owned(),
+            command!("status").note("(names the findings: answer again, with --sign)"),
+        ),
         _ => return None,
     };
     let why = match checked {
@@ -73,6 +77,10 @@ pub fn flaw(op: &Operation, checked: Option<&Checked>) -> Option<Unsigned> {
     })
 }
 
+fn closes(answer: &Answer) -> bool {
+    answer.answer != AnswerWord::Open
+}
+
 /// The records that open a gate of a session without a signature that counts, where policy asks for one.
 pub fn unsigned(
     ops: &[Operation],
@@ -88,6 +96,13 @@ pub fn unsigned(
         Some(Event::Waived { task }) => {
             let held = state.build.waivers.get(task);
             held.is_some_and(|waiver| waiver.op == op.op)
+        }
+        Some(Event::Answered { .. }) => {
+            let mut said = state
+                .findings
+                .iter()
+                .filter_map(|one| one.value.answer.as_ref());
+            said.any(|said| said.op == op.op)
         }
         _ => !out.contains(&op.op) && !state.conflicts.iter().any(|one| one.op == op.op),
     };

@@ -8,7 +8,7 @@ use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
 use super::super::policy::Language;
 use super::super::stage::Transition;
-use super::{View, covered_files, field_fault};
+use super::{View, covered_files, field_fault, open_blockers};
 use crate::core::hint::command;
 
 /// Words that say an input is not known yet.
@@ -134,6 +134,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
         }
     }
     found.extend(change_pack(view));
+    found.extend(open_blockers(view, Transition::PlanToBuild));
     found
 }
 

@@ -10,35 +10,47 @@ use super::super::session::{Approval, Recorded};
 use super::super::signature::{Checked, Flaw};
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::approval::missing;
-use super::build::word;
 use super::plan::delta;
 use super::{
     Credentials, Proof, Taken, Unsigned, View, audit, conflicts, covered, covered_files,
-    next_action,
+    next_action, open_blockers,
 };
 use crate::core::hint::{command, hint};
+
+/// What an approval in a review rests on and is not there: the execution record, and each check on the present
+/// code.
+pub fn unproven_work(view: View<'_>) -> Vec<Blocker> {
+    let mut found = super::build::record(view);
+    let items = audit(view);
+    let mut open: Vec<_> = items.iter().filter(|item| !item.is_proven()).collect();
+    if open.iter().any(|item| item.is_check()) {
+        open.retain(|item| item.is_check());
+    }
+    found.extend(open.into_iter().map(|item| {
+        let help = match item.proof {
+            Proof::Failed => hint![
+                item.help(view.policy),
+                ", or send it back: ",
+                command!("review --verdict request-changes --reason WHY")
+            ],
+            _ => item.help(view.policy),
+        };
+        Blocker::new(Code::CompletionAuditMissingEvidence, item.words(), help)
+    }));
+    found
+}
 
 /// What the recorded verdict comes to now.
 pub fn judgement(view: View<'_>) -> Option<Judgement> {
     let verdict = view.state.verdict.as_ref()?;
-    let record = view.text(Artifact::ExecutionRecord);
-    let mut evidence = super::build::record(view);
-    evidence.extend(
-        audit(view)
-            .into_iter()
-            .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived))
-            .map(|item| {
-                Blocker::new(
-                    Code::CompletionAuditMissingEvidence,
-                    format!("{} {}", item.id, word(item.proof)),
-                    view.policy.run_task(&item.id),
-                )
-            }),
-    );
-    // A tree that moved on makes the verdict stale, which is a blocker of its own: it does not turn an
-    // approval into a request for changes.
+    // A tree that moved on makes the verdict stale, which is a blocker of its own. What an approval rests on is
+    // asked for before it is recorded, and at the gate: neither turns it into a request for changes.
     let moved = view.code.is_none_or(|code| code.tree != verdict.value.tree);
-    let evidence = if moved { Vec::new() } else { evidence };
+    let evidence = match moved || verdict.value.verdict == CodeVerdict::Approve {
+        true => Vec::new(),
+        false => unproven_work(view),
+    };
+    let record = view.text(Artifact::ExecutionRecord);
     Some(review::judge(
         &verdict.value,
         &evidence,
@@ -90,14 +102,15 @@ pub(super) fn rollback(view: View<'_>, transition: Transition) -> Vec<Blocker> {
 
 pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
     let state = view.state;
+    let mut found = open_blockers(view, Transition::ReviewToDone);
     let Some(verdict) = &state.verdict else {
-        return vec![Blocker::new(
+        found.push(Blocker::new(
             Code::ReviewVerdictNone,
             "no verdict has been recorded",
             view.policy.verdict_command(),
-        )];
+        ));
+        return found;
     };
-    let mut found = Vec::new();
     found.extend(review::scope_blockers(view.text(Artifact::ExecutionRecord)));
     let judgement = judgement(view);
     if let Some(judgement) = judgement.filter(|j| j.outcome != CodeVerdict::Approve) {
@@ -113,9 +126,14 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
             view.policy.approve_command(target.transition()),
         ));
     }
-    if let Some(code) = view.code
-        && code.tree != verdict.value.tree
-    {
+    found.extend(rewritten(view, verdict));
+    let moved = view
+        .code
+        .is_some_and(|code| code.tree != verdict.value.tree);
+    if !moved && verdict.value.verdict == CodeVerdict::Approve {
+        found.extend(unproven_work(view));
+    }
+    if let Some(code) = view.code.filter(|_| moved) {
         found.push(Blocker::new(
             Code::ReviewStale,
             format!(
@@ -131,6 +149,30 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
     let taken = view.credentials.taken.iter();
     found.extend(taken.filter(|one| one.holds_gate()).map(Taken::blocker));
     found
+}
+
+/// What a verdict rests on is closed by it: a text that changed since was reviewed by nobody.
+fn rewritten(view: View<'_>, verdict: &Recorded<Verdict>) -> Option<Blocker> {
+    let seen = &verdict.value.files;
+    let changed: Vec<&str> = covered(Transition::BuildToReview)
+        .iter()
+        // Older verdicts do not say what they rest on.
+        .filter(|artifact| {
+            !seen.is_empty() && seen.get(artifact) != view.state.artifacts.get(artifact)
+        })
+        .map(|artifact| artifact.path())
+        .collect();
+    (!changed.is_empty()).then(|| {
+        Blocker::new(
+            Code::ReviewStale,
+            format!(
+                "changed since {} reviewed it: {}",
+                verdict.signed.by.name,
+                changed.join(", ")
+            ),
+            view.policy.verdict_command(),
+        )
+    })
 }
 
 /// What a recorded verdict lacks of the reviewer that policy asks for. Independence was computed when

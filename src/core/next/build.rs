@@ -1,8 +1,9 @@
 //! What is next in a build: the code, its proofs, the commit, and what is said of it.
 
 use super::{Advised, Here, by_blockers, commit};
+use crate::core::checks::checks;
 use crate::core::failure::{Blocker, Code};
-use crate::core::gate::{self, AuditItem, Proof, View, named};
+use crate::core::gate::{self, AuditItem, Proof, View};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::op::Evidence;
 use crate::core::session::Recorded;
@@ -102,16 +103,12 @@ pub(super) fn proof(view: View<'_>) -> Option<Advised> {
             command!("show --run {}", run.op)
         ]));
     }
-    if let (Some(run), Some(code)) = (newest, view.code)
-        && run.value.passed()
-        && !run.value.tree_kept
-        && code.is_dirty
-    {
-        let left: Vec<_> = code.uncommitted.iter().collect();
+    // What is there by now, and committed, changes nothing when it is written again.
+    if !item.changed.is_empty() && view.code.is_some_and(|code| code.is_dirty) {
         return Some(Advised::write(format!(
-            "{} changes the worktree while it runs ({}), so that it proves nothing: have git ignore what it writes, or commit it",
+            "{} changes {} while it runs, so that it proves nothing: have git ignore that, or commit it",
             item.id,
-            named(&left)
+            item.changed.join(", ")
         )));
     }
     if !view.policy.evidence.by.is_empty() {
@@ -138,7 +135,12 @@ fn own_runs<'a>(
 /// A command that ran before, or that a slice names: any check is better than a place to fill.
 pub(super) fn any_check(view: View<'_>) -> Option<Hint> {
     let argv = check_of(view)?;
-    view.policy.run_again(&argv).lead()
+    let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+    let words = words.join(" ");
+    Some(match view.policy.evidence.by.is_empty() {
+        true => command!("run -- {words}"),
+        false => command!("run --sign -- {words}"),
+    })
 }
 
 fn check_of(view: View<'_>) -> Option<Vec<String>> {
@@ -146,8 +148,8 @@ fn check_of(view: View<'_>) -> Option<Vec<String>> {
     let ran = ran
         .filter(|run| run.value.passed())
         .map(|run| &run.value.argv);
-    let slices = view.slices().unwrap_or_default();
-    let named = slices.first().map(|slice| slice.verification.clone());
+    let checks = checks(view.texts).unwrap_or_default();
+    let named = checks.first().map(|check| check.argv.clone());
     ran.cloned().next().or(named)
 }
 

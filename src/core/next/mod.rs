@@ -7,6 +7,7 @@
 mod build;
 mod review;
 
+use super::agent::identity::require_person;
 use super::failure::{Blocker, Code};
 use super::gate::{self, CodeFacts, FileState, Uncommitted, View, named};
 use super::hint::{Hint, Verb, command, hint};
@@ -160,6 +161,8 @@ pub struct Distance {
 pub struct Here<'a> {
     pub who: Option<&'a Person>,
     pub worktree: Option<Worktree>,
+    /// The agent that asks, where one does: its word is no person's.
+    pub agent: Option<String>,
     /// What goes before every stage: a conflict, a base or a branch that is gone.
     pub first: Option<Advised>,
     /// This worktree's token, and the second at which it asks: a build may be another's.
@@ -177,9 +180,7 @@ pub struct Here<'a> {
 /// The move forward from the present stage that the session's profile has, where there is one.
 fn forward(view: View<'_>) -> Option<Transition> {
     let mut all = Transition::ALL.into_iter();
-    all.find(|way| {
-        way.from() == view.state.stage && way.is_forward() && view.profile().has(*way)
-    })
+    all.find(|way| way.from() == view.state.stage && way.is_forward() && view.profile().has(*way))
 }
 
 /// The command to type next, where nothing is known of who asks.
@@ -298,6 +299,9 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
 
 /// Who approves a transition, where this person may not, or has already.
 fn approver(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
+    if let Some(who) = person(view, here) {
+        return Some(who);
+    }
     let who = here.who?;
     let names = view.credentials.names(who);
     if names.iter().any(|name| view.policy.denies(name)) {
@@ -314,6 +318,12 @@ fn approver(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> 
     let has_approved = gate::changed_since(armed, view).is_empty()
         && armed.by.iter().any(|by| by.signed.by.is_same(who));
     has_approved.then(|| "another person".to_owned())
+}
+
+/// Who has to give a word, where policy takes none from the agent that asks.
+fn person(view: View<'_>, here: &Here<'_>) -> Option<String> {
+    let refused = require_person(view.policy, here.agent.as_deref(), "this").is_err();
+    refused.then(|| "a person".to_owned())
 }
 
 /// What leads on from blockers: documents come before reviews, for a review of an empty plan helps nobody.
@@ -396,6 +406,10 @@ fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
         Code::DelegationActive => Advised::from(lead).advice(blocker.message.clone()),
         Code::LaneIncompleteExecution | Code::ArchitectPending | Code::DeslopPending => {
             Advised::from(without_summary(&lead)).advice(blocker.message.clone())
+        }
+        // What nobody mended is written, not answered.
+        Code::FindingOpen if has_place(&lead) => {
+            Advised::from(command!("edit plan.md")).advice(blocker.message.clone())
         }
         Code::RegressionPending | Code::RegressionFailed => build::regression(view),
         code if code.is_of_dependency() => {

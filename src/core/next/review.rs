@@ -1,6 +1,6 @@
 //! What is next in a review, and after it.
 
-use super::{Advised, Here, approver, build, by_blockers, leading, take_back};
+use super::{Advised, Here, approver, build, by_blockers, leading, person, take_back};
 use crate::core::failure::{Blocker, Code};
 use crate::core::gate::{self, Proof, Uncommitted, View, named};
 use crate::core::hint::{Hint, Verb, command, hint};
@@ -35,6 +35,9 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     match first.code {
         Code::ReviewVerdictNone | Code::ReviewStale => Some(verdict_of(view, here)),
         Code::ReviewerNotIndependent => Some(waits_for_reviewer()),
+        Code::FindingOpen if first.help.to_string().contains("wontfix") => {
+            Some(send_back(view, here, "build", &first.message))
+        }
         _ => by_blockers(view, blockers),
     }
 }
@@ -60,6 +63,9 @@ fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
     if is_dependent(view, here) {
         return waits_for_reviewer();
     }
+    if let Some(who) = person(view, here) {
+        return Advised::waits(who, "the verdict");
+    }
     let is_nothing = here.is_empty && !view.policy.gates.protected.is_empty();
     let verdict = match is_nothing {
         true => view
@@ -79,6 +85,13 @@ fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str) -> Advise
     if is_dependent(view, here) {
         return waits_for_reviewer();
     }
+    if let Some(who) = person(view, here) {
+        return Advised::waits(who, format!("the verdict: {why}"));
+    }
+    let target = match target {
+        "plan" if !view.profile().has_stage(Stage::Plan) => "build",
+        target => target,
+    };
     let sign = match view.policy.asks_signed_verdict() {
         true => " --sign",
         false => "",

@@ -45,19 +45,6 @@ impl Policy {
         )
     }
 
-    /// The same of a command that ran.
-    pub fn run_again(&self, argv: &[String]) -> Hint {
-        let words: Vec<String> = argv
-            .iter()
-            .map(|word| crate::core::shell_word(word))
-            .collect();
-        let words = words.join(" ");
-        self.run(
-            command!("run -- {words}"),
-            command!("run --sign -- {words}"),
-        )
-    }
-
     /// The same of any check.
     pub fn run_check(&self) -> Hint {
         self.run(

@@ -1,7 +1,7 @@
 //! What the operations of a session cannot do beside others that their writers did not know of: where they move
 //! it, what they take, and what stops them. What follows is decided in [`crate::core::clash`].
 
-use crate::core::op::{Event, Operation};
+use crate::core::op::{AnswerWord, Event, Operation};
 use crate::core::stage::{Stage, Transition};
 use crate::core::topic::Slot;
 
@@ -79,6 +79,10 @@ pub(in crate::core) fn is_stopped(event: &Event, op: &Operation, way: Way) -> bo
         | Event::Refreshed => true,
         // A failure that was not known when the way was opened; a run that did not know of the rework.
         Event::Ran { evidence } => is_rollback || !evidence.passed(),
+        // A finding that somebody says is open, when the way on was opened.
+        Event::Answered { answers, .. } => {
+            !is_rollback && answers.iter().any(|one| one.answer == AnswerWord::Open)
+        }
         Event::Started { .. }
         | Event::Claimed
         | Event::Blocked { .. }

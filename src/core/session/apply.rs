@@ -3,12 +3,16 @@
 
 use super::{
     Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, FOLD_OF_BASES, LaneReport,
-    OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
+    MAX_TREES, OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
+use crate::core::finding::{Finding, Said, record_of};
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId};
-use crate::core::op::{Event, LaneStatus, Operation, PlanVerdict, RequirementBase, Unknown};
+use crate::core::op::{
+    Event, Evidence, FoundIn, LaneStatus, Operation, PlanVerdict, RequirementBase, ReviewFinding,
+    Unknown, Verdict,
+};
 use crate::core::profile::ProfileName;
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use std::collections::BTreeMap;
@@ -230,15 +234,19 @@ impl State {
                 lane,
                 verdict,
                 findings,
+                found,
                 files,
             } => {
                 at_stage(self, Stage::Plan)?;
+                let plain = findings.iter().map(|text| ReviewFinding::plain(text));
+                let all: Vec<ReviewFinding> = plain.chain(found.iter().cloned()).collect();
+                self.find_all(op, (*lane).into(), self.plan.iteration, &all, None);
                 let review = PlanReview {
                     run: self.plan.run,
                     iteration: self.plan.iteration,
                     lane: *lane,
                     verdict: *verdict,
-                    findings: findings.clone(),
+                    findings: all.iter().map(plan_words).collect(),
                     files: files.clone(),
                 };
                 // Of two that did not know of each other the one that does not approve counts.
@@ -308,9 +316,8 @@ impl State {
                         && !beside.saw(&known.op)
                 });
                 if !held {
-                    self.evidence
-                        .retain(|known| !evidence.is_rerun_of(&known.value));
-                    self.evidence.push(recorded(op, evidence.clone()));
+                    self.fold = FOLD;
+                    keep_run(&mut self.evidence, recorded(op, evidence.clone()));
                 }
             }
             Event::Waived { task } => {
@@ -347,6 +354,8 @@ impl State {
                 for key in [ApprovalKey::Rollback, ApprovalKey::Complete] {
                     self.approvals.remove(&key);
                 }
+                let (round, found) = (self.reviews, &verdict.findings);
+                self.find_all(op, FoundIn::Review, round, found, Some(verdict));
                 let held = self
                     .verdict
                     .as_ref()
@@ -354,6 +363,15 @@ impl State {
                 let is_of_other_base = verdict.is_approval() && beside.missed(BASE);
                 if !held && !is_of_other_base {
                     self.verdict = Some(recorded(op, verdict.clone()));
+                }
+            }
+            Event::Answered { answers, tree } => {
+                for answer in answers {
+                    let said = Said {
+                        answer: answer.answer,
+                        tree: tree.clone(),
+                    };
+                    self.answer(answer, recorded(op, said), |known| beside.saw(known));
                 }
             }
             Event::Imported { ended, .. } => {
@@ -392,12 +410,35 @@ impl State {
     /// What is approved and not used yet, and what a review saw, was a change from another commit.
     fn rebase(&mut self, base: &Oid) {
         self.fold = self.fold.max(FOLD_OF_BASES);
+        self.rebased = true;
         self.base = Some(base.clone());
         if self.stage != Stage::Done {
             self.approvals.retain(|_, approval| !approval.armed);
         }
         if self.stage == Stage::Review {
             self.verdict = None;
+        }
+    }
+
+    fn find_all(
+        &mut self,
+        op: &Operation,
+        lane: FoundIn,
+        round: u32,
+        all: &[ReviewFinding],
+        verdict: Option<&Verdict>,
+    ) {
+        for (nth, found) in (0..).zip(all) {
+            let finding = Finding {
+                nth,
+                lane,
+                round,
+                found: found.clone(),
+                tree: verdict.map(|verdict| verdict.tree.clone()),
+                record: verdict.and_then(|verdict| record_of(&verdict.files)),
+                answer: None,
+            };
+            self.find(recorded(op, finding));
         }
     }
 
@@ -460,9 +501,8 @@ impl State {
                 return Err(format!("{transition} was not approved"));
             };
             approval.armed = false;
-        } else {
-            self.fold = FOLD;
         }
+        self.fold = FOLD;
         self.stage = transition.to();
         self.last_transition = Some(transition);
         let forget = |state: &mut State, keys: &[ApprovalKey]| {
@@ -518,6 +558,7 @@ impl State {
             Transition::BuildToReview => {
                 forget(self, &[ApprovalKey::Rollback, ApprovalKey::Complete]);
                 self.verdict = None;
+                self.reviews += 1;
                 self.build.claim = None;
                 self.build.blocked = None;
             }
@@ -567,6 +608,26 @@ impl State {
         }
         self.stage = stage;
     }
+}
+
+/// A finding of a plan as it was typed.
+fn plan_words(found: &ReviewFinding) -> String {
+    match found.is_plain() {
+        true => found.text.clone(),
+        false => found.to_string(),
+    }
+}
+
+/// Adds a run to a set of them: for each thing that was run there is one on each tree, of the newest trees.
+pub(in crate::core) fn keep_run(known: &mut Vec<Recorded<Evidence>>, run: Recorded<Evidence>) {
+    known.retain(|one| !run.value.is_rerun_of(&one.value));
+    let is_like = |one: &Recorded<Evidence>| run.value.is_like(&one.value);
+    if known.iter().filter(|one| is_like(one)).count() >= MAX_TREES
+        && let Some(oldest) = known.iter().position(is_like)
+    {
+        known.remove(oldest);
+    }
+    known.push(run);
 }
 
 /// The commit that a session starts from.

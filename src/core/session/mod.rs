@@ -10,10 +10,11 @@ mod apply;
 pub(crate) use apart::Way;
 pub(super) use apart::{BRANCH, OWNER, is_stopped, way};
 pub(crate) use apply::Beside;
-pub(super) use apply::signed;
+pub(super) use apply::{keep_run, signed};
 
 use super::artifact::Artifact;
 use super::failure::Result;
+use super::finding::Finding;
 use super::id::{Oid, OpId, Person, SessionId};
 use super::lease::Claim;
 use super::op::{
@@ -31,6 +32,9 @@ use std::collections::BTreeMap;
 pub const MAX_PLAN_ITERATIONS: u32 = 5;
 /// Iterations of a build before somebody raises the cap.
 pub const MAX_BUILD_ITERATIONS: u32 = 10;
+
+/// The newest trees of which a session knows how one check ended there.
+const MAX_TREES: usize = 32;
 
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
@@ -66,6 +70,9 @@ pub struct State {
     pub profile: ProfileName,
     pub branch: Option<String>,
     pub base: Option<Oid>,
+    /// Whether it was given another base: its earlier gates may have been passed under another policy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rebased: bool,
     pub artifacts: BTreeMap<Artifact, Oid>,
     /// Files of which this program knows no more than that operations wrote them, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -78,6 +85,12 @@ pub struct State {
     pub plan: PlanFacts,
     pub build: BuildFacts,
     pub verdict: Option<Recorded<Verdict>>,
+    /// How often a review was entered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reviews: u32,
+    /// What reviewers, architects and critics found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Recorded<Finding>>,
     pub evidence: Vec<Recorded<Evidence>>,
     pub bases: Vec<RequirementBase>,
     pub conflicts: Vec<OpConflict>,
@@ -90,6 +103,14 @@ pub struct State {
     /// Artifacts that several clones changed apart, until somebody writes them again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub joins: BTreeMap<Artifact, Join>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Who and when.
@@ -286,12 +307,20 @@ impl State {
             fold: u32,
         }
         let Header { format, fold } = super::op::parse_json(bytes, path)?;
-        if format != FORMAT || !(FIRST_FOLD..=FOLD).contains(&fold) {
+        if format != FORMAT || ![FIRST_FOLD, FOLD].contains(&fold) {
             return Ok(None);
         }
         let state: State = super::op::parse_json(bytes, path)?;
+        if fold < FOLD && !state.is_before_plan() {
+            return Ok(None);
+        }
         super::record::check_seq(state.seq, path)?;
         Ok(Some(state))
+    }
+
+    /// Whether nothing happened that newer rules see otherwise: no run, no review of a plan, no verdict.
+    fn is_before_plan(&self) -> bool {
+        self.evidence.is_empty() && self.plan.run == 0
     }
 
     /// Whether this program understands every operation behind it.

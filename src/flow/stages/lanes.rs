@@ -107,7 +107,7 @@ pub fn waive(
     })?;
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
-        let slices = crate::core::pack::checks(&facts.texts).unwrap_or_default();
+        let slices = crate::core::pack::slices_of(&facts.texts).unwrap_or_default();
         if !slices.iter().any(|slice| slice.id == task) {
             let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
             return Err(Failure::not_found(

@@ -6,7 +6,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
 use crate::core::hint::command;
-use crate::core::op::{Event, PlanLane, PlanVerdict};
+use crate::core::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
 use crate::core::stage::{Stage, Transition};
 use crate::core::{coverage, tasks};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
@@ -167,6 +167,24 @@ pub fn plan_review(
     findings: &[String],
     reason: Option<String>,
 ) -> Result<Done<Outcome>> {
+    let read: Vec<ReviewFinding> = findings
+        .iter()
+        .map(|text| ReviewFinding::read_of_plan(text))
+        .collect::<Result<_>>()?;
+    let heavy = read.iter().find(|one| one.severity.is_blocking());
+    if let (PlanVerdict::Approve, Some(finding)) = (verdict, heavy) {
+        return Err(Failure::refused(
+            Code::VerdictContradictsFinding,
+            format!(
+                "`approve` cannot stand beside a {} finding: {}",
+                finding.severity, finding.text
+            ),
+        )
+        .help(match lane {
+            PlanLane::Architect => command!("plan --architect iterate --finding WHAT"),
+            PlanLane::Critic => command!("plan --critic iterate --finding WHAT"),
+        }));
+    }
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         if state.stage != Stage::Plan {
@@ -199,10 +217,19 @@ pub fn plan_review(
                 .help(command!("plan --architect approve")));
             }
         }
+        // What says nothing but a text is written as older programs read it.
+        let (findings, found) = match read.iter().all(ReviewFinding::is_plain) {
+            true => (
+                read.iter().map(|one| one.text.clone()).collect(),
+                Vec::new(),
+            ),
+            false => (Vec::new(), read.clone()),
+        };
         let event = Event::PlanReviewed {
             lane,
             verdict,
-            findings: findings.to_vec(),
+            findings,
+            found,
             files,
         };
         let what = format!("{lane}: {verdict}, draft {}", state.plan.iteration);

@@ -1,0 +1,114 @@
+//! `review --answer`: what somebody says of findings, of a review or of a plan.
+
+use super::act::{Act, Done, Facts, Needs, act};
+use super::context::Context;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::finding::Finding;
+use crate::core::gate::{self, FindingView};
+use crate::core::hint::{command, hint};
+use crate::core::op::{Answer, AnswerWord, Event};
+use crate::core::session::Recorded;
+
+/// What is said of findings, by their numbers.
+#[derive(Clone, Debug)]
+pub struct AnswerRequest {
+    pub answers: Vec<(u32, AnswerWord)>,
+    pub reason: Option<String>,
+    /// Sign the record.
+    pub sign: bool,
+}
+
+/// Records answers; gives the findings as they stand then.
+pub fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<FindingView>>> {
+    let mut done = act(ctx, Needs::Code, |facts| {
+        let mut answers = Vec::new();
+        let mut said = Vec::new();
+        for (number, word) in &request.answers {
+            let finding = require(facts, *number)?;
+            check(facts, (*number, finding), *word, request)?;
+            answers.push(Answer {
+                op: finding.op.clone(),
+                nth: finding.value.nth,
+                answer: *word,
+            });
+            said.push(format!("finding {number} {word}"));
+        }
+        let event = Event::Answered {
+            answers,
+            tree: facts.code.as_ref().map(|code| code.tree.clone()),
+        };
+        let what = format!("answer {}", said.join(", "));
+        let act = Act::new(event, what, gate::findings(facts.view()));
+        Ok(act.reason(request.reason.clone()).word(request.sign))
+    })?;
+    // As they stand after what was said.
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    if let Some(session) = snapshot.find(&done.id)? {
+        let facts = super::act::gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
+        done.value = gate::findings(facts.view());
+    }
+    Ok(done)
+}
+
+fn require<'f>(facts: &'f Facts<'_>, number: u32) -> Result<&'f Recorded<Finding>> {
+    facts.state.finding(number).ok_or_else(|| {
+        let count = facts.state.findings.len();
+        let message = match count {
+            0 => format!("there is no finding {number}: nobody found anything"),
+            1 => format!("there is no finding {number}; there is 1"),
+            _ => format!("there is no finding {number}; there are 1 to {count}"),
+        };
+        Failure::not_found(Code::FindingUnknown, message).help(command!("status"))
+    })
+}
+
+fn check(
+    facts: &Facts<'_>,
+    (number, finding): (u32, &Recorded<Finding>),
+    word: AnswerWord,
+    request: &AnswerRequest,
+) -> Result<()> {
+    let sign = facts.policy.sign_flag();
+    let leave = command!("review --answer {number} wontfix --reason WHY{sign}");
+    if word == AnswerWord::Fixed && !gate::is_changed_since(facts.view(), finding) {
+        return Err(Failure::refused(
+            Code::FindingUnchanged,
+            format!(
+                "nothing changed since finding {number} was found: {}",
+                finding.value.words()
+            ),
+        )
+        .help(hint!["mend it, or say why it stays as it is: ", leave]));
+    }
+    if word != AnswerWord::Wontfix {
+        return Ok(());
+    }
+    if request.reason.is_none() {
+        return Err(Failure::usage(
+            Code::ReasonRequired,
+            format!("finding {number} can stay as it is only for a reason"),
+        )
+        .help(leave));
+    }
+    let actor = facts.actor()?;
+    if facts.policy.denies(actor) {
+        return Err(Failure::refused(
+            Code::ApproverDenied,
+            format!(
+                "policy does not let {actor} leave a finding as it is (approve.deny in loopx.toml)"
+            ),
+        )
+        .help(hint!["ask somebody else to run: ", leave]));
+    }
+    let names = facts.credentials.names(actor);
+    let is_blocking = finding.value.found.severity.is_blocking();
+    if is_blocking && !gate::may_leave(&facts.policy, &facts.credentials, &names) {
+        return Err(Failure::refused(
+            Code::ReviewerNotIndependent,
+            format!("{actor} took part in the work, and policy asks for somebody else to leave finding {number} as it is"),
+        )
+        .help(hint!["ask somebody else to run: ", leave]));
+    }
+    Ok(())
+}

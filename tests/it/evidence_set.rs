@@ -1,0 +1,123 @@
+//! Evidence is a set by tree (design 4): a pass stays a pass for its tree, and only a later failure of the same
+//! check on the same tree replaces it.
+
+use crate::support::drive::{Drive, RECORD, RITA, SLICES, codes};
+use serde_json::json;
+
+const APPROVE: [&str; 2] = ["--verdict", "approve"];
+const MISSING: &str = "completion_audit_missing_evidence";
+
+/// In build, where what verifies the slice is this command.
+fn building(check: &str) -> Drive {
+    let d = Drive::planning();
+    d.edit("change/slices.json", &SLICES.replace("[\"true\"]", check));
+    d.review_plan();
+    d.does(&["approve", "--to", "build"]);
+    d.does(&["build"]);
+    d
+}
+
+#[test]
+fn u1_a_pass_holds_whatever_ran_on_another_tree() {
+    let d = building("[\"grep\", \"-q\", \"end\", \"src/demo.txt\"]");
+    d.commit_code("an end\n");
+    d.finish_build();
+    d.does(&["approve", "--to", "review"]);
+    d.does(&["review"]);
+    d.write("src/demo.txt", "broken\n");
+    d.blocked_run(&["run", "--task", "VS-1"]);
+    d.write("src/demo.txt", "an end\n");
+    assert_eq!(d.status()["audit"][1]["proof"], "passed");
+    let given = d.verdict(&APPROVE);
+    assert_eq!(given["judgement"]["outcome"], "approve");
+    d.does(&["approve", "--to", "done"]);
+}
+
+#[test]
+fn u1_an_approval_without_evidence_is_refused_and_names_the_run() {
+    let d = Drive::reviewing();
+    d.commit_code("another end\n");
+    let refusal = d
+        .fails_as(1, |d| d.verdict_by(RITA, &APPROVE))
+        .is(MISSING, &[MISSING])
+        .names("VS-1 has to run again");
+    assert_eq!(refusal.help, "git loopx run --task VS-1");
+    d.does(&["run", "--task", "VS-1"]);
+    assert_eq!(d.verdict(&APPROVE)["judgement"]["outcome"], "approve");
+    // A run that fails after the verdict holds the gate, and changes nobody's word.
+    let d = building("[\"sh\", \"-c\", \"test ! -e .git/broken\"]");
+    d.commit_code("an end\n");
+    d.finish_build();
+    d.does(&["approve", "--to", "review"]);
+    d.does(&["review"]);
+    d.verdict(&APPROVE);
+    d.write(".git/broken", "");
+    d.blocked_run(&["run", "--task", "VS-1"]);
+    assert_eq!(codes(&d.gate("done")["blockers"]), [MISSING]);
+    assert_eq!(d.status()["review"]["judgement"]["outcome"], "approve");
+    std::fs::remove_file(d.path().join(".git/broken")).expect("a file");
+    d.does(&["run", "--task", "VS-1"]);
+    d.does(&["approve", "--to", "done"]);
+}
+
+#[test]
+fn u2_a_run_that_is_no_check_holds_nothing() {
+    let d = Drive::built();
+    d.blocked_run(&["run", "--", "false"]);
+    d.blocked_run(&["run", "--kind", "lint", "--", "./is-not-there"]);
+    d.blocked_run(&["run", "--task", "VS-1", "--", "false"]);
+    let status = d.status();
+    assert_eq!(status["blockers"], json!([]));
+    assert_eq!(status["next_action"], "git loopx approve --to review");
+    d.does(&["approve", "--to", "review"]);
+}
+
+#[test]
+fn u2_a_check_that_failed_is_left_by_its_own_run() {
+    let d = building("[\"sh\", \"-c\", \"test ! -e .git/broken\"]");
+    d.write(".git/broken", "");
+    d.edit("execution-record.md", RECORD);
+    d.does(&["build", "--report", "execution=complete"]);
+    d.blocked_run(&["run", "--task", "VS-1"]);
+    let status = d.status();
+    assert_eq!(codes(&status["blockers"]), ["verification_failed"]);
+    assert_eq!(status["next_action"], "git loopx run --task VS-1");
+    std::fs::remove_file(d.path().join(".git/broken")).expect("a file");
+    d.does(&["run", "--task", "VS-1"]);
+    assert_eq!(d.status()["blockers"], json!([]));
+}
+
+#[test]
+fn u18_a_run_beside_the_check_says_that_it_proves_nothing() {
+    let d = Drive::building();
+    let out = d.loopx(&["run", "--task", "VS-1", "--", "echo", "fine"]);
+    out.says("no gate counts it")
+        .says("git loopx run --task VS-1")
+        .ok();
+    let out = d.does(&["run", "--task", "VS-1", "--", "echo", "fine"]);
+    assert_eq!(out["is_check"], false);
+    assert_eq!(d.does(&["run", "--task", "VS-1"])["is_check"], true);
+}
+
+#[test]
+fn u4_a_check_that_writes_a_file_is_told_which() {
+    let d = building("[\"sh\", \"-c\", \"date +%N%s >>out.log\"]");
+    d.edit("execution-record.md", RECORD);
+    d.does(&["build", "--report", "execution=complete"]);
+    let ran = d.loopx(&["run", "--task", "VS-1"]);
+    ran.says("changed the worktree (out.log)").ok();
+    let blocker = d.status()["blockers"][0].clone();
+    assert_eq!(
+        blocker["message"],
+        "completion_audit_missing_evidence: VS-1 changed out.log while it ran, and proves nothing, \
+         verification has to run again"
+    );
+    let help = blocker["help"].as_str().expect("help");
+    assert_eq!(
+        help,
+        "let git ignore out.log, or commit it, then: git loopx run --task VS-1"
+    );
+    d.write(".git/info/exclude", "/.loopx/\n*.log\n");
+    d.does(&["run", "--task", "VS-1"]);
+    assert_eq!(d.status()["blockers"], json!([]));
+}
