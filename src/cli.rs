@@ -1,10 +1,13 @@
 //! The command line: what can be typed, and the one place that turns an outcome into an exit code.
 
+mod alias;
+
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
+use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -80,26 +83,33 @@ impl Global {
 pub enum Command {
     /// Create the branch that sessions live on
     Init,
+    #[command(visible_alias = "new")]
     Start(cmd::sessions::StartArgs),
     Use(cmd::sessions::UseArgs),
     Rebase(cmd::sessions::RebaseArgs),
+    #[command(visible_alias = "ls")]
     List(cmd::list::ListArgs),
     /// Show where the session stands, what holds it, and the command that leads on
-    Status,
+    #[command(visible_alias = "st")]
+    Status {
+        /// The session (default: the one that is meant)
+        id: Option<String>,
+    },
     /// Show everything that is stored of the session
     Show {
+        /// The session (default: the one that is meant)
+        id: Option<String>,
         /// Print the recorded output of this run instead
         #[arg(long, value_name = "OPERATION")]
         run: Option<String>,
     },
-    /// Show what happened to the session, newest first
-    Log,
+    Log(cmd::history::LogArgs),
     /// Show what changed in its artifacts: unsaved edits, or between two points of its history
     Diff {
-        /// A point: an operation's number from `git loopx log`
-        from: Option<String>,
-        /// Another point (default: now)
-        to: Option<String>,
+        /// The session (default: the one that is meant), then up to two points: operations by their number from
+        /// `git loopx log`, like @3 (default: now)
+        #[arg(value_name = "ID|POINT", num_args = 0..=3)]
+        words: Vec<String>,
     },
     Note(cmd::note::NoteArgs),
     Finish(cmd::finish::FinishArgs),
@@ -110,26 +120,18 @@ pub enum Command {
     Redact(cmd::redact::RedactArgs),
     /// End the session without a result; everything is kept
     Abandon {
+        /// The session (default: the one that is meant)
+        id: Option<String>,
         /// Why, for the record
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Edit an artifact in git's editor, and save it
     Edit {
-        /// The artifact, like spec.md
-        artifact: String,
+        /// The artifact, like spec.md (default: the first one that the gate wants work on)
+        artifact: Option<String>,
     },
-    /// Replace an artifact by a file's content, and save it
-    Put {
-        /// The artifact, like spec.md
-        artifact: String,
-        /// The file (`-` for stdin)
-        #[arg(default_value = "-")]
-        file: String,
-        /// Why, for the record
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
-    },
+    Put(cmd::artifacts::PutArgs),
     /// Print an artifact as it is stored
     Cat {
         /// The artifact, like spec.md
@@ -236,6 +238,32 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// The session that the command's own argument names.
+    fn session(&self) -> Option<&str> {
+        match self {
+            Command::Status { id } | Command::Show { id, .. } | Command::Abandon { id, .. } => {
+                id.as_deref()
+            }
+            Command::Log(args) => args.id.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Takes the session that a command's own argument names for the one of `--session`.
+fn name_once(named: &str, global: &mut Global) -> Result<()> {
+    if let Some(other) = global.session.as_deref().filter(|other| *other != named) {
+        return Err(Failure::usage(
+            Code::SeveralSessions,
+            format!("expected one session, found `{other}` and `{named}`"),
+        )
+        .help("name it once: behind the command, or with -s"));
+    }
+    global.session = Some(named.to_owned());
+    Ok(())
+}
+
 /// Parses, runs and gives the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
@@ -262,17 +290,21 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let outcome = home(global, &mut ui);
         return ended(outcome, &mut ui);
     }
-    let cli = match bare_call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok) {
+    let parsed = bare_call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok);
+    let parsed = match parsed {
+        Err(error) if error.kind() == ErrorKind::InvalidSubcommand => match alias::expand(&args) {
+            Ok(Some(words)) => Cli::try_parse_from(words),
+            Ok(None) => Err(error),
+            Err(failure) => return ended(Err(failure), &mut Ui::new(options_of(&args))),
+        },
+        parsed => parsed,
+    };
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             if error.use_stderr() && wants_json(&args) {
-                let json = true;
-                Ui::new(Options {
-                    json,
-                    ..Options::default()
-                })
-                .failure(&usage(&error));
+                Ui::new(options_of(&args)).failure(&usage(&error));
             } else {
                 let mut ui = Ui::new(Options::default());
                 ui.parser_said(&error);
@@ -303,10 +335,10 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
 /// mistake, is for the whole parser.
 fn bare_call(args: &[OsString]) -> Option<Cli> {
     let command = match args.get(1)?.to_str()? {
-        "list" => Command::List(cmd::list::ListArgs::default()),
-        "log" => Command::Log,
+        "list" | "ls" => Command::List(cmd::list::ListArgs::default()),
+        "log" => Command::Log(cmd::history::LogArgs::default()),
         "save" => Command::Save { reason: None },
-        "status" => Command::Status,
+        "status" | "st" => Command::Status { id: None },
         _ => return None,
     };
     let described = Global::augment_args(clap::Command::new("git loopx"));
@@ -373,6 +405,7 @@ fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     if outcome.is_ok() || !ui.is_json() {
         ui.warn_unfinished();
     }
+    ui.say_taken();
     // Whoever reads less than was to be said must not take it for all of it.
     let outcome = outcome.and_then(|exit| match ui.lost_output() {
         Some(lost) => Err(lost),
@@ -387,6 +420,14 @@ fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
             ui.failure(&failure);
             ExitCode::from(failure.kind.exit_code())
         }
+    }
+}
+
+/// How output is wanted, where the command line as a whole cannot be read.
+fn options_of(args: &[OsString]) -> Options {
+    Options {
+        json: wants_json(args),
+        ..Options::default()
     }
 }
 
@@ -410,11 +451,17 @@ fn usage(error: &clap::Error) -> Failure {
 }
 
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
-    let Cli { global, command } = cli;
+    let Cli {
+        mut global,
+        command,
+    } = cli;
+    if let Some(named) = command.session() {
+        name_once(named, &mut global)?;
+    }
     let session = global.session.as_deref();
     // What cannot be opened is said by the command that wants it, if it does.
     let opened = session.and_then(|session| Context::open_for(session).ok());
-    let unfinished = ui.unfinished().clone();
+    let (unfinished, taken) = (ui.unfinished().clone(), ui.taken());
     if let Some((_, Some(session))) = &opened {
         ui.address(session.as_str());
     }
@@ -426,7 +473,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
             None => Context::open(global.session.clone())?,
         };
         is_bare.set(ctx.repo.work_dir().is_none());
-        Ok(ctx.leaving_to(&unfinished))
+        Ok(ctx.leaving_to(&unfinished).telling(&taken))
     };
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
@@ -445,12 +492,10 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Use(args) => cmd::sessions::bind(args, ui),
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List(args) => cmd::list::list(args, &open()?, ui),
-        Command::Status => cmd::status::status(&open()?, ui),
-        Command::Show { run } => cmd::history::show(&open()?, run, ui),
-        Command::Log => cmd::history::log(&open()?, ui),
-        Command::Diff { from, to } => {
-            cmd::history::diff(&open()?, from.as_deref(), to.as_deref(), ui)
-        }
+        Command::Status { .. } => cmd::status::status(&open()?, ui),
+        Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),
+        Command::Log(args) => cmd::history::log(&args, &open()?, ui),
+        Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),
         Command::Note(args) => cmd::note::run(args, &open()?, ui),
         Command::Finish(args) => cmd::finish::finish(args, &open()?, ui),
         Command::Reopen(args) => cmd::finish::reopen(&args, &open()?, ui),
@@ -458,13 +503,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
         Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
         Command::Redact(args) => cmd::redact::redact(&args, &open()?, ui),
-        Command::Abandon { reason } => cmd::sessions::abandon(reason, &open()?, ui),
-        Command::Edit { artifact } => cmd::artifacts::edit(&artifact, &open()?, ui),
-        Command::Put {
-            artifact,
-            file,
-            reason,
-        } => cmd::artifacts::put(&artifact, &file, reason, &open()?, ui),
+        Command::Abandon { reason, .. } => cmd::sessions::abandon(reason, &open()?, ui),
+        Command::Edit { artifact } => cmd::artifacts::edit(artifact.as_deref(), &open()?, ui),
+        Command::Put(args) => cmd::artifacts::put(args, &open()?, ui),
         Command::Cat { artifact, at } => {
             cmd::artifacts::cat(&artifact, at.as_deref(), &open()?, ui)
         }
@@ -509,7 +550,9 @@ mod tests {
     #[test]
     fn v1_a_bare_call_is_what_the_whole_parser_makes_of_it() {
         let mut read = 0;
-        for command in ["status", "list", "log", "save", "show", "--json"] {
+        for command in [
+            "status", "st", "list", "ls", "log", "save", "show", "--json",
+        ] {
             for words in [
                 "",
                 "--json",
@@ -537,6 +580,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(read, 4 * 6);
+        assert_eq!(read, 6 * 6);
     }
 }

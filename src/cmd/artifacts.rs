@@ -4,11 +4,12 @@ use super::report;
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::flow::{Context, sessions, view, working};
-use crate::ui::Ui;
+use crate::core::hint::{command, hint};
+use crate::core::shell_word;
+use crate::flow::{Context, preview, sessions, view, working};
+use crate::ui::{Ui, clean};
 use serde_json::{Value, json};
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 /// The largest input that is read from a file or a pipe before policy is known.
 const MAX_INPUT: u64 = 64 * 1024 * 1024;
@@ -48,8 +49,15 @@ pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-pub fn edit(artifact: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let artifact = Artifact::parse(artifact)?;
+pub fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let artifact = match artifact {
+        Some(name) => Artifact::parse(name)?,
+        None => {
+            let (artifact, wanted) = preview::first_to_write(ctx)?;
+            ui.status(format!("opening {artifact}: {}", clean(&wanted)));
+            artifact
+        }
+    };
     if working::edit(ctx, artifact)? {
         match sessions::save(ctx, None) {
             // The editor put back what is saved.
@@ -65,15 +73,53 @@ pub fn edit(artifact: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn put(
-    artifact: &str,
-    file: &str,
-    reason: Option<String>,
-    ctx: &Context,
-    ui: &mut Ui,
-) -> Result<Exit> {
-    let artifact = Artifact::parse(artifact)?;
+/// Replace an artifact by a file's content, and save it
+#[derive(Debug, clap::Args)]
+pub struct PutArgs {
+    /// The artifact, like spec.md
+    pub artifact: String,
+    /// The file, `-` for stdin (default: stdin, where that is no terminal)
+    pub file: Option<String>,
+    /// Save an empty artifact too
+    #[arg(long)]
+    pub allow_empty: bool,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+pub fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let PutArgs {
+        artifact,
+        file,
+        allow_empty,
+        reason,
+    } = args;
+    let artifact = Artifact::parse(&artifact)?;
+    if file.is_none() && std::io::stdin().is_terminal() {
+        return Err(Failure::usage(
+            Code::InputMissing,
+            format!("expected the text of {artifact} in a file, or on stdin"),
+        )
+        .help(hint![
+            command!("put {artifact} FILE"),
+            "  or, to type it here: ",
+            command!("put {artifact} -")
+        ]));
+    }
+    let file = file.as_deref().unwrap_or("-");
     let bytes = read_bytes(file)?;
+    if bytes.is_empty() && !allow_empty {
+        let place = if file == "-" { "stdin" } else { file };
+        return Err(Failure::usage(
+            Code::InputMissing,
+            format!("expected the text of {artifact}, found nothing in {place}"),
+        )
+        .help(command!(
+            "put {artifact} {} --allow-empty",
+            shell_word(file)
+        )));
+    }
     let put = working::put(ctx, artifact, &bytes, reason)?;
     if let Some(blob) = &put.kept {
         ui.status(format!(

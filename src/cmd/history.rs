@@ -9,7 +9,7 @@ use crate::core::op::{Body, Event, Operation};
 use crate::core::topic::Topic;
 use crate::core::words::Word;
 use crate::flow::view::Logged;
-use crate::flow::{Context, view};
+use crate::flow::{Context, diff as flow_diff, view};
 use crate::ui::{Ui, clean, diff as text_diff, line, style};
 use serde_json::json;
 
@@ -129,12 +129,34 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+/// Show what happened to the session, newest first
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct LogArgs {
+    /// The session (default: the one that is meant)
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// Only the last N operations
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    pub count: Option<usize>,
+    /// One line for each operation
+    #[arg(long)]
+    pub oneline: bool,
+}
+
+pub fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (id, operations) = view::log(ctx)?;
-    ui.json("log", &json!({ "session": id, "operations": operations }));
+    let left_out = operations
+        .len()
+        .saturating_sub(args.count.unwrap_or(usize::MAX));
+    let shown = &operations[left_out..];
+    ui.json("log", &json!({ "session": id, "operations": shown }));
     let mut lines = Vec::new();
-    for logged in operations.iter().rev() {
+    for logged in shown.iter().rev() {
         let op = &logged.operation;
+        if args.oneline {
+            lines.push(one_line(logged, &operations, ui));
+            continue;
+        }
         let fate = match (logged.undone, &logged.void) {
             (true, _) => ui.paint(style::DIM, " (undone)"),
             (false, Some(_)) => ui.paint(style::DIM, " (void)"),
@@ -159,8 +181,26 @@ pub fn log(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             }
         }
     }
-    ui.out(lines.join("\n"));
+    if !lines.is_empty() {
+        ui.out(lines.join("\n"));
+    }
     Ok(Exit::Done)
+}
+
+/// An operation in one line: its number, what it was, and what became of it.
+fn one_line(logged: &Logged, all: &[Logged], ui: &Ui) -> String {
+    let op = &logged.operation;
+    let fate = match (logged.undone, &logged.void) {
+        (true, _) => " (undone)",
+        (false, Some(_)) => " (void)",
+        (false, None) => "",
+    };
+    let number = ui.paint(style::NAME, &format!("@{:<3}", op.seq));
+    format!(
+        "{number} {}{}",
+        line(&what(op, all)),
+        ui.paint(style::DIM, fate)
+    )
 }
 
 /// Operations by their numbers, as the log shows them.
@@ -270,11 +310,11 @@ fn said(word: &Word, all: &[Logged]) -> String {
     }
 }
 
-pub fn diff(ctx: &Context, from: Option<&str>, to: Option<&str>, ui: &mut Ui) -> Result<Exit> {
-    let differences = view::diff(ctx, from, to)?;
+pub fn diff(words: &[String], ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let differences = flow_diff::diff(ctx, words)?;
     let color = ui.color();
     let mut documents = Vec::new();
-    for difference in &differences {
+    for difference in &differences.found {
         let path = difference.artifact.path();
         let unified = text_diff::unified(path, &difference.old, &difference.new, color);
         ui.raw_text(&unified);
@@ -285,7 +325,12 @@ pub fn diff(ctx: &Context, from: Option<&str>, to: Option<&str>, ui: &mut Ui) ->
     }
     ui.json(
         "diff",
-        &json!({ "from": from, "to": to, "differences": documents }),
+        &json!({
+            "session": differences.session,
+            "from": differences.from,
+            "to": differences.to,
+            "differences": documents,
+        }),
     );
     Ok(Exit::Done)
 }

@@ -22,6 +22,7 @@ pub mod list;
 pub mod manual;
 pub mod note;
 pub mod pause;
+pub mod preview;
 pub mod redact;
 pub mod resolve;
 pub mod review;
@@ -47,7 +48,7 @@ use crate::ui::{Ui, line, style};
 use serde_json::{Value, json};
 
 /// Whether what is recorded is signed.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct SignArgs {
     /// Sign the record with the key that git signs with (gpg.format ssh)
     #[arg(short = 'S', long, overrides_with = "no_sign")]

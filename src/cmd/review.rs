@@ -14,6 +14,8 @@ use crate::ui::{Ui, line, style};
 use serde_json::json;
 
 /// Open the review of base..head, or record a verdict on it
+///
+/// A verdict opens the review first where it is approved and not open yet.
 #[derive(Debug, clap::Args)]
 pub struct ReviewArgs {
     /// Record the verdict: approve, or request-changes (changes is the same)
@@ -81,7 +83,22 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         reason: args.reason,
         sign: SignArgs::of(args.sign, args.no_sign).wanted(ctx),
     };
-    let done = review::review(ctx, &request)?;
+    carry_out(&request, ctx, ui)
+}
+
+/// Opens the review.
+pub fn open(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = ReviewRequest {
+        verdict: None,
+        allow_uncommitted: false,
+        reason: None,
+        sign: false,
+    };
+    carry_out(&request, ctx, ui)
+}
+
+fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = review::review(ctx, request)?;
     let reviewed = &done.value;
     let commits: Vec<_> = reviewed
         .commits
@@ -118,6 +135,8 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 proof.word()
             ));
         }
+    }
+    if reviewed.entered && reviewed.verdict.is_none() {
         let said = format!(
             "in stage review: {}, {}",
             counted(commits.len(), "commit"),

@@ -2,16 +2,24 @@
 
 use super::{SignArgs, report};
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::flow::Context;
+use crate::flow::checks;
 use crate::flow::evidence::{self, RunRequest};
-use crate::ui::{Ui, line};
+use crate::ui::{Ui, clean, line, style};
 use serde_json::json;
+use std::io::Write;
 
 /// Run a command and record it as evidence for the present code
+///
+/// Without a task and a command every check of the session is run that has no pass on the present code.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
+    /// Run every check that has no pass on the present code
+    #[arg(long, conflicts_with_all = ["task", "command"])]
+    pub all: bool,
     /// The slice that this verifies; without a command its own verification is run
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
@@ -36,6 +44,9 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Code::KindInvalid,
             format!("expected one word for --kind, found `{}`", args.kind),
         ));
+    }
+    if args.all || args.task.is_none() && args.command.is_empty() {
+        return all(&args, ctx, ui);
     }
     let request = RunRequest {
         task: args.task,
@@ -101,5 +112,80 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Exit::Done
     } else {
         Exit::Blocked
+    })
+}
+
+/// What a check printed, at its end.
+#[derive(Default)]
+struct Tail(Vec<u8>);
+
+/// So much of what a check that failed printed is shown.
+const SHOWN: usize = 4096;
+
+impl Write for Tail {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        let over = self.0.len().saturating_sub(SHOWN);
+        self.0.drain(..over);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs what has no pass on the present code, one line for each.
+fn all(args: &RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let open = checks::open(ctx)?;
+    let mut last = None;
+    let (mut ran, mut failed) = (Vec::new(), 0);
+    for check in &open.checks {
+        let request = RunRequest {
+            task: Some(check.clone()),
+            what: args.kind.clone(),
+            argv: Vec::new(),
+            sign: args.sign.wanted(ctx),
+        };
+        let mut tail = Tail::default();
+        let done = evidence::run(ctx, &request, &mut tail)?;
+        let evidence = &done.value.evidence;
+        let how = match (&done.value.not_started, evidence.exit) {
+            (Some(why), _) => format!("could not be started: {why}"),
+            (None, Some(0)) if !evidence.tree_kept => {
+                "passed, and changed the worktree: no evidence".to_owned()
+            }
+            (None, Some(0)) => format!("passed in {} ms", evidence.millis),
+            (None, Some(code)) => format!("failed with exit code {code}"),
+            (None, None) => "was ended by a signal".to_owned(),
+        };
+        let is_proof = evidence.passed() && evidence.tree_kept;
+        if !is_proof {
+            failed += 1;
+            ui.status(clean(&String::from_utf8_lossy(&tail.0)).trim_end());
+        }
+        let role = if is_proof { style::GOOD } else { style::BAD };
+        ui.status(format!(
+            "  {}  {}",
+            ui.paint(role, &line(check)),
+            line(&how)
+        ));
+        ran.push(json!({ "task": check, "passed": is_proof, "evidence": evidence }));
+        last = Some(done);
+    }
+    let Some(done) = last else {
+        return Ok(Exit::Done);
+    };
+    let said = format!(
+        "{} of {} passed, on tree {}",
+        open.checks.len() - failed,
+        counted(open.checks.len(), "check"),
+        done.value.evidence.tree.short()
+    );
+    let extra = json!({ "ran": ran, "failed": failed, "checks": open.all });
+    report(ctx, ui, "run", &done, &said, extra);
+    Ok(match failed {
+        0 => Exit::Done,
+        _ => Exit::Blocked,
     })
 }

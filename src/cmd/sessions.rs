@@ -52,9 +52,12 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 /// Start a session: one change, from its intent
 #[derive(Debug, clap::Args)]
 pub struct StartArgs {
-    /// What to change, in a few words; folded into the session's id
+    /// What to change, in a few words; the session's id is made of them
     #[arg(required_unless_present = "revert")]
-    pub name: Option<String>,
+    pub name: Vec<String>,
+    /// The session's id, instead of one made of the words
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
     /// Take this commit back: the documents of the session are written already
     #[arg(long, value_name = "COMMIT")]
     pub revert: Option<String>,
@@ -87,6 +90,7 @@ pub struct StartArgs {
 pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let StartArgs {
         name,
+        id,
         revert,
         message,
         file,
@@ -103,7 +107,8 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (None, None) => None,
     };
     let request = StartRequest {
-        name,
+        name: (!name.is_empty()).then(|| name.join(" ")),
+        id,
         intent,
         profile: match (profile, quick, deep) {
             (Some(name), ..) => Some(ProfileName::parse(&name)?),

@@ -10,15 +10,16 @@ use crate::core::hint::command;
 use crate::core::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
 use crate::core::profile::ProfileName;
 use crate::core::session::Recorded;
-use crate::core::stage::Stage;
+use crate::core::stage::{Stage, Transition};
+use crate::flow::approve::{self as approve_flow, Approved, Ends};
 use crate::flow::lease;
 use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Report};
-use crate::flow::{Context, Done, approve as approve_flow};
+use crate::flow::{Context, Done, preview};
 use crate::ui::{Ui, clean, line, style};
 use serde_json::json;
 
 /// End a round of clarification and judge it; or go back to clarify from a review
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct ClarifyArgs {
     /// Ask for ambiguity of at most 0.1
     #[arg(long, conflicts_with = "standard")]
@@ -43,9 +44,9 @@ pub struct ClarifyArgs {
 /// Approve a transition: the human gate
 #[derive(Debug, clap::Args)]
 pub struct ApproveArgs {
-    /// The stage to go to
+    /// The stage to go to (default: the one that comes next)
     #[arg(long, value_name = "STAGE")]
-    pub to: Stage,
+    pub to: Option<Stage>,
     /// The stage that the session must be in
     #[arg(long, value_name = "STAGE")]
     pub from: Option<Stage>,
@@ -54,10 +55,16 @@ pub struct ApproveArgs {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// Go on at once: run the command of the stage that was approved (with --json its document is printed)
+    #[arg(long)]
+    pub enter: bool,
+    /// Print what would be approved, and change nothing
+    #[arg(long, conflicts_with_all = ["enter", "reason", "sign"])]
+    pub show: bool,
 }
 
 /// Enter plan and lay out its documents; record its reviews; begin the next draft
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct PlanArgs {
     /// Record the architect's view of this draft: approve or iterate
     #[arg(long, value_name = "VERDICT", conflicts_with = "critic")]
@@ -83,7 +90,7 @@ pub struct PlanArgs {
 }
 
 /// Enter build; record what its lanes say; end an iteration with the completion audit
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct BuildArgs {
     /// Enter build again for what this review report asks for (default: the session's own)
     #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "")]
@@ -146,7 +153,53 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let done = approve_flow::approve(ctx, args.from, args.to, args.reason, args.sign.wanted(ctx))?;
+    let ends = Ends {
+        from: args.from,
+        to: args.to,
+    };
+    if args.show {
+        return super::preview::show(ends, ctx, ui);
+    }
+    let done = match approve_flow::approve(ctx, ends, args.reason, args.sign.wanted(ctx)) {
+        Err(failure) if args.enter && failure.code == Code::ApprovedAlready => {
+            let transition = preview::preview(ctx, ends)?.transition;
+            return enter(transition, args.sign, ctx, ui);
+        }
+        done => done?,
+    };
+    let transition = done.value.transition;
+    let is_whole = done.value.people >= done.value.required;
+    if args.enter && is_whole && !done.value.completed {
+        if !ui.is_json() {
+            tell_approved(&done, ctx, ui);
+        }
+        return enter(transition, args.sign, ctx, ui);
+    }
+    tell_approved(&done, ctx, ui);
+    Ok(Exit::Done)
+}
+
+/// Takes an approved transition by the command of its stage.
+fn enter(transition: Transition, sign: SignArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    match transition.to() {
+        Stage::Clarify => clarify(ClarifyArgs::default(), ctx, ui),
+        Stage::Plan => plan(PlanArgs::default(), ctx, ui),
+        Stage::Build => {
+            let again = transition == Transition::ReviewToBuild;
+            let args = BuildArgs {
+                from_review: again.then(String::new),
+                sign,
+                ..BuildArgs::default()
+            };
+            build(args, ctx, ui)
+        }
+        Stage::Review => super::review::open(ctx, ui),
+        // The approval itself was the step.
+        Stage::Done => Ok(Exit::Done),
+    }
+}
+
+fn tell_approved(done: &Done<Approved>, ctx: &Context, ui: &mut Ui) {
     let approved = &done.value;
     let said = if approved.completed {
         "approved review->done; the session is done".to_owned()
@@ -164,7 +217,7 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "required": approved.required,
         "completed": approved.completed,
         "unserved": approved.unserved,
-        "policy_moved": tell_policy_moved(ctx, &done, ui),
+        "policy_moved": tell_policy_moved(ctx, done, ui),
     });
     if !ui.is_json() {
         for scenario in &approved.unserved {
@@ -174,8 +227,7 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ));
         }
     }
-    report(ctx, ui, "approve", &done, &said, extra);
-    Ok(Exit::Done)
+    report(ctx, ui, "approve", done, &said, extra);
 }
 
 pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -444,7 +496,8 @@ fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &
         .filter(|item| !matches!(item.proof, Proof::Passed))
     {
         let id = ui.paint(style::WARN, &clean(&item.id));
-        ui.status(format!("  {id}: {:?}, {}", item.proof, clean(&item.detail)).to_lowercase());
+        let proof = format!("{:?}", item.proof).to_lowercase();
+        ui.status(format!("  {id}: {proof}, {}", clean(&item.detail)));
     }
     blocker_lines(ui, &outcome.blockers);
     report(ctx, ui, command, done, said, extra);

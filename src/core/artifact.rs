@@ -131,35 +131,46 @@ impl Artifact {
             .find(|artifact| artifact.path() == path)
     }
 
-    /// Finds an artifact by path, with or without `.md`/`.json` and the `change/` folder.
+    /// Finds an artifact by path, with or without `.md`/`.json` and the `change/` folder, or by the beginning of
+    /// its path or name where no other begins so.
     pub fn parse(text: &str) -> Result<Self> {
         let wanted = text.trim_start_matches("./");
-        let short = |path: &'static str| {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            name.split('.').next().unwrap_or(name)
+        if let Some(artifact) = Self::ALL.into_iter().find(|a| a.is_named(wanted)) {
+            return Ok(artifact);
+        }
+        let begins = |a: &Artifact| {
+            let path = a.path();
+            !wanted.is_empty() && (path.starts_with(wanted) || a.file().starts_with(wanted))
         };
-        Self::ALL
-            .into_iter()
-            .find(|a| {
-                let path = a.path();
-                let name = path.rsplit('/').next().unwrap_or(path);
-                wanted == path || wanted == name || wanted == short(path) || wanted == a.key()
-            })
-            .ok_or_else(|| {
-                let known: Vec<&str> = Self::ALL.iter().map(|a| a.path()).collect();
-                let near = super::nearest(wanted, known.iter().copied());
-                let failure = Failure::not_found(
-                    Code::ArtifactUnknown,
+        let found: Vec<Artifact> = Self::ALL.into_iter().filter(begins).collect();
+        match found.as_slice() {
+            [only] => Ok(*only),
+            [] => Err(unknown(text, wanted)),
+            several => {
+                let names: Vec<&str> = several.iter().map(|a| a.path()).collect();
+                Err(Failure::usage(
+                    Code::ArtifactAmbiguous,
                     format!(
-                        "no artifact is named `{text}`; expected one of {}",
-                        known.join(", ")
+                        "`{text}` is the beginning of {} artifacts: {}",
+                        names.len(),
+                        names.join(", ")
                     ),
-                );
-                match near {
-                    Some(near) => failure.help(command!("cat {near}")),
-                    None => failure,
-                }
-            })
+                )
+                .help("type the name as far as it is one's alone"))
+            }
+        }
+    }
+
+    /// The last part of its path.
+    fn file(self) -> &'static str {
+        let path = self.path();
+        path.rsplit('/').next().unwrap_or(path)
+    }
+
+    fn is_named(self, wanted: &str) -> bool {
+        let file = self.file();
+        let stem = file.split('.').next().unwrap_or(file);
+        [self.path(), file, stem, self.key()].contains(&wanted)
     }
 
     /// Whether a person may change it while the session is at `stage`. What an approval covered can
@@ -192,6 +203,22 @@ impl Artifact {
             Artifact::ReviewReport => Stage::Review,
             _ => Stage::Plan,
         }
+    }
+}
+
+fn unknown(text: &str, wanted: &str) -> Failure {
+    let known: Vec<&str> = Artifact::ALL.iter().map(|a| a.path()).collect();
+    let near = super::nearest(wanted, known.iter().copied());
+    let failure = Failure::not_found(
+        Code::ArtifactUnknown,
+        format!(
+            "no artifact is named `{text}`; expected one of {}",
+            known.join(", ")
+        ),
+    );
+    match near {
+        Some(near) => failure.help(command!("cat {near}")),
+        None => failure,
     }
 }
 
@@ -372,7 +399,7 @@ fn spec_delta_template(domains: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Artifact, Stage};
+    use super::{Artifact, Code, Stage};
 
     #[test]
     fn artifacts_are_found_by_path_name_and_stem() {
@@ -381,9 +408,18 @@ mod tests {
             ("spec", Artifact::Spec),
             ("change/slices.json", Artifact::Slices),
             ("spec-delta", Artifact::SpecDelta),
+            ("sl", Artifact::Slices),
+            ("dev", Artifact::DevelopmentPlan),
+            ("spec-", Artifact::SpecDelta),
+            ("change/d", Artifact::Design),
         ] {
             assert_eq!(Artifact::parse(text), Ok(artifact));
         }
+        for several in ["a", "change/", "s"] {
+            let refused = Artifact::parse(several).expect_err(several);
+            assert_eq!(refused.code, Code::ArtifactAmbiguous, "{refused:?}");
+        }
+        assert!(Artifact::parse("").is_err());
         assert!(Artifact::parse("../spec.md").is_err());
     }
 

@@ -68,6 +68,8 @@ codes! {
         "A file of an agent host cannot be understood, so nothing is written into it.";
     AgentMayNot "agent_may_not" [Waiting]
         "An agent typed what only a person can say.";
+    AliasInvalid "alias_invalid" [Usage]
+        "An alias of `git config loopx.alias.*` does not lead to a command.";
     AllowSecretInvalid "allow_secret_invalid" [Usage]
         "An entry of `allow_secret` is not a fingerprint and a reason.";
     AnswerMissing "answer_missing" [Usage]
@@ -136,6 +138,8 @@ codes! {
         "The session is archived already.";
     ArchivedSince "archived_since" []
         "An imported session came from a change that OpenSpec archived since.";
+    ArtifactAmbiguous "artifact_ambiguous" [Usage]
+        "Several artifacts begin with this name.";
     ArtifactConflict "artifact_conflict" [Conflict]
         "An artifact has conflict markers, or sides that a person has to choose between.";
     ArtifactInvalid "artifact_invalid" [Refused]
@@ -234,8 +238,12 @@ codes! {
         "A changelog fragment cannot be read.";
     ChangelogOff "changelog_off" [Refused]
         "Policy names no folder of changelog fragments.";
+    CheckHasCommand "check_has_command" [Usage]
+        "A run of another command was asked for under the name of a check that has its own.";
     CheckNotAgreed "check_not_agreed" [Refused]
         "A role's key runs only what an approved plan says.";
+    ChecksFresh "checks_fresh" [Nothing]
+        "Every check of the session has passed on the present tree.";
     ChoiceContradicts "choice_contradicts" [Usage]
         "The same operation would be kept and dropped.";
     ClarifyAmbiguityScoreAboveThreshold "clarify_ambiguity_score_above_threshold" [Refused]
@@ -442,6 +450,8 @@ codes! {
         "Another git holds the index of a worktree.";
     IndexNotUtf8 "index_not_utf8" [Refused]
         "The index of the records is not UTF-8.";
+    InputMissing "input_missing" [Usage]
+        "The text of an artifact was expected in a file or on stdin, and there is none.";
     InputNotUtf8 "input_not_utf8" [Usage]
         "The text that was given is not UTF-8.";
     InvalidTransition "invalid_transition" [Refused]
@@ -520,6 +530,8 @@ codes! {
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]
         "Nothing that the delta touches changed since its base.";
+    NothingToEdit "nothing_to_edit" [Nothing]
+        "No document of the present stage wants work.";
     NothingToPropose "nothing_to_propose" [Nothing]
         "Every scenario of the delta has a task.";
     NothingToRecover "nothing_to_recover" [Nothing]
@@ -834,6 +846,8 @@ codes! {
         "The session is archived.";
     SessionConflict "session_conflict" [Refused]
         "Operations of the session disagree, and a person has to choose.";
+    SessionElsewhere "session_elsewhere" [Usage]
+        "The only active session is bound to another branch, and the command would change it.";
     SessionEnded "session_ended" [Refused]
         "A commit names a session that had ended.";
     SessionExists "session_exists" [Refused]

@@ -14,6 +14,8 @@ use unicode_normalization::UnicodeNormalization;
 pub struct SessionId(String);
 
 const MAX_ID: usize = 63;
+/// The longest id that a title is given: a person types it.
+const MAX_OF_TITLE: usize = 32;
 /// Device names that Windows reserves in every folder.
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 
@@ -77,6 +79,40 @@ impl SessionId {
         Self::parse(&slug)
     }
 
+    /// The id of a new session, from what it is to change: words of Latin letters, whatever script they were in, cut
+    /// behind the last one that fits. What is an id already stays as it is.
+    pub fn of_title(title: &str) -> Result<Self> {
+        if let Ok(id) = Self::parse(title) {
+            return Ok(id);
+        }
+        let mut slug = String::new();
+        for c in title.trim().nfc() {
+            let Some(letters) = deunicode::deunicode_char(c) else {
+                // What is in no table has an id by its bytes.
+                return Self::fold(title);
+            };
+            for c in letters.chars() {
+                if c.is_ascii_alphanumeric() {
+                    slug.push(c.to_ascii_lowercase());
+                } else if !matches!(c, '\'' | '`' | '"') && !slug.is_empty() && !slug.ends_with('-')
+                {
+                    slug.push('-');
+                }
+            }
+        }
+        let slug = slug.trim_end_matches('-');
+        if slug.len() <= MAX_OF_TITLE {
+            return match slug.is_empty() {
+                true => Self::fold(title),
+                false => Self::parse(slug),
+            };
+        }
+        match slug[..=MAX_OF_TITLE].rfind('-') {
+            Some(end) => Self::parse(&slug[..end]),
+            None => Self::fold(title),
+        }
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -86,6 +122,14 @@ impl SessionId {
         // A name as long as names may be is cut off, and ends in the same way.
         let end = Self("x".into()).beside(uid);
         self.0.len() > end.0.len() - 1 && self.0.ends_with(&end.0[1..])
+    }
+
+    /// The same name with a number behind it.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let end = format!("-{number}");
+        let name = &self.0[..self.0.len().min(MAX_ID - end.len())];
+        SessionId(format!("{}{end}", name.trim_end_matches('-')))
     }
 
     /// The name of a session beside another that has this one: with the random end of its uid, so that
@@ -318,6 +362,32 @@ mod tests {
             ("COM10", "com10"),
         ] {
             assert_eq!(SessionId::fold(name).expect(name).as_str(), id);
+        }
+    }
+
+    #[test]
+    fn u16_titles_of_any_script_give_short_ids_that_can_be_read() {
+        for (title, id) in [
+            ("Fix the timeout", "fix-the-timeout"),
+            ("修复登录超时", "xiu-fu-deng-lu-chao-shi"),
+            ("Исправить объект", "ispravit-obekt"),
+            ("Größe ändern", "grosse-andern"),
+            ("L'été – don't", "lete-dont"),
+            (
+                "End the sessions that were idle for ten minutes",
+                "end-the-sessions-that-were-idle",
+            ),
+            (
+                "twelve-letters-and-words-all-in-all",
+                "twelve-letters-and-words-all-in-all",
+            ),
+        ] {
+            assert_eq!(SessionId::of_title(title).expect(title).as_str(), id);
+        }
+        let one = SessionId::of_title(&"x".repeat(90)).expect("an id");
+        assert!(one.as_str().len() <= 63, "{one}");
+        for name in ["", "   ", "../..", "CON", "—"] {
+            assert!(SessionId::of_title(name).is_err(), "{name}");
         }
     }
 

@@ -40,6 +40,7 @@ pub mod op;
 pub mod openspec;
 pub mod pack;
 pub mod policy;
+pub mod prefix;
 pub mod profile;
 pub mod range_policy;
 pub mod rebase;

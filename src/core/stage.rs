@@ -208,6 +208,14 @@ impl TryFrom<String> for Transition {
     }
 }
 
+impl Transition {
+    /// The move that leads on from a stage.
+    pub fn forward(from: Stage) -> Option<Self> {
+        let mut from_here = Self::ALL.into_iter().filter(|t| t.from() == from);
+        from_here.find(|t| t.is_forward())
+    }
+}
+
 /// The five approvals of a session; review->build reuses the build's. The moves that need no approval have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -232,6 +240,14 @@ impl ApprovalKey {
 #[cfg(test)]
 mod tests {
     use super::{Stage, Transition};
+
+    #[test]
+    fn one_move_leads_on_from_each_stage_but_the_last() {
+        let ways = Stage::ALL.map(|stage| Transition::forward(stage).map(|t| t.to()));
+        let [plan, build] = [Stage::Plan, Stage::Build].map(Some);
+        let [review, done] = [Stage::Review, Stage::Done].map(Some);
+        assert_eq!(ways, [plan, build, review, done, None]);
+    }
 
     #[test]
     fn exactly_nine_of_the_twenty_five_pairs_are_transitions() {

@@ -3,8 +3,9 @@
 //! `decide` is a pure function of the [`Facts`]; it runs again when the branch moved. Its refusal
 //! writes nothing. One call makes at most one commit.
 
-use super::context::{Context, unknown};
+use super::context::Context;
 use super::journal::Step;
+use super::naming::unknown;
 use super::opening::Opening;
 use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
@@ -28,6 +29,7 @@ use crate::store::{self, Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
 
 /// Everything that a decision may look at.
+#[derive(Clone)]
 pub struct Facts<'a> {
     /// The state with the edits of the working copy taken in.
     pub state: State,

@@ -1,8 +1,8 @@
-//! `approve --to STAGE`: the human gate. It arms a transition once; only review->done moves the stage.
+//! `approve`: the human gate. It arms a transition once; only review->done moves the stage.
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
-use super::{coverage, delta};
+use super::{coverage, delta, seated};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
@@ -24,29 +24,36 @@ pub struct Approved {
     pub unserved: Vec<String>,
 }
 
-/// Approves the move from the present stage to `to`, signed where that is asked for.
+/// Approves the move from the present stage to `to`, or the one that leads on, signed where that is asked for.
 pub fn approve(
     ctx: &Context,
-    from: Option<Stage>,
-    to: Stage,
+    ends: Ends,
     reason: Option<String>,
     sign: bool,
 ) -> Result<Done<Approved>> {
     act(ctx, Needs::Stage, |facts| {
-        decide(&ctx.repo, facts, (from, to), reason.clone(), sign)
+        let transition = meant(facts, ends)?;
+        if transition == Transition::BuildToReview {
+            seated::require_no_other(ctx, &facts.state)?;
+        }
+        decide(&ctx.repo, facts, transition, reason.clone(), sign)
     })
 }
 
-fn decide(
-    repo: &Repo,
-    facts: &Facts<'_>,
-    (from, to): (Option<Stage>, Stage),
-    reason: Option<String>,
-    sign: bool,
-) -> Result<Act<Approved>> {
-    let state = &facts.state;
-    let stage = state.stage;
+/// The stages that an approval was asked for with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// The stage that the session must be in.
+    pub from: Option<Stage>,
+    /// Where it goes; where the present stage leads to, where nothing is said.
+    pub to: Option<Stage>,
+}
+
+/// The move that is meant.
+pub(super) fn meant(facts: &Facts<'_>, ends: Ends) -> Result<Transition> {
+    let stage = facts.state.stage;
     let view = facts.view();
+    let Ends { from, to } = ends;
     if let Some(from) = from.filter(|from| *from != stage) {
         return Err(Failure::refused(
             Code::ApprovalFromStageMismatch,
@@ -54,7 +61,12 @@ fn decide(
         )
         .help(command!("status")));
     }
-    let transition = Transition::between(stage, to).ok_or_else(|| {
+    let found = match to {
+        Some(to) => Transition::between(stage, to),
+        None => Transition::forward(stage),
+    };
+    let found = found.ok_or_else(|| {
+        let to = to.map_or_else(String::new, |to| format!("{stage}->{to} is no transition"));
         let ways: Vec<String> = Transition::ALL
             .into_iter()
             .filter(|t| t.from() == stage && t.is_approved())
@@ -62,24 +74,35 @@ fn decide(
             .collect();
         Failure::refused(
             Code::InvalidTransition,
-            if ways.is_empty() {
-                format!("{stage}->{to} is no transition: nothing leads on from {stage} but archive")
-            } else {
-                format!(
-                    "{stage}->{to} is no transition; from {stage} a session goes to {}",
-                    ways.join(", ")
-                )
+            match (to.as_str(), ways.is_empty()) {
+                ("", _) => format!("nothing leads on from {stage} but archive"),
+                (to, true) => format!("{to}: nothing leads on from {stage} but archive"),
+                (to, false) => {
+                    format!("{to}; from {stage} a session goes to {}", ways.join(", "))
+                }
             },
         )
         .help(gate::next_action(view))
     })?;
-    if !transition.is_approved() {
+    if !found.is_approved() {
         return Err(Failure::refused(
             Code::InvalidTransition,
-            format!("{transition} needs no approval"),
+            format!("{found} needs no approval"),
         )
-        .help(transition.command()));
+        .help(found.command()));
     }
+    Ok(found)
+}
+
+fn decide(
+    repo: &Repo,
+    facts: &Facts<'_>,
+    transition: Transition,
+    reason: Option<String>,
+    sign: bool,
+) -> Result<Act<Approved>> {
+    let state = &facts.state;
+    let view = facts.view();
     let blockers = gate::blockers(view, transition);
     if !blockers.is_empty() {
         return Err(gate::not_ready(transition, blockers));

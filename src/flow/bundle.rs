@@ -2,8 +2,9 @@
 //! goes through the same meeting as what a remote has, so operations, digests and signatures stay as they
 //! are, and a name that is taken gives way.
 
-use super::context::{Context, unknown};
+use super::context::Context;
 use super::files;
+use super::naming::{self, unknown};
 use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
@@ -48,7 +49,7 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
     let repo = &ctx.repo;
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let id = SessionId::fold(name)?;
+    let id = naming::find(&snapshot, name)?;
     let session = snapshot.find(&id)?.ok_or_else(|| unknown(&snapshot, &id))?;
     // An archived state has its decision record beside what the operations give.
     if session.state.is_active() {

@@ -5,6 +5,7 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE, Policy, schema};
 use crate::core::session::State;
+use crate::git::run::Run;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -106,4 +107,16 @@ fn of_session(ctx: &Context) -> Result<Option<State>> {
         Err(failure) if ctx.wanted().is_some() => Err(failure),
         Err(_) => Ok(None),
     }
+}
+
+/// What `git config loopx.alias.NAME` says, in a repository or outside of one.
+pub fn alias(name: &str) -> Option<String> {
+    let is_key = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if name.is_empty() || !name.chars().all(is_key) {
+        return None;
+    }
+    let key = format!("loopx.alias.{name}");
+    let said = Run::git(["config", "--get", &key]).capture().ok()?;
+    let text = said.ended.success().then_some(said.stdout)?;
+    Some(String::from_utf8_lossy(&text).trim_end().to_owned())
 }

@@ -1,7 +1,6 @@
 //! What every flow starts from: the repository, and which session is meant.
 
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
 use crate::core::rebase::way_on;
@@ -9,12 +8,16 @@ use crate::core::session::State;
 use crate::core::unfinished::UnfinishedList;
 use crate::env;
 use crate::git::{Head, Repo};
-use crate::store::{Session, Snapshot, Store};
+use crate::store::Store;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// git's file of names and addresses that belong to one person.
 const MAILMAP: &str = ".mailmap";
+
+/// The session that nobody named, and that was changed because it is the only one; shared by all who hold a copy.
+pub type TakenSession = Rc<RefCell<Option<SessionId>>>;
 
 /// The repository and what the command line said of the session.
 pub struct Context {
@@ -22,6 +25,8 @@ pub struct Context {
     wanted: Option<String>,
     /// What the command leaves for the next one.
     pub unfinished: UnfinishedList,
+    /// The session that a command changed without its being named or bound to the branch.
+    pub taken: TakenSession,
     policies: RefCell<HashMap<Oid, Policy>>,
     /// Where HEAD and the branches stood when a command that only reads looked at them first.
     seen: OnceCell<Seen>,
@@ -41,6 +46,7 @@ impl Context {
             repo: Repo::open()?,
             wanted: wanted.or_else(|| env::var(env::LOOPX_SESSION)),
             unfinished: UnfinishedList::default(),
+            taken: TakenSession::default(),
             policies: RefCell::default(),
             seen: OnceCell::new(),
         })
@@ -52,6 +58,7 @@ impl Context {
             repo: Repo::open_in_hook()?,
             wanted: None,
             unfinished: UnfinishedList::default(),
+            taken: TakenSession::default(),
             policies: RefCell::default(),
             seen: OnceCell::new(),
         })
@@ -95,14 +102,29 @@ impl Context {
         self
     }
 
+    /// Has the session that was taken without being named be told here.
+    #[must_use]
+    pub fn telling(mut self, taken: &TakenSession) -> Self {
+        self.taken = taken.clone();
+        self
+    }
+
     /// Opens the repository for the session that `--session` says, and gives its id where it is not the one
     /// that is meant without: a command that leads on has to name it then.
     pub fn open_for(wanted: &str) -> Result<(Self, Option<SessionId>)> {
         let mut ctx = Context::open(None)?;
-        let id = SessionId::fold(wanted).ok();
+        let id = ctx.named(wanted);
         let id = id.filter(|id| ctx.means_another(id).unwrap_or(false));
         ctx.wanted = Some(wanted.to_owned());
         Ok((ctx, id))
+    }
+
+    /// The session that is named so.
+    fn named(&self, wanted: &str) -> Option<SessionId> {
+        match self.store().ok()?.read().ok()? {
+            Some(snapshot) => super::naming::find(&snapshot, wanted).ok(),
+            None => SessionId::fold(wanted).ok(),
+        }
     }
 
     /// Whether another session than this one is meant here, or none. `None`: there are no sessions.
@@ -142,78 +164,6 @@ impl Context {
             Some(branch) => Ok(snapshot.sole_bound_to(&branch)?.is_some()),
             None => Ok(false),
         }
-    }
-
-    /// The session that is meant: named, bound to this branch, or the only active one (design 9).
-    pub fn session_id(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
-        if let Some(name) = &self.wanted {
-            let id = SessionId::fold(name)?;
-            return match snapshot.find(&id)? {
-                Some(_) => Ok(id),
-                None => Err(unknown(snapshot, &id)),
-            };
-        }
-        if let Some(branch) = self.repo.head()?.branch
-            && let Some(id) = snapshot.sole_bound_to(&branch)?
-        {
-            if !snapshot.has(&id)? {
-                return Err(Failure::not_found(
-                    Code::SessionUnknown,
-                    format!("the branch {branch} is bound to session `{id}`, which is not there"),
-                )
-                .help(hint![
-                    command!("use ID"),
-                    "  (`",
-                    command!("list"),
-                    "` shows the ids)"
-                ]));
-            }
-            return Ok(id);
-        }
-        let active = snapshot.active_ids()?;
-        if active.len() > 1
-            && let Some(id) = only_unfinished(snapshot, &active)?
-        {
-            return Ok(id);
-        }
-        match active.as_slice() {
-            [only] => Ok(only.clone()),
-            [] => Err(
-                Failure::not_found(Code::NoActiveSession, "no session is active")
-                    .help(super::begin::way(self)?),
-            ),
-            many => {
-                let names: Vec<&str> = many.iter().map(SessionId::as_str).take(10).collect();
-                let more = if many.len() > names.len() {
-                    ", ..."
-                } else {
-                    ""
-                };
-                Err(Failure::usage(
-                    Code::SessionAmbiguous,
-                    format!(
-                        "{} sessions are active and none is bound to this branch: {}{more}",
-                        many.len(),
-                        names.join(", ")
-                    ),
-                )
-                .help(match self.repo.head()?.branch {
-                    Some(_) => hint![
-                        command!("use {}", names[0]),
-                        "  or  ",
-                        command!("status").session(names[0])
-                    ],
-                    // There is no branch to bind.
-                    None => command!("status").session(names[0]),
-                }))
-            }
-        }
-    }
-
-    /// The session that is meant, loaded.
-    pub fn session(&self, snapshot: &Snapshot<'_>) -> Result<Session> {
-        let id = self.session_id(snapshot)?;
-        snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))
     }
 
     /// The policy that holds for a session: the file of the commit that it started from, never the one
@@ -296,36 +246,4 @@ fn base_missing(id: &SessionId, base: &Oid, onto: &str) -> Failure {
         ),
     )
     .help(way_on(onto))
-}
-
-/// The one of these that did not end; `None` where several go on, or none.
-fn only_unfinished(snapshot: &Snapshot<'_>, ids: &[SessionId]) -> Result<Option<SessionId>> {
-    let mut found = None;
-    for id in ids {
-        // One that cannot be read may go on.
-        let goes_on = match snapshot.session(id) {
-            Ok(Some(session)) => session.state.is_active(),
-            Ok(None) => false,
-            Err(_) => true,
-        };
-        if goes_on && found.replace(id.clone()).is_some() {
-            return Ok(None);
-        }
-    }
-    Ok(found)
-}
-
-/// No session has that id: with the nearest name.
-pub fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
-    let ids = snapshot.active_ids().unwrap_or_default();
-    let near = crate::core::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
-    let failure = Failure::not_found(Code::SessionUnknown, format!("no session is named `{id}`"));
-    match near {
-        Some(near) => failure.help(hint![
-            format!("did you mean `{near}`? `"),
-            command!("list"),
-            "` shows all"
-        ]),
-        None => failure.help(command!("list")),
-    }
 }

@@ -5,15 +5,16 @@ use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, policy_moved, sign};
+use super::{lease, policy_moved, seated, sign};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
 use crate::core::checks::checks;
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::op::{Event, Evidence};
 use crate::core::policy::Policy;
 use crate::core::session::State;
+use crate::core::shell_word;
 use crate::core::stage::Stage;
 use crate::git::capture::record;
 use crate::store::{Session, Snapshot, left_out};
@@ -53,8 +54,9 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     // Judged before the command runs: an hour of tests must not end in "no identity".
     ctx.repo.identity()?;
     let store = ctx.store()?;
-    let session = ctx.session(&store.snapshot()?)?;
+    let session = ctx.session_to_change(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
+    seated::require_no_other(ctx, &session.state)?;
     let (argv, is_check) = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;
     // Whoever proves by role is no builder, and takes the build from nobody.
@@ -259,10 +261,20 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
             None => failure.help(command!("cat slices.json")),
         });
     };
-    match request.argv.is_empty() || request.argv == check.argv {
-        true => Ok((check.argv.clone(), true)),
-        false => Ok((request.argv.clone(), false)),
+    if request.argv.is_empty() || request.argv == check.argv {
+        return Ok((check.argv.clone(), true));
     }
+    let command = request.argv.iter().map(|word| shell_word(word));
+    let command: Vec<String> = command.collect();
+    Err(Failure::usage(
+        Code::CheckHasCommand,
+        format!("{task} is verified by its own command, and another one proves nothing of it"),
+    )
+    .help(hint![
+        command!("run --task {task}"),
+        "  or, as a note: ",
+        command!("run -- {}", command.join(" "))
+    ]))
 }
 
 /// The kept part of an output: all of it, or its beginning and its end.

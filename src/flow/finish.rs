@@ -1,10 +1,11 @@
 //! `finish`: takes a session as far as policy lets this person take it, up to the archive. Each step is the step that its
 //! own command makes, with the same gate and the same record; nothing here opens one.
 
+use super::approve::{self, Ends};
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{act, approve, stages};
+use super::{act, stages};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::gate::{self, Proof};
@@ -54,7 +55,7 @@ pub struct FinishRequest {
 pub fn preview(ctx: &Context) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = act::require_active(ctx.session(&snapshot)?)?;
+    let session = act::require_active(ctx.session_to_change(&snapshot)?)?;
     let mut facts = act::gather(ctx, &snapshot, &session, None, act::Needs::Stage, None)?;
     facts.texts = act::texts_here(ctx, &facts.state, &facts.policy)?;
     facts.require_person("an approval")?;
@@ -92,7 +93,7 @@ const MOST_STEPS: usize = 12;
 /// Goes on until the session is archived, or somebody else has to.
 pub fn finish(ctx: &Context, request: &FinishRequest) -> Result<Finished> {
     let store = ctx.store()?;
-    let state = act::require_active(ctx.session(&store.snapshot()?)?)?.state;
+    let state = act::require_active(ctx.session_to_change(&store.snapshot()?)?)?.state;
     let mut done = Finished {
         id: state.id.clone(),
         state,
@@ -204,7 +205,15 @@ fn is_armed(state: &State, transition: Option<Transition>) -> bool {
 /// Approves the move to a stage; whether enough people have.
 fn approve(ctx: &Context, request: &FinishRequest, done: &mut Finished, to: Stage) -> Result<bool> {
     let (reason, sign) = (request.reason.clone(), request.sign);
-    let given = approve::approve(ctx, None, to, reason, sign)?;
+    let given = approve::approve(
+        ctx,
+        Ends {
+            from: None,
+            to: Some(to),
+        },
+        reason,
+        sign,
+    )?;
     done.state = given.state;
     let approved = &given.value;
     let is_enough = approved.people >= approved.required;

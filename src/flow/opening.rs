@@ -49,7 +49,7 @@ impl<'c> Opening<'c> {
 
     /// The session that is meant. Refused where an earlier run of it could not be brought to its end.
     pub fn session(&self, ctx: &Context) -> Result<SessionId> {
-        let id = ctx.session_id(&self.store.snapshot()?)?;
+        let id = ctx.session_id_to_change(&self.store.snapshot()?)?;
         self.earlier.check(&id)?;
         Ok(id)
     }

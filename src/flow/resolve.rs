@@ -1,8 +1,9 @@
 //! `resolve`: what clones made apart and nobody could decide but a person. Listed with its sides, and
 //! settled by one more operation, which every clone takes in like any other.
 
-use super::context::{Context, unknown};
+use super::context::Context;
 use super::journal::Step;
+use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};

@@ -1,8 +1,11 @@
 //! `review`: consumes the approval and opens the report; with a verdict, records what the reviewer
 //! says of `base..head`, bound to the tree, with the reviewer's independence computed.
 
+mod open;
+
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use super::seated;
 use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::upstream;
@@ -43,6 +46,7 @@ pub struct ReviewRequest {
 /// What a review came to.
 #[derive(Debug)]
 pub struct Reviewed {
+    /// The review was opened by this command.
     pub entered: bool,
     pub commits: Vec<CommitInfo>,
     /// Whether a key shows who committed each.
@@ -52,8 +56,21 @@ pub struct Reviewed {
     pub judgement: Option<Judgement>,
 }
 
-/// Enters the review, or records a verdict.
+/// Enters the review, or records a verdict; a verdict enters it first where that is approved.
 pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
+    let opened = match &request.verdict {
+        Some(verdict) => open::for_verdict(ctx, verdict, request)?,
+        None => None,
+    };
+    let mut done = step(ctx, request)?;
+    if let Some(opened) = opened {
+        done.value.entered = true;
+        done.saved = [opened.saved, done.saved].concat();
+    }
+    Ok(done)
+}
+
+fn step(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     act(ctx, Needs::Code, |facts| {
         match (&request.verdict, facts.state.stage) {
             (None, Stage::Build) => enter(ctx, facts, request),
@@ -121,6 +138,12 @@ fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
             .map(|id| repo.commit_info(id))
             .collect::<Result<_>>()?,
     })
+}
+
+/// From where to where a review goes, and over how many commits.
+pub(super) fn span(ctx: &Context, facts: &Facts<'_>) -> Result<(Option<Oid>, Option<Oid>, usize)> {
+    let range = range(ctx, facts)?;
+    Ok((range.base, range.head, range.commits.len()))
 }
 
 fn files(repo: &Repo, facts: &Facts<'_>, base: Option<&Oid>) -> Result<Vec<String>> {
@@ -243,40 +266,11 @@ fn require_clean(facts: &Facts<'_>) -> Result<()> {
     }
 }
 
-/// The bound branch must be what is checked out here, or tree and range speak of different things.
-fn require_branch(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
-    let head = ctx.repo.head()?;
-    if let Some(failure) = upstream::missing(ctx, &facts.state)? {
-        return Err(failure);
-    }
-    let Some(bound) = &facts.state.branch else {
-        return Ok(());
-    };
-    if head.branch.as_ref() == Some(bound) {
-        return Ok(());
-    }
-    let is_here = ctx.repo.find_ref(&format!("refs/heads/{bound}"))?.is_some();
-    let here = head.branch.unwrap_or_else(|| "a detached HEAD".to_owned());
-    Err(Failure::refused(
-        Code::BranchMismatch,
-        format!("the session is bound to {bound}, and {here} is checked out here"),
-    )
-    .help(if is_here {
-        format!("git switch {bound}").into()
-    } else {
-        hint![
-            format!("git switch {bound}, or: "),
-            upstream::rebind(ctx, &facts.state.id)?,
-            format!("  (where {here} has its commits now)")
-        ]
-    }))
-}
-
 fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<Reviewed>> {
     let state = &facts.state;
     require(facts, Transition::BuildToReview)?;
     // In review the hooks refuse commits, so what is uncommitted now could not be committed later.
-    require_branch(ctx, facts)?;
+    seated::require_branch(ctx, &facts.state)?;
     if !request.allow_uncommitted {
         require_clean(facts)?;
     }
@@ -318,7 +312,7 @@ fn judge(
     let state = &facts.state;
     let reason = whole.reason.clone();
     facts.require_person("a verdict")?;
-    require_branch(ctx, facts)?;
+    seated::require_branch(ctx, &facts.state)?;
     if !whole.allow_uncommitted {
         require_clean(facts)?;
     }

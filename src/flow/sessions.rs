@@ -17,6 +17,7 @@ use crate::core::profile::{Profile, ProfileName};
 use crate::core::replay::begin;
 use crate::core::revert::Revert;
 use crate::core::session::{Ending, State};
+use crate::core::shell_word;
 use crate::core::stage::Stage;
 use crate::store::{self, Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
@@ -54,6 +55,8 @@ pub fn init(ctx: &Context) -> Result<Initialised> {
 pub struct StartRequest {
     /// What to change; a session that takes a commit back has a name without.
     pub name: Option<String>,
+    /// Its id; made of the name where nothing is said.
+    pub id: Option<String>,
     /// The request as it was given; the name where nothing else was.
     pub intent: Option<String>,
     /// The profile by name; what git config or policy says where nothing is said.
@@ -86,12 +89,17 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     };
     let named =
         |of: fn(&Revert) -> String| request.name.clone().or_else(|| revert.as_ref().map(of));
-    let id = SessionId::fold(&named(Revert::name).unwrap_or_default())?;
+    let id = match (&request.id, &request.name) {
+        (Some(id), _) => SessionId::parse(id)?,
+        (None, Some(name)) => SessionId::of_title(name)?,
+        (None, None) => SessionId::fold(&named(Revert::name).unwrap_or_default())?,
+    };
     let title = named(Revert::title).unwrap_or_default().trim().to_owned();
     let branch = match &request.binding {
         Binding::Current => head.branch.clone(),
         Binding::Branch(name) => {
             crate::git::Repo::check_branch_name(name)?;
+            require_there(ctx, name, head.branch.as_deref())?;
             Some(name.clone())
         }
         Binding::Unbound => None,
@@ -124,7 +132,9 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     let identity = &opening.identity;
     let decide = |snapshot: &Snapshot<'_>| {
         if let Some(known) = snapshot.find(&id)? {
-            return Err(taken(&known.state, head.branch.is_some()));
+            let other = free(snapshot, &id)?;
+            let again = command!("start --id {other} {}", shell_word(&title));
+            return Err(taken(&known.state, head.branch.is_some(), again));
         }
         if let Some(branch) = &branch
             && let Some(other) = snapshot.bound_to(branch)?.first()
@@ -267,21 +277,58 @@ fn require_unprotected(policy: &Policy, branch: &str, leads_on: Hint) -> Result<
     .help(leads_on))
 }
 
-/// An id is never reused silently (S-008).
-fn taken(state: &State, on_branch: bool) -> Failure {
+/// Refuses a branch that is not there: most likely its name is not quite right.
+fn require_there(ctx: &Context, name: &str, here: Option<&str>) -> Result<()> {
+    let repo = &ctx.repo;
+    let is_there = here == Some(name)
+        || repo.find_ref(&format!("refs/heads/{name}"))?.is_some()
+        || !repo.tracking_refs(name)?.is_empty();
+    if is_there {
+        return Ok(());
+    }
+    let heads = repo.refs_below("refs/heads/")?;
+    let names: Vec<&str> = heads
+        .iter()
+        .filter_map(|(name, _)| name.strip_prefix("refs/heads/"))
+        .collect();
+    let make = format!("git switch -c {0}  (and start there)", shell_word(name));
+    let failure = Failure::not_found(Code::BranchUnknown, format!("no branch is named `{name}`"));
+    Err(match crate::core::nearest(name, names) {
+        Some(near) => failure.help(format!("did you mean `{near}`? else: {make}")),
+        None => failure.help(make),
+    })
+}
+
+/// The first id after this one that no session has.
+fn free(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<SessionId> {
+    let mut number = 2;
+    loop {
+        let other = id.numbered(number);
+        if !snapshot.has(&other)? {
+            return Ok(other);
+        }
+        number += 1;
+    }
+}
+
+/// An id is never reused silently (S-008). `again` starts another session with an id of its own.
+fn taken(state: &State, on_branch: bool, again: Hint) -> Failure {
     let id = &state.id;
+    let other = |first: Hint| hint![first, "  or, for another one: ", again.clone()];
     let (how, help) = match &state.ending {
-        None if on_branch => (format!("is in stage {}", state.stage), command!("use {id}")),
+        None if on_branch => (
+            format!("is in stage {}", state.stage),
+            other(command!("use {id}")),
+        ),
         None => (
             format!("is in stage {}", state.stage),
             command!("status").session(id),
         ),
-        Some(Ending::Archived { target, .. }) => {
-            (format!("is archived on {target}"), command!("start {id}-2"))
-        }
-        Some(Ending::Abandoned { .. }) => {
-            ("was abandoned".to_owned(), command!("undo").session(id))
-        }
+        Some(Ending::Archived { target, .. }) => (format!("is archived on {target}"), again),
+        Some(Ending::Abandoned { .. }) => (
+            "was abandoned".to_owned(),
+            other(command!("undo").session(id)),
+        ),
     };
     Failure::refused(
         Code::SessionExists,

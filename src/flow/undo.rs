@@ -2,8 +2,9 @@
 //! History is never rewritten; each command is one operation that names what it is about.
 
 use super::act::{differences, load_active};
-use super::context::{Context, unknown};
+use super::context::Context;
 use super::journal::Step;
+use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::{point, sign};
 use crate::core::artifact::Artifact;

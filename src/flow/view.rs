@@ -7,7 +7,7 @@ use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
 use super::sign;
 use super::upstream;
-use super::workcopy::{FileStatus, WorkCopy};
+use super::workcopy::FileStatus;
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
@@ -409,7 +409,7 @@ pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8
 }
 
 /// The artifacts after an operation.
-fn artifacts_at(
+pub(super) fn artifacts_at(
     snapshot: &Snapshot<'_>,
     session: &Session,
     point: &str,
@@ -421,64 +421,4 @@ fn artifacts_at(
         .position(|op| op.op == wanted.op)
         .unwrap_or_default();
     Ok(crate::store::replay(snapshot.repo(), &session.state.id, &operations[..=at])?.artifacts)
-}
-
-/// The two sides of one artifact's difference.
-#[derive(Debug, Serialize)]
-pub struct Difference {
-    pub artifact: Artifact,
-    pub old: String,
-    pub new: String,
-}
-
-/// Differences between two points of the session; `to` is the present state where nothing is said.
-/// Without any point: between the branch and the working copy.
-pub fn diff(ctx: &Context, from: Option<&str>, to: Option<&str>) -> Result<Vec<Difference>> {
-    let store = ctx.store()?;
-    let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
-    let now = || session.state.artifacts.clone();
-    let read = |id: Option<&Oid>| -> Result<String> {
-        id.map_or_else(
-            || Ok(String::new()),
-            |id| Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned()),
-        )
-    };
-    let mut found = Vec::new();
-    let Some(from) = from else {
-        let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? else {
-            return Ok(found);
-        };
-        for (artifact, status) in copy.statuses(&session.state)? {
-            if matches!(
-                status,
-                FileStatus::Clean | FileStatus::Absent | FileStatus::Behind
-            ) {
-                continue;
-            }
-            let file = super::files::read(&copy.path(artifact)?, u64::MAX)?.unwrap_or_default();
-            found.push(Difference {
-                artifact,
-                old: read(session.state.artifacts.get(&artifact))?,
-                new: String::from_utf8_lossy(&file).into_owned(),
-            });
-        }
-        return Ok(found);
-    };
-    let old = artifacts_at(&snapshot, &session, from)?;
-    let new = match to {
-        Some(to) => artifacts_at(&snapshot, &session, to)?,
-        None => now(),
-    };
-    for artifact in Artifact::ALL {
-        let (before, after) = (old.get(&artifact), new.get(&artifact));
-        if before != after {
-            found.push(Difference {
-                artifact,
-                old: read(before)?,
-                new: read(after)?,
-            });
-        }
-    }
-    Ok(found)
 }

@@ -38,7 +38,7 @@ pub fn checkout(ctx: &Context, artifacts: &[Artifact], force: bool) -> Result<Ch
     let store = ctx.store()?;
     let _lock = store.lock()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let session = ctx.session_to_change(&snapshot)?;
     let state = session.state;
     super::sync::move_renamed(&ctx.repo, None, &snapshot);
     let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
@@ -71,7 +71,7 @@ pub fn checkout(ctx: &Context, artifacts: &[Artifact], force: bool) -> Result<Ch
 pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = load_active(&snapshot, &ctx.session_id(&snapshot)?)?;
+    let session = load_active(&snapshot, &ctx.session_id_to_change(&snapshot)?)?;
     let state = session.state;
     if !artifact.is_open_at(state.stage) {
         return Err(Failure::refused(

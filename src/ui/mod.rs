@@ -12,10 +12,11 @@ pub mod report;
 
 use crate::core::failure::{Code, Failure, Kind};
 use crate::core::hint::{Hint, Place, print_hints};
+use crate::core::id::SessionId;
 use crate::core::next::{Advised, Next, Waits};
 use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::rc::Rc;
 
@@ -49,6 +50,7 @@ pub struct Ui {
     /// The repository has no worktree.
     is_bare: Rc<Cell<bool>>,
     unfinished: UnfinishedList,
+    taken: Rc<RefCell<Option<SessionId>>>,
     /// Why stdout took something no more.
     lost: Option<io::Error>,
 }
@@ -69,6 +71,7 @@ impl Ui {
             session: None,
             is_bare: Rc::default(),
             unfinished: UnfinishedList::default(),
+            taken: Rc::default(),
             lost: None,
         }
     }
@@ -85,6 +88,24 @@ impl Ui {
     /// Where a command that is done notes what it left.
     pub fn unfinished(&self) -> &UnfinishedList {
         &self.unfinished
+    }
+
+    /// Where it is noted which session a command changed that nobody named.
+    pub fn taken(&self) -> Rc<RefCell<Option<SessionId>>> {
+        Rc::clone(&self.taken)
+    }
+
+    /// Says on stderr which session a command changed that nobody named. Silent with `--quiet` and `--json`, whose
+    /// documents name it.
+    pub fn say_taken(&mut self) {
+        if let Some(id) = self.taken.borrow_mut().take()
+            && !self.options.quiet
+            && !self.options.json
+        {
+            say(&format!(
+                "(session {id}, the only active one: no branch is bound to it)"
+            ));
+        }
     }
 
     /// Says on stderr what the command left for the next one.

@@ -161,7 +161,6 @@ fn a_command_line_that_is_wrong_is_exit_2_as_text_and_as_json() {
     let s = started();
     for args in [
         &["bogus"][..],
-        &["approve"],
         &["approve", "--to", "nowhere"],
         &["plan", "--critic", "perhaps"],
         &["cat"],
@@ -383,6 +382,7 @@ fn every_command_answers_json_that_parses_with_its_schema() {
         vec!["cat", "spec.md"],
         vec!["checkout"],
         vec!["use", ID, "--branch", "elsewhere"],
+        vec!["use", ID],
         vec!["clarify"],
         vec!["approve", "--to", "plan"],
         vec!["plan"],

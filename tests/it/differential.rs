@@ -1,7 +1,7 @@
 //! Every object and ref that is written here reads the same through git, in every format that git has,
 //! and what git makes of it afterwards reads the same here (reference git-stores, section 6).
 
-use crate::support::store::{ID, assert_whole, begin, linked, operations, put, tip};
+use crate::support::store::{ID, assert_whole, begin, detached, operations, put, tip};
 use crate::support::{LOOPX, Sandbox};
 use std::collections::BTreeSet;
 
@@ -158,7 +158,7 @@ fn git_reads_what_was_written_and_we_read_what_git_made_of_it() {
             s.git(args).ok();
             assert_eq!(said(&s), before, "after git {args:?}");
         }
-        let dir = linked(&s, "beside");
+        let dir = detached(&s, "beside");
         s.loopx_in(&dir, &["-s", ID, "run", "--", "true"]).ok();
         assert_whole(&s);
     }

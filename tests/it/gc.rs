@@ -3,7 +3,7 @@
 //! LOOPX_STRESS=1 makes it long.
 
 use crate::support::store::{
-    ID, assert_nothing_lost, assert_whole, count, linked, started, tell, tip,
+    ID, assert_nothing_lost, assert_whole, count, detached, started, tell, tip,
 };
 use crate::support::{LOOPX, Sandbox};
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ fn writers_lose_nothing_while_git_tidies_up_and_a_foreign_git_writes() {
     let turns = count(6, 200);
     let s = started();
     let folders: Vec<_> = (0..WORKTREES)
-        .map(|at| linked(&s, &format!("w{at}")))
+        .map(|at| detached(&s, &format!("w{at}")))
         .collect();
     for writer in 0..WRITERS {
         let dir = &folders[writer % WORKTREES];

@@ -13,7 +13,7 @@ const LATER: &str = "1767312000 +0000";
 fn other(d: &Drive) -> PathBuf {
     let dir = d.root().join("other");
     let path = dir.to_str().expect("UTF-8");
-    d.git(&["worktree", "add", "--quiet", "-b", "other", path])
+    d.git(&["worktree", "add", "--quiet", "--detach", path])
         .ok();
     dir
 }

@@ -217,6 +217,10 @@ impl Walk {
             self.heeds(advice);
             return false;
         };
+        if advice.contains("mend it") {
+            self.heeds(advice);
+            return false;
+        }
         assert!(!next.contains("git loopx status"), "{next}");
         let places = ["WHY", "COMMAND", "SLICE", "NAME", "SUMMARY"];
         assert!(

@@ -2,7 +2,7 @@
 //! section 6, 1 and 2). LOOPX_STRESS=1 makes the runs long.
 
 use crate::support::store::{
-    ID, assert_nothing_lost, assert_whole, begin, build_approved, count, linked, operations,
+    ID, assert_nothing_lost, assert_whole, begin, build_approved, count, detached, operations,
     plan_approved, started, tip,
 };
 use crate::support::{LOOPX, Output, Sandbox};
@@ -114,7 +114,7 @@ fn eight_processes_on_one_session_lose_nothing() {
     let s = started();
     share(&s, s.path(), ID);
     let folders: Vec<PathBuf> = (0..WORKERS)
-        .map(|at| linked(&s, &format!("w{at}")))
+        .map(|at| detached(&s, &format!("w{at}")))
         .collect();
     for dir in &folders {
         s.loopx_in(dir, &["-s", ID, "checkout"]).ok();
@@ -136,7 +136,7 @@ fn eight_processes_on_eight_sessions_lose_nothing() {
     let mut ids = Vec::new();
     let mut folders = Vec::new();
     for worker in 0..WORKERS {
-        let dir = linked(&s, &format!("w{worker}"));
+        let dir = detached(&s, &format!("w{worker}"));
         s.loopx_in(&dir, &["start", &format!("change {worker}")])
             .ok();
         ids.push(format!("change-{worker}"));
@@ -156,7 +156,7 @@ fn a_foreign_git_that_moves_the_branch_loses_nothing_and_is_lost_to_nobody() {
     let turns = count(10, 60);
     let s = started();
     share(&s, s.path(), ID);
-    let folders: Vec<PathBuf> = (0..3).map(|at| linked(&s, &format!("w{at}"))).collect();
+    let folders: Vec<PathBuf> = (0..3).map(|at| detached(&s, &format!("w{at}"))).collect();
     for dir in &folders {
         s.loopx_in(dir, &["-s", ID, "checkout"]).ok();
     }
@@ -273,7 +273,7 @@ fn of_two_that_consume_one_approval_at_once_one_enters() {
                 "plan"
             }
         };
-        let other = linked(&s, "other");
+        let other = detached(&s, "other");
         for round in 0..count(4, 40) {
             let known = entered(&s);
             let args: [&str; 3] = ["-s", ID, command];

@@ -244,9 +244,10 @@ fn s_082_a_slice_needs_its_own_evidence() {
     let d = Drive::building();
     d.edit("execution-record.md", RECORD);
     d.does(&["build", "--report", "execution=complete"]);
-    // Something passed, and something else passed under the slice's name: neither is its verification.
+    // Something passed: that is not its verification, and nothing else is run under its name.
     d.does(&["run", "--", "true"]);
-    d.does(&["run", "--task", "VS-1", "--", "echo", "fine"]);
+    d.fails(2, &["run", "--task", "VS-1", "--", "echo", "fine"])
+        .is("check_has_command", &[]);
     assert_eq!(d.blocked(&["build"]), ["completion_audit_blocked"]);
     assert_eq!(proof(&d, "VS-1"), "missing");
     d.does(&["run", "--task", "VS-1"]);
@@ -385,11 +386,11 @@ fn s_088_the_changed_files_are_those_of_every_iteration() {
 
 #[test]
 fn what_verifies_a_task_runs_at_the_top_wherever_it_is_typed() {
-    let d = Drive::building();
+    let d = building("sh\",\"check.sh");
     d.script("check.sh", "#!/bin/sh\nexit 1\n");
     let sub = format!(".loopx/{ID}");
     d.script(format!("{sub}/check.sh"), "#!/bin/sh\nexit 0\n");
-    let run = ["run", "--task", "VS-1", "--", "sh", "check.sh"];
+    let run = ["run", "--task", "VS-1"];
     d.loopx_in(&sub, &run).fails_with(1);
     assert_ne!(
         d.loopx_in(&sub, &["run", "--", "sh", "check.sh"]).code,

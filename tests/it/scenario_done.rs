@@ -185,10 +185,11 @@ fn s_162_a_linked_worktree_has_the_same_session() {
     let status = d.loopx_in(&linked, &["--json", "status"]).json();
     assert_eq!(status["session"], "demo");
     assert_eq!(status["commit"], d.tip());
-    d.loopx_in(&linked, &["approve", "--to", "plan"]).ok();
+    d.loopx_in(&linked, &["-s", "demo", "approve", "--to", "plan"])
+        .ok();
     assert_eq!(d.approval("plan"), "approved");
     // Each worktree has a working copy of its own: an edit here is not an edit there.
-    d.loopx_in(&linked, &["checkout"]).ok();
+    d.loopx_in(&linked, &["-s", "demo", "checkout"]).ok();
     d.change("spec.md", "left alone", "idle");
     assert_eq!(d.status()["working_copy"]["spec.md"], "modified");
     let there = d.loopx_in(&linked, &["--json", "status"]).json();

@@ -405,7 +405,7 @@ fn reftable_starts_few_processes() {
     for (args, most) in [
         (&["hook", "pre-commit"][..], 7),
         (&["status"], 9),
-        (&["run", "--", "true"], 28),
+        (&["run", "--", "true"], 29),
         (&["clarify"], 15),
     ] {
         s.write(&log, "");

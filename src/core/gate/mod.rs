@@ -136,7 +136,7 @@ pub struct View<'a> {
 }
 
 /// What was read once: several rules ask for it, and a text may be long.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ReadSections {
     empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
     profile: OnceCell<Profile>,

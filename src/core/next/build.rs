@@ -95,13 +95,15 @@ pub(super) fn proof(view: View<'_>) -> Option<Advised> {
     if let Some(run) = newest
         && item.proof == Proof::Failed
     {
-        return Some(Advised::write(hint![
-            format!(
-                "{} failed on this code: {}; mend it. What it printed: ",
-                item.id, item.detail
-            ),
-            command!("show --run {}", run.op)
-        ]));
+        let again = view.policy.run_task(&item.id);
+        let told = format!(
+            "{} failed on this code: mend it; what it printed: ",
+            item.id
+        );
+        return Some(
+            Advised::from(again.lead().unwrap_or(again))
+                .advice(hint![told, command!("show --run {}", run.op)]),
+        );
     }
     // What is there by now, and committed, changes nothing when it is written again.
     if !item.changed.is_empty() && view.code.is_some_and(|code| code.is_dirty) {

@@ -24,11 +24,11 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         let items = gate::audit(view);
         let failed = items.iter().find(|item| item.proof == Proof::Failed);
         return Some(match failed {
-            Some(item) if proof.command().is_none() => {
+            Some(item) => {
                 let why = format!("{} failed: {}", item.id, item.detail);
                 send_back(view, here, "build", &why)
             }
-            _ => proof,
+            None => proof,
         });
     }
     let first = blockers.first()?;

@@ -13,8 +13,9 @@ use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
-use crate::flow::context::{Context, unknown};
+use crate::flow::context::Context;
 use crate::flow::journal::{Entry, Scope, Step, Worktree};
+use crate::flow::naming::{self, unknown};
 use crate::flow::opening::Opening;
 use crate::flow::{act, archive, delta, files, seat};
 use crate::git::{self, Identity, Repo};
@@ -137,7 +138,8 @@ fn candidate(ctx: &Context, what: Option<&str>, identity: &Identity) -> Result<C
             )
             .help(command!("adr list")));
         }
-        return from_session(ctx, Some(&SessionId::fold(word)?), identity);
+        let id = naming::find(&ctx.store()?.snapshot()?, word)?;
+        return from_session(ctx, Some(&id), identity);
     }
     let session = from_session(ctx, None, identity);
     let failure = match session {
@@ -228,7 +230,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
     let snapshot = ctx.store()?.snapshot()?;
     let id = match id {
         Some(id) => id.clone(),
-        None => ctx.session_id(&snapshot)?,
+        None => ctx.session_id_to_change(&snapshot)?,
     };
     let session = snapshot.find(&id)?.ok_or_else(|| unknown(&snapshot, &id))?;
     let state = &session.state;

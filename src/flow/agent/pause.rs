@@ -53,7 +53,7 @@ pub fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)
     let why = reason_for("agent park", reason)?;
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let state = ctx.session(&snapshot)?.state;
+    let state = ctx.session_to_change(&snapshot)?.state;
     let now = ctx.repo.now();
     let Some(build) = hook::build_of(ctx, &state, now) else {
         return Err(Failure::refused(
@@ -92,7 +92,7 @@ pub struct Resumed {
 /// Takes the build up again: no longer parked, no longer blocked, and no counter is held against it.
 pub fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
     let store = ctx.store()?;
-    let state = ctx.session(&store.snapshot()?)?.state;
+    let state = ctx.session_to_change(&store.snapshot()?)?.state;
     let known = ledger::peek(&ctx.repo);
     let parked = known.parked.is_some();
     let blocked = state

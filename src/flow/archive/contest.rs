@@ -4,6 +4,7 @@
 use super::super::context::Context;
 use super::super::files;
 use super::super::journal::{self, Step, Worktree};
+use super::super::naming;
 use super::super::workcopy::{FOLDER, marker_line};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{Hint, command, hint};
@@ -143,7 +144,7 @@ pub(super) fn contested(
     }
     match names {
         [] => {}
-        [name] => return SessionId::fold(name),
+        [name] => return naming::find(snapshot, name),
         [first, ..] => {
             return Err(Failure::usage(
                 Code::SeveralSessions,

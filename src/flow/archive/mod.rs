@@ -25,6 +25,7 @@ pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 use super::act::require_active;
 use super::context::Context;
 use super::journal::Earlier;
+use super::naming;
 use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::{Oid, SessionId};
@@ -287,14 +288,14 @@ impl Request<'_> {
         }
         let mut ids = Vec::new();
         for name in self.names {
-            let id = SessionId::fold(name)?;
+            let id = naming::find(snapshot, name)?;
             find(snapshot, &id)?;
             if !ids.contains(&id) {
                 ids.push(id);
             }
         }
         if ids.is_empty() {
-            ids.push(ctx.session_id(snapshot)?);
+            ids.push(ctx.session_id_to_change(snapshot)?);
         }
         Ok(ids)
     }
@@ -303,7 +304,7 @@ impl Request<'_> {
 fn find(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
     snapshot
         .find(id)?
-        .ok_or_else(|| super::context::unknown(snapshot, id))
+        .ok_or_else(|| naming::unknown(snapshot, id))
 }
 
 fn busy() -> Failure {

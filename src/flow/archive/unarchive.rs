@@ -4,7 +4,8 @@
 //! theirs the branch as it is now. The session stays archived, because its approvals were given to what
 //! was taken back; the commit with its trailers is the record.
 
-use super::super::context::{Context, unknown};
+use super::super::context::Context;
+use super::super::naming::{self, unknown};
 use super::super::opening::Opening;
 use super::super::spec::blocker;
 use super::contest::{Contest, Fight, Way, new_errors, refuse_begun, write_conflicts};
@@ -49,9 +50,11 @@ pub fn unarchive(
     reason: Option<&str>,
     (dry_run, sign): (bool, bool),
 ) -> Result<Unarchived> {
-    let id = SessionId::fold(name)?;
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let id = naming::find(&snapshot, name)?;
     if dry_run {
-        let (state, archive) = archived(ctx, &ctx.store()?.snapshot()?, &id)?;
+        let (state, archive) = archived(ctx, &snapshot, &id)?;
         let aim = aim_at(ctx, &state, onto)?;
         require_standing(ctx, &id, &archive, &aim)?;
         let back = backwards(ctx, &archive, &aim)?;

@@ -1,6 +1,6 @@
 //! The end of sessions: their last event, and their folders in the archive.
 
-use super::super::context::unknown;
+use super::super::naming::unknown;
 use super::super::operation::{draft, seal};
 use super::Scope;
 use crate::core::artifact::Artifact;

@@ -10,7 +10,7 @@ use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
-use crate::flow::lease;
+use crate::flow::{lease, seated};
 
 /// Where a rework's report comes from.
 #[derive(Clone, Debug)]
@@ -49,6 +49,7 @@ pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
             }
             Stage::Review if request.from_review.is_some() => rework(facts, request),
             Stage::Build => {
+                seated::require_no_other(ctx, &facts.state)?;
                 let claim = lease::hold(facts, &owner)?;
                 return Ok(audit(facts, request)?.claim(claim).word(request.sign));
             }

@@ -6,7 +6,7 @@ use crate::core::hint::command;
 use crate::core::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
 use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
-use crate::flow::lease;
+use crate::flow::{lease, seated};
 
 /// Records the report of a build lane.
 pub fn report_lane(
@@ -19,6 +19,7 @@ pub fn report_lane(
     let done = act(ctx, Needs::Code, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
         in_build(facts)?;
+        seated::require_no_other(ctx, &facts.state)?;
         // The architect looks at it from outside, perhaps in another clone.
         let claim = match lane {
             Lane::Architect => None,

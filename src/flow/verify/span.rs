@@ -3,9 +3,10 @@
 use super::{Request, Sessions};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::Oid;
 use crate::core::session::State;
-use crate::flow::context::{self, Context};
+use crate::flow::context::Context;
+use crate::flow::naming;
 use crate::flow::upstream;
 use crate::git::Repo;
 use std::rc::Rc;
@@ -38,9 +39,9 @@ pub(super) fn find(
     let at = repo.head()?;
     let wanted = match ctx.wanted() {
         Some(name) => {
-            let id = SessionId::fold(name)?;
+            let id = naming::find(sessions.newest(), name)?;
             let found = sessions.now(&id)?;
-            Some(found.ok_or_else(|| context::unknown(sessions.newest(), &id))?)
+            Some(found.ok_or_else(|| naming::unknown(sessions.newest(), &id))?)
         }
         None => None,
     };

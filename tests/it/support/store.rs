@@ -159,6 +159,15 @@ pub(crate) fn linked(s: &Sandbox, name: &str) -> PathBuf {
     dir
 }
 
+/// The same on no branch: a session of another branch may be worked on there, when it is named.
+pub(crate) fn detached(s: &Sandbox, name: &str) -> PathBuf {
+    let dir = s.root().join(name);
+    let path = dir.to_str().expect("UTF-8");
+    s.git(&["worktree", "add", "--quiet", "--detach", path])
+        .ok();
+    dir
+}
+
 /// The commit of the loopx branch.
 pub(crate) fn tip(s: &Sandbox) -> String {
     s.git(&["rev-parse", "refs/heads/loopx"]).line()

@@ -1,0 +1,63 @@
+//! `approve --show`: how what would be approved reads.
+
+use super::blocker_lines;
+use crate::cli::Exit;
+use crate::core::counted;
+use crate::core::failure::Result;
+use crate::core::gate::Proof;
+use crate::core::id::Oid;
+use crate::flow::Context;
+use crate::flow::approve::Ends;
+use crate::flow::preview::preview;
+use crate::ui::{Ui, line, style};
+
+pub fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let preview = preview(ctx, ends)?;
+    ui.json("approve", &preview);
+    let people = match preview.required {
+        1 => String::new(),
+        n => format!(", by {n} people"),
+    };
+    ui.out(format!(
+        "{}: {}{people}",
+        ui.paint(style::NAME, preview.session.as_str()),
+        preview.transition
+    ));
+    for (artifact, blob) in &preview.files {
+        let edited = match preview.edited.contains(artifact) {
+            true => "  (edited, not saved yet)",
+            false => "",
+        };
+        ui.out(format!("  {}  {artifact}{edited}", blob.short()));
+    }
+    if let Some(code) = &preview.code {
+        let name = |oid: Option<&Oid>| oid.map_or("nothing", |oid| oid.short()).to_owned();
+        ui.out(format!(
+            "code    {}..{}, {}, tree {}",
+            name(code.base.as_ref()),
+            name(code.head.as_ref()),
+            counted(code.commits, "commit"),
+            code.tree.short()
+        ));
+    }
+    for item in &preview.checks {
+        let word = match item.proof {
+            Proof::Passed => ui.paint(style::GOOD, "passed "),
+            Proof::Failed => ui.paint(style::BAD, "failed "),
+            Proof::Stale => ui.paint(style::WARN, "stale  "),
+            Proof::Missing => ui.paint(style::WARN, "missing"),
+            Proof::Waived => ui.paint(style::DIM, "waived "),
+        };
+        ui.out(format!(
+            "check   {word}  {}  {}",
+            line(&item.id),
+            line(&item.detail)
+        ));
+    }
+    blocker_lines(ui, &preview.blockers);
+    ui.hint(&preview.next_action);
+    Ok(match preview.blockers.is_empty() {
+        true => Exit::Done,
+        false => Exit::Blocked,
+    })
+}

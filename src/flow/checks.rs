@@ -1,0 +1,64 @@
+//! The checks of a session that no pass on the present tree stands for: what `run` alone runs.
+
+use super::act::{Needs, gather, require_active};
+use super::context::Context;
+use crate::core::artifact::Artifact;
+use crate::core::checks::checks;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate::{self, Proof};
+use crate::core::hint::command;
+use crate::core::id::SessionId;
+use crate::core::stage::Transition;
+use std::collections::BTreeMap;
+
+/// What is to be run.
+#[derive(Debug)]
+pub struct Open {
+    pub session: SessionId,
+    /// The checks, by the names that `run --task` takes, in their order.
+    pub checks: Vec<String>,
+    /// How many checks the session has.
+    pub all: usize,
+}
+
+/// The checks without a fresh pass. Refused where there is none.
+pub fn open(ctx: &Context) -> Result<Open> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
+    let all = of_session(&facts.texts);
+    if all.is_empty() {
+        return Err(Failure::usage(
+            Code::CommandMissing,
+            "expected a command after `--`: the session has no check of its own",
+        )
+        .help(command!("run -- cargo test")));
+    }
+    let audit = gate::audit(facts.view());
+    let is_proven = |id: &String| {
+        let mut items = audit.iter().filter(|item| item.id == *id);
+        items.any(|item| matches!(item.proof, Proof::Passed | Proof::Waived))
+    };
+    let checks: Vec<String> = all.iter().filter(|id| !is_proven(id)).cloned().collect();
+    if checks.is_empty() {
+        let lead = match Transition::forward(facts.state.stage) {
+            Some(transition) => facts.policy.approve_command(transition),
+            None => command!("archive"),
+        };
+        return Err(
+            Failure::nothing(Code::ChecksFresh, "every check has passed on this tree").help(lead),
+        );
+    }
+    Ok(Open {
+        session: session.state.id,
+        checks,
+        all: all.len(),
+    })
+}
+
+/// The checks that the artifacts name.
+fn of_session(texts: &BTreeMap<Artifact, String>) -> Vec<String> {
+    let checks = checks(texts).unwrap_or_default().into_iter();
+    checks.map(|check| check.id).collect()
+}

@@ -1,0 +1,138 @@
+//! `diff`: what changed in the artifacts of a session, between the branch and the working copy or between two
+//! points of its history.
+
+use super::context::Context;
+use super::view::artifacts_at;
+use super::workcopy::{FileStatus, WorkCopy};
+use super::{files, naming, point};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::id::{Oid, SessionId};
+use crate::store::{Session, Snapshot};
+use serde::Serialize;
+
+/// The two sides of one artifact's difference.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    pub artifact: Artifact,
+    pub old: String,
+    pub new: String,
+}
+
+/// What `diff` found.
+#[derive(Debug)]
+pub struct Differences {
+    pub session: SessionId,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub found: Vec<Difference>,
+}
+
+/// Differences between two points of a session; the second is the present state where nothing is said.
+/// Without any point: between the branch and the working copy. The first word may be a session.
+pub fn diff(ctx: &Context, words: &[String]) -> Result<Differences> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let (session, points) = meant(ctx, &snapshot, words)?;
+    let read = |id: Option<&Oid>| -> Result<String> {
+        id.map_or_else(
+            || Ok(String::new()),
+            |id| Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned()),
+        )
+    };
+    let (from, to) = (points.first(), points.get(1));
+    let mut found = Vec::new();
+    match from {
+        Some(from) => {
+            let old = artifacts_at(&snapshot, &session, from)?;
+            let new = match to {
+                Some(to) => artifacts_at(&snapshot, &session, to)?,
+                None => session.state.artifacts.clone(),
+            };
+            for artifact in Artifact::ALL {
+                let (before, after) = (old.get(&artifact), new.get(&artifact));
+                if before != after {
+                    found.push(Difference {
+                        artifact,
+                        old: read(before)?,
+                        new: read(after)?,
+                    });
+                }
+            }
+        }
+        None => {
+            if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
+                for (artifact, status) in copy.statuses(&session.state)? {
+                    if matches!(
+                        status,
+                        FileStatus::Clean | FileStatus::Absent | FileStatus::Behind
+                    ) {
+                        continue;
+                    }
+                    let file = files::read(&copy.path(artifact)?, u64::MAX)?.unwrap_or_default();
+                    found.push(Difference {
+                        artifact,
+                        old: read(session.state.artifacts.get(&artifact))?,
+                        new: String::from_utf8_lossy(&file).into_owned(),
+                    });
+                }
+            }
+        }
+    }
+    Ok(Differences {
+        session: session.state.id,
+        from: from.cloned(),
+        to: to.cloned(),
+        found,
+    })
+}
+
+/// The session and the points that the words name.
+fn meant<'w>(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    words: &'w [String],
+) -> Result<(Session, &'w [String])> {
+    let here = || ctx.session(snapshot);
+    let [first, rest @ ..] = words else {
+        return Ok((here()?, words));
+    };
+    let named = || -> Result<Session> {
+        let id = naming::find(snapshot, first)?;
+        snapshot
+            .find(&id)?
+            .ok_or_else(|| naming::unknown(snapshot, &id))
+    };
+    // A session that is named beside it leaves points alone, and so does the mark of a number.
+    if ctx.wanted().is_some() || first.starts_with('@') {
+        return Ok((here()?, words));
+    }
+    if rest.len() == 2 {
+        return Ok((named()?, rest));
+    }
+    let is_point = |session: &Session| -> Result<bool> {
+        let operations = snapshot.operations(session)?;
+        Ok(point::find(snapshot, session, &operations, first).is_ok())
+    };
+    match (here(), named()) {
+        (Ok(session), Ok(other)) if is_point(&session)? => {
+            let id = other.state.id;
+            Err(Failure::usage(
+                Code::PointAmbiguous,
+                format!(
+                    "`{first}` is a point of session {} and the session {id}",
+                    session.state.id
+                ),
+            )
+            .help(hint![
+                command!("diff @NUMBER"),
+                "  or  ",
+                command!("diff").session(id)
+            ]))
+        }
+        (_, Ok(session)) => Ok((session, rest)),
+        (Ok(session), Err(_)) => Ok((session, words)),
+        (Err(failure), Err(_)) => Err(failure),
+    }
+}

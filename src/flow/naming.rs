@@ -1,0 +1,228 @@
+//! Which session is meant (design 9): named, in full or by the beginning of its id, bound to the branch, or the
+//! only active one.
+//!
+//! The only active one is for reading. A command that changes something takes it where the branch is bound to no
+//! session and the session to no branch, and says so; else it asks for the name.
+
+use super::context::Context;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{Hint, command, hint};
+use crate::core::id::SessionId;
+use crate::core::prefix::{Meant, meant};
+use crate::store::{Session, Snapshot};
+
+/// How many sessions a refusal names.
+const NAMED: usize = 10;
+
+impl Context {
+    /// The session that is meant.
+    pub fn session_id(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
+        match self.called(snapshot)? {
+            Some(id) => Ok(id),
+            None => self.only(snapshot),
+        }
+    }
+
+    /// The same for a command that changes the session.
+    pub fn session_id_to_change(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
+        if let Some(id) = self.called(snapshot)? {
+            return Ok(id);
+        }
+        let id = self.only(snapshot)?;
+        // One that cannot be read is refused by whoever reads it.
+        if let Ok(Some(session)) = snapshot.session(&id)
+            && let Some(branch) = &session.state.branch
+        {
+            let here = self.repo.head()?.branch;
+            // It has ended, and its branch is nobody's since.
+            return match here.as_ref() == Some(branch) {
+                true => Ok(id),
+                false => Err(self.elsewhere(&id, branch, here.as_deref())?),
+            };
+        }
+        *self.taken.borrow_mut() = Some(id.clone());
+        Ok(id)
+    }
+
+    /// The session that is meant, loaded.
+    pub fn session(&self, snapshot: &Snapshot<'_>) -> Result<Session> {
+        load(snapshot, &self.session_id(snapshot)?)
+    }
+
+    /// The same for a command that changes the session.
+    pub fn session_to_change(&self, snapshot: &Snapshot<'_>) -> Result<Session> {
+        load(snapshot, &self.session_id_to_change(snapshot)?)
+    }
+
+    /// The session that is named, or bound to this branch.
+    fn called(&self, snapshot: &Snapshot<'_>) -> Result<Option<SessionId>> {
+        if let Some(name) = self.wanted() {
+            return find(snapshot, name).map(Some);
+        }
+        let Some(branch) = self.repo.head()?.branch else {
+            return Ok(None);
+        };
+        let Some(id) = snapshot.sole_bound_to(&branch)? else {
+            return Ok(None);
+        };
+        if !snapshot.has(&id)? {
+            return Err(Failure::not_found(
+                Code::SessionUnknown,
+                format!("the branch {branch} is bound to session `{id}`, which is not there"),
+            )
+            .help(hint![
+                command!("use ID"),
+                "  (`",
+                command!("list"),
+                "` shows the ids)"
+            ]));
+        }
+        Ok(Some(id))
+    }
+
+    /// The only active session.
+    fn only(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
+        let mut active = snapshot.active_ids()?;
+        if active.len() > 1 {
+            active = unfinished(snapshot, active)?;
+        }
+        match active.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => Err(
+                Failure::not_found(Code::NoActiveSession, "no session is active")
+                    .help(super::begin::way(self)?),
+            ),
+            many => Err(Failure::usage(
+                Code::SessionAmbiguous,
+                format!(
+                    "{} sessions are active and none is bound to this branch: {}",
+                    many.len(),
+                    listed(many)
+                ),
+            )
+            .help(match self.repo.head()?.branch {
+                Some(_) => hint![
+                    command!("use {}", many[0]),
+                    "  or  ",
+                    command!("status").session(&many[0])
+                ],
+                // There is no branch to bind.
+                None => command!("status").session(&many[0]),
+            })),
+        }
+    }
+
+    /// The refusal to change a session from a branch that it is not bound to.
+    fn elsewhere(&self, id: &SessionId, branch: &str, here: Option<&str>) -> Result<Failure> {
+        let here = match here {
+            Some(here) => format!("the branch {here} is bound to no session"),
+            None => "HEAD is detached".to_owned(),
+        };
+        let there = self.to_branch(id, branch)?;
+        Ok(Failure::usage(
+            Code::SessionElsewhere,
+            format!("{here}, and the only active session, {id}, is bound to {branch}"),
+        )
+        .help(hint![
+            there,
+            format!("  (or say that it is meant: -s {id})")
+        ]))
+    }
+
+    /// What leads to the branch that a session is bound to.
+    pub(super) fn to_branch(&self, id: &SessionId, branch: &str) -> Result<Hint> {
+        let name = format!("refs/heads/{branch}");
+        if let Some(folder) = self.repo.checked_out_in(&name)?.filter(|dir| dir.is_dir())
+            && self.repo.work_dir() != Some(folder.as_path())
+        {
+            let folder = folder.to_string_lossy();
+            return Ok(format!("cd {}", crate::core::shell_word(&folder)).into());
+        }
+        let is_known =
+            self.repo.find_ref(&name)?.is_some() || !self.repo.tracking_refs(branch)?.is_empty();
+        Ok(match is_known {
+            true => format!("git switch {}", crate::core::shell_word(branch)).into(),
+            false => super::upstream::rebind(self, id)?,
+        })
+    }
+}
+
+fn load(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
+    snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))
+}
+
+/// The session that somebody names: by its id or its title, or by the beginning of its id where no other begins so. Those
+/// that are active come first.
+pub fn find(snapshot: &Snapshot<'_>, name: &str) -> Result<SessionId> {
+    let folded = SessionId::fold(name);
+    for id in [&folded, &SessionId::of_title(name)].into_iter().flatten() {
+        if snapshot.has(id)? {
+            return Ok(id.clone());
+        }
+    }
+    let begin = match &folded {
+        Ok(id) => id.to_string(),
+        // What no id may be, an id may begin with: `con`.
+        Err(_) => name.trim().to_lowercase(),
+    };
+    let mut ids = snapshot.active_ids()?;
+    if !ids.iter().any(|id| id.as_str().starts_with(&begin)) {
+        let names = snapshot.session_names()?.into_iter();
+        ids = names
+            .filter_map(|name| SessionId::parse(&name).ok())
+            .collect();
+    }
+    match meant(&begin, &ids, |id| id.as_str()) {
+        Meant::One(id) => Ok(id.clone()),
+        Meant::Several(many) => {
+            let many: Vec<SessionId> = many.into_iter().cloned().collect();
+            Err(Failure::usage(
+                Code::SessionAmbiguous,
+                format!(
+                    "`{name}` is the beginning of {} sessions: {}",
+                    many.len(),
+                    listed(&many)
+                ),
+            )
+            .help(command!("list")))
+        }
+        Meant::None => Err(unknown(snapshot, &folded?)),
+    }
+}
+
+fn listed(ids: &[SessionId]) -> String {
+    let names: Vec<&str> = ids.iter().map(SessionId::as_str).take(NAMED).collect();
+    let more = if ids.len() > NAMED { ", ..." } else { "" };
+    format!("{}{more}", names.join(", "))
+}
+
+/// Those of these that did not end: one that cannot be read may go on.
+fn unfinished(snapshot: &Snapshot<'_>, ids: Vec<SessionId>) -> Result<Vec<SessionId>> {
+    let mut found = Vec::new();
+    for id in ids {
+        let goes_on = match snapshot.session(&id) {
+            Ok(Some(session)) => session.state.is_active(),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        if goes_on {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
+
+/// No session has that id: with the nearest name.
+pub fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
+    let ids = snapshot.active_ids().unwrap_or_default();
+    let near = crate::core::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
+    let failure = Failure::not_found(Code::SessionUnknown, format!("no session is named `{id}`"));
+    match near {
+        Some(near) => failure.help(hint![
+            format!("did you mean `{near}`? `"),
+            command!("list"),
+            "` shows all"
+        ]),
+        None => failure.help(command!("list")),
+    }
+}

@@ -1,0 +1,134 @@
+//! What an approval would cover and what it still waits for, judged as `approve` judges it: `approve --show`, and
+//! `edit` without a name. Nothing is written.
+
+use super::act::{Facts, Needs, gather};
+use super::approve::{self, Ends};
+use super::context::Context;
+use super::review;
+use super::workcopy::{FileStatus, WorkCopy};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::gate::{self, AuditItem};
+use crate::core::hint::{Hint, Verb};
+use crate::core::id::{Oid, SessionId};
+use crate::core::stage::Transition;
+use crate::store::{Session, Snapshot};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is approved.
+#[derive(Debug, Serialize)]
+pub struct Preview {
+    pub session: SessionId,
+    pub transition: Transition,
+    /// The documents, by what stands in them.
+    pub files: BTreeMap<Artifact, Oid>,
+    /// Of these, what the working copy changed and the approval would save first.
+    pub edited: Vec<Artifact>,
+    /// The code, where the gate judges it.
+    pub code: Option<Covered>,
+    pub checks: Vec<AuditItem>,
+    /// What stands in the way.
+    pub blockers: Vec<Blocker>,
+    /// How many people policy asks for.
+    pub required: usize,
+    pub next_action: Hint,
+}
+
+/// The commits of a session.
+#[derive(Debug, Serialize)]
+pub struct Covered {
+    pub tree: Oid,
+    pub base: Option<Oid>,
+    pub head: Option<Oid>,
+    pub commits: usize,
+}
+
+/// What the approval would cover.
+pub fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = super::act::require_active(ctx.session(&snapshot)?)?;
+    let facts = look(ctx, &snapshot, &session)?;
+    let transition = approve::meant(&facts, ends)?;
+    let view = facts.view();
+    let blockers = gate::blockers(view, transition);
+    let checks = match gate::covers_code(transition) {
+        true => gate::audit(view),
+        false => Vec::new(),
+    };
+    let files = gate::covered_files(&facts.state, transition);
+    let edited = facts.saved.iter().copied();
+    Ok(Preview {
+        session: facts.state.id.clone(),
+        transition,
+        edited: edited.filter(|one| files.contains_key(one)).collect(),
+        code: code(ctx, &facts, transition)?,
+        checks,
+        required: facts.policy.required(transition),
+        next_action: match blockers.first() {
+            Some(blocker) => blocker.help.clone(),
+            None => facts.policy.approve_command(transition),
+        },
+        blockers,
+        files,
+    })
+}
+
+/// The first document that the gate of the present stage wants work on, and what it wants.
+pub fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = super::act::require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = look(ctx, &snapshot, &session)?;
+    let stage = facts.state.stage;
+    let blockers = match Transition::forward(stage) {
+        Some(transition) => gate::blockers(facts.view(), transition),
+        None => Vec::new(),
+    };
+    let wanted = blockers.iter().find_map(|blocker| {
+        let command = blocker.help.command()?;
+        let is_edit = command.verb() == Verb::Edit;
+        let artifact = is_edit.then(|| Artifact::parse(command.args()).ok())??;
+        Some((artifact, blocker.message.clone()))
+    });
+    wanted.ok_or_else(|| {
+        Failure::nothing(
+            Code::NothingToEdit,
+            format!("no document of stage {stage} wants work"),
+        )
+        .help(gate::next_action(facts.view()))
+    })
+}
+
+/// The session with the edits of this worktree.
+fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Facts<'static>> {
+    let mut copy = WorkCopy::open(&ctx.repo, &session.state.id)?;
+    if let Some(open) = &copy {
+        let statuses = open.statuses(&session.state)?;
+        let is_apart =
+            |status: &FileStatus| matches!(status, FileStatus::Diverged | FileStatus::Conflicted);
+        // To merge them would write into the files.
+        if statuses.values().any(is_apart) {
+            copy = None;
+        }
+    }
+    gather(ctx, snapshot, session, copy.as_mut(), Needs::Code, None)
+}
+
+fn code(ctx: &Context, facts: &Facts<'_>, transition: Transition) -> Result<Option<Covered>> {
+    let Some(code) = facts
+        .code
+        .as_ref()
+        .filter(|_| gate::covers_code(transition))
+    else {
+        return Ok(None);
+    };
+    let (base, head, commits) = review::span(ctx, facts)?;
+    Ok(Some(Covered {
+        tree: code.tree.clone(),
+        base,
+        head,
+        commits,
+    }))
+}

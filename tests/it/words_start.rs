@@ -1,0 +1,153 @@
+//! Fewer words to type: what `start` makes of its words (U16), `edit` and `put` without all of theirs (U8), aliases.
+
+use crate::support::session::{self, begin};
+use crate::support::{LOOPX, Sandbox};
+
+fn ready() -> Sandbox {
+    let s = Sandbox::new();
+    begin(&s, "");
+    s.git(&["switch", "-q", "main"]).ok();
+    s
+}
+
+#[test]
+fn u16_start_joins_its_words_and_makes_a_short_id_that_can_be_read() {
+    let s = ready();
+    for (words, id) in [
+        (&["Fix", "the", "timeout"][..], "fix-the-timeout"),
+        (&["修复登录超时"], "xiu-fu-deng-lu-chao-shi"),
+        (
+            &["End the sessions that were idle for ten minutes"],
+            "end-the-sessions-that-were-idle",
+        ),
+        (&["--id", "bug-7", "Something else"], "bug-7"),
+    ] {
+        let args = [&["start", "--no-branch", "--json"], words].concat();
+        let done = s.loopx(&args).json();
+        assert_eq!(done["session"], id, "{done:#}");
+    }
+    let shown = s.loopx(&["show", "fix", "--json"]).json();
+    assert_eq!(shown["state"]["title"], "Fix the timeout");
+    s.loopx(&["status", "修复登录超时"]).ok();
+    let before = session::tip(&s);
+    // Another title that gives the same id is another session only under another id.
+    s.loopx(&["start", "--no-branch", "Fix", "the", "timeout!"])
+        .fails_with(1)
+        .says("session fix-the-timeout exists")
+        .says("git loopx start --id fix-the-timeout-2 'Fix the timeout!'");
+    s.loopx(&["start", "--id", "bug-7", "again"])
+        .fails_with(1)
+        .says("git loopx start --id bug-7-2 again");
+    s.loopx(&["start", "--id", "Not an id", "again"])
+        .fails_with(2)
+        .says("found `Not an id`");
+    assert_eq!(session::tip(&s), before);
+}
+
+#[test]
+fn u16_start_binds_no_branch_that_is_not_there() {
+    let s = ready();
+    s.git(&["branch", "timeout"]).ok();
+    let before = session::tip(&s);
+    s.loopx(&["start", "--branch", "timeuot", "x"])
+        .fails_with(4)
+        .says("no branch is named `timeuot`")
+        .says("did you mean `timeout`? else: git switch -c timeuot");
+    assert_eq!(session::tip(&s), before);
+    s.loopx(&["start", "--branch", "timeout", "x"]).ok();
+}
+
+#[test]
+fn edit_without_a_name_opens_what_the_gate_wants_first() {
+    let s = Sandbox::new();
+    begin(&s, "");
+    let write = |text: &str| {
+        s.write("../text", text);
+        format!("cp {}", s.root().join("text").display())
+    };
+    let edit = |editor: &str| {
+        let call = s.call(LOOPX).args(&["edit"]).env("GIT_EDITOR", editor);
+        call.run()
+    };
+    let out = edit(&write(session::READY_SPEC)).ok();
+    assert!(out.starts_with("opening spec.md: spec.md: "), "{out}");
+    s.loopx(&["edit"])
+        .fails_with(5)
+        .says("no document of stage clarify wants work");
+    s.loopx(&["approve", "--enter"]).ok();
+    let out = edit("true").ok();
+    assert!(out.starts_with("opening plan.md: "), "{out}");
+    assert!(out.contains("plan.md is unchanged"), "{out}");
+}
+
+#[test]
+fn u8_put_saves_nothing_where_there_is_nothing() {
+    let s = Sandbox::new();
+    begin(&s, "");
+    s.write("empty", "");
+    let before = session::tip(&s);
+    for line in ["put spec.md", "put spec.md -", "put spec.md empty"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        s.loopx(&words)
+            .fails_with(2)
+            .says("expected the text of spec.md, found nothing in");
+    }
+    assert_eq!(session::tip(&s), before);
+    s.loopx(&["put", "spec", "empty", "--allow-empty"]).ok();
+    assert_ne!(session::tip(&s), before);
+}
+
+#[test]
+fn an_alias_is_a_command_with_its_words_and_never_more() {
+    let s = Sandbox::new();
+    begin(&s, "");
+    let config = |name: &str, words: &str| {
+        let key = format!("loopx.alias.{name}");
+        s.git(&["config", &key, words]).ok();
+    };
+    for (name, words) in [
+        ("short", "log --oneline -n 1"),
+        ("tiny", "short -q"),
+        ("named", "note 'two words' --kind decision"),
+        ("status", "abandon"),
+        ("st", "abandon"),
+        ("one", "two"),
+        ("two", "one"),
+        ("typo", "sttus"),
+        ("shell", "!rm -rf x"),
+        ("open", "note 'x"),
+        ("nothing", ""),
+    ] {
+        config(name, words);
+    }
+    assert_eq!(
+        s.loopx(&["short"]).ok(),
+        "@1   start  [intent.md, spec.md]\n"
+    );
+    assert_eq!(
+        s.loopx(&["-s", "demo", "tiny"]).ok(),
+        "@1   start  [intent.md, spec.md]\n"
+    );
+    assert_eq!(s.loopx(&["short", "--json"]).json()["session"], "demo");
+    s.loopx(&["named"]).ok();
+    s.loopx(&["short"]).says("note (decision): two words").ok();
+    // A command of ours is what it says.
+    for built_in in ["status", "st"] {
+        s.loopx(&[built_in]).says("session demo").ok();
+    }
+    s.loopx(&["ls"]).says("demo").ok();
+    s.loopx(&["new", "--no-branch", "Other"]).ok();
+    for (name, said) in [
+        ("one", "these aliases lead in a circle: one -> two -> one"),
+        ("typo", "begins with `sttus`, which is no command"),
+        ("typo", "did you mean `status`?"),
+        ("shell", "expected a command of git loopx, and no shell's"),
+        ("open", "expected each quote to be closed"),
+        ("nothing", "expected a command"),
+        ("unset", "unrecognized subcommand 'unset'"),
+    ] {
+        s.loopx(&[name]).fails_with(2).says(said);
+        let json = s.loopx(&["--json", name]).fails_with(2).error_json();
+        assert_eq!(json["error"]["kind"], "usage", "{json:#}");
+    }
+}
