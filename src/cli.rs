@@ -57,12 +57,26 @@ pub struct Global {
     /// Say nothing but what was asked for
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// Say more: codes, and what rests on what
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The session; else LOOPX_SESSION, the one bound to this branch, or the only active one
     #[arg(short, long, global = true, value_name = "ID")]
     pub session: Option<String>,
+}
+
+impl Global {
+    fn options(&self) -> Options {
+        Options {
+            json: self.json,
+            quiet: self.quiet,
+            verbose: self.verbose,
+            color: self.color,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -73,13 +87,8 @@ pub enum Command {
     Start(cmd::sessions::StartArgs),
     Use(cmd::sessions::UseArgs),
     Rebase(cmd::sessions::RebaseArgs),
-    /// List the sessions
     #[command(visible_alias = "ls")]
-    List {
-        /// Archived ones too
-        #[arg(short, long)]
-        all: bool,
-    },
+    List(cmd::list::ListArgs),
     /// Show where the session stands, what holds it, and the command that leads on
     #[command(visible_alias = "st")]
     Status {
@@ -282,6 +291,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let mut ui = Ui::new(options);
         return ended(Ok(cmd::codes::codes(&mut ui)), &mut ui);
     }
+    if let Some(global) = home_call(&args) {
+        let mut ui = Ui::new(global.options());
+        let outcome = home(global, &mut ui);
+        return ended(outcome, &mut ui);
+    }
     let parsed = bare_call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok);
     let parsed = match parsed {
         Err(error) if error.kind() == ErrorKind::InvalidSubcommand => match alias::expand(&args) {
@@ -307,11 +321,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let mut ui = Ui::new(Options {
-        json: cli.global.json,
-        quiet: cli.global.quiet,
-        color: cli.global.color,
-    });
+    let mut ui = Ui::new(cli.global.options());
     let outcome = run(cli, &mut ui);
     ended(outcome, &mut ui)
 }
@@ -331,7 +341,7 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
 /// mistake, is for the whole parser.
 fn bare_call(args: &[OsString]) -> Option<Cli> {
     let command = match args.get(1)?.to_str()? {
-        "list" | "ls" => Command::List { all: false },
+        "list" | "ls" => Command::List(cmd::list::ListArgs::default()),
         "log" => Command::Log(cmd::history::LogArgs::default()),
         "save" => Command::Save { reason: None },
         "status" | "st" => Command::Status { id: None },
@@ -341,6 +351,30 @@ fn bare_call(args: &[OsString]) -> Option<Cli> {
     let matches = described.try_get_matches_from(&args[1..]).ok()?;
     let global = Global::from_arg_matches(&matches).ok()?;
     Some(Cli { global, command })
+}
+
+/// `git loopx` alone, with no more than options that every command takes.
+fn home_call(args: &[OsString]) -> Option<Global> {
+    let has_command = |arg: &OsString| !arg.to_string_lossy().starts_with('-');
+    if args.get(1).is_some_and(has_command) {
+        return None;
+    }
+    let described = Global::augment_args(clap::Command::new("git loopx"));
+    let matches = described.try_get_matches_from(args).ok()?;
+    Global::from_arg_matches(&matches).ok()
+}
+
+fn home(global: Global, ui: &mut Ui) -> Result<Exit> {
+    if let Some(wanted) = &global.session
+        && let Ok((_, Some(session))) = Context::open_for(wanted)
+    {
+        ui.address(session.as_str());
+    }
+    let ctx = Context::open(global.session);
+    if let Ok(ctx) = &ctx {
+        ui.bare().set(ctx.repo.work_dir().is_none());
+    }
+    cmd::home::home(ctx, ui)
 }
 
 /// What a coding agent's host calls. It is told nothing about a command line that is wrong: it would
@@ -463,7 +497,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Start(args) => cmd::sessions::start(args, &open()?, ui),
         Command::Use(args) => cmd::sessions::bind(args, ui),
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
-        Command::List { all } => cmd::sessions::list(all, &open()?, ui),
+        Command::List(args) => cmd::list::list(args, &open()?, ui),
         Command::Status { .. } => cmd::status::status(&open()?, ui),
         Command::Next { .. } => cmd::next::next(&open()?, ui),
         Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),

@@ -33,6 +33,12 @@ pub const GIT_OBJECT_DIRECTORY: &str = "GIT_OBJECT_DIRECTORY";
 pub const GIT_NAMESPACE: &str = "GIT_NAMESPACE";
 /// git's: objects wait here until a push that is being received is accepted.
 pub const GIT_QUARANTINE_PATH: &str = "GIT_QUARANTINE_PATH";
+/// The columns of the screen, where they are not the terminal's.
+pub const COLUMNS: &str = "COLUMNS";
+/// The locale, the strongest first.
+pub const LC_ALL: &str = "LC_ALL";
+pub const LC_CTYPE: &str = "LC_CTYPE";
+pub const LANG: &str = "LANG";
 /// Not empty: no colour (<https://no-color.org>).
 pub const NO_COLOR: &str = "NO_COLOR";
 

@@ -104,6 +104,12 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         document.extend(only.clone());
     }
     document["sessions"] = Value::Array(documents);
+    if mode != Mode::DryRun
+        && mode != Mode::Abort
+        && let Some(last) = done.last()
+    {
+        super::lead(ctx, &last.id, &mut document, ui);
+    }
     ui.json("archive", &document);
     Ok(Exit::Done)
 }
@@ -155,9 +161,9 @@ fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {
     let commits: Vec<_> = done.iter().filter_map(|one| one.commit.as_ref()).collect();
     match (mode, commits.as_slice()) {
         (Mode::DryRun | Mode::Abort, _) => ui.hint(again),
-        (_, [only]) => ui.hint(format!("git show --stat {}", only.short())),
-        (_, [.., last]) => ui.hint(format!(
-            "git log -{} --stat {}",
+        (_, [only]) => ui.status(format!("to read it: git show --stat {}", only.short())),
+        (_, [.., last]) => ui.status(format!(
+            "to read it: git log -{} --stat {}",
             commits.len(),
             last.short()
         )),
@@ -189,7 +195,7 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
                 false => "took",
             };
             ui.status(format!("{id}: {how} {undone} back on {target} as {commit}"));
-            ui.hint(format!("git show {commit}"));
+            ui.status(format!("to read it: git show {commit}"));
         }
         (None, Mode::Abort) => {
             ui.status(format!(

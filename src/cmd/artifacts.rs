@@ -39,14 +39,13 @@ pub(super) fn read_text(file: &str) -> Result<String> {
         .map_err(|_| Failure::usage(Code::InputNotUtf8, format!("{file}: expected UTF-8")))
 }
 
-fn saved(ui: &mut Ui, command: &str, done: &crate::flow::Done<()>, extra: Value) {
-    let next = Some(command!("status"));
-    report(ui, command, done, "saved", next, extra);
+fn saved(ctx: &Context, ui: &mut Ui, command: &str, done: &crate::flow::Done<()>, extra: Value) {
+    report(ctx, ui, command, done, "saved", extra);
 }
 
 pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::save(ctx, reason)?;
-    saved(ui, "save", &done, json!({}));
+    saved(ctx, ui, "save", &done, json!({}));
     Ok(Exit::Done)
 }
 
@@ -60,12 +59,17 @@ pub fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         }
     };
     if working::edit(ctx, artifact)? {
-        let done = sessions::save(ctx, None)?;
-        saved(ui, "edit", &done, json!({}));
-    } else {
-        ui.status(format!("{artifact} is unchanged"));
-        ui.json("edit", &json!({ "artifact": artifact, "changed": false }));
+        match sessions::save(ctx, None) {
+            // The editor put back what is saved.
+            Err(failure) if failure.code == Code::NothingToSave => {}
+            done => {
+                saved(ctx, ui, "edit", &done?, json!({}));
+                return Ok(Exit::Done);
+            }
+        }
     }
+    ui.status(format!("{artifact} is unchanged"));
+    ui.json("edit", &json!({ "artifact": artifact, "changed": false }));
     Ok(Exit::Done)
 }
 
@@ -122,7 +126,7 @@ pub fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "{artifact} had unsaved edits; they are kept: git cat-file blob {blob}"
         ));
     }
-    saved(ui, "put", &put.done, json!({ "kept": put.kept }));
+    saved(ctx, ui, "put", &put.done, json!({ "kept": put.kept }));
     Ok(Exit::Done)
 }
 

@@ -3,7 +3,6 @@
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::{Blocker, Result};
-use crate::core::hint::command;
 use crate::core::spec::Conflict;
 use crate::flow::Context;
 use crate::flow::change::{self, Judged, Overlap, RequirementDiff, Word};
@@ -250,13 +249,6 @@ fn refresh(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "target_commit": done.value.commit,
         "moved": done.value.moved,
     });
-    super::report(
-        ui,
-        "change refresh",
-        &done,
-        &said,
-        Some(command!("change validate")),
-        extra,
-    );
+    super::report(ctx, ui, "change refresh", &done, &said, extra);
     Ok(Exit::Done)
 }

@@ -161,11 +161,11 @@ pub fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "undone_by": archive.and_then(|one| one.commit.as_ref()),
     });
     report(
+        ctx,
         ui,
         "reopen",
         &done,
         "open again, in stage build",
-        Some(command!("status")),
         extra,
     );
     Ok(Exit::Done)
@@ -214,7 +214,7 @@ pub fn profile(args: ProfileArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "opened": changed.opened,
         "closed": changed.closed,
     });
-    report(ui, "profile", &done, &said, Some(command!("status")), extra);
+    report(ctx, ui, "profile", &done, &said, extra);
     Ok(Exit::Done)
 }
 

@@ -14,9 +14,11 @@ pub mod doctor;
 pub mod finish;
 pub mod fsck;
 pub mod history;
+pub mod home;
 pub mod hook;
 pub mod hooks;
 pub mod import;
+pub mod list;
 pub mod manual;
 pub mod next;
 pub mod note;
@@ -39,9 +41,11 @@ pub mod undo;
 pub mod verify;
 
 use crate::core::gate::FindingView;
-use crate::core::hint::{Hint, command};
+use crate::core::hint::command;
+use crate::core::id::SessionId;
+use crate::core::next::Advised;
 use crate::flow::policy_moved::{self, PolicyMoved};
-use crate::flow::{Context, Done};
+use crate::flow::{Context, Done, next as next_flow};
 use crate::ui::{Ui, line, style};
 use serde_json::{Value, json};
 
@@ -67,14 +71,7 @@ impl SignArgs {
 }
 
 /// Says what a writing command did: one line, and the command that leads on.
-fn report<T>(
-    ui: &mut Ui,
-    command: &str,
-    done: &Done<T>,
-    said: &str,
-    next: Option<Hint>,
-    extra: Value,
-) {
+fn report<T>(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<T>, said: &str, extra: Value) {
     let saved: Vec<String> = done.saved.iter().map(ToString::to_string).collect();
     if !saved.is_empty() {
         ui.status(format!("saved {}", saved.join(", ")));
@@ -83,20 +80,35 @@ fn report<T>(
         "{}: {said}",
         ui.paint(crate::ui::style::NAME, done.id.as_str())
     ));
-    if let Some(next) = &next {
-        ui.hint(next);
-    }
     let mut body = json!({
         "session": done.id,
         "commit": done.commit,
         "stage": done.state.stage,
         "saved": done.saved,
-        "next_action": next,
     });
+    lead(ctx, &done.id, &mut body, ui);
     if let (Value::Object(body), Value::Object(extra)) = (&mut body, extra) {
         body.extend(extra);
     }
     ui.json(command, &body);
+}
+
+/// Says what leads on, and puts it into the document.
+fn lead(ctx: &Context, id: &SessionId, body: &mut Value, ui: &mut Ui) {
+    if !ui.tells_next() {
+        return;
+    }
+    let next = next_flow::after(ctx, id).unwrap_or_else(Advised::nothing);
+    ui.next(&next);
+    tell_next(body, &next);
+}
+
+/// What leads on, as keys of a document.
+fn tell_next(body: &mut Value, next: &Advised) {
+    body["next_action"] = json!(next.command());
+    let advice = Some(&next.advice).filter(|advice| !advice.is_empty());
+    body["advice"] = json!(advice);
+    body["waits"] = json!(next.waiting());
 }
 
 /// Tells somebody who goes on under a policy that has moved. The command itself is done by then: what keeps this

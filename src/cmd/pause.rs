@@ -13,11 +13,11 @@ pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     let done = pause::block(ctx, reason)?;
     let extra = json!({ "blocked": done.state.build.blocked });
     report(
+        ctx,
         ui,
         "agent block",
         &done,
         "recorded as blocked; the next build step ends that",
-        Some(command!("agent resume")),
         extra,
     );
     Ok(Exit::Done)
@@ -37,15 +37,12 @@ pub fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
 pub fn resume(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let resumed = pause::resume(ctx, reason)?;
     ui.status(format!("{}: the build goes on", resumed.id));
-    ui.hint(command!("status"));
-    ui.json(
-        "agent resume",
-        &json!({
-            "session": resumed.id,
-            "parked": resumed.parked,
-            "blocked": resumed.blocked,
-            "next_action": command!("status"),
-        }),
-    );
+    let mut body = json!({
+        "session": resumed.id,
+        "parked": resumed.parked,
+        "blocked": resumed.blocked,
+    });
+    super::lead(ctx, &resumed.id, &mut body, ui);
+    ui.json("agent resume", &body);
     Ok(Exit::Done)
 }

@@ -76,21 +76,14 @@ pub fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             n => format!("{n} conflicts are left"),
         }
     ));
-    let next = match left {
-        0 => command!("status").session(&done.id),
-        _ => command!("resolve").session(&done.id),
-    };
-    ui.hint(&next);
-    ui.json(
-        "resolve",
-        &json!({
-            "session": done.id,
-            "commit": done.commit,
-            "stage": done.state.stage,
-            "left": left,
-            "next_action": next,
-        }),
-    );
+    let mut body = json!({
+        "session": done.id,
+        "commit": done.commit,
+        "stage": done.state.stage,
+        "left": left,
+    });
+    super::lead(ctx, &done.id, &mut body, ui);
+    ui.json("resolve", &body);
     Ok(Exit::Done)
 }
 

@@ -7,7 +7,6 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::op::{AnswerWord, CodeVerdict, ReviewFinding, Smell, Target};
 use crate::core::signature::Basis;
-use crate::core::stage::Transition;
 use crate::flow::answer::AnswerRequest;
 use crate::flow::review::{self, ReviewRequest, Reviewed, VerdictRequest};
 use crate::flow::{self, Context, Done, review_show, view};
@@ -111,7 +110,6 @@ pub fn open(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 
 fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = review::review(ctx, request)?;
-    let policy = ctx.policy(&done.state)?;
     let reviewed = &done.value;
     let commits: Vec<_> = reviewed
         .commits
@@ -154,40 +152,28 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
             roles.join(", ")
         ));
     }
-    let (said, next) = match target {
-        Some(target) => (
-            format!("changes are asked for in {target} ({})", basis.word()),
-            policy.approve_command(target.transition()),
-        ),
-        None => (
-            format!("approved ({})", basis.word()),
-            policy.approve_command(Transition::ReviewToDone),
-        ),
+    let said = match target {
+        Some(target) => format!("changes are asked for in {target} ({})", basis.word()),
+        None => format!("approved ({})", basis.word()),
     };
-    report(ui, "review", &done, &said, Some(next), extra);
+    report(ctx, ui, "review", &done, &said, extra);
     Ok(Exit::Done)
 }
 
 /// Says that the review is open, and shows it.
 fn entered(ctx: &Context, done: &Done<Reviewed>, extra: Value, ui: &mut Ui) -> Result<Exit> {
-    let policy = ctx.policy(&done.state)?;
     // It is entered by now, whatever keeps it from being shown.
     let Ok(shown) = review_show::show(ctx) else {
-        let next = policy.verdict_command();
-        report(ui, "review", done, "in stage review", Some(next), extra);
+        report(ctx, ui, "review", done, "in stage review", extra);
         return Ok(Exit::Done);
     };
     super::review_show::print(&shown, ui);
-    let next = match shown.files.is_empty() && !policy.gates.protected.is_empty() {
-        true => policy.empty_verdict_command(),
-        false => shown.next_action.clone(),
-    };
     let mut body = super::review_show::document(&shown);
     if let (Value::Object(body), Value::Object(extra)) = (&mut body, extra) {
         body.extend(extra);
         body.remove("next_action");
     }
-    report(ui, "review", done, "in stage review", Some(next), body);
+    report(ctx, ui, "review", done, "in stage review", body);
     Ok(Exit::Done)
 }
 
@@ -241,12 +227,8 @@ fn answer(args: &ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .collect();
     let open = done.value.iter().filter(|one| one.open).count();
     let said = format!("{}; {} open", said.join(", "), counted(open, "finding"));
-    let next = match done.value.iter().find(|one| one.open && one.blocking) {
-        Some(one) => one.help.clone(),
-        None => command!("status"),
-    };
     let extra = json!({ "findings": done.value });
-    report(ui, "review", &done, &said, Some(next), extra);
+    report(ctx, ui, "review", &done, &said, extra);
     Ok(Exit::Done)
 }
 

@@ -96,11 +96,11 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         );
     }
     report(
+        ctx,
         ui,
         "run",
         &done,
         &said,
-        Some(command!("status")),
         json!({
             "evidence": ran.evidence,
             "not_started": ran.not_started,
@@ -183,7 +183,7 @@ fn all(args: &RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         done.value.evidence.tree.short()
     );
     let extra = json!({ "ran": ran, "failed": failed, "checks": open.all });
-    report(ui, "run", &done, &said, Some(command!("status")), extra);
+    report(ctx, ui, "run", &done, &said, extra);
     Ok(match failed {
         0 => Exit::Done,
         _ => Exit::Blocked,

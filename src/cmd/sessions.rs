@@ -1,17 +1,14 @@
-//! `init`, `start`, `use`, `rebase`, `list`, `abandon`.
+//! `init`, `start`, `use`, `rebase`, `abandon`.
 
 use super::report;
 use crate::cli::Exit;
-use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::profile::ProfileName;
-use crate::core::session::{Ending, State};
-use crate::core::stage::Stage;
 use crate::flow::sessions::{self, Binding, StartRequest};
-use crate::flow::{Context, rebase, view};
-use crate::ui::{Ui, line, style};
+use crate::flow::{Context, rebase};
+use crate::ui::{Ui, line};
 use serde_json::json;
 
 pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -136,37 +133,19 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if ctx.must_name(&done.id) {
         ui.address(done.id.as_str());
     }
-    let next = match &done.value {
-        Some(revert) => hint![
-            command!("approve --to plan"),
-            format!("   (the documents are written; the build is: {revert})")
-        ],
-        None if stage == Stage::Clarify => hint![
-            command!("edit spec.md"),
-            format!("   (or edit .loopx/{}/spec.md and run: ", done.id),
-            command!("clarify"),
-            ")"
-        ],
-        None => command!("edit {}", first_file(&done.state)),
+    let said = match &done.value {
+        Some(revert) => format!("{place}; the documents are written, and the build is: {revert}"),
+        None => format!("{place}; what to write is in .loopx/{}", done.id),
     };
     report(
+        ctx,
         ui,
         "start",
         &done,
-        &place,
-        Some(next),
+        &said,
         json!({ "branch": done.state.branch, "base": done.state.base, "revert": done.value }),
     );
     Ok(Exit::Done)
-}
-
-/// The file that somebody writes first.
-fn first_file(state: &State) -> Artifact {
-    let files = [Artifact::Brief, Artifact::Plan, Artifact::SpecDelta];
-    let mut here = files
-        .into_iter()
-        .filter(|file| state.artifacts.contains_key(file));
-    here.next().unwrap_or(Artifact::Intent)
 }
 
 /// Bind the current branch to a session
@@ -192,7 +171,7 @@ pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
         ),
     };
     let extra = json!({ "branch": done.value.branch, "before": done.value.before });
-    report(ui, "use", &done, &said, Some(command!("status")), extra);
+    report(&ctx, ui, "use", &done, &said, extra);
     Ok(Exit::Done)
 }
 
@@ -221,67 +200,13 @@ pub fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         done.value.base.short()
     );
     let extra = json!({ "base": done.value.base, "before": done.value.before });
-    report(ui, "rebase", &done, &said, Some(command!("status")), extra);
-    Ok(Exit::Done)
-}
-
-pub fn list(archived: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let sessions = view::list(ctx, archived)?;
-    if sessions.is_empty() && !ui.is_json() {
-        ui.status("no session yet");
-        ui.hint(command!("start \"WHAT TO CHANGE\""));
-    }
-    let width = sessions
-        .iter()
-        .map(|s| s.session.as_str().len())
-        .max()
-        .unwrap_or(0);
-    let mut lines = Vec::new();
-    for session in &sessions {
-        let mark = if session.current { "*" } else { " " };
-        let id = format!("{:width$}", session.session.as_str());
-        let id = ui.paint(
-            if session.current {
-                style::GOOD
-            } else {
-                style::NAME
-            },
-            &id,
-        );
-        let stage = match (&session.damage, &session.ending, session.stage) {
-            (Some(_), _, _) => ui.paint(style::BAD, "damaged "),
-            (None, Some(Ending::Abandoned { .. }), _) => "abandon.".to_owned(),
-            (None, Some(Ending::Archived { .. }), _) => "archived".to_owned(),
-            (None, None, Some(stage)) => format!("{:8}", stage.as_str()),
-            (None, None, None) => "        ".to_owned(),
-        };
-        let rest = match &session.damage {
-            Some(damage) => line(damage),
-            None => {
-                let branch = session.branch.as_deref().unwrap_or("-");
-                format!("{}  {}", line(branch), line(&session.title))
-            }
-        };
-        lines.push(format!("{mark} {id}  {stage}  {rest}"));
-    }
-    if !lines.is_empty() {
-        ui.out(lines.join("\n"));
-    }
-    let damaged = sessions.iter().any(|s| s.damage.is_some());
-    ui.json("list", &json!({ "sessions": sessions }));
-    if damaged {
-        let repair = command!("fsck --repair");
-        ui.warn(format!("some sessions are damaged; `{repair}` mends them"));
-    }
+    report(ctx, ui, "rebase", &done, &said, extra);
     Ok(Exit::Done)
 }
 
 pub fn abandon(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::abandon(ctx, reason)?;
-    let next = hint![
-        command!("undo").session(&done.id),
-        "   (takes it back; everything is kept)"
-    ];
-    report(ui, "abandon", &done, "abandoned", Some(next), json!({}));
+    let said = "abandoned; everything is kept";
+    report(ctx, ui, "abandon", &done, said, json!({}));
     Ok(Exit::Done)
 }

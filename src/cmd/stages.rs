@@ -6,7 +6,7 @@ use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::finding::Finding;
 use crate::core::gate::Proof;
-use crate::core::hint::{Hint, command, hint};
+use crate::core::hint::command;
 use crate::core::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
 use crate::core::profile::ProfileName;
 use crate::core::session::Recorded;
@@ -131,6 +131,7 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let sign = SignArgs::of(args.sign, args.no_sign).wanted(ctx);
         let done = stages::extend(ctx, Stage::Clarify, more, args.reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "clarify",
             &done,
@@ -148,7 +149,7 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         None if done.value.blockers.is_empty() => "clear enough to plan".to_owned(),
         None => "not clear enough to plan yet".to_owned(),
     };
-    Ok(tell(ui, "clarify", &done, &said))
+    Ok(tell(ctx, ui, "clarify", &done, &said))
 }
 
 pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -210,14 +211,6 @@ fn tell_approved(done: &Done<Approved>, ctx: &Context, ui: &mut Ui) {
     } else {
         format!("approved {}", approved.transition)
     };
-    let next = match approved.transition {
-        Transition::ReviewToDone if approved.completed => command!("archive"),
-        other if approved.people < approved.required => hint![
-            "ask another person to run: ",
-            command!("approve --to {}", other.to())
-        ],
-        other => other.command(),
-    };
     let extra = json!({
         "transition": approved.transition,
         "approvals": approved.people,
@@ -234,7 +227,7 @@ fn tell_approved(done: &Done<Approved>, ctx: &Context, ui: &mut Ui) {
             ));
         }
     }
-    report(ui, "approve", done, &said, Some(next), extra);
+    report(ctx, ui, "approve", done, &said, extra);
 }
 
 pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -255,6 +248,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some((lane, verdict)) = lane {
         let done = stages::plan_review(ctx, lane, verdict, &finding, reason)?;
         return Ok(tell(
+            ctx,
             ui,
             "plan",
             &done,
@@ -272,6 +266,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let sign = SignArgs::of(sign, no_sign).wanted(ctx);
         let done = stages::extend(ctx, Stage::Plan, more, reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "plan",
             &done,
@@ -294,7 +289,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             done.state.max_plan_iterations()
         ),
     };
-    Ok(tell(ui, "plan", &done, &said))
+    Ok(tell(ctx, ui, "plan", &done, &said))
 }
 
 pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -322,14 +317,20 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             None => "the build is this worktree's now".to_owned(),
         };
         let extra = json!({ "claim": done.state.build.claim });
-        report(ui, "build", &done, &said, Some(command!("status")), extra);
+        report(ctx, ui, "build", &done, &said, extra);
         return Ok(Exit::Done);
     }
     if let Some(lane) = lane {
         let (lane, status) = pair::<LaneStatus>(&lane)?;
         let lane: Lane = lane.parse()?;
         let done = stages::report_lane(ctx, lane, status, reason, sign)?;
-        return Ok(tell(ui, "build", &done, &format!("{lane} lane: {status}")));
+        return Ok(tell(
+            ctx,
+            ui,
+            "build",
+            &done,
+            &format!("{lane} lane: {status}"),
+        ));
     }
     if let Some(delegate) = delegate {
         let (id, status) = delegation(&delegate, ui)?;
@@ -343,6 +344,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         };
         let done = stages::delegate(ctx, &request)?;
         return Ok(tell(
+            ctx,
             ui,
             "build",
             &done,
@@ -352,6 +354,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(task) = waive {
         let done = stages::waive(ctx, &task, reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "build",
             &done,
@@ -361,6 +364,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(more) = more {
         let done = stages::extend(ctx, Stage::Build, more, reason, sign)?;
         return Ok(tell(
+            ctx,
             ui,
             "build",
             &done,
@@ -403,7 +407,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             done.state.build.iteration
         ),
     };
-    Ok(tell(ui, "build", &done, &said))
+    Ok(tell(ctx, ui, "build", &done, &said))
 }
 
 /// `NAME=WORD`.
@@ -447,9 +451,8 @@ fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
     Ok((id.to_owned(), status))
 }
 
-fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
+fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
     let outcome = &done.value;
-    let next = next(done);
     let open: Vec<_> = done
         .state
         .numbered()
@@ -497,28 +500,10 @@ fn tell(ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {
         ui.status(format!("  {id}: {proof}, {}", clean(&item.detail)));
     }
     blocker_lines(ui, &outcome.blockers);
-    report(ui, command, done, said, next, extra);
+    report(ctx, ui, command, done, said, extra);
     if outcome.judged && !outcome.blockers.is_empty() {
         Exit::Blocked
     } else {
         Exit::Done
-    }
-}
-
-fn next(done: &Done<Outcome>) -> Option<Hint> {
-    let outcome = &done.value;
-    match (&outcome.entered, done.state.stage) {
-        _ if outcome.judged => Some(match (outcome.blockers.first(), done.state.stage) {
-            (Some(blocker), _) => blocker.help.clone(),
-            (None, Stage::Clarify) => command!("approve --to plan"),
-            (None, _) => command!("approve --to review"),
-        }),
-        (Some(_), Stage::Plan) => Some(command!("edit plan.md")),
-        (Some(_), Stage::Build) => Some(hint![
-            "write the code and commit it, then: ",
-            command!("run --task SLICE")
-        ]),
-        (Some(_), Stage::Clarify) => Some(command!("edit spec.md")),
-        _ => Some(command!("status")),
     }
 }

@@ -4,7 +4,7 @@ use super::SignArgs;
 use crate::cli::Exit;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
-use crate::core::hint::{command, hint};
+use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::undo::{self as flow, Back, Told};
 use crate::ui::{Ui, line};
@@ -79,22 +79,17 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.command(&command!("cat {first} --at {seq}"))
         ));
     }
-    ui.hint(hint![
-        command!("status"),
-        "   (",
-        command!("redo"),
-        " brings it back)"
-    ]);
+    let redo = ui.command(&command!("redo"));
+    ui.status(format!("to bring it back: {redo}"));
     // The newest by itself too: as it was when there was one.
-    document(ui, "undo", "undone", &told);
+    document(ctx, ui, "undo", "undone", &told);
     Ok(Exit::Done)
 }
 
 pub fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let told = flow::redo(ctx, number(args.count), args.reason, args.sign.wanted(ctx))?;
     say(&told, "brought back", ui);
-    ui.hint(command!("status"));
-    document(ui, "redo", "redone", &told);
+    document(ctx, ui, "redo", "redone", &told);
     Ok(Exit::Done)
 }
 
@@ -119,15 +114,14 @@ fn say(told: &Told, did: &str, ui: &mut Ui) {
     }
 }
 
-fn document(ui: &mut Ui, command: &str, key: &str, told: &Told) {
-    ui.json(
-        command,
-        &json!({
-            "session": told.id,
-            "commit": told.commit,
-            "stage": told.state.stage,
-            key: told.moved.first(),
-            "operations": told.moved,
-        }),
-    );
+fn document(ctx: &Context, ui: &mut Ui, command: &str, key: &str, told: &Told) {
+    let mut body = json!({
+        "session": told.id,
+        "commit": told.commit,
+        "stage": told.state.stage,
+        key: told.moved.first(),
+        "operations": told.moved,
+    });
+    super::lead(ctx, &told.id, &mut body, ui);
+    ui.json(command, &body);
 }

@@ -11,6 +11,8 @@ use std::fmt;
 
 /// How the program is called.
 const PROGRAM: &str = "git loopx";
+/// The place for a reason in a command whose reason somebody has to give.
+const REASON: &str = " --reason WHY";
 /// The one key of a hint in a document that is not printed yet.
 const KEY: &str = "\u{1}hint";
 
@@ -162,6 +164,11 @@ impl Command {
         self.verb
     }
 
+    /// Verb and arguments, without the program and the session.
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
     /// What follows the verb.
     pub fn args(&self) -> &str {
         self.words
@@ -195,6 +202,8 @@ impl Command {
 enum Part {
     Advice(String),
     Command(Command),
+    /// A command of git's own: the words behind `git`.
+    Git(String),
 }
 
 /// The command that leads on, or advice, or both in one sentence.
@@ -218,6 +227,35 @@ impl Hint {
         }
     }
 
+    /// A command of git's own, from the words behind `git`.
+    pub fn git(words: impl Into<String>) -> Self {
+        Hint {
+            parts: vec![Part::Git(words.into())],
+        }
+    }
+
+    /// The command that the hint begins with, without what is said behind it.
+    pub fn lead(&self) -> Option<Hint> {
+        match self.parts.first() {
+            Some(part @ (Part::Command(_) | Part::Git(_))) => Some(Hint {
+                parts: vec![part.clone()],
+            }),
+            _ => None,
+        }
+    }
+
+    /// Puts a reason into the place that a command has for one.
+    #[must_use]
+    pub fn because(mut self, why: &str) -> Self {
+        for part in &mut self.parts {
+            if let Part::Command(command) = part {
+                let why = format!(" --reason {}", super::shell_word(why));
+                command.words = command.words.replacen(REASON, &why, 1);
+            }
+        }
+        self
+    }
+
     /// Several hints as one sentence.
     pub fn joined(hints: impl IntoIterator<Item = Hint>) -> Self {
         Hint {
@@ -230,6 +268,19 @@ impl Hint {
     pub fn session(mut self, id: impl fmt::Display) -> Self {
         if let Some(Part::Command(command)) = self.parts.last_mut() {
             command.session = Some(id.to_string());
+        }
+        self
+    }
+
+    /// Names the session of every command that is about one.
+    #[must_use]
+    pub fn in_session(mut self, id: impl fmt::Display) -> Self {
+        for part in &mut self.parts {
+            if let Part::Command(command) = part
+                && command.about_a_session
+            {
+                command.session.get_or_insert_with(|| id.to_string());
+            }
         }
         self
     }
@@ -265,6 +316,7 @@ impl Hint {
         let part = |part: &Part| match part {
             Part::Advice(text) => text.clone(),
             Part::Command(command) => command.typed(place),
+            Part::Git(words) => format!("git {words}"),
         };
         self.parts.iter().map(part).collect()
     }
@@ -413,6 +465,18 @@ mod tests {
             "blockers": [{"help": "git loopx list", "code": "x"}, {"help": ""}],
         });
         assert_eq!(document, wanted);
+    }
+
+    #[test]
+    fn the_lead_of_a_hint_is_its_first_command_alone() {
+        let undo = command!("undo --only 7 --reason WHY").note("(or wait)");
+        let lead = undo
+            .lead()
+            .map(|lead| lead.because("it's wrong").to_string());
+        let wanted = "git loopx undo --only 7 --reason 'it'\\''s wrong'";
+        assert_eq!(lead.as_deref(), Some(wanted));
+        assert_eq!(Hint::git("switch b").to_string(), "git switch b");
+        assert_eq!(hint!["ask: ", command!("list")].lead(), None);
     }
 
     #[test]

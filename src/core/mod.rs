@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod adr;
+pub mod age;
 pub mod agent;
 pub mod artifact;
 pub mod brief;
@@ -33,6 +34,7 @@ mod laws;
 mod laws_of_clones;
 pub mod lease;
 pub mod markdown;
+pub mod next;
 pub mod note;
 pub mod op;
 pub mod openspec;

@@ -9,7 +9,7 @@ use super::naming::unknown;
 use super::opening::Opening;
 use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
-use super::workcopy::{FileStatus, WorkCopy};
+use super::workcopy::{Edits, FileStatus, WorkCopy};
 use super::{delta, files, ground, lease};
 use crate::core::agent;
 use crate::core::artifact::Artifact;
@@ -304,33 +304,44 @@ pub fn gather<'a>(
     needs: Needs,
     identity: Option<&'a Identity>,
 ) -> Result<Facts<'a>> {
+    let (policy, _) = ctx.policy_if_there(&session.state)?;
+    let edits = match copy {
+        Some(copy) => copy.collect(&session.state, policy.artifacts.max_bytes)?,
+        None => Edits::default(),
+    };
+    let depth = match identity {
+        Some(_) => sign::Depth::Ahead,
+        None => sign::Depth::Everything,
+    };
+    gather_with(ctx, snapshot, session, edits, needs, (identity, depth))
+}
+
+/// The same with edits that were taken in already; `depth` says how much of what was signed is looked at.
+pub(super) fn gather_with<'a>(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    edits: Edits,
+    needs: Needs,
+    (identity, depth): (Option<&'a Identity>, sign::Depth),
+) -> Result<Facts<'a>> {
     let mut state = session.state.clone();
     let (policy, missing) = ctx.policy_if_there(&state)?;
-    let mut texts = BTreeMap::new();
     let mut saved = Vec::new();
-    let mut taken = BTreeMap::new();
-    if let Some(copy) = copy {
-        let edits = copy.collect(&state, policy.artifacts.max_bytes)?;
-        for (artifact, write) in edits.writes {
-            match write.to {
-                Some(blob) => state.artifacts.insert(artifact, blob),
-                None => state.artifacts.remove(&artifact),
-            };
-            saved.push(artifact);
-        }
-        texts = edits.texts;
-        taken = edits.taken;
+    for (artifact, write) in edits.writes {
+        match write.to {
+            Some(blob) => state.artifacts.insert(artifact, blob),
+            None => state.artifacts.remove(&artifact),
+        };
+        saved.push(artifact);
     }
+    let (mut texts, taken) = (edits.texts, edits.taken);
     read_texts(&ctx.repo, &state, &mut texts)?;
     let delta = match needs {
         Needs::Unjudged => DeltaFacts::default(),
         _ => ground::facts(ctx, snapshot, &state, &policy, &texts)?,
     };
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
-    let depth = match identity {
-        Some(_) => sign::Depth::Ahead,
-        None => sign::Depth::Everything,
-    };
     let actor = identity.map(|identity| &identity.author);
     let credentials = sign::gather(ctx, &policy, snapshot, session, depth, actor)?;
     let mut shared = match &state.branch {

@@ -153,6 +153,19 @@ impl Context {
         Store::open(&self.repo, &self.unfinished)
     }
 
+    /// Whether a session is meant here by its name, or by the branch that is checked out.
+    pub fn is_in_session(&self) -> Result<bool> {
+        let store = self.store()?;
+        let snapshot = store.snapshot()?;
+        if self.wanted.is_some() {
+            return Ok(true);
+        }
+        match self.repo.head()?.branch {
+            Some(branch) => Ok(snapshot.sole_bound_to(&branch)?.is_some()),
+            None => Ok(false),
+        }
+    }
+
     /// The policy that holds for a session: the file of the commit that it started from, never the one
     /// of the change that is judged.
     pub fn policy(&self, state: &State) -> Result<Policy> {

@@ -5,7 +5,7 @@ use super::approve::{self, Ends};
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{act, stages, view};
+use super::{act, stages};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, Proof};
@@ -56,7 +56,7 @@ pub fn preview(ctx: &Context) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = act::require_active(ctx.session_to_change(&snapshot)?)?;
-    let mut facts = view::gather_readonly(ctx, &snapshot, &session)?;
+    let mut facts = act::gather(ctx, &snapshot, &session, None, act::Needs::Stage, None)?;
     facts.texts = act::texts_here(ctx, &facts.state, &facts.policy)?;
     facts.require_person("an approval")?;
     let (state, gates) = (&facts.state, facts.view());

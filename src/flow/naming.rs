@@ -82,11 +82,9 @@ impl Context {
 
     /// The only active session.
     fn only(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
-        let active = snapshot.active_ids()?;
-        if active.len() > 1
-            && let Some(id) = only_unfinished(snapshot, &active)?
-        {
-            return Ok(id);
+        let mut active = snapshot.active_ids()?;
+        if active.len() > 1 {
+            active = unfinished(snapshot, active)?;
         }
         match active.as_slice() {
             [only] => Ok(only.clone()),
@@ -198,18 +196,17 @@ fn listed(ids: &[SessionId]) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// The one of these that did not end; `None` where several go on, or none.
-fn only_unfinished(snapshot: &Snapshot<'_>, ids: &[SessionId]) -> Result<Option<SessionId>> {
-    let mut found = None;
+/// Those of these that did not end: one that cannot be read may go on.
+fn unfinished(snapshot: &Snapshot<'_>, ids: Vec<SessionId>) -> Result<Vec<SessionId>> {
+    let mut found = Vec::new();
     for id in ids {
-        // One that cannot be read may go on.
-        let goes_on = match snapshot.session(id) {
+        let goes_on = match snapshot.session(&id) {
             Ok(Some(session)) => session.state.is_active(),
             Ok(None) => false,
             Err(_) => true,
         };
-        if goes_on && found.replace(id.clone()).is_some() {
-            return Ok(None);
+        if goes_on {
+            found.push(id);
         }
     }
     Ok(found)

@@ -1,21 +1,20 @@
 //! Reading: status, list, show, log, diff. Nothing here writes.
 
-use super::act::{Facts, Needs, gather};
-use super::archive;
+use super::act::Facts;
 use super::context::Context;
 use super::lease::{self, ClaimView};
+use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
-use super::rebase;
-use super::review;
 use super::sign;
 use super::upstream;
-use super::workcopy::{FileStatus, WorkCopy};
+use super::workcopy::FileStatus;
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, AuditItem, Claim, FindingView, GateView, Taken};
+use crate::core::gate::{self, AuditItem, Claim, FindingView, GateView, Taken, Uncommitted};
 use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::next::{Advised, Distance, Sequence, Waits};
 use crate::core::op::Operation;
 use crate::core::pack::{Graph, NodeStatus};
 use crate::core::profile::ProfileName;
@@ -26,7 +25,7 @@ use crate::core::signature::{Basis, Checked, Signatures, role};
 use crate::core::stage::{ApprovalKey, Stage};
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that `status` shows of a session.
 #[derive(Debug, Serialize)]
@@ -66,7 +65,32 @@ pub struct Status {
     pub policy_moved: Option<PolicyMoved>,
     /// Keys of `loopx.toml` that are passed over.
     pub warnings: Vec<String>,
-    pub next_action: Hint,
+    /// The stages that the session goes through, in order.
+    pub stages: Vec<Stage>,
+    #[serde(skip)]
+    pub artifacts: BTreeSet<Artifact>,
+    /// Its own commits on its branch, where the stage looks at the code.
+    pub commits: Option<usize>,
+    #[serde(skip)]
+    pub has_worktree: bool,
+    pub started: String,
+    pub touched: String,
+    /// Paths of the worktree that are not committed, where the stage looks at the code.
+    pub uncommitted: Vec<Uncommitted>,
+    /// The branch that is checked out here.
+    pub checked_out: Option<String>,
+    /// A merge, rebase or the like that is under way.
+    pub sequence: Option<Sequence>,
+    /// How far the branch of the sessions is from what was last seen of a remote's.
+    pub remote: Option<Distance>,
+    /// The command that leads on, where one does.
+    pub next_action: Option<Hint>,
+    /// What to know, or to write, before that; no command.
+    pub advice: Option<Hint>,
+    /// Who else has to go on.
+    pub waits: Option<Waits>,
+    #[serde(skip)]
+    pub advised: Advised,
 }
 
 /// Counters and their caps.
@@ -104,21 +128,24 @@ pub(super) fn status_of(
     snapshot: &Snapshot<'_>,
     session: &Session,
 ) -> Result<Status> {
-    // Reading needs no identity; the gates do not look at it.
-    let facts = gather_readonly(ctx, snapshot, session)?;
+    let Look {
+        facts,
+        peek,
+        missing,
+        archive,
+        worktree,
+        remote,
+        advised,
+    } = next::look(ctx, snapshot, session)?;
     let view = facts.view();
     let state = &facts.state;
     let gates = gate::gates(view);
-    let missing = match state.stage {
-        // What is done may have been merged, and its branch deleted.
-        Stage::Done => None,
-        _ => upstream::missing(ctx, state)?,
-    };
     let mut blockers = match state.stage {
         Stage::Done => {
             let mut found = gate::archive(view);
-            let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
-            found.extend(review::unreviewed_blocker(&unreviewed));
+            let is_new = |one: &Blocker| !found.contains(one);
+            let more: Vec<Blocker> = archive.iter().filter(|one| is_new(one)).cloned().collect();
+            found.extend(more);
             found
         }
         stage => gates
@@ -127,56 +154,20 @@ pub(super) fn status_of(
             .map(|g| g.blockers.clone())
             .unwrap_or_default(),
     };
-    if let Some(failure) = &missing {
+    // What cannot be saved, or not be judged, comes before what was judged.
+    for (_, failure) in peek.refused.iter().rev() {
+        // What the gate says of the same file is said once.
+        if blockers
+            .iter()
+            .any(|one| failure.message.ends_with(&one.message))
+        {
+            continue;
+        }
         blockers.insert(0, Blocker::from(failure.clone()));
     }
-    let mut foreign = false;
-    let working_copy = match WorkCopy::open(&ctx.repo, &state.id)? {
-        Some(copy) => match copy.statuses(state) {
-            Err(failure) if failure.code == Code::WorkingCopyForeign => {
-                blockers.insert(0, Blocker::from(failure));
-                foreign = true;
-                BTreeMap::new()
-            }
-            statuses => statuses?,
-        },
-        None => BTreeMap::new(),
-    };
-    let unsaved = working_copy.iter().any(|(_, status)| {
-        matches!(
-            status,
-            FileStatus::Modified | FileStatus::Deleted | FileStatus::Diverged
-        )
-    });
-    let conflicted = working_copy
-        .iter()
-        .find(|(_, status)| **status == FileStatus::Conflicted);
-    // What is below was judged on what is saved; edits go first.
-    let is_settled = state.conflicts.is_empty() && state.contested().next().is_none();
-    let next_action = match conflicted {
-        _ if !is_settled => command!("resolve").session(&state.id),
-        _ if foreign => command!("checkout").session(&state.id),
-        _ if missing.is_some() => upstream::rebind(ctx, &state.id)?,
-        _ if facts.base_missing.is_some() => match rebase::suggest(ctx, state, &facts.policy)? {
-            Some(onto) => command!("rebase --onto {} --reason WHY", onto.short()),
-            None => command!("doctor"),
-        },
-        Some((artifact, _)) => command!("edit {artifact}"),
-        None if archive::has_conflicts(ctx, &state.id) => match state.is_active() {
-            true => command!("archive --continue"),
-            false => command!("archive {} --continue", state.id),
-        },
-        None if state.stage == Stage::Done
-            && blockers.iter().any(|b| b.code == Code::ReviewStale) =>
-        {
-            command!("undo")
-        }
-        None if unsaved && state.is_active() => match refused_edit(ctx, state, &working_copy)? {
-            Some(way_on) => way_on,
-            None => command!("save"),
-        },
-        None => gate::next_action(view),
-    };
+    for failure in missing.iter().chain(&peek.foreign) {
+        blockers.insert(0, Blocker::from(failure.clone()));
+    }
     let stale_artifacts = facts
         .texts
         .get(&Artifact::ArtifactGraph)
@@ -238,107 +229,59 @@ pub(super) fn status_of(
         parked: parked(ctx, state),
         gates,
         stale_artifacts,
-        working_copy,
+        working_copy: peek.statuses,
         policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
         warnings: facts.policy.warnings(),
-        next_action,
+        stages: view.profile().stages.clone(),
+        artifacts: state.artifacts.keys().copied().collect(),
+        commits: commits(ctx, &facts)?,
+        has_worktree: worktree.is_some(),
+        started: state.started.at.clone(),
+        touched: state.touched.at.clone(),
+        uncommitted: facts
+            .code
+            .as_ref()
+            .map_or_else(Vec::new, |code| code.uncommitted.clone()),
+        checked_out: worktree
+            .as_ref()
+            .and_then(|worktree| worktree.branch.clone()),
+        sequence: worktree.and_then(|worktree| worktree.sequence),
+        remote,
+        next_action: advised.command().cloned(),
+        advice: Some(advised.advice.clone()).filter(|advice| !advice.is_empty()),
+        waits: advised.waiting().cloned(),
+        advised,
     })
+}
+
+/// The session's own commits, where the stage looks at the code.
+fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<usize>> {
+    let state = &facts.state;
+    if facts.code.is_none()
+        || facts.base_missing.is_some()
+        || upstream::missing(ctx, state)?.is_some()
+    {
+        return Ok(None);
+    }
+    let Some(head) = upstream::bound_head(ctx, state)? else {
+        return Ok(None);
+    };
+    let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
+    let tips = target.map(|target| target.tips).unwrap_or_default();
+    let own = upstream::own(
+        &ctx.repo,
+        state.base.as_ref(),
+        &tips,
+        &head,
+        Some(&state.id),
+    )?;
+    Ok(Some(own.commits.len()))
 }
 
 fn parked(ctx: &Context, state: &State) -> Option<Parked> {
     let build = super::agent::hook::build_of(ctx, state, ctx.repo.now())?;
     let ledger = super::agent::ledger::peek(&ctx.repo);
     ledger.parked.filter(|_| ledger.build == build.key)
-}
-
-/// What leads on from the first edit that `save` would refuse.
-fn refused_edit(
-    ctx: &Context,
-    state: &State,
-    files: &BTreeMap<Artifact, FileStatus>,
-) -> Result<Option<Hint>> {
-    let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
-        return Ok(None);
-    };
-    for (artifact, status) in files {
-        let is_edit = matches!(
-            status,
-            FileStatus::Modified | FileStatus::Deleted | FileStatus::Diverged
-        );
-        if is_edit && let Err(failure) = copy.check_open(*artifact, state) {
-            return Ok(failure.help);
-        }
-        if *status == FileStatus::Modified
-            && let Some(bytes) = super::files::read(&copy.path(*artifact)?, u64::MAX)?
-            && !gate::faults(*artifact, &String::from_utf8_lossy(&bytes)).is_empty()
-        {
-            return Ok(Some(command!("edit {artifact}")));
-        }
-    }
-    Ok(None)
-}
-
-/// The facts of a session as it is stored, edits of the working copy left out.
-pub fn gather_readonly(
-    ctx: &Context,
-    snapshot: &Snapshot<'_>,
-    session: &Session,
-) -> Result<Facts<'static>> {
-    gather(ctx, snapshot, session, None, Needs::Stage, None)
-}
-
-/// One line of `list`.
-#[derive(Debug, Serialize)]
-pub struct Listed {
-    pub session: SessionId,
-    pub title: String,
-    pub stage: Option<Stage>,
-    pub ending: Option<Ending>,
-    pub branch: Option<String>,
-    pub touched: Option<String>,
-    /// Bound to the branch that is checked out here.
-    pub current: bool,
-    /// Why the session cannot be read.
-    pub damage: Option<String>,
-}
-
-/// Every active session, and the archived ones where asked for. A damaged one hides no other.
-pub fn list(ctx: &Context, archived: bool) -> Result<Vec<Listed>> {
-    let store = ctx.store()?;
-    let snapshot = store.snapshot()?;
-    let here = match ctx.repo.head()?.branch {
-        Some(branch) => snapshot.bound_to(&branch)?,
-        None => Vec::new(),
-    };
-    Ok(snapshot
-        .summaries(archived)?
-        .into_iter()
-        .map(|(id, summary)| {
-            let current = here.contains(&id);
-            match summary {
-                Ok(summary) => Listed {
-                    session: id,
-                    title: summary.title,
-                    stage: Some(summary.stage),
-                    ending: summary.ending,
-                    branch: summary.branch,
-                    touched: Some(summary.touched),
-                    current,
-                    damage: None,
-                },
-                Err(failure) => Listed {
-                    session: id,
-                    title: String::new(),
-                    stage: None,
-                    ending: None,
-                    branch: None,
-                    touched: None,
-                    current,
-                    damage: Some(failure.message),
-                },
-            }
-        })
-        .collect())
 }
 
 /// Everything that is stored of a session.

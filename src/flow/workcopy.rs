@@ -60,6 +60,17 @@ pub struct Edits {
     pub taken: BTreeMap<Artifact, Oid>,
 }
 
+/// The working copy as it is, taken in without anything being written.
+#[derive(Debug, Default)]
+pub struct Peek {
+    pub edits: Edits,
+    pub statuses: BTreeMap<Artifact, FileStatus>,
+    /// What `save` would refuse, and why. What can be read of it is among the edits all the same.
+    pub refused: Vec<(Artifact, Failure)>,
+    /// The files are another session's.
+    pub foreign: Option<Failure>,
+}
+
 /// How a file of the working copy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -313,6 +324,71 @@ impl<'r> WorkCopy<'r> {
             "choose between the marked sides, then run: ",
             command!("save")
         ]))
+    }
+
+    /// How the edits of this worktree stand, with nothing written: what a save would take in, and what it
+    /// would refuse.
+    pub fn peek(&self, state: &State, max_bytes: u64) -> Result<Peek> {
+        let mut peek = Peek::default();
+        peek.statuses = match self.statuses(state) {
+            Err(failure) if failure.code == Code::WorkingCopyForeign => {
+                peek.foreign = Some(failure);
+                return Ok(peek);
+            }
+            statuses => statuses?,
+        };
+        for (artifact, status) in peek.statuses.clone() {
+            if artifact.is_derived() {
+                continue;
+            }
+            let looked = match status {
+                FileStatus::Deleted => self.check_open(artifact, state).map(|()| None),
+                FileStatus::Modified | FileStatus::Diverged => self
+                    .read(artifact, max_bytes)
+                    .and_then(|bytes| match bytes {
+                        Some(bytes) => self.take_in(artifact, bytes, state, &mut peek),
+                        None => Ok(None),
+                    }),
+                _ => continue,
+            };
+            let from = state.artifacts.get(&artifact).cloned();
+            match looked {
+                Ok(to) if status == FileStatus::Deleted || to.is_some() => {
+                    peek.edits.writes.insert(artifact, Write { from, to });
+                }
+                Ok(_) => {}
+                Err(failure) => peek.refused.push((artifact, failure)),
+            }
+        }
+        Ok(peek)
+    }
+
+    /// What a save would make of an edited file; nothing where that is a conflict.
+    fn take_in(
+        &self,
+        artifact: Artifact,
+        bytes: Vec<u8>,
+        state: &State,
+        peek: &mut Peek,
+    ) -> Result<Option<Oid>> {
+        let base = self.bases.bases.get(&artifact);
+        let tip = state.artifacts.get(&artifact);
+        let as_it_is = String::from_utf8_lossy(&bytes).into_owned();
+        let text = match self.check(artifact, bytes, state) {
+            Ok(text) if base == tip || tip.is_none() => text,
+            Ok(text) => match self.merge(artifact, base, &text, tip)? {
+                Ok(merged) => merged,
+                Err(_) => return Ok(None),
+            },
+            Err(failure) if failure.code == Code::ArtifactLocked => return Err(failure),
+            Err(failure) => {
+                peek.refused.push((artifact, failure));
+                as_it_is
+            }
+        };
+        let blob = self.repo.hash_blob(text.as_bytes())?;
+        peek.edits.texts.insert(artifact, text);
+        Ok(Some(blob))
     }
 
     /// Refuses edits that could not be saved in this stage.

@@ -7,7 +7,7 @@ use super::run::Run;
 use crate::core::account::Change;
 use crate::core::agent::wiring;
 use crate::core::failure::Result;
-use crate::core::gate::CodeFacts;
+use crate::core::gate::{CodeFacts, FileState, Uncommitted};
 use crate::core::id::{Oid, Person};
 use crate::core::op::Role;
 use std::fs::File;
@@ -27,11 +27,11 @@ impl Repo {
         };
         let status = self.uncommitted(top, &[])?;
         // git keeps its cache of untracked files only where no path is named, so that is asked first.
-        let is_dirty = match is_wiring_at_most(&status) {
-            true if status.is_empty() => false,
-            true => !self.uncommitted(top, &but_wiring())?.is_empty(),
-            false => true,
+        let status = match is_wiring_at_most(&status) {
+            true if !status.is_empty() => self.uncommitted(top, &but_wiring())?,
+            _ => status,
         };
+        let is_dirty = !status.is_empty();
         let tree = match head_tree {
             Some(tree) if !is_dirty => tree,
             None if !is_dirty => self.empty_tree()?,
@@ -41,6 +41,7 @@ impl Repo {
             head,
             tree,
             is_dirty,
+            uncommitted: paths_of(&status),
         }))
     }
 
@@ -182,6 +183,18 @@ impl Repo {
 fn but_wiring() -> Vec<String> {
     let except = wiring::files().map(|file| format!(":(top,exclude){file}"));
     [".".to_owned()].into_iter().chain(except).collect()
+}
+
+/// The paths of a status, and how each differs from HEAD. Wiring files are nobody's change.
+fn paths_of(status: &[u8]) -> Vec<Uncommitted> {
+    let entries = status.split(|byte| *byte == 0);
+    entries
+        .filter(|entry| entry.len() > 3 && !is_wiring_at_most(entry))
+        .map(|entry| Uncommitted {
+            path: String::from_utf8_lossy(&entry[3..]).into_owned(),
+            state: FileState::of_porcelain(entry[0], entry[1]),
+        })
+        .collect()
 }
 
 /// Whether each entry of a status is one of the wiring files, or a folder that may hold nothing else.

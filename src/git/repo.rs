@@ -11,6 +11,7 @@ use super::program::{Found, Program};
 use super::trees::LargeTrees;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, Person};
+use crate::core::next::Sequence;
 use crate::core::sharing::Sharing;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -252,6 +253,20 @@ impl Repo {
     /// merge, am, bisect.
     pub fn is_sequencing(&self) -> Result<bool> {
         self.backend.is_sequencing()
+    }
+
+    /// What git was told to do in this worktree and has not finished.
+    pub fn sequence(&self) -> Option<Sequence> {
+        let dir = self.git_dir();
+        let known = [
+            ("rebase-merge", Sequence::Rebase),
+            ("rebase-apply", Sequence::Rebase),
+            ("MERGE_HEAD", Sequence::Merge),
+            ("CHERRY_PICK_HEAD", Sequence::CherryPick),
+            ("REVERT_HEAD", Sequence::Revert),
+        ];
+        let mut known = known.into_iter();
+        known.find_map(|(file, what)| dir.join(file).exists().then_some(what))
     }
 
     /// git's clock, in seconds: the committer date, and the system's where git does not know who acts.

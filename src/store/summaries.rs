@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const WORTH_KEEPING: usize = 500;
 
 /// Raised when what is kept changes: an older file is passed over.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// One line of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,12 @@ pub struct Summary {
     pub ending: Option<Ending>,
     pub branch: Option<String>,
     /// RFC 3339.
+    pub started: String,
+    /// RFC 3339.
     pub touched: String,
+    /// Who began it, and who touched it last.
+    pub starter: String,
+    pub toucher: String,
 }
 
 impl From<State> for Summary {
@@ -38,7 +43,10 @@ impl From<State> for Summary {
             stage: state.stage,
             ending: state.ending,
             branch: state.branch,
+            started: state.started.at,
             touched: state.touched.at,
+            starter: state.started.by.to_string(),
+            toucher: state.touched.by.to_string(),
         }
     }
 }

@@ -7,11 +7,13 @@
 //! code of its own, as git does. A reader that went away (`| head`) is no error (as in ripgrep).
 
 pub mod diff;
+pub mod layout;
 pub mod report;
 
 use crate::core::failure::{Code, Failure, Kind};
 use crate::core::hint::{Hint, Place, print_hints};
 use crate::core::id::SessionId;
+use crate::core::next::{Advised, Next, Waits};
 use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
@@ -26,6 +28,7 @@ pub const JSON_SCHEMA: u32 = 1;
 pub struct Options {
     pub json: bool,
     pub quiet: bool,
+    pub verbose: bool,
     pub color: ColorChoice,
 }
 
@@ -216,12 +219,65 @@ impl Ui {
     /// Says what to do next. Silent with `--quiet` and `--json`.
     pub fn hint(&mut self, hint: impl Into<Hint>) {
         if !self.options.quiet && !self.options.json {
-            let text = format!(
-                "{} {}",
-                style::paint(self.color, style::DIM, "next:"),
-                clean(&self.command(&hint.into()))
-            );
+            let command = clean(&self.command(&hint.into()));
+            let command = style::paint(self.color, style::HEAD, &command);
+            let text = format!("{} {command}", self.label("next:"));
             self.print_line(&text);
+        }
+    }
+
+    /// Says what leads on: the advice, then the command, or who is waited for. Silent with `--quiet` and `--json`.
+    pub fn next(&mut self, advised: &Advised) {
+        if self.options.quiet || self.options.json {
+            return;
+        }
+        let advice = line(&self.command(&advised.advice));
+        match &advised.next {
+            Next::Write => self.wrapped("now:", &advice),
+            _ if advice.is_empty() => {}
+            _ => self.wrapped("", &advice),
+        }
+        match &advised.next {
+            Next::Command(command) => self.hint(command),
+            Next::Waits(Waits { who, what }) => {
+                self.wrapped("waits for:", &format!("{}, for {}", line(who), line(what)));
+            }
+            Next::Write | Next::Nothing => {}
+        }
+    }
+
+    /// Whether codes are wanted too, and what rests on what.
+    pub fn is_verbose(&self) -> bool {
+        self.options.verbose
+    }
+
+    /// Whether anybody reads what leads on.
+    pub fn tells_next(&self) -> bool {
+        self.options.json || !self.options.quiet
+    }
+
+    /// A sentence behind a label, wrapped to the screen.
+    fn wrapped(&mut self, label: &str, text: &str) {
+        let space = usize::from(!label.is_empty());
+        let indent = layout::width(label) + space;
+        // A command that is broken cannot be pasted.
+        let lines = match text.contains("git ") {
+            true => vec![text.to_owned()],
+            false => layout::wrap(text, layout::columns().saturating_sub(indent)),
+        };
+        for (at, text) in lines.iter().enumerate() {
+            let begin = match at {
+                0 => format!("{}{}", self.label(label), " ".repeat(space)),
+                _ => " ".repeat(indent),
+            };
+            self.print_line(&format!("{begin}{text}"));
+        }
+    }
+
+    fn label(&self, word: &str) -> String {
+        match word.is_empty() {
+            true => String::new(),
+            false => style::paint(self.color, style::DIM, word),
         }
     }
 

@@ -17,8 +17,8 @@ const CACHE: &str = ".git/loopx/list-cache.json";
 
 /// The second list is made from what the first one kept.
 fn list(s: &Sandbox) -> Value {
-    s.loopx(&["list", "--json"]).ok();
-    s.loopx(&["list", "--json"]).json()
+    s.loopx(&["list", "--all", "--json"]).ok();
+    s.loopx(&["list", "--all", "--json"]).json()
 }
 
 fn many() -> Sandbox {
@@ -41,7 +41,7 @@ fn a_long_list_is_kept_and_says_the_same_after_every_change() {
     s.loopx(&["start", "--no-branch", "one more"]).ok();
     let with = list(&s);
     std::fs::remove_file(s.path().join(CACHE)).expect("remove the file");
-    assert_eq!(s.loopx(&["list", "--json"]).json(), with);
+    assert_eq!(s.loopx(&["list", "--all", "--json"]).json(), with);
     let sessions = with["sessions"].as_array().expect("sessions");
     assert_eq!(sessions.len(), MANY + 2);
     let abandoned = sessions
@@ -61,7 +61,11 @@ fn a_damaged_or_foreign_file_of_the_list_is_as_good_as_none() {
     let other = kept.replacen("\"format\":1", "\"format\":99", 1);
     for text in ["", "{", "[]", &kept[..kept.len() / 2], &other] {
         s.write(CACHE, text);
-        assert_eq!(s.loopx(&["list", "--json"]).json(), right, "{text:.40}");
+        assert_eq!(
+            s.loopx(&["list", "--all", "--json"]).json(),
+            right,
+            "{text:.40}"
+        );
     }
     assert_eq!(s.read(CACHE).len(), kept.len(), "it was made anew");
 }
@@ -167,7 +171,7 @@ fn a_branch_that_was_flat_moves_at_its_next_write_and_stays_readable() {
             .run()
     };
     assert_eq!(
-        older(&["list", "--json"]).json()["sessions"],
+        older(&["list", "--all", "--json"]).json()["sessions"],
         before["sessions"]
     );
     older(&["fsck", "--repair"]).ok();

@@ -87,10 +87,13 @@ fn s_042_five_drafts_and_then_a_person_decides() {
         .is("plan_iterations_exhausted", &["critic_verdict_iterate"]);
     blocks(&d, &["critic_verdict_iterate"]);
     // The way on that it names works (W7).
-    assert_eq!(refusal.help, "git loopx plan --more 5 --reason WHY");
+    assert_eq!(
+        refusal.help,
+        "git loopx plan --more 5 --reason '5 drafts were not approved'"
+    );
     assert_eq!(
         d.status()["next_action"],
-        "git loopx plan --more 5 --reason WHY"
+        "git loopx plan --more 5 --reason '5 drafts were not approved'"
     );
     d.does(&["plan", "--more", "5", "--reason", "we know what to do now"]);
     d.does(&["plan"]);

@@ -1,12 +1,11 @@
-//! What follows from the facts: gates for a view, the evidence chain, the next command.
+//! What follows from the facts: gates for a view, and the evidence chain.
 
 use super::super::failure::{Blocker, Code};
-use super::super::op::{PlanLane, PlanVerdict, Target};
+use super::super::op::Target;
 use super::super::signature::{Basis, Checked};
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::approval::missing;
-use super::{View, blockers, changed_since, consumable, judgement};
-use crate::core::hint::{Hint, command};
+use super::{View, blockers, changed_since, judgement};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -174,53 +173,4 @@ pub fn approval_statuses(view: View<'_>) -> BTreeMap<ApprovalKey, &'static str> 
         }
     }
     words
-}
-
-/// The command to type next. It works when typed.
-pub fn next_action(view: View<'_>) -> Hint {
-    let state = view.state;
-    if !state.is_active() {
-        return command!("list");
-    }
-    let forward = match state.stage {
-        Stage::Clarify => Transition::ClarifyToPlan,
-        Stage::Plan => Transition::PlanToBuild,
-        Stage::Build => Transition::BuildToReview,
-        Stage::Review => match judgement(view).and_then(|j| j.target) {
-            Some(target) => target.transition(),
-            None => Transition::ReviewToDone,
-        },
-        Stage::Done => return command!("archive"),
-    };
-    if consumable(view, forward).is_ok() {
-        return forward.command();
-    }
-    let blockers = blockers(view, forward);
-    let Some(first) = blockers.first() else {
-        return view.policy.approve_command(forward);
-    };
-    if forward == Transition::PlanToBuild {
-        return next_in_plan(view, &blockers);
-    }
-    first.help.clone()
-}
-
-/// In plan, documents come before reviews: a review of an empty plan helps nobody.
-fn next_in_plan(view: View<'_>, blockers: &[Blocker]) -> Hint {
-    let is_review = |b: &&Blocker| b.code.is_of_plan_review();
-    let state = view.state;
-    let iterate = state
-        .plan_review(PlanLane::Critic)
-        .is_some_and(|r| r.value.verdict != PlanVerdict::Approve);
-    if state.is_plan_exhausted() {
-        return command!("plan --more 5 --reason WHY{}", view.policy.sign_flag());
-    }
-    if iterate {
-        return command!("plan");
-    }
-    blockers
-        .iter()
-        .find(|b| !is_review(b))
-        .or(blockers.first())
-        .map_or_else(Hint::default, |b| b.help.clone())
 }

@@ -19,13 +19,14 @@ mod review;
 mod standing;
 mod taken;
 
+pub use super::next::next_action;
 use crate::core::hint::{command, hint};
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
     not_consumable, not_ready,
 };
 pub use build::{AuditItem, Proof, audit};
-pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates, next_action};
+pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
 pub use evidence::counted;
 pub use findings::{
     AnswerView, FindingView, findings, is_changed_since, may_leave, open_blockers, open_now,
@@ -49,6 +50,7 @@ use super::review as verdicts;
 use super::session::{State, UnknownOp};
 use super::spec::{check_domain, read_delta};
 use super::stage::Transition;
+use serde::Serialize;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
@@ -59,6 +61,49 @@ pub struct CodeFacts {
     /// The content of the worktree as a tree; equal to HEAD's tree when nothing is uncommitted.
     pub tree: Oid,
     pub is_dirty: bool,
+    /// What is not committed, by path.
+    pub uncommitted: Vec<Uncommitted>,
+}
+
+/// A path of the worktree that differs from HEAD.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Uncommitted {
+    pub path: String,
+    pub state: FileState,
+}
+
+/// Paths for a person: the first three.
+pub fn named(files: &[&Uncommitted]) -> String {
+    let paths: Vec<&str> = files.iter().map(|one| one.path.as_str()).take(3).collect();
+    let more = match files.len().saturating_sub(3) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}{more}", paths.join(", "))
+}
+
+/// How git sees a path that differs from HEAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileState {
+    /// All of it is in the index.
+    Staged,
+    Unstaged,
+    Untracked,
+    /// A merge left both sides.
+    Unmerged,
+}
+
+impl FileState {
+    /// From the two letters of `git status --porcelain`.
+    pub fn of_porcelain(index: u8, worktree: u8) -> Self {
+        match (index, worktree) {
+            (b'?', _) => FileState::Untracked,
+            (b'U', _) | (_, b'U') | (b'A', b'A') | (b'D', b'D') => FileState::Unmerged,
+            (_, b' ') => FileState::Staged,
+            _ => FileState::Unstaged,
+        }
+    }
 }
 
 /// What the spec engine said of the delta.
@@ -147,7 +192,8 @@ impl<'a> View<'a> {
             && self.empty_sections(artifact).is_empty()
     }
 
-    fn slices(&self) -> Result<Vec<Slice>, Blocker> {
+    /// The slices of the plan, or the checks of what stands in their place.
+    pub fn slices(&self) -> Result<Vec<Slice>, Blocker> {
         pack::slices_of(self.texts)
     }
 }

@@ -227,6 +227,7 @@ pub fn unproven(
         head: verdict.value.head.clone(),
         tree: verdict.value.tree.clone(),
         is_dirty: false,
+        uncommitted: Vec::new(),
     };
     let items = gate::audit(View {
         state,

@@ -16,6 +16,7 @@ use crate::core::failure::Result;
 use crate::core::hint::{Verb, command};
 use crate::core::id::Oid;
 use crate::core::lease as leases;
+use crate::core::next::Next;
 use crate::core::op::{DelegationStatus, Event};
 use crate::core::session::State;
 use crate::core::stage::Stage;
@@ -233,7 +234,17 @@ fn edits(ctx: &Context, state: &State, status: &view::Status) -> Result<Vec<Valu
 
 /// The command that leads on, for somebody who has no editor to open.
 fn for_agent(status: &view::Status) -> String {
-    let next = &status.next_action;
+    let next = match &status.advised.next {
+        // An agent knows that it writes code; what else is asked for is named to it.
+        Next::Write => {
+            let asked = status
+                .blockers
+                .iter()
+                .find_map(|blocker| blocker.help.lead());
+            asked.unwrap_or_else(|| status.advised.advice.clone())
+        }
+        _ => status.advised.clone().into_hint(),
+    };
     match next
         .command()
         .filter(|command| command.verb() == Verb::Edit)

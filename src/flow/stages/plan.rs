@@ -153,10 +153,10 @@ fn exhausted(facts: &Facts<'_>) -> Failure {
         Code::PlanIterationsExhausted,
         format!("{max} drafts were not approved; a person has to decide how to go on"),
     )
-    .help(command!(
-        "plan --more 5 --reason WHY{}",
-        facts.policy.sign_flag()
-    ))
+    .help(
+        command!("plan --more 5 --reason WHY{}", facts.policy.sign_flag())
+            .because(&format!("{max} drafts were not approved")),
+    )
 }
 
 /// Records what the architect or the critic says of the present draft.

@@ -493,11 +493,15 @@ impl Output {
         serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
-    /// Asserts that `text` was said on either stream.
+    /// Asserts that `text` was said on either stream, on whatever lines and in whatever columns.
     #[track_caller]
     pub(crate) fn says(self, text: &str) -> Self {
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let wanted = flat(text);
         assert!(
-            self.stdout.contains(text) || self.stderr.contains(text),
+            [&self.stdout, &self.stderr]
+                .into_iter()
+                .any(|said| said.contains(text) || flat(said).contains(&wanted)),
             "expected `{text}` in\n{self}"
         );
         self

@@ -1,0 +1,235 @@
+//! `list`: the sessions as a board.
+
+use crate::cli::Exit;
+use crate::core::age::age;
+use crate::core::counted;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::core::lease::seconds_of;
+use crate::core::session::Ending;
+use crate::core::stage::Stage;
+use crate::flow::Context;
+use crate::flow::list::{self, Board, Listed, Request};
+use crate::ui::{Ui, layout, line, style};
+use serde_json::json;
+
+/// Show the sessions: where each stands, who is waited for, and what is next in it
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct ListArgs {
+    /// Only those whose id, title or branch contain this
+    pub text: Option<String>,
+    /// Archived and abandoned ones too
+    #[arg(short, long)]
+    pub all: bool,
+    /// Only those that you began, or touched last
+    #[arg(long)]
+    pub mine: bool,
+    /// Only those in this stage
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<Stage>,
+    /// Only those that wait for somebody else
+    #[arg(long)]
+    pub waiting: bool,
+}
+
+/// Columns for a title, where there is room for one.
+const TITLE: usize = 24;
+
+pub fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let ListArgs {
+        text,
+        all,
+        mine,
+        stage,
+        waiting,
+    } = args;
+    let request = Request {
+        all,
+        mine,
+        stage,
+        waiting,
+        text,
+    };
+    let board = list::list(ctx, &request)?;
+    ui.json(
+        "list",
+        &json!({ "sessions": board.sessions, "left_out": board.left_out }),
+    );
+    if ui.is_json() {
+        return Ok(Exit::Done);
+    }
+    match board.sessions.is_empty() {
+        true => nothing(&board, ui),
+        false => table(&board.sessions, ctx.repo.now(), ui),
+    }
+    if board.ended > 0 && !board.sessions.is_empty() {
+        ui.status(format!("those that have ended: {}", command!("list --all")));
+    }
+    if board.sessions.iter().any(|one| one.damage.is_some()) {
+        let repair = command!("fsck --repair");
+        ui.warn(format!("some sessions are damaged; `{repair}` mends them"));
+    }
+    Ok(Exit::Done)
+}
+
+fn nothing(board: &Board, ui: &mut Ui) {
+    match (board.left_out, board.ended) {
+        (0, _) => ui.status("no session yet"),
+        (all, ended) if all == ended => {
+            let all = command!("list --all");
+            ui.status(format!(
+                "no active session; {}: {all}",
+                counted(ended, "ended one")
+            ));
+        }
+        (left, _) => ui.status(format!(
+            "none of {} is meant by that",
+            counted(left, "session")
+        )),
+    }
+    ui.hint(command!("start \"WHAT TO CHANGE\""));
+}
+
+/// One session as cells: marker, id, stage, who is waited for, what is next, age, title.
+struct Cells {
+    texts: [String; 6],
+    current: bool,
+    stage_role: Option<anstyle::Style>,
+}
+
+fn cells(one: &Listed, now: i64) -> Cells {
+    let (stage, stage_role) = match (&one.damage, &one.ending, one.stage) {
+        (Some(_), _, _) => ("damaged".to_owned(), Some(style::BAD)),
+        (None, Some(Ending::Abandoned { .. }), _) => ("abandoned".to_owned(), Some(style::DIM)),
+        (None, Some(Ending::Archived { .. }), _) => ("archived".to_owned(), Some(style::DIM)),
+        (None, None, Some(stage)) => (stage.to_string(), None),
+        (None, None, None) => (String::new(), None),
+    };
+    let waits = match (&one.waits, &one.next_action, one.to_write) {
+        (Some(waits), _, _) => line(&waits.who),
+        (None, Some(_), _) | (None, None, true) => "you".to_owned(),
+        (None, None, false) => "-".to_owned(),
+    };
+    let next = match (&one.next_action, one.to_write) {
+        (Some(next), _) => match next.command() {
+            Some(command) => line(command.words()),
+            None => line(&next.to_string()),
+        },
+        (None, true) => "(write)".to_owned(),
+        (None, false) => "-".to_owned(),
+    };
+    let since = one.started.as_deref().and_then(seconds_of);
+    let title = match &one.damage {
+        Some(damage) => line(damage),
+        None => line(&one.title),
+    };
+    Cells {
+        texts: [
+            one.session.to_string(),
+            stage,
+            waits,
+            next,
+            since.map_or_else(String::new, |then| age(now, then)),
+            title,
+        ],
+        current: one.current,
+        stage_role,
+    }
+}
+
+fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
+    const HEADS: [&str; 6] = ["SESSION", "STAGE", "WAITS FOR", "NEXT", "AGE", "TITLE"];
+    let rows: Vec<Cells> = sessions.iter().map(|one| cells(one, now)).collect();
+    let natural: Vec<usize> = (0..HEADS.len())
+        .map(|at| {
+            let texts = rows.iter().map(|row| layout::width(&row.texts[at]));
+            texts.max().unwrap_or(0).max(layout::width(HEADS[at]))
+        })
+        .collect();
+    let widths = fitted(&natural, layout::columns());
+    let shown = |texts: &[String]| -> Vec<String> {
+        texts
+            .iter()
+            .zip(&widths)
+            .map(|(text, width)| layout::pad(&layout::cut(text, *width), *width))
+            .collect()
+    };
+    let join = |cells: Vec<String>| {
+        let cells: Vec<String> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    let heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
+    let head = join(shown(&heads));
+    ui.out(format!("  {}", ui.paint(style::DIM, &head)));
+    let mark = if layout::is_utf8() { "●" } else { "*" };
+    for row in &rows {
+        let mut cells = shown(&row.texts);
+        let name = if row.current {
+            style::GOOD
+        } else {
+            style::NAME
+        };
+        cells[0] = ui.paint(name, &cells[0]);
+        if let Some(role) = row.stage_role {
+            cells[1] = ui.paint(role, &cells[1]);
+        }
+        let mark = if row.current { mark } else { " " };
+        ui.out(format!("{mark} {}", join(cells)));
+    }
+}
+
+/// The widths of the columns in so many: what is long is cut first, then the title, the age, who is waited for and
+/// what is next go, in this order.
+fn fitted(natural: &[usize], columns: usize) -> Vec<usize> {
+    let mut widths = natural.to_vec();
+    let taken = |widths: &[usize]| {
+        let shown = widths.iter().filter(|width| **width > 0);
+        2 + shown
+            .map(|width| width + 2)
+            .sum::<usize>()
+            .saturating_sub(2)
+    };
+    // (column, the least that it is cut to before it is left out)
+    let steps = [
+        (5, TITLE),
+        (0, 28),
+        (3, 16),
+        (2, 12),
+        (5, 0),
+        (4, 0),
+        (0, 14),
+        (2, 0),
+        (3, 0),
+        (0, 10),
+    ];
+    for (at, least) in steps {
+        let over = taken(&widths).saturating_sub(columns);
+        if over == 0 {
+            break;
+        }
+        let width = widths[at];
+        widths[at] = match least {
+            0 => 0,
+            least => width.saturating_sub(over).max(least.min(width)),
+        };
+    }
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn a_board_fits_the_screen_and_keeps_ids_longest() {
+        let natural = [20, 8, 30, 40, 10, 40];
+        for columns in [40, 60, 80, 120, 300] {
+            let widths = fitted(&natural, columns);
+            let shown: Vec<usize> = widths.iter().copied().filter(|width| *width > 0).collect();
+            let taken = 2 + shown.iter().map(|width| width + 2).sum::<usize>() - 2;
+            assert!(taken <= columns, "{columns}: {widths:?}");
+            assert!(widths[0] >= 10 && widths[1] == 8, "{columns}: {widths:?}");
+        }
+        assert_eq!(fitted(&natural, 300), natural);
+    }
+}

@@ -1,0 +1,401 @@
+//! The lines of the picture: one for each file that is asked for, and one for each other thing to know.
+
+use crate::core::artifact::Artifact;
+use crate::core::counted;
+use crate::core::failure::{Blocker, Code};
+use crate::core::gate::{FileState, Proof, Uncommitted, named};
+use crate::core::hint::Verb;
+use crate::core::op::CodeVerdict;
+use crate::core::session::Ending;
+use crate::core::stage::Stage;
+use crate::flow::view::Status;
+use crate::flow::workcopy::FileStatus;
+use crate::ui::{line, style};
+use anstyle::Style;
+
+/// A label, and what is said of it.
+pub(super) struct Row {
+    pub(super) label: String,
+    pub(super) text: String,
+    pub(super) role: Option<Style>,
+}
+
+impl Row {
+    fn new(label: impl Into<String>, text: impl AsRef<str>) -> Self {
+        Row {
+            label: label.into(),
+            text: line(text.as_ref()),
+            role: None,
+        }
+    }
+
+    fn role(mut self, role: Style) -> Self {
+        self.role = Some(role);
+        self
+    }
+}
+
+pub(super) fn of(status: &Status) -> Vec<Row> {
+    let mut rows: Vec<Row> = ending(status).into_iter().collect();
+    rows.extend(files(status));
+    rows.extend(held(status));
+    rows.extend(approval(status));
+    rows.extend(code(status));
+    rows.extend(checks(status));
+    rows.extend(review(status));
+    rows.extend(findings(status));
+    rows.extend(people(status));
+    rows.extend(remote(status));
+    rows
+}
+
+fn ending(status: &Status) -> Option<Row> {
+    match status.ending.as_ref()? {
+        Ending::Abandoned { .. } => {
+            let said = format!("in stage {}; everything is kept", status.stage);
+            Some(Row::new("abandoned", said).role(style::WARN))
+        }
+        Ending::Archived { target, commit, .. } => {
+            let commit = commit.as_ref();
+            let commit = commit.map_or_else(String::new, |id| format!(" as {}", id.short()));
+            Some(Row::new(
+                "archived",
+                format!("archived on {target}{commit}"),
+            ))
+        }
+    }
+}
+
+/// The file that a blocker asks somebody to edit.
+fn file_of(blocker: &Blocker) -> Option<Artifact> {
+    let lead = blocker.help.lead()?;
+    let command = lead
+        .command()
+        .filter(|command| matches!(command.verb(), Verb::Edit | Verb::Put | Verb::Checkout))?;
+    let name = command
+        .args()
+        .split(' ')
+        .find(|word| !word.starts_with('-'))?;
+    Artifact::parse(name).ok()
+}
+
+/// What a blocker says of its file, without the name that stands before it.
+fn about(artifact: Artifact, message: &str) -> String {
+    // Before the name there may be its folder.
+    let mut text = match message.find(artifact.path()) {
+        Some(at) if !message[..at].contains(' ') => &message[at..],
+        _ => message,
+    };
+    for name in [
+        artifact.path(),
+        artifact.path().rsplit('/').next().unwrap_or_default(),
+    ] {
+        text = text.strip_prefix(name).unwrap_or(text);
+    }
+    if let Some(rest) = text.strip_prefix(':') {
+        let digits = rest.chars().take_while(char::is_ascii_digit).count();
+        return match rest.split_at_checked(digits) {
+            Some((number, rest)) if digits > 0 => {
+                format!("line {number}{rest}")
+            }
+            _ => rest.trim_start().to_owned(),
+        };
+    }
+    text.trim_start().to_owned()
+}
+
+fn files(status: &Status) -> Vec<Row> {
+    let is_open = |artifact: Artifact| {
+        status.ending.is_none()
+            && artifact.is_open_at(status.stage)
+            && status.artifacts.contains(&artifact)
+    };
+    let mut rows = Vec::new();
+    for artifact in Artifact::ALL {
+        let of_it = status.blockers.iter();
+        let mut lacks: Vec<String> = of_it
+            .filter(|blocker| file_of(blocker) == Some(artifact))
+            .filter(|blocker| !blocker.code.is_of_plan_review())
+            .map(|blocker| about(artifact, &blocker.message))
+            .collect();
+        lacks.dedup();
+        let saved = status.working_copy.get(&artifact).copied();
+        let unsaved = saved.and_then(word);
+        if artifact.is_derived() || lacks.is_empty() && unsaved.is_none() && !is_open(artifact) {
+            continue;
+        }
+        let is_stale = status.stale_artifacts.contains(&artifact);
+        let mut said = match lacks.is_empty() {
+            true if is_stale => "written, and older than what it builds on".to_owned(),
+            true => "written".to_owned(),
+            false => lacks.join("; "),
+        };
+        if let Some(unsaved) = unsaved {
+            said.push_str(&format!(" ({unsaved})"));
+        }
+        let row = Row::new(artifact.path(), said);
+        rows.push(match (lacks.is_empty(), is_stale) {
+            (true, true) => row.role(style::WARN),
+            (true, false) => row.role(style::DIM),
+            (false, _) => row,
+        });
+    }
+    rows
+}
+
+/// What else holds the gate.
+fn held(status: &Status) -> Vec<Row> {
+    // What the checks say is said there.
+    let is_said = |blocker: &&Blocker| {
+        matches!(
+            blocker.code,
+            Code::CompletionAuditBlocked | Code::ReviewVerdictNone
+        ) || file_of(blocker).is_some() && !blocker.code.is_of_plan_review()
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    for blocker in status.blockers.iter().filter(|blocker| !is_said(blocker)) {
+        let text = line(&blocker.message);
+        if rows.iter().all(|row| row.text != text) {
+            let label = if rows.is_empty() { "held by" } else { "" };
+            rows.push(Row::new(label, text).role(style::WARN));
+        }
+    }
+    for void in &status.void {
+        let said = format!("the approval by {} is void: {}", void.by, void.why);
+        rows.push(Row::new("void", said).role(style::WARN));
+    }
+    for taken in &status.taken {
+        let did = if taken.back { "brought" } else { "taken" };
+        let why = taken.reason.as_ref();
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        let (word, by, seq) = (&taken.word, &taken.by, taken.seq);
+        let said = format!(
+            "`{word}` that {by} signed (@{seq}), by {}{why}",
+            taken.told_by
+        );
+        rows.push(Row::new(format!("{did} back"), said).role(style::WARN));
+    }
+    rows
+}
+
+/// Who let the session go on from here, where somebody did already.
+fn approval(status: &Status) -> Option<Row> {
+    let from_here = |transition: crate::core::stage::Transition| transition.from() == status.stage;
+    let gate = status
+        .gates
+        .iter()
+        .find(|gate| from_here(gate.transition))?;
+    let who = gate.approvers().join(", ");
+    match gate.approval {
+        "stale" => {
+            let said = format!(
+                "{} by {who}, and the content changed since",
+                gate.transition
+            );
+            Some(Row::new("approved", said).role(style::WARN))
+        }
+        _ if who.is_empty() => None,
+        _ => Some(Row::new(
+            "approved",
+            format!("{} by {who}", gate.transition),
+        )),
+    }
+}
+
+fn code(status: &Status) -> Vec<Row> {
+    if !matches!(status.stage, Stage::Build | Stage::Review) || status.ending.is_some() {
+        return Vec::new();
+    }
+    let mut rows = Vec::new();
+    let mut said = match status.commits {
+        Some(0) => "no commit yet".to_owned(),
+        Some(commits) => counted(commits, "commit"),
+        None => String::new(),
+    };
+    let left: Vec<&Uncommitted> = status.uncommitted.iter().collect();
+    if !left.is_empty() {
+        if !said.is_empty() {
+            said.push_str(", ");
+        }
+        said.push_str(&format!(
+            "{} not committed: {}",
+            counted(left.len(), "file"),
+            named(&left)
+        ));
+    }
+    if !said.is_empty() {
+        rows.push(Row::new("code", said));
+    }
+    if let Some(bound) = &status.branch
+        && status.has_worktree
+        && status.checked_out.as_ref() != Some(bound)
+    {
+        let here = status.checked_out.as_deref().unwrap_or("a detached HEAD");
+        let said = format!("{here} is checked out here, and the session is on {bound}");
+        rows.push(Row::new("branch", said).role(style::WARN));
+    }
+    if let Some(sequence) = status.sequence {
+        let both: Vec<&Uncommitted> = left
+            .iter()
+            .copied()
+            .filter(|one| one.state == FileState::Unmerged)
+            .collect();
+        let both = match both.is_empty() {
+            true => String::new(),
+            false => format!("; both sides stand in {}", named(&both)),
+        };
+        let word = sequence.word();
+        rows.push(Row::new(word, format!("a {word} is under way{both}")).role(style::WARN));
+    }
+    rows
+}
+
+fn checks(status: &Status) -> Option<Row> {
+    let is_check = |id: &str| id != "approved-plan" && id != "verification";
+    let all: Vec<_> = status
+        .audit
+        .iter()
+        .filter(|item| is_check(&item.id))
+        .collect();
+    let is_open = |proof: Proof| !matches!(proof, Proof::Passed | Proof::Waived);
+    if all.is_empty() {
+        let nothing_ran = status.audit.iter().any(|item| item.id == "verification");
+        return nothing_ran.then(|| Row::new("checks", "no check has passed on this code"));
+    }
+    let passed = all.iter().filter(|item| !is_open(item.proof)).count();
+    let open: Vec<String> = all
+        .iter()
+        .filter(|item| is_open(item.proof))
+        .map(|item| {
+            let word = match item.proof {
+                Proof::Failed => "failed",
+                Proof::Stale => "has to run again",
+                _ => "has not run",
+            };
+            format!("{} {word}", item.id)
+        })
+        .collect();
+    let waived = all
+        .iter()
+        .filter(|item| item.proof == Proof::Waived)
+        .count();
+    let mut said = format!("{passed} of {} pass on this code", all.len());
+    if waived > 0 {
+        said.push_str(&format!(" ({waived} waived)"));
+    }
+    if !open.is_empty() {
+        said.push_str(&format!("; {}", open.join(", ")));
+    }
+    let row = Row::new("checks", said);
+    Some(match open.is_empty() {
+        true => row.role(style::GOOD),
+        false => row,
+    })
+}
+
+fn review(status: &Status) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let Some(review) = &status.review else {
+        if status.stage == Stage::Review && status.ending.is_none() {
+            rows.push(Row::new("review", "no verdict yet"));
+        }
+        return rows;
+    };
+    let verdict = &review.verdict.value;
+    let target = review.judgement.as_ref().and_then(|judged| judged.target);
+    let outcome = target.map_or_else(String::new, |target| format!(", goes back to {target}"));
+    let independence = match review.independent {
+        true => "independent".to_owned(),
+        false => {
+            let roles: Vec<&str> = verdict.dependence.iter().map(|d| d.role.as_str()).collect();
+            format!("not independent: {}", roles.join(", "))
+        }
+    };
+    let said = format!(
+        "{} by {} ({independence}){outcome}, tree {}",
+        verdict.verdict,
+        review.proof.named(&review.reviewer),
+        verdict.tree.short()
+    );
+    let row = Row::new("review", said);
+    rows.push(match verdict.verdict {
+        CodeVerdict::Approve if target.is_none() => row,
+        _ => row.role(style::WARN),
+    });
+    if let Some(checked) = &review.signature {
+        let row = Row::new("", checked.words());
+        rows.push(match checked.flaw {
+            None => row.role(style::GOOD),
+            Some(_) => row.role(style::WARN),
+        });
+    }
+    for because in review.judgement.iter().flat_map(|judged| &judged.because) {
+        let text = line(because);
+        let known = verdict
+            .findings
+            .iter()
+            .any(|finding| text.contains(&finding.text));
+        if !known {
+            rows.push(Row::new("", text));
+        }
+    }
+    rows
+}
+
+/// What reviewers found and nobody has answered.
+fn findings(status: &Status) -> Vec<Row> {
+    let open = status.findings.iter().filter(|one| one.open);
+    open.map(|one| {
+        let row = Row::new("finding", one.words());
+        match one.blocking {
+            true => row.role(style::WARN),
+            false => row,
+        }
+    })
+    .collect()
+}
+
+/// Whose build it is, and what stopped it.
+fn people(status: &Status) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(claim) = &status.claim {
+        rows.push(Row::new("owner", &claim.words));
+    }
+    if let Some(block) = &status.blocked {
+        let why = block.reason.as_deref().unwrap_or_default();
+        let said = format!("blocked:{}  {why}", block.value.cause);
+        rows.push(Row::new("stuck", said).role(style::WARN));
+    }
+    if let Some(parked) = &status.parked {
+        rows.push(Row::new("parked", &parked.why).role(style::WARN));
+    }
+    rows
+}
+
+fn remote(status: &Status) -> Option<Row> {
+    let remote = status.remote.as_ref()?;
+    let commits = |n: usize| counted(n, "commit");
+    let place = format!("{}/{}", remote.remote, remote.branch);
+    let said = match (remote.ahead, remote.behind) {
+        (0, 0) => return None,
+        (ahead, 0) => format!("{place} lacks {} of here", commits(ahead)),
+        (0, behind) => format!("{place} is {behind} ahead"),
+        (ahead, behind) => format!(
+            "{place} is {behind} ahead, and lacks {} of here",
+            commits(ahead)
+        ),
+    };
+    Some(Row::new("sessions", said))
+}
+
+/// How a file differs from what is saved, where it does.
+fn word(status: FileStatus) -> Option<&'static str> {
+    match status {
+        FileStatus::Clean | FileStatus::Absent => None,
+        FileStatus::Modified => Some("not saved"),
+        FileStatus::Deleted => Some("removed here, not saved"),
+        FileStatus::Behind => Some("older than the branch"),
+        FileStatus::Diverged => Some("edited, and changed on the branch"),
+        FileStatus::Conflicted => Some("in conflict"),
+    }
+}

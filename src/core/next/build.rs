@@ -1,0 +1,173 @@
+//! What is next in a build: the code, its proofs, the commit, and what is said of it.
+
+use super::{Advised, Here, by_blockers, commit};
+use crate::core::checks::checks;
+use crate::core::failure::{Blocker, Code};
+use crate::core::gate::{self, AuditItem, Proof, View};
+use crate::core::hint::{Hint, command, hint};
+use crate::core::op::Evidence;
+use crate::core::session::Recorded;
+use crate::core::shell_word;
+
+/// `None`: the gate is ready.
+pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
+    if view.code.is_none() {
+        let said = "the build needs a worktree, and the repository is bare: ";
+        let add = Hint::git(format!(
+            "worktree add ../work {}",
+            shell_word(view.state.branch.as_deref().unwrap_or("HEAD"))
+        ));
+        return Some(Advised::from(add).advice(said.trim_end_matches(": ")));
+    }
+    if let Some(blocked) = &view.state.build.blocked {
+        let why = blocked.reason.as_deref().unwrap_or("somebody said so");
+        return Some(Advised::from(command!("agent resume")).advice(format!("stopped: {why}")));
+    }
+    if let Some(write) = unwritten(view) {
+        return Some(write);
+    }
+    if let Some(proof) = proof(view) {
+        return Some(proof);
+    }
+    // A review covers what is committed, and an approval the tree.
+    if let Some(first) = commit(view, here) {
+        return Some(first);
+    }
+    let failed = |blocker: &&Blocker| blocker.code == Code::VerificationFailed;
+    if let Some(failed) = blockers.iter().find(failed) {
+        let again = failed.help.lead();
+        let told = format!("{}: mend the code, then", failed.message);
+        return Some(Advised::write(match again {
+            Some(again) => hint![format!("{told}: "), again],
+            None => told.into(),
+        }));
+    }
+    by_blockers(view, blockers)
+}
+
+/// Nothing was done yet: nothing differs from where the build began, and nothing ran on that.
+fn unwritten(view: View<'_>) -> Option<Advised> {
+    let code = view.code.filter(|code| !code.is_dirty)?;
+    let state = view.state;
+    let ran = view.evidence().iter();
+    if ran.filter(|run| run.value.tree == code.tree).count() > 0 {
+        return None;
+    }
+    let branch = match &state.branch {
+        Some(branch) => format!(" on branch {branch}"),
+        None => String::new(),
+    };
+    let reviewed = state.verdict.as_ref().map(|verdict| &verdict.value.tree);
+    if state.build.rework && reviewed == Some(&code.tree) {
+        let said = format!("mend{branch} what the review found: ");
+        return Some(Advised::write(hint![
+            said,
+            command!("cat review-report.md")
+        ]));
+    }
+    let is_new = !state.build.rework && state.base.is_some() && code.head == state.base;
+    let within = match state.scope.as_slice() {
+        [] => String::new(),
+        scope => format!(", in {}", scope.join(", ")),
+    };
+    is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
+}
+
+/// The next check to run, or what keeps it from passing.
+pub(super) fn proof(view: View<'_>) -> Option<Advised> {
+    let items = gate::audit(view);
+    let is_open = |item: &&AuditItem| !matches!(item.proof, Proof::Passed | Proof::Waived);
+    let is_check = |item: &&AuditItem| item.id != "approved-plan" && item.id != "verification";
+    let open: Vec<&AuditItem> = items.iter().filter(is_open).collect();
+    let first = open
+        .iter()
+        .copied()
+        .filter(is_check)
+        .min_by_key(|item| item.proof == Proof::Failed);
+    let Some(item) = first else {
+        let any = open.iter().any(|item| item.id == "verification");
+        return any.then(|| match any_check(view) {
+            Some(command) => command.into(),
+            None => Advised::write("run a check of the change, behind `run --`"),
+        });
+    };
+    let newest = own_runs(view, &item.id).next_back();
+    if let Some(run) = newest
+        && item.proof == Proof::Failed
+    {
+        let again = view.policy.run_task(&item.id);
+        let told = format!(
+            "{} failed on this code: mend it; what it printed: ",
+            item.id
+        );
+        return Some(
+            Advised::from(again.lead().unwrap_or(again))
+                .advice(hint![told, command!("show --run {}", run.op)]),
+        );
+    }
+    // What is there by now, and committed, changes nothing when it is written again.
+    if !item.changed.is_empty() && view.code.is_some_and(|code| code.is_dirty) {
+        return Some(Advised::write(format!(
+            "{} changes {} while it runs, so that it proves nothing: have git ignore that, or commit it",
+            item.id,
+            item.changed.join(", ")
+        )));
+    }
+    if !view.policy.evidence.by.is_empty() {
+        let run = view.policy.run_task(&item.id);
+        return Some(match run.lead() {
+            Some(lead) => Advised::from(lead).advice(format!(
+                "a run counts by {}",
+                view.policy.evidence.by.join(", ")
+            )),
+            None => run.into(),
+        });
+    }
+    Some(view.policy.run_task(&item.id).into())
+}
+
+fn own_runs<'a>(
+    view: View<'a>,
+    task: &'a str,
+) -> impl DoubleEndedIterator<Item = &'a Recorded<Evidence>> {
+    let all = view.state.evidence.iter();
+    all.filter(move |run| run.value.task.as_deref() == Some(task))
+}
+
+/// A command that ran before, or that a slice names: any check is better than a place to fill.
+pub(super) fn any_check(view: View<'_>) -> Option<Hint> {
+    let argv = check_of(view)?;
+    let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+    let words = words.join(" ");
+    Some(match view.policy.evidence.by.is_empty() {
+        true => command!("run -- {words}"),
+        false => command!("run --sign -- {words}"),
+    })
+}
+
+fn check_of(view: View<'_>) -> Option<Vec<String>> {
+    let ran = view.state.evidence.iter().rev();
+    let ran = ran
+        .filter(|run| run.value.passed())
+        .map(|run| &run.value.argv);
+    let checks = checks(view.texts).unwrap_or_default();
+    let named = checks.first().map(|check| check.argv.clone());
+    ran.cloned().next().or(named)
+}
+
+/// The regression run, of a command that is known.
+pub(super) fn regression(view: View<'_>) -> Advised {
+    let all = view.state.evidence.iter().rev();
+    let known = all
+        .filter(|run| run.value.what == "regression")
+        .map(|run| run.value.argv.clone());
+    let Some(argv) = known.into_iter().next().or_else(|| check_of(view)) else {
+        return Advised::write("run the tests once more, behind `run --kind regression --`");
+    };
+    let argv: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+    let argv = argv.join(" ");
+    match view.policy.evidence.by.is_empty() {
+        true => command!("run --kind regression -- {argv}").into(),
+        false => command!("run --sign --kind regression -- {argv}").into(),
+    }
+}

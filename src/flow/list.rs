@@ -1,0 +1,199 @@
+//! The sessions as a board: where each stands, who is waited for, and what is next in it.
+
+use super::context::Context;
+use super::next;
+use crate::core::failure::{Failure, Result};
+use crate::core::hint::Hint;
+use crate::core::id::{Person, SessionId};
+use crate::core::next::{Next, Waits};
+use crate::core::session::Ending;
+use crate::core::stage::Stage;
+use crate::store::{Snapshot, Summary};
+use serde::Serialize;
+
+/// Sessions whose gates are looked at: of more than these, those that were touched last.
+const LOOKED: usize = 20;
+
+/// Which sessions are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Those that have ended too.
+    pub all: bool,
+    /// Those that this person began, or touched last.
+    pub mine: bool,
+    pub stage: Option<Stage>,
+    /// Those that wait for somebody else.
+    pub waiting: bool,
+    /// What id, title or branch contain.
+    pub text: Option<String>,
+}
+
+impl Request {
+    fn is_filter(&self) -> bool {
+        self.mine || self.waiting || self.stage.is_some() || self.text.is_some()
+    }
+}
+
+/// One line of the board.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    pub session: SessionId,
+    pub title: String,
+    pub stage: Option<Stage>,
+    pub ending: Option<Ending>,
+    pub branch: Option<String>,
+    pub started: Option<String>,
+    pub touched: Option<String>,
+    /// Bound to the branch that is checked out here.
+    pub current: bool,
+    /// Why the session cannot be read.
+    pub damage: Option<String>,
+    /// The command that leads on, where the gates were looked at and one does.
+    pub next_action: Option<Hint>,
+    /// Who else has to go on.
+    pub waits: Option<Waits>,
+    /// Somebody has to write something: there is no command for it.
+    pub to_write: bool,
+}
+
+/// What is on the board, and what is not.
+#[derive(Debug)]
+pub struct Board {
+    pub sessions: Vec<Listed>,
+    /// Sessions that the request leaves out.
+    pub left_out: usize,
+    /// Those of them that have ended.
+    pub ended: usize,
+}
+
+/// The sessions that are asked for. A damaged one hides no other.
+pub fn list(ctx: &Context, request: &Request) -> Result<Board> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let here = match ctx.head()?.branch {
+        Some(branch) => snapshot.bound_to(&branch)?,
+        None => Vec::new(),
+    };
+    let who = match request.mine {
+        true => Some(ctx.repo.identity()?.author),
+        false => None,
+    };
+    let (mut sessions, mut left_out, mut ended) = (Vec::new(), 0, 0);
+    let archived = request.all;
+    for (id, summary) in snapshot.summaries(archived)? {
+        let has_ended = summary
+            .as_ref()
+            .is_ok_and(|summary| summary.ending.is_some());
+        if has_ended && !request.all {
+            ended += 1;
+            left_out += 1;
+        } else if is_wanted(request, who.as_ref(), &id, &summary) {
+            let current = here.contains(&id);
+            sessions.push(listed(id, summary, current));
+        } else {
+            left_out += 1;
+        }
+    }
+    if sessions.is_empty() && !archived && !request.is_filter() {
+        // Nothing is said of what was never looked for.
+        let all = snapshot.session_names()?.len();
+        left_out = left_out.max(all);
+        ended = ended.max(all);
+    }
+    look(ctx, &snapshot, request, &mut sessions);
+    if request.waiting {
+        let before = sessions.len();
+        sessions.retain(|one| one.waits.is_some());
+        left_out += before - sessions.len();
+    }
+    Ok(Board {
+        sessions,
+        left_out,
+        ended,
+    })
+}
+
+fn is_wanted(
+    request: &Request,
+    who: Option<&Person>,
+    id: &SessionId,
+    summary: &Result<Summary, Failure>,
+) -> bool {
+    let Ok(summary) = summary else {
+        // What cannot be read is hidden by no filter.
+        return true;
+    };
+    let is_own = who.is_none_or(|who| {
+        let people = [&summary.starter, &summary.toucher];
+        people
+            .into_iter()
+            .any(|one| Person::parse(one).is_same(who))
+    });
+    let is_there = request.stage.is_none_or(|stage| stage == summary.stage);
+    let has_text = request.text.as_ref().is_none_or(|text| {
+        let text = text.to_lowercase();
+        let branch = summary.branch.as_deref().unwrap_or_default();
+        let places = [id.as_str(), &summary.title, branch];
+        places
+            .into_iter()
+            .any(|place| place.to_lowercase().contains(&text))
+    });
+    is_own && is_there && has_text
+}
+
+fn listed(id: SessionId, summary: Result<Summary, Failure>, current: bool) -> Listed {
+    let mut listed = Listed {
+        session: id,
+        title: String::new(),
+        stage: None,
+        ending: None,
+        branch: None,
+        started: None,
+        touched: None,
+        current,
+        damage: None,
+        next_action: None,
+        waits: None,
+        to_write: false,
+    };
+    match summary {
+        Ok(summary) => {
+            listed.title = summary.title;
+            listed.stage = Some(summary.stage);
+            listed.ending = summary.ending;
+            listed.branch = summary.branch;
+            listed.started = Some(summary.started);
+            listed.touched = Some(summary.touched);
+        }
+        Err(failure) => listed.damage = Some(failure.message),
+    }
+    listed
+}
+
+/// Looks at the gates of the sessions that were touched last; of all, where it is asked who waits.
+fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mut [Listed]) {
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by(|one, other| sessions[*other].touched.cmp(&sessions[*one].touched));
+    let most = if request.waiting { usize::MAX } else { LOOKED };
+    for at in order.into_iter().take(most) {
+        let one = &mut sessions[at];
+        if one.damage.is_some() || one.ending.is_some() {
+            continue;
+        }
+        // One that cannot be judged is listed all the same.
+        let Ok(Some(session)) = snapshot.find(&one.session) else {
+            continue;
+        };
+        let Ok(look) = next::look(ctx, snapshot, &session) else {
+            continue;
+        };
+        one.to_write = look.advised.next == Next::Write;
+        let next = look.advised.command().cloned();
+        one.next_action = match one.current {
+            true => next,
+            false => next.map(|next| next.in_session(&one.session)),
+        };
+        one.waits = look.advised.waiting().cloned();
+    }
+}

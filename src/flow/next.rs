@@ -1,0 +1,271 @@
+//! What leads on from a session, asked by this person in this worktree: the facts of [`crate::core::next`].
+
+use super::act::{Facts, Needs, gather_with};
+use super::context::Context;
+use super::workcopy::{FileStatus, Peek, WorkCopy};
+use super::{archive, coverage, ground, lease, rebase, review, sign, upstream};
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::{Hint, command};
+use crate::core::id::SessionId;
+use crate::core::next::{self, Advised, Distance, Here, Next, Worktree};
+use crate::core::session::{Ending, State};
+use crate::core::stage::Stage;
+use crate::git::Repo;
+use crate::store::{Session, Snapshot};
+
+/// A session with the working copy taken in as it is now, and everything around it.
+pub(super) struct Look {
+    pub(super) facts: Facts<'static>,
+    pub(super) peek: Peek,
+    /// The bound branch is not here.
+    pub(super) missing: Option<Failure>,
+    /// What the archive is held by, from the review on.
+    pub(super) archive: Vec<Blocker>,
+    pub(super) worktree: Option<Worktree>,
+    pub(super) remote: Option<Distance>,
+    pub(super) advised: Advised,
+}
+
+/// What is next in the session that is meant.
+pub fn of(ctx: &Context) -> Result<(SessionId, Advised)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let advised = look(ctx, &snapshot, &session)?.advised;
+    Ok((session.state.id, advised))
+}
+
+/// What is next after a command that changed a session. The command is done: what keeps this from being known
+/// is said by `status`.
+pub fn after(ctx: &Context, id: &SessionId) -> Option<Advised> {
+    let store = ctx.store().ok()?;
+    let snapshot = store.snapshot().ok()?;
+    let session = snapshot.find(id).ok()??;
+    Some(look(ctx, &snapshot, &session).ok()?.advised)
+}
+
+/// Looks at a session. Writes nothing.
+pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Look> {
+    let state = &session.state;
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let copy = WorkCopy::open(&ctx.repo, &state.id)?;
+    let mut peek = match &copy {
+        Some(copy) => copy.peek(state, policy.artifacts.max_bytes)?,
+        None => Peek::default(),
+    };
+    // Reading needs no identity; where there is none, nothing is said of what it may do.
+    let identity = ctx.repo.identity().ok();
+    let edits = match state.is_active() {
+        true => std::mem::take(&mut peek.edits),
+        false => super::workcopy::Edits::default(),
+    };
+    let with = (None, sign::Depth::Everything);
+    let facts = gather_with(ctx, snapshot, session, edits, Needs::Stage, with)?;
+    let missing = match state.stage {
+        // What is done may have been merged, and its branch deleted.
+        Stage::Done => None,
+        _ => upstream::missing(ctx, state)?,
+    };
+    let archive = held(ctx, snapshot, &facts)?;
+    let worktree = worktree(ctx, state)?;
+    let remote = distance(ctx)?;
+    let here = Here {
+        who: identity.as_ref().map(|identity| &identity.author),
+        agent: crate::core::agent::identity::host(crate::env::var),
+        first: first(ctx, &facts, &peek, missing.is_some())?,
+        worktree: worktree.clone(),
+        token: lease::token(&ctx.repo),
+        now: ctx.repo.now(),
+        archive: archive.clone(),
+        is_empty: is_empty(&facts),
+        remote: remote.clone(),
+        unpushed: unpushed(ctx, state)?,
+    };
+    let mut advised = next::next(facts.view(), &here);
+    let is_here = worktree
+        .as_ref()
+        .is_some_and(|worktree| worktree.branch == state.branch);
+    // From another branch a command says which session it means.
+    if let (Next::Command(command), Some(_), false) = (&mut advised.next, &state.branch, is_here) {
+        *command = command.clone().in_session(&state.id);
+    }
+    Ok(Look {
+        advised,
+        facts,
+        peek,
+        missing,
+        archive,
+        worktree,
+        remote,
+    })
+}
+
+/// What goes before every stage.
+fn first(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    peek: &Peek,
+    branch_missing: bool,
+) -> Result<Option<Advised>> {
+    let state = &facts.state;
+    let id = &state.id;
+    if peek.foreign.is_some() {
+        return Ok(Some(command!("checkout").session(id).into()));
+    }
+    if archive::has_conflicts(ctx, id) {
+        return Ok(Some(match state.is_active() {
+            true => command!("archive --continue").into(),
+            false => command!("archive {id} --continue").into(),
+        }));
+    }
+    if !state.is_active() {
+        return Ok(None);
+    }
+    if branch_missing {
+        let bound = state.branch.as_deref().unwrap_or_default();
+        let gone = format!("the branch {bound} is not here: it was renamed or deleted");
+        return Ok(Some(match ctx.repo.head()?.branch {
+            Some(here) => Advised::from(upstream::rebind(ctx, id)?).advice(format!(
+                "{gone}; {here} is checked out, bind it if it has the commits"
+            )),
+            None => Advised::write(format!("{gone}: switch to the one that has its commits")),
+        }));
+    }
+    if facts.base_missing.is_some() {
+        let why = "the commit that it started from is gone";
+        return Ok(Some(match rebase::suggest(ctx, state, &facts.policy)? {
+            Some(onto) => {
+                Advised::from(command!("rebase --onto {} --reason WHY", onto.short()).because(why))
+                    .advice(why)
+            }
+            None => Advised::from(command!("doctor")).advice(why),
+        }));
+    }
+    let mut statuses = peek.statuses.iter();
+    if let Some((artifact, _)) = statuses.find(|(_, s)| **s == FileStatus::Conflicted) {
+        return Ok(Some(
+            Advised::from(command!("edit {artifact}")).advice("choose between its marked sides"),
+        ));
+    }
+    Ok(peek.refused.first().map(|(artifact, failure)| {
+        match (failure.code, failure.help.as_ref().and_then(Hint::lead)) {
+            (Code::ArtifactLocked, Some(lead)) => Advised::from(lead).advice(format!(
+                "{}; your text is kept as a blob and named",
+                failure.message
+            )),
+            _ => command!("edit {artifact}").into(),
+        }
+    }))
+}
+
+/// What would hold the archive of a session in review or done.
+fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec<Blocker>> {
+    let state = &facts.state;
+    if !state.is_active() || !matches!(state.stage, Stage::Review | Stage::Done) {
+        return Ok(Vec::new());
+    }
+    let mut found = crate::core::gate::delta(facts.view());
+    if found.is_empty() {
+        found = coverage::judge(facts, &archive::Waivers::default())?.0;
+    }
+    if state.stage == Stage::Review {
+        // Evidence can still be made here; what no slice names cannot.
+        found.retain(|blocker| {
+            !blocker.code.is_of_scenario() || blocker.code == Code::ScenarioUnserved
+        });
+        return Ok(found);
+    }
+    if let Some((delta, _)) = super::delta::read(&facts.texts) {
+        let waits = ground::waits_for(snapshot, &delta, &[])?;
+        found.extend(waits.iter().map(super::spec::blocker));
+    }
+    let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
+    found.extend(review::unreviewed_blocker(&unreviewed));
+    Ok(found)
+}
+
+fn worktree(ctx: &Context, state: &State) -> Result<Option<Worktree>> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(None);
+    };
+    let branch = ctx.repo.head()?.branch;
+    let elsewhere = match &state.branch {
+        Some(bound) if branch.as_ref() != Some(bound) => {
+            ctx.repo.checked_out_in(&format!("refs/heads/{bound}"))?
+        }
+        _ => None,
+    };
+    let current = crate::env::current_dir().ok();
+    let is_top = current
+        .and_then(|dir| dir.canonicalize().ok())
+        .is_some_and(|dir| top.canonicalize().is_ok_and(|top| top == dir));
+    Ok(Some(Worktree {
+        branch,
+        sequence: ctx.repo.sequence(),
+        elsewhere: elsewhere.map(|path| path.display().to_string()),
+        is_top,
+    }))
+}
+
+/// How far the branch of the sessions is from what was last seen of the remote's. Asks no network.
+pub(super) fn distance(ctx: &Context) -> Result<Option<Distance>> {
+    let store = ctx.store()?;
+    let Some(tip) = store.tip()? else {
+        return Ok(None);
+    };
+    let configured = ctx.repo.config("loopx.remote");
+    let remote = match configured {
+        Some(remote) => Some(remote),
+        None => ctx.repo.default_remote(None)?,
+    };
+    let Some(remote) = remote else {
+        return Ok(None);
+    };
+    let branch = store.branch().to_owned();
+    let there = ctx.repo.find_ref(&Repo::tracking_ref(&remote, &branch))?;
+    let (ahead, behind) = match &there {
+        Some(there) if *there == tip => (0, 0),
+        Some(there) => (
+            ctx.repo
+                .range(&tip, std::slice::from_ref(there), MANY)?
+                .len(),
+            ctx.repo
+                .range(there, std::slice::from_ref(&tip), MANY)?
+                .len(),
+        ),
+        None => (ctx.repo.range(&tip, &[], MANY)?.len(), 0),
+    };
+    Ok(Some(Distance {
+        remote,
+        branch,
+        ahead,
+        behind,
+    }))
+}
+
+/// Commits that are counted; of more than that it is enough to know that they are many.
+const MANY: usize = 1000;
+
+/// The remote and the branch that an archive went to, where the remote has not got the newest of it.
+fn unpushed(ctx: &Context, state: &State) -> Result<Option<(String, String)>> {
+    let Some(Ending::Archived { target, .. }) = &state.ending else {
+        return Ok(None);
+    };
+    let Some(remote) = ctx.repo.default_remote(Some(target))? else {
+        return Ok(None);
+    };
+    let Some(tip) = ctx.repo.find_ref(&format!("refs/heads/{target}"))? else {
+        return Ok(None);
+    };
+    let is_behind = match ctx.repo.find_ref(&Repo::tracking_ref(&remote, target))? {
+        Some(there) => there != tip && ctx.repo.is_ancestor(&there, &tip)?,
+        None => true,
+    };
+    Ok(is_behind.then(|| (remote, target.clone())))
+}
+
+/// Nothing differs from where the session began.
+fn is_empty(facts: &Facts<'_>) -> bool {
+    let head = facts.code.as_ref().filter(|code| !code.is_dirty);
+    head.is_some_and(|code| code.head == facts.state.base)
+}

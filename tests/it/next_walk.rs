@@ -1,0 +1,275 @@
+//! Random sessions that are walked by typing what `next` says, with somebody who writes the files, and with mishaps
+//! in between: failing runs, stale evidence, other branches, untracked files, reviews that ask for changes, undo. A
+//! walk always arrives at the archive; nothing that it types is refused, and it never goes round in a circle.
+
+use crate::support::Output;
+use crate::support::drive::{Drive, ID, SLICES};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What may go wrong on the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mishap {
+    Break,
+    StrayRun,
+    Untracked,
+    Edit,
+    Remove,
+    Unreadable,
+    Switch,
+    Undo,
+    Delegate,
+    SendBack,
+    Iterate,
+    LateCommit,
+}
+
+const MISHAPS: [Mishap; 12] = [
+    Mishap::Break,
+    Mishap::StrayRun,
+    Mishap::Untracked,
+    Mishap::Edit,
+    Mishap::Remove,
+    Mishap::Unreadable,
+    Mishap::Switch,
+    Mishap::Undo,
+    Mishap::Delegate,
+    Mishap::SendBack,
+    Mishap::Iterate,
+    Mishap::LateCommit,
+];
+
+/// Numbers that are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % sides
+    }
+}
+
+struct Walk {
+    d: Drive,
+    editor: String,
+    dice: Dice,
+    log: Vec<String>,
+    /// Where a command was typed: twice the same place is a circle.
+    seen: BTreeSet<(String, String)>,
+    versions: u32,
+}
+
+/// Fills a file of the session from those that were written before, and changes what is full already.
+const EDITOR: &str = r#"#!/bin/sh
+case "$1" in
+*/.loopx/demo/*)
+    written="$WRITTEN/${1##*/.loopx/demo/}"
+    if cmp -s "$written" "$1" || grep -q 'said again' "$1"; then
+        case "$1" in
+        *.json) printf '\n' >> "$1" ;;
+        *) printf '\n<!-- said again -->\n' >> "$1" ;;
+        esac
+    else
+        cp "$written" "$1"
+    fi ;;
+*) printf 'A change\n' > "$1" ;;
+esac
+"#;
+
+/// The slice's check fails where the code says so.
+fn slices() -> String {
+    let check = r#""verification": ["sh", "-c", "! grep -q broken src/demo.txt"]"#;
+    SLICES.replace(r#""verification": ["true"]"#, check)
+}
+
+impl Walk {
+    fn new(seed: u64) -> Self {
+        let d = Drive::repository(None);
+        d.does(&["start", "Demo"]);
+        let written = d.root().join("written");
+        let from = Drive::built();
+        let top = from.path().join(".loopx").join(ID);
+        for (path, _, bytes) in from.snapshot(&top) {
+            d.write(written.join(path), bytes);
+        }
+        d.write(written.join("change/slices.json"), slices());
+        d.write(
+            written.join("review-report.md"),
+            "# Review\n\n## Findings\n\nNone.\n",
+        );
+        let editor = d.root().join("editor.sh");
+        let script = EDITOR.replace("$WRITTEN", written.to_str().expect("UTF-8"));
+        d.script(&editor, &script);
+        Walk {
+            editor: editor.to_str().expect("UTF-8").to_owned(),
+            d,
+            dice: Dice(seed),
+            log: vec![format!("seed {seed}")],
+            seen: BTreeSet::new(),
+            versions: 0,
+        }
+    }
+
+    fn types(&self, command: &str) -> Output {
+        let call = self.d.call("sh").args(&["-c", command]);
+        call.env("GIT_EDITOR", &self.editor).run()
+    }
+
+    /// Everything that a command could have changed.
+    fn place(&self) -> String {
+        let git = |args: &[&str]| self.d.git(args).stdout;
+        let folder = self.d.path().join(".loopx");
+        let files = match folder.is_dir() {
+            true => format!("{:?}", self.d.snapshot(&folder)),
+            false => String::new(),
+        };
+        format!(
+            "{}{}{}{}{files}",
+            self.d.tip(),
+            git(&["rev-parse", "HEAD", "--abbrev-ref", "HEAD"]),
+            git(&["status", "--porcelain", "--untracked-files=all"]),
+            git(&["diff", "HEAD"]),
+        )
+    }
+
+    fn code(&mut self, text: &str) {
+        self.versions += 1;
+        self.d
+            .write("src/demo.txt", format!("{text} {}\n", self.versions));
+    }
+
+    /// What somebody does who reads the advice.
+    fn heeds(&mut self, advice: &str) {
+        self.log.push(format!("(writes: {advice})"));
+        assert!(
+            !advice.is_empty(),
+            "neither a command nor advice: {:#?}",
+            self.log
+        );
+        self.code("an end");
+        if advice.contains("commit it") {
+            drop(self.d.git(&["commit", "--quiet", "-a", "-m", "The code"]));
+        }
+    }
+
+    fn mishap(&mut self) {
+        let mishap = MISHAPS[self.dice.roll(MISHAPS.len())];
+        let loopx = |args: &[&str]| drop(self.d.loopx(args));
+        match mishap {
+            Mishap::Break => self.code("broken"),
+            Mishap::StrayRun => loopx(&["run", "--", "false"]),
+            Mishap::Untracked => self
+                .d
+                .write(format!("note-{}.txt", self.log.len()), "a note\n"),
+            Mishap::Edit => drop(self.types(&format!("{} {}", self.editor, self.file("plan.md")))),
+            Mishap::Remove => drop(std::fs::remove_file(self.file("design.md"))),
+            Mishap::Unreadable if self.d.exists(self.file("plan.md")) => {
+                self.d.write(self.file("plan.md"), "---\nscope: [\n---\n");
+            }
+            Mishap::Unreadable => self
+                .d
+                .write(self.file("spec.md"), "---\ncurrent_round: 3x\n---\n"),
+            Mishap::Switch => drop(self.d.git(&["switch", "--quiet", "main"])),
+            Mishap::Undo => loopx(&["undo"]),
+            Mishap::Delegate => loopx(&["build", "--delegate", "worker-a=active"]),
+            Mishap::SendBack => {
+                let target = ["build", "plan", "clarify"][self.dice.roll(3)];
+                let back = [
+                    "review",
+                    "--verdict",
+                    "request-changes",
+                    "--target",
+                    target,
+                    "--reason",
+                    "no",
+                ];
+                drop(self.d.loopx(&back));
+            }
+            Mishap::Iterate => loopx(&["plan", "--critic", "iterate", "--finding", "too long"]),
+            Mishap::LateCommit => {
+                self.code("late");
+                let commit = ["commit", "--quiet", "--no-verify", "-a", "-m", "late"];
+                drop(self.d.git(&commit));
+            }
+        }
+        self.log.push(format!("[{mishap:?}]"));
+    }
+
+    fn file(&self, artifact: &str) -> String {
+        let path = self.d.path().join(".loopx").join(ID).join(artifact);
+        path.to_str().expect("UTF-8").to_owned()
+    }
+
+    /// Whether the session was archived.
+    fn step(&mut self) -> bool {
+        let out = self.d.loopx(&["--json", "-s", ID, "status"]);
+        assert_eq!(out.code, Some(0), "{:#?}\n{out}", self.log);
+        let status: Value = out.json();
+        let advice = status["advice"].as_str().unwrap_or_default();
+        let Some(next) = status["next_action"].as_str() else {
+            if status["ending"]["how"] == "archived" {
+                return true;
+            }
+            assert!(status["waits"].is_null(), "{:#?}\n{status:#}", self.log);
+            self.heeds(advice);
+            return false;
+        };
+        if advice.contains("mend it") {
+            self.heeds(advice);
+            return false;
+        }
+        assert!(!next.contains("git loopx status"), "{next}");
+        let places = ["WHY", "COMMAND", "SLICE", "NAME", "SUMMARY"];
+        assert!(
+            next.split(' ').all(|word| !places.contains(&word)),
+            "{next}"
+        );
+        let place = (self.place(), next.to_owned());
+        assert!(
+            self.seen.insert(place),
+            "a circle at `{next}`: {:#?}\n{status:#}",
+            self.log
+        );
+        let out = self.types(next);
+        // A check says that the code is broken: that is recorded, and refused by nobody.
+        let is_broken = self.d.read("src/demo.txt").contains("broken");
+        let is_told = is_broken && next.contains(" run ") && out.code == Some(1);
+        let head = &status["blockers"];
+        assert!(
+            out.code == Some(0) || is_told,
+            "`{next}` after {:#?}\n{out}\n{head:#}",
+            self.log
+        );
+        self.log.push(next.to_owned());
+        false
+    }
+
+    fn walk(mut self, mishaps: usize) {
+        let mut left = mishaps;
+        for _ in 0..200 {
+            if self.step() {
+                return;
+            }
+            if left > 0 && self.dice.roll(3) == 0 {
+                left -= 1;
+                self.mishap();
+            }
+        }
+        panic!("no end in sight: {:#?}", self.log);
+    }
+}
+
+#[test]
+fn whoever_types_what_is_next_arrives() {
+    let many = std::env::var_os("LOOPX_STRESS").is_some_and(|value| value == "1");
+    let first = std::env::var("LOOPX_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let (first, walks) = first.map_or((1, if many { 200 } else { 2 }), |seed| (seed, 1));
+    for seed in first..first + walks {
+        Walk::new(seed).walk(if seed == 1 { 0 } else { 8 });
+    }
+}
