@@ -308,37 +308,7 @@ fn judge(
     if !whole.allow_uncommitted {
         require_clean(facts)?;
     }
-    let heavy = request
-        .findings
-        .iter()
-        .find(|finding| finding.severity.is_blocking());
-    if let (CodeVerdict::Approve, Some(finding)) = (request.verdict, heavy) {
-        return Err(Failure::refused(
-            Code::VerdictContradictsFinding,
-            format!(
-                "`approve` cannot stand beside a {} finding: {}",
-                finding.severity, finding.text
-            ),
-        )
-        .help(command!(
-            "review --verdict request-changes --target build --reason WHY"
-        )));
-    }
-    let goes_back = |target: Option<Target>| matches!(target, Some(Target::Plan | Target::Clarify));
-    let needs_reason = goes_back(request.target)
-        || (request.architecture == Smell::Block
-            && request
-                .architecture_target
-                .is_none_or(|t| t != Target::Build));
-    if needs_reason && reason.is_none() {
-        return Err(Failure::refused(
-            Code::RollbackRationaleRequired,
-            "going back behind build needs a reason",
-        )
-        .help(command!(
-            "review --verdict request-changes --target plan --reason WHY"
-        )));
-    }
+    require_consistent(request, reason.as_deref())?;
     let Range {
         base,
         head,
@@ -349,39 +319,9 @@ fn judge(
     if request.verdict == CodeVerdict::Approve && reason.is_none() {
         require_something(facts, &files)?;
     }
-    if request.verdict == CodeVerdict::Approve && request.architecture != Smell::Block {
-        require_answers(facts)?;
-        require_proof(facts)?;
-    }
     let (onto, seen) = onto.unzip();
     let dependence = dependence(&ctx.repo, facts, &commits)?;
-    if facts.policy.review.independence.is_required() && !dependence.is_empty() {
-        let roles: Vec<String> = dependence
-            .iter()
-            .map(|d| format!("{} of the range ({})", d.role, d.person))
-            .collect();
-        return Err(Failure::refused(
-            Code::ReviewerNotIndependent,
-            format!(
-                "{} is {}; policy asks for an independent reviewer",
-                facts.actor()?,
-                roles.join(", ")
-            ),
-        )
-        .help(hint![
-            "ask somebody else to run: ",
-            command!("review --verdict approve")
-        ]));
-    }
-    if request.verdict == CodeVerdict::Approve {
-        // Said before anybody is asked for a key.
-        let unproven = gate::unproven(&facts.policy, base.as_ref(), &facts.credentials);
-        if let Some(first) = unproven.first() {
-            return Err(Failure::refused(first.code, first.message.clone())
-                .help(first.help.clone())
-                .blockers(unproven));
-        }
-    }
+    require_ground(facts, request, base.as_ref(), &dependence)?;
     let verdict = Verdict {
         verdict: request.verdict,
         target: request.target,
@@ -426,6 +366,83 @@ fn judge(
         .write(Artifact::ReviewReport, report)
         .reason(reason)
         .word(whole.sign))
+}
+
+/// A verdict that contradicts itself is none.
+fn require_consistent(request: &VerdictRequest, reason: Option<&str>) -> Result<()> {
+    let heavy = request
+        .findings
+        .iter()
+        .find(|finding| finding.severity.is_blocking());
+    if let (CodeVerdict::Approve, Some(finding)) = (request.verdict, heavy) {
+        return Err(Failure::refused(
+            Code::VerdictContradictsFinding,
+            format!(
+                "`approve` cannot stand beside a {} finding: {}",
+                finding.severity, finding.text
+            ),
+        )
+        .help(command!(
+            "review --verdict request-changes --target build --reason WHY"
+        )));
+    }
+    let goes_back = |target: Option<Target>| matches!(target, Some(Target::Plan | Target::Clarify));
+    let needs_reason = goes_back(request.target)
+        || (request.architecture == Smell::Block
+            && request
+                .architecture_target
+                .is_none_or(|t| t != Target::Build));
+    if needs_reason && reason.is_none() {
+        return Err(Failure::refused(
+            Code::RollbackRationaleRequired,
+            "going back behind build needs a reason",
+        )
+        .help(command!(
+            "review --verdict request-changes --target plan --reason WHY"
+        )));
+    }
+    Ok(())
+}
+
+/// What the policy asks of the reviewer, and what an approval rests on.
+fn require_ground(
+    facts: &Facts<'_>,
+    request: &VerdictRequest,
+    base: Option<&Oid>,
+    dependence: &[Dependence],
+) -> Result<()> {
+    if facts.policy.review.independence.is_required() && !dependence.is_empty() {
+        let roles: Vec<String> = dependence
+            .iter()
+            .map(|d| format!("{} of the range ({})", d.role, d.person))
+            .collect();
+        return Err(Failure::refused(
+            Code::ReviewerNotIndependent,
+            format!(
+                "{} is {}; policy asks for an independent reviewer",
+                facts.actor()?,
+                roles.join(", ")
+            ),
+        )
+        .help(hint![
+            "ask somebody else to run: ",
+            command!("review --verdict approve")
+        ]));
+    }
+    if request.verdict == CodeVerdict::Approve {
+        // Said before anybody is asked for a key.
+        let unproven = gate::unproven(&facts.policy, base, &facts.credentials);
+        if let Some(first) = unproven.first() {
+            return Err(Failure::refused(first.code, first.message.clone())
+                .help(first.help.clone())
+                .blockers(unproven));
+        }
+    }
+    if request.verdict == CodeVerdict::Approve && request.architecture != Smell::Block {
+        require_answers(facts)?;
+        require_proof(facts)?;
+    }
+    Ok(())
 }
 
 /// An approval cannot stand beside a finding that blocks and that nobody answered.
