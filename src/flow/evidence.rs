@@ -88,6 +88,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         Some(_) => top.to_path_buf(),
         None => crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
     };
+    let is_top = cwd.canonicalize().ok() == top.canonicalize().ok();
     let recording = record(&argv, &cwd, live)?;
     let output = ctx.repo.hash_file(recording.output.path())?;
     let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
@@ -101,7 +102,8 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         changed.truncate(NAMED);
         let (task, brief) = match &request.task {
             Some(task) => (Some(task.clone()), None),
-            None => own_check(facts, &argv, recording.exit),
+            None if is_top => own_check(facts, &argv, recording.exit),
+            None => (None, None),
         };
         let evidence = Evidence {
             what: request.what.clone(),

@@ -247,7 +247,7 @@ fn s_082_a_slice_needs_its_own_evidence() {
     d.edit("execution-record.md", RECORD);
     d.does(&["build", "--report", "execution=complete"]);
     // Something passed: that is not its verification, and nothing else is run under its name.
-    d.does(&["run", "--", "true"]);
+    d.does(&["run", "--", "echo", "fine"]);
     d.fails(2, &["run", "--task", "VS-1", "--", "echo", "fine"])
         .is("check_has_command", &[]);
     assert_eq!(d.blocked(&["build"]), ["completion_audit_blocked"]);
