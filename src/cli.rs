@@ -95,6 +95,11 @@ pub enum Command {
         /// The session (default: the one that is meant)
         id: Option<String>,
     },
+    /// Print the command that leads on, and nothing else
+    Next {
+        /// The session (default: the one that is meant)
+        id: Option<String>,
+    },
     /// Show everything that is stored of the session
     Show {
         /// The session (default: the one that is meant)
@@ -242,9 +247,10 @@ impl Command {
     /// The session that the command's own argument names.
     fn session(&self) -> Option<&str> {
         match self {
-            Command::Status { id } | Command::Show { id, .. } | Command::Abandon { id, .. } => {
-                id.as_deref()
-            }
+            Command::Status { id }
+            | Command::Next { id }
+            | Command::Show { id, .. }
+            | Command::Abandon { id, .. } => id.as_deref(),
             Command::Log(args) => args.id.as_deref(),
             _ => None,
         }
@@ -493,6 +499,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List(args) => cmd::list::list(args, &open()?, ui),
         Command::Status { .. } => cmd::status::status(&open()?, ui),
+        Command::Next { .. } => cmd::next::next(&open()?, ui),
         Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),
         Command::Log(args) => cmd::history::log(&args, &open()?, ui),
         Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),

@@ -20,12 +20,14 @@ pub mod hooks;
 pub mod import;
 pub mod list;
 pub mod manual;
+pub mod next;
 pub mod note;
 pub mod pause;
 pub mod preview;
 pub mod redact;
 pub mod resolve;
 pub mod review;
+mod review_show;
 pub mod run;
 pub mod sessions;
 pub mod setup;
@@ -43,7 +45,7 @@ use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::next::Advised;
 use crate::flow::policy_moved::{self, PolicyMoved};
-use crate::flow::{Context, Done, next};
+use crate::flow::{self, Context, Done};
 use crate::ui::{Ui, line, style};
 use serde_json::{Value, json};
 
@@ -96,7 +98,7 @@ fn lead(ctx: &Context, id: &SessionId, body: &mut Value, ui: &mut Ui) {
     if !ui.tells_next() {
         return;
     }
-    let next = next::after(ctx, id).unwrap_or_else(Advised::nothing);
+    let next = flow::next::after(ctx, id).unwrap_or_else(Advised::nothing);
     ui.next(&next);
     tell_next(body, &next);
 }

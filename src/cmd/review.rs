@@ -9,9 +9,9 @@ use crate::core::op::{AnswerWord, CodeVerdict, ReviewFinding, Smell, Target};
 use crate::core::signature::Basis;
 use crate::flow::answer::AnswerRequest;
 use crate::flow::review::{self, ReviewRequest, Reviewed, VerdictRequest};
-use crate::flow::{self, Context, Done, view};
-use crate::ui::{Ui, line, style};
-use serde_json::json;
+use crate::flow::{self, Context, Done, review_show, view};
+use crate::ui::{Ui, line};
+use serde_json::{Value, json};
 
 /// Open the review of base..head, or record a verdict on it
 ///
@@ -41,6 +41,9 @@ pub struct ReviewArgs {
     /// A finding: severity (critical, high, medium, low, info), a colon, the text, before it FILE:LINE: where it has a place (can be repeated)
     #[arg(long, value_name = "SEVERITY:TEXT", requires = "verdict")]
     pub finding: Vec<String>,
+    /// Show what the review covers, and write nothing
+    #[arg(long, conflicts_with_all = ["verdict", "answer"])]
+    pub show: bool,
     /// Review uncommitted work too
     #[arg(long)]
     pub allow_uncommitted: bool,
@@ -58,6 +61,14 @@ pub struct ReviewArgs {
 pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if !args.answer.is_empty() {
         return answer(&args, ctx, ui);
+    }
+    // An open review is shown as often as somebody asks for it.
+    if args.show || args.verdict.is_none() && review_show::is_open(ctx)? {
+        let shown = review_show::show(ctx)?;
+        super::review_show::print(&shown, ui);
+        ui.hint(&shown.next_action);
+        ui.json("review", &super::review_show::document(&shown));
+        return Ok(Exit::Done);
     }
     let findings = args
         .finding
@@ -125,25 +136,8 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
         "commits": commits,
         "files": reviewed.files,
     });
-    if reviewed.entered {
-        for (commit, proof) in reviewed.commits.iter().zip(&reviewed.proof) {
-            ui.status(format!(
-                "  {} {} ({}, {})",
-                ui.paint(style::NAME, commit.id.short()),
-                line(commit.subject()),
-                line(&commit.author.name),
-                proof.word()
-            ));
-        }
-    }
     if reviewed.entered && reviewed.verdict.is_none() {
-        let said = format!(
-            "in stage review: {}, {}",
-            counted(commits.len(), "commit"),
-            counted(reviewed.files.len(), "file")
-        );
-        report(ctx, ui, "review", &done, &said, extra);
-        return Ok(Exit::Done);
+        return entered(ctx, &done, extra, ui);
     }
     let target = reviewed.judgement.as_ref().and_then(|j| j.target);
     for because in reviewed.judgement.iter().flat_map(|j| &j.because) {
@@ -163,6 +157,23 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
         None => format!("approved ({})", basis.word()),
     };
     report(ctx, ui, "review", &done, &said, extra);
+    Ok(Exit::Done)
+}
+
+/// Says that the review is open, and shows it.
+fn entered(ctx: &Context, done: &Done<Reviewed>, extra: Value, ui: &mut Ui) -> Result<Exit> {
+    // It is entered by now, whatever keeps it from being shown.
+    let Ok(shown) = review_show::show(ctx) else {
+        report(ctx, ui, "review", done, "in stage review", extra);
+        return Ok(Exit::Done);
+    };
+    super::review_show::print(&shown, ui);
+    let mut body = super::review_show::document(&shown);
+    if let (Value::Object(body), Value::Object(extra)) = (&mut body, extra) {
+        body.extend(extra);
+        body.remove("next_action");
+    }
+    report(ctx, ui, "review", done, "in stage review", body);
     Ok(Exit::Done)
 }
 

@@ -195,6 +195,54 @@ impl Artifact {
         }
     }
 
+    /// The fields of its front matter, where gates read them: any other is written wrongly. Those of the system
+    /// that this one grew from are known, and mean nothing here.
+    pub fn known_fields(self) -> Option<Vec<&'static str>> {
+        const COMMON: [&str; 14] = [
+            "schema_version",
+            "workflow_id",
+            "run_id",
+            "stage",
+            "actor_id",
+            "actor_role",
+            "started_at",
+            "completed_at",
+            "title",
+            "slug",
+            "language",
+            "profile",
+            "tags",
+            "updated_at",
+        ];
+        let own: &[&str] = match self {
+            Artifact::Spec => &[
+                "unresolved_ambiguity_count",
+                "current_round",
+                "ambiguity_score",
+                "non_goals_resolved",
+                "decision_boundaries_resolved",
+                "pressure_pass_complete",
+                "target_domains",
+            ],
+            Artifact::Plan => &[
+                "scope",
+                "acceptance_criteria_testable",
+                "verification_steps_resolved",
+            ],
+            Artifact::ExecutionRecord => &[
+                "planned_scope",
+                "implemented_scope",
+                "remaining_scope",
+                "completion_claim",
+                "plan_digest",
+                "checkpoint_count",
+                "evidence_manifest",
+            ],
+            _ => return None,
+        };
+        Some(own.iter().copied().chain(COMMON).collect())
+    }
+
     /// The stage in which somebody begins to write it.
     pub fn written_at(self) -> Stage {
         match self {

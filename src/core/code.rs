@@ -210,6 +210,8 @@ codes! {
         "Nothing stands under a heading of brief.md that needs a text.";
     BriefMissing "brief_missing" [Refused]
         "The profile asks for brief.md, which is not there.";
+    BuildEntered "build_entered" [Nothing]
+        "Another command entered the build at the same time.";
     BuildFromReviewArtifactMissing "build_from_review_artifact_missing" [Refused]
         "The review report that is named is not there.";
     BuildFromReviewArtifactRequired "build_from_review_artifact_required" [Refused]
@@ -498,6 +500,8 @@ codes! {
         "A plan document is not there; `*` is its key.";
     NewerProgramRequired "newer_program_required" [Refused]
         "Only a newer program understands a record of the session.";
+    NextWaits "next_waits" [Waiting]
+        "No command is next: somebody has to do something first.";
     NoActiveSession "no_active_session" [NotFound]
         "No session is active.";
     NoCommit "no_commit" [NotFound]
@@ -530,6 +534,8 @@ codes! {
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]
         "Nothing that the delta touches changed since its base.";
+    NothingNext "nothing_next" [Nothing]
+        "The session has ended, and nothing is left to do.";
     NothingToEdit "nothing_to_edit" [Nothing]
         "No document of the present stage wants work.";
     NothingToPropose "nothing_to_propose" [Nothing]
@@ -902,6 +908,8 @@ codes! {
         "An imported change said that it needs no delta.";
     SliceUnknown "slice_unknown" [NotFound]
         "No slice has this name.";
+    SomebodyElse "somebody_else" [Waiting]
+        "The next step is somebody else's: policy wants another person for it.";
     SpecConflict "spec_conflict" [Conflict]
         "A delta and the specs changed the same thing.";
     SpecDeltaMissingScenario "spec_delta_*_missing_scenario" [Refused]
@@ -1008,8 +1016,6 @@ codes! {
         "Superseding a record has a command of its own.";
     VerdictContradictsFinding "verdict_contradicts_finding" [Refused]
         "An approving verdict cannot stand beside a severe finding.";
-    VerdictRequired "verdict_required" [Usage]
-        "The review waits for a verdict.";
     VerdictSignatureInvalid "verdict_signature_invalid" [Refused]
         "The signature under a verdict does not count.";
     VerdictUnknown "verdict_unknown" [Usage]

@@ -89,6 +89,26 @@ impl FrontMatter {
         self.body
     }
 
+    /// What is wrong with the first field that is none of `known`.
+    pub fn unknown(&self, known: &[&'static str]) -> Option<Fault> {
+        let strays = self
+            .fields
+            .iter()
+            .filter(|(key, _)| !known.contains(&key.as_str()));
+        let (key, field) = strays.min_by_key(|(_, field)| field.line)?;
+        let mut message = format!("no field is named `{key}`");
+        match super::nearest(key, known.iter().copied()) {
+            Some(near) => message.push_str(&format!("; there is `{near}`")),
+            None => message.push_str(&format!("; expected one of {}", known.join(", "))),
+        }
+        Some(Fault {
+            line: field.line,
+            field: None,
+            message,
+            missing: false,
+        })
+    }
+
     /// The line of a field, or 1 where it is missing.
     fn line(&self, key: &str) -> usize {
         self.fields.get(key).map_or(1, |field| field.line)

@@ -11,15 +11,20 @@ pub struct Globs(GlobSet);
 
 impl Globs {
     pub fn new(patterns: &[String]) -> Result<Self> {
-        Self::build(patterns, true)
+        Self::build(patterns, true, false)
     }
 
     /// Patterns of files: none takes a folder of its name, unless it ends with a slash or with `/**`.
     pub fn of_files(patterns: &[String]) -> Result<Self> {
-        Self::build(patterns, false)
+        Self::build(patterns, false, false)
     }
 
-    fn build(patterns: &[String], names_mean_folders: bool) -> Result<Self> {
+    /// Patterns of people, who are the same in capitals.
+    pub fn in_any_case(patterns: &[String]) -> Result<Self> {
+        Self::build(patterns, true, true)
+    }
+
+    fn build(patterns: &[String], names_mean_folders: bool, any_case: bool) -> Result<Self> {
         let mut builder = GlobSetBuilder::new();
         for pattern in patterns {
             let invalid = |error: globset::Error| {
@@ -32,6 +37,7 @@ impl Globs {
             let build = |text: &str| {
                 globset::GlobBuilder::new(text)
                     .literal_separator(true)
+                    .case_insensitive(any_case)
                     .build()
             };
             // `**/x` is at the top too. A pattern more is one more to compile in each hook.

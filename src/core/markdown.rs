@@ -2,7 +2,7 @@
 //!
 //! Read with a CommonMark parser, so that headings in code and comments are no headings.
 
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// A level-2 section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,49 @@ pub fn sections(text: &str) -> Vec<Section> {
             }
             _ => {}
         }
+    }
+    found
+}
+
+/// The box of a task list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkbox {
+    /// 1-based line.
+    pub line: usize,
+    pub text: String,
+    pub is_ticked: bool,
+}
+
+/// The boxes of the task lists of a text. What stands in code and in comments is none.
+pub fn boxes(text: &str) -> Vec<Checkbox> {
+    let mut found: Vec<Checkbox> = Vec::new();
+    let mut open: Option<Checkbox> = None;
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TASKLISTS).into_offset_iter() {
+        match event {
+            Event::TaskListMarker(is_ticked) => {
+                found.extend(open.take());
+                open = Some(Checkbox {
+                    line: text[..range.start].matches('\n').count() + 1,
+                    text: String::new(),
+                    is_ticked,
+                });
+            }
+            Event::Text(part) | Event::Code(part) => {
+                if let Some(open) = &mut open {
+                    open.text.push_str(&part);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                if let Some(open) = &mut open {
+                    open.text.push(' ');
+                }
+            }
+            Event::Start(Tag::Item) | Event::End(TagEnd::Item) => found.extend(open.take()),
+            _ => {}
+        }
+    }
+    for one in &mut found {
+        one.text = one.text.trim().to_owned();
     }
     found
 }

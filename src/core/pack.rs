@@ -77,7 +77,7 @@ pub struct Slice {
     pub files: Vec<String>,
 }
 
-/// Reads `change/slices.json`. The blocker names the first thing that is wrong, and where.
+/// Reads `change/slices.json`. The blocker names everything that is wrong, each with its slice.
 pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let path = Artifact::Slices.path();
     let edit = command!("edit slices.json");
@@ -85,11 +85,10 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let invalid = |message: String| Blocker::new(Code::VerticalSlicesInvalid, message, &edit);
     let text = text.unwrap_or("[]");
     let slices: Vec<Slice> = serde_json::from_str(text).map_err(|error| {
-        invalid(format!(
-            "{path}:{}:{}: {error}; expected {example}",
-            error.line(),
-            error.column()
-        ))
+        let place = format!("{path}:{}:{}", error.line(), error.column());
+        let mut faults = vec![format!("{place}: {error}; expected {example}")];
+        faults.extend(unreadable(text));
+        invalid(faults.join("\n"))
     })?;
     if slices.is_empty() {
         return Err(Blocker::new(
@@ -98,63 +97,10 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
             &edit,
         ));
     }
-    let mut ids = BTreeSet::new();
-    for slice in &slices {
-        let id = &slice.id;
-        // Ids stand in commands that people and agents type: nothing that a shell could read.
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if id.is_empty() || id.len() > 63 || id.starts_with('-') || !id.chars().all(plain) {
-            return Err(invalid(format!(
-                "{path}: expected a slice id of letters, digits, `-`, `_`, `.`, found {id:?}"
-            )));
-        }
-        if !ids.insert(id.as_str()) {
-            return Err(invalid(format!(
-                "{path}: the slice id `{id}` stands there twice"
-            )));
-        }
-        if slice.behaviour.trim().is_empty() {
-            return Err(invalid(format!("{path}: slice {id} has no behaviour")));
-        }
-        if slice
-            .acceptance_criteria
-            .iter()
-            .all(|c| c.trim().is_empty())
-        {
-            return Err(invalid(format!(
-                "{path}: slice {id} has no acceptance criterion"
-            )));
-        }
-        if slice
-            .verification
-            .first()
-            .is_none_or(|word| word.trim().is_empty())
-        {
-            return Err(invalid(format!(
-                "{path}: slice {id} has no verification command"
-            )));
-        }
-        if let Some(file) = slice
-            .files
-            .iter()
-            .find(|file| !super::policy::is_inside(file))
-        {
-            return Err(invalid(format!(
-                "{path}: slice {id} names `{file}`, which is not inside the repository"
-            )));
-        }
-    }
-    for slice in &slices {
-        if let Some(other) = slice
-            .blocked_by
-            .iter()
-            .find(|other| !ids.contains(other.as_str()))
-        {
-            return Err(invalid(format!(
-                "{path}: slice {} is blocked by `{other}`, which does not exist",
-                slice.id
-            )));
-        }
+    let faults = faults(&slices);
+    if !faults.is_empty() {
+        let faults: Vec<String> = faults.iter().map(|one| format!("{path}: {one}")).collect();
+        return Err(invalid(faults.join("\n")));
     }
     if let Some(cycle) = cycle(&slices) {
         return Err(invalid(format!(
@@ -163,6 +109,68 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
         )));
     }
     Ok(slices)
+}
+
+/// Which slices cannot be read, by their ids.
+fn unreadable(text: &str) -> Vec<String> {
+    let values: Vec<serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
+    let mut found = Vec::new();
+    for (at, value) in values.into_iter().enumerate() {
+        let name = match value.get("id").and_then(|id| id.as_str()) {
+            Some(id) => format!("slice {id:?}"),
+            None => format!("slice {}", at + 1),
+        };
+        if let Err(error) = serde_json::from_value::<Slice>(value) {
+            found.push(format!("{name}: {error}"));
+        }
+    }
+    found
+}
+
+/// Everything that is wrong with slices that can be read.
+fn faults(slices: &[Slice]) -> Vec<String> {
+    let all: BTreeSet<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
+    let mut ids = BTreeSet::new();
+    let mut found = Vec::new();
+    for slice in slices {
+        let id = &slice.id;
+        // Ids stand in commands that people and agents type: nothing that a shell could read.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if id.is_empty() || id.len() > 63 || id.starts_with('-') || !id.chars().all(plain) {
+            found.push(format!(
+                "expected a slice id of letters, digits, `-`, `_`, `.`, found {id:?}"
+            ));
+        }
+        if !ids.insert(id.as_str()) {
+            found.push(format!("the slice id `{id}` stands there twice"));
+        }
+        if slice.behaviour.trim().is_empty() {
+            found.push(format!("slice {id} has no behaviour"));
+        }
+        let mut criteria = slice.acceptance_criteria.iter();
+        if criteria.all(|c| c.trim().is_empty()) {
+            found.push(format!("slice {id} has no acceptance criterion"));
+        }
+        let program = slice.verification.first();
+        if program.is_none_or(|word| word.trim().is_empty()) {
+            found.push(format!("slice {id} has no verification command"));
+        }
+        for file in &slice.files {
+            if !super::policy::is_inside(file) {
+                found.push(format!(
+                    "slice {id} names `{file}`, which is not inside the repository"
+                ));
+            }
+        }
+        for other in &slice.blocked_by {
+            if !all.contains(other.as_str()) {
+                found.push(format!(
+                    "slice {id} is blocked by `{other}`, which does not exist"
+                ));
+            }
+        }
+    }
+    found
 }
 
 /// The ids of a cycle, first one repeated at the end.

@@ -423,7 +423,7 @@ impl Policy {
     }
 
     fn denied(&self) -> Result<Globs> {
-        Globs::new(&self.approve.deny)
+        Globs::in_any_case(&self.approve.deny)
     }
 
     /// Whether policy bars this person from approving.

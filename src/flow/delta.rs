@@ -4,6 +4,7 @@
 
 use super::context::Context;
 use super::spec::{Applied, Verdict, blocker};
+use super::strays;
 use crate::core::artifact::Artifact;
 use crate::core::brief;
 use crate::core::failure::{Blocker, Code, Result};
@@ -20,6 +21,7 @@ use crate::core::spec::{
     Bases, Blocks, Delta, MarkerNames, OpKind, Operation, PlanOptions, Severity, block_of, fold,
     plan_domain, read_delta,
 };
+use crate::core::stage::Stage;
 use crate::git::merge::FileMerge;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -135,6 +137,12 @@ pub fn judge(
             domains: delta.domains.len(),
             operations,
             is_unchanged: delta.unchanged.is_some(),
+            strays: match state.stage {
+                Stage::Plan if blockers.is_empty() && operations > 0 => {
+                    strays::of(ctx, policy, target, &delta, texts)?
+                }
+                _ => Vec::new(),
+            },
             blockers,
         },
         delta,

@@ -8,6 +8,7 @@ use super::fsck;
 use super::hooks;
 use super::journal::{self, Entry, Scope};
 use super::leftover;
+use super::upstream;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::hooks::Row;
@@ -85,6 +86,7 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         copies(ctx, &store),
         sessions(ctx),
         bases(ctx, &store),
+        bound(ctx, &store),
         hooks(),
     ])
 }
@@ -458,6 +460,33 @@ fn bases(ctx: &Context, store: &Store<'_>) -> Check {
                 check("bases", level, found).help(first.help.clone().unwrap_or_default())
             }
         },
+    }
+}
+
+/// Whether the branches are here that active sessions are bound to: one that was renamed or deleted holds no gate.
+fn bound(ctx: &Context, store: &Store<'_>) -> Check {
+    let mut missing = Vec::new();
+    if let Ok(Some(snapshot)) = store.read() {
+        for (_, session) in snapshot.active().unwrap_or_default() {
+            // What cannot be read is said elsewhere.
+            let Ok(session) = session else { continue };
+            missing.extend(upstream::missing(ctx, &session.state).ok().flatten());
+        }
+    }
+    match missing.split_first() {
+        None => check(
+            "bindings",
+            Level::Fine,
+            "the branch of each session is here",
+        ),
+        Some((first, rest)) => {
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let found = format!("{}{more}", first.message);
+            check("bindings", Level::Problem, found).help(first.help.clone().unwrap_or_default())
+        }
     }
 }
 

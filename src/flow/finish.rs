@@ -7,7 +7,7 @@ use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
 use super::{act, stages};
 use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, Proof};
 use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, SessionId};
@@ -205,15 +205,11 @@ fn is_armed(state: &State, transition: Option<Transition>) -> bool {
 /// Approves the move to a stage; whether enough people have.
 fn approve(ctx: &Context, request: &FinishRequest, done: &mut Finished, to: Stage) -> Result<bool> {
     let (reason, sign) = (request.reason.clone(), request.sign);
-    let given = approve::approve(
-        ctx,
-        Ends {
-            from: None,
-            to: Some(to),
-        },
-        reason,
-        sign,
-    )?;
+    let ends = Ends {
+        from: None,
+        to: Some(to),
+    };
+    let given = approve::approve(ctx, ends, reason, sign)?;
     done.state = given.state;
     let approved = &given.value;
     let is_enough = approved.people >= approved.required;
@@ -227,7 +223,7 @@ fn approve(ctx: &Context, request: &FinishRequest, done: &mut Finished, to: Stag
     if !is_enough {
         done.stopped = Some(
             Failure::waiting(
-                Code::ApprovalsMissing,
+                Code::SomebodyElse,
                 format!(
                     "{} needs {} people, and {} approved",
                     approved.transition, approved.required, approved.people
@@ -266,12 +262,13 @@ fn as_waiting(failure: Failure) -> Failure {
     ];
     let is_of = |code: Code| somebody_else.contains(&code);
     let waits = is_of(failure.code) || failure.blockers.iter().any(|one| is_of(one.code));
-    Failure {
-        kind: match waits {
-            true => Kind::Waiting,
-            false => failure.kind,
-        },
-        ..failure
+    if !waits {
+        return failure;
+    }
+    let found = Failure::waiting(Code::SomebodyElse, failure.message).blockers(failure.blockers);
+    match failure.help {
+        Some(help) => found.help(help),
+        None => found,
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Listed {
 /// The profiles that a session could have, the lightest first.
 pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
     let store = ctx.store()?;
-    let session = ctx.session(&store.snapshot()?)?;
+    let session = ctx.session_to_change(&store.snapshot()?)?;
     let (policy, missing) = ctx.policy_if_there(&session.state)?;
     if let Some(missing) = missing {
         return Err(missing);

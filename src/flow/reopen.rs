@@ -28,7 +28,7 @@ pub fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Re
         .help(Transition::DoneToBuild.command()));
     };
     let store = ctx.store()?;
-    let state = ctx.session(&store.snapshot()?)?.state;
+    let state = ctx.session_to_change(&store.snapshot()?)?.state;
     // What cannot go back is refused before the archive is touched.
     if state.stage != Stage::Done {
         return Err(Failure::refused(

@@ -74,14 +74,6 @@ fn step(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     act(ctx, Needs::Code, |facts| {
         match (&request.verdict, facts.state.stage) {
             (None, Stage::Build) => enter(ctx, facts, request),
-            (None, Stage::Review) => Err(Failure::usage(
-                Code::VerdictRequired,
-                "the review is open and waits for a verdict",
-            )
-            .help(
-                command!("review --verdict approve")
-                    .note("(or: --verdict request-changes --target build --reason WHY)"),
-            )),
             (Some(verdict), Stage::Review) => judge(ctx, facts, verdict, request),
             _ => Err(Failure::refused(
                 Code::ApprovedTransitionRequired,
@@ -102,16 +94,16 @@ fn step(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
 }
 
 /// What a review covers.
-struct Range {
-    base: Option<Oid>,
-    head: Option<Oid>,
-    commits: Vec<CommitInfo>,
+pub(super) struct Range {
+    pub(super) base: Option<Oid>,
+    pub(super) head: Option<Oid>,
+    pub(super) commits: Vec<CommitInfo>,
     /// The protected branch that the result is to go to, and where that is.
-    onto: Option<(String, Oid)>,
+    pub(super) onto: Option<(String, Oid)>,
 }
 
 /// The commits of the bound branch, or of HEAD where none is bound, that are the session's own.
-fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
+pub(super) fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
     let repo = &ctx.repo;
     let state = &facts.state;
     let head = match &state.branch {
@@ -477,7 +469,7 @@ fn require_something(facts: &Facts<'_>, files: &[String]) -> Result<()> {
 }
 
 /// Whether a key that the base knows shows who made each commit.
-fn proof(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<Basis>> {
+pub(super) fn proof(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<Basis>> {
     let judge = Judge::new(&facts.policy)?;
     commits
         .iter()
@@ -487,7 +479,11 @@ fn proof(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<B
 
 /// Who of the range, or of the build, the reviewer is: by name or address, letter case aside, under
 /// every name that the mailmap of the base or the one here gives (W14).
-fn dependence(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<Dependence>> {
+pub(super) fn dependence(
+    repo: &Repo,
+    facts: &Facts<'_>,
+    commits: &[CommitInfo],
+) -> Result<Vec<Dependence>> {
     let mut names = facts.credentials.names(facts.actor()?);
     names.extend(facts.identity.and_then(|who| who.committer.clone()));
     let ids: Vec<Oid> = commits.iter().map(|commit| commit.id.clone()).collect();

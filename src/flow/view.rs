@@ -215,7 +215,7 @@ pub(super) fn status_of(
         findings: gate::findings(view),
         rounds: Rounds {
             clarify_max: view.max_rounds(),
-            plan_iteration: state.plan.iteration,
+            plan_iteration: state.plan_round(),
             plan_max: state.max_plan_iterations(),
             build_iteration: state.build.iteration,
             build_max: state.max_build_iterations(),

@@ -53,6 +53,50 @@ pub fn unified(path: &str, old: &str, new: &str, color: bool) -> String {
     out
 }
 
+/// The lines of a text in which words changed, written as `git diff --word-diff` writes them.
+pub fn words(old: &str, new: &str, color: bool) -> Vec<String> {
+    let diff = TextDiff::from_words(old.trim_end(), new.trim_end());
+    let mut lines = vec![(String::new(), false)];
+    let mut run: Option<(ChangeTag, String)> = None;
+    let mut put = |tag: ChangeTag, text: &str| {
+        for (at, part) in super::clean(text).split('\n').enumerate() {
+            if at > 0 {
+                lines.push((String::new(), false));
+            }
+            let Some((line, changed)) = lines.last_mut() else {
+                continue;
+            };
+            let (open, close, role) = match tag {
+                ChangeTag::Equal => {
+                    line.push_str(part);
+                    continue;
+                }
+                ChangeTag::Delete => ("[-", "-]", style::BAD),
+                ChangeTag::Insert => ("{+", "+}", style::GOOD),
+            };
+            if !part.is_empty() {
+                *changed = true;
+                line.push_str(&style::paint(color, role, &format!("{open}{part}{close}")));
+            }
+        }
+    };
+    for change in diff.iter_all_changes() {
+        match &mut run {
+            Some((tag, text)) if *tag == change.tag() => text.push_str(change.value()),
+            _ => {
+                if let Some((tag, text)) = run.replace((change.tag(), change.value().to_owned())) {
+                    put(tag, &text);
+                }
+            }
+        }
+    }
+    if let Some((tag, text)) = run {
+        put(tag, &text);
+    }
+    let changed = lines.into_iter().filter(|(_, changed)| *changed);
+    changed.map(|(line, _)| line).collect()
+}
+
 /// A hunk range as git writes it: first line (from 1) and count.
 fn range(start: usize, end: usize) -> String {
     let count = end - start;

@@ -25,7 +25,7 @@ fn unserved(policy: Option<&str>) -> Sandbox {
     s.edit(
         "one",
         "change/slices.json",
-        &slices.replace("Apples/Asked", "Apples/Other"),
+        &slices.replace("\"demo/Apples/Asked\"", ""),
     );
     s
 }

@@ -1,4 +1,22 @@
 //! What an adversary tried and did not get through, by its numbers: it stays so. Each table shares one server.
+//!
+//! The other numbers stand elsewhere:
+//!
+//! | numbers | where |
+//! |---|---|
+//! | 35, 37 to 44, 82, 84, 85 | `held_push` |
+//! | 45 | `approvals`: a signed approval opens the gate; `one_of_two_people_authorizes_nothing_yet_...` |
+//! | 46 | `approvals`: `edge_12_an_approval_is_no_approval_of_something_else`, `..._of_another_namespace_is_none` |
+//! | 47 to 49 | `approvals`: `edge_12_a_signature_is_the_word_of_whom_the_operation_names` |
+//! | 50 to 52, 55, 86 to 112 | `held_input` |
+//! | 53 | `approvals::people`: `edge_13_another_name_is_the_same_person_by_the_mailmap_of_the_base` |
+//! | 54 | `approvals::people`: `people_are_counted_and_not_names_or_keys` |
+//! | 56 | `approvals`: `a_revoked_key_and_a_key_that_nobody_touches_do_not_count` |
+//! | 57, 58 | `approvals`: `edge_12_a_backdated_approval_revives_no_expired_key` |
+//! | 59 | `approvals`: `edge_12_a_key_or_a_signature_of_another_namespace_is_none` |
+//! | 80 | `verify`: `a_clone_verifies_with_the_fetched_branch_and_says_when_it_is_shallow` |
+//! | 81 | whatever loops over `FORMATS`: `landing_model`, `proven`, `setup_server` |
+//! | 113, 114 | `landing_attacks`: `g2_g3_a_verdict_lands_once_and_only_where_it_merges` |
 
 use crate::support::landing::{at, build, ci, done, lands, make, push, rev};
 use crate::support::server::{begun, entries, literally, put_tree, raw_tree, server, with_entry};
@@ -184,28 +202,25 @@ fn no_client_opens_it(s: &Sandbox, spec: &str) {
     let declined = "pre-receive hook declined";
     let option = ["push", "--no-verify", "-o", "loopx=0", "origin", spec];
     s.git(&option).fails_with(1).says(declined);
-    let shallow = s.root().join("shallow");
+    s.git_in(&remote, &["config", "uploadpack.allowFilter", "true"])
+        .ok();
     let from = format!("file://{}", remote.display());
-    let path = shallow.to_str().expect("UTF-8");
-    let clone = [
-        "clone",
-        "--quiet",
-        "--depth=1",
-        "--branch=demo",
-        &from,
-        path,
-    ];
-    s.git(&clone).ok();
-    s.write(shallow.join("src/evil.rs"), "evil\n");
-    s.git_in(&shallow, &["add", "."]).ok();
-    s.git_in(&shallow, &["commit", "--quiet", "-m", "x"]).ok();
-    s.git_in(&shallow, &["push", "--quiet", "origin", "demo"])
-        .fails_with(1)
-        .says(declined);
+    for (name, part) in [("shallow", "--depth=1"), ("partial", "--filter=blob:none")] {
+        let clone = s.root().join(name);
+        let path = clone.to_str().expect("UTF-8");
+        s.git(&["clone", "--quiet", part, "--branch=demo", &from, path])
+            .ok();
+        s.write(clone.join("src/evil.rs"), "evil\n");
+        s.git_in(&clone, &["add", "."]).ok();
+        s.git_in(&clone, &["commit", "--quiet", "-m", "x"]).ok();
+        s.git_in(&clone, &["push", "--quiet", "origin", "demo"])
+            .fails_with(1)
+            .says(declined);
+    }
 }
 
 #[test]
-fn held_60_to_78_a_branch_in_review_takes_no_code() {
+fn held_60_to_79_a_branch_in_review_takes_no_code() {
     let s = done();
     while s.loopx(&["status", "--json"]).json()["stage"] != "review" {
         s.loopx(&["undo"]).ok();

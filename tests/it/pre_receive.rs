@@ -4,7 +4,7 @@
 use crate::support::Sandbox;
 use crate::support::clones::Clones;
 use crate::support::scale::prolong;
-use crate::support::server::{HOOK, bypass, push, refused, server};
+use crate::support::server::{HOOK, begun, bypass, push, refused, server};
 use crate::support::session::{READY_SPEC, advance, commit, put, started, tip};
 use crate::support::store::tamper;
 use std::fmt::Write as _;
@@ -182,6 +182,25 @@ fn the_loopx_branch_goes_forward_and_loses_nothing() {
 
 /// Whether a push reads a session does not depend on how many there are, and what it did not change is
 /// not its fault.
+#[test]
+fn where_the_sessions_are_not_there_yet_they_are_pushed_first() {
+    let s = begun("sha1", "");
+    server(&s);
+    let old = tip(&s);
+    s.loopx(&["run", "--", "true"]).ok();
+    // A server that has none of it, and one that has an older branch.
+    for (session, state, code) in [
+        ("nobody", &old, "session_unknown"),
+        ("demo", &tip(&s), "state_not_on_branch"),
+    ] {
+        let message = format!("x\n\nLoopx-Session: {session}\nLoopx-State: {state}\n");
+        let args = ["commit-tree", "main^{tree}", "-p", "main", "-m", &message];
+        let commit = s.git(&args).line();
+        refused(&s, &[&format!("{commit}:refs/heads/demo")], code)
+            .says("git push REMOTE loopx  (where its sessions are not there yet)");
+    }
+}
+
 #[test]
 fn what_a_push_did_not_change_is_not_judged_again() {
     let s = started("");

@@ -102,9 +102,11 @@ fn s_073_a_blocked_build_can_be_run_again() {
 fn s_073_ten_iterations_and_then_a_person_decides() {
     let d = Drive::building();
     d.edit("execution-record.md", RECORD);
-    for _ in 1..=10 {
+    for round in 1..=10 {
+        d.commit_code(&format!("{round}\n"));
         assert_eq!(d.blocked(&["build"]), ["lane_incomplete_execution"]);
     }
+    d.commit_code("an end\n");
     assert_eq!(d.status()["rounds"]["build_iteration"], 10);
     let refusal = d
         .refuses(&["build"])

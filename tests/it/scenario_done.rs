@@ -41,7 +41,11 @@ fn s_121_done_with_remaining_scope_is_refused_and_leads_back_to_build() {
     );
     d.refuses(&DONE).is(
         "review_done_scope_blocked",
-        &["partial_scope_remaining", "review_verdict_request-changes"],
+        &[
+            "partial_scope_remaining",
+            "review_verdict_request-changes",
+            "review_stale",
+        ],
     );
     // The refusal wrote nothing; once the record is saved, every view has the way back.
     d.does(&["save"]);

@@ -241,7 +241,14 @@ fn s_054_a_delta_that_only_removes_or_renames_passes() {
         "# Domain: demo\n\n## REMOVED Requirements\n\n### Requirement: Signing in\n\n**Reason**: gone\n",
         "# Domain: demo\n\n## RENAMED Requirements\n\n- FROM: `### Requirement: Signing in`\n- TO: `### Requirement: Passwords`\n",
     ] {
-        let d = planned_with("change/spec-delta.md", DELTA, delta);
+        let d = Drive::planning();
+        d.edit("change/spec-delta.md", delta);
+        d.change(
+            "change/slices.json",
+            "Idle sessions end/Idle",
+            "Signing in/Known person",
+        );
+        d.review_plan();
         d.does(&APPROVE);
     }
 }

@@ -21,6 +21,13 @@ fn e8_a_change_without_behaviour_leaves_plan_and_its_archive_carries_the_reason(
     assert!(message.contains("Loopx-Event: archive"), "{message}");
     y.sound();
     y.loopx(&["verify", "renew~2..renew"]).ok();
+    // It is taken back by a commit that changes as little, once.
+    y.loopx(&["archive", "--undo", "renew", "--reason", "too early"])
+        .ok();
+    assert_eq!(y.git(&["rev-parse", "renew:specs"]).line(), specs);
+    let message = y.git(&["log", "-1", "--format=%B", "renew"]).ok();
+    assert!(message.contains("Loopx-Event: unarchive"), "{message}");
+    y.loopx(&["archive", "--undo", "renew"]).fails_with(5);
 }
 
 #[test]

@@ -151,3 +151,30 @@ fn an_alias_is_a_command_with_its_words_and_never_more() {
         assert_eq!(json["error"]["kind"], "usage", "{json:#}");
     }
 }
+
+#[test]
+fn next_prints_the_command_that_status_ends_with_and_nothing_else() {
+    let s = Sandbox::new();
+    begin(&s, "");
+    let next = |wanted: &str| {
+        assert_eq!(s.loopx(&["next"]).ok(), format!("{wanted}\n"));
+        let status = s.loopx(&["status"]).ok();
+        assert!(status.contains(&format!("next: {wanted}")), "{status}");
+        let json = s.loopx(&["next", "--json"]).json();
+        assert_eq!(json["next_action"], wanted, "{json:#}");
+    };
+    next("git loopx edit spec.md");
+    session::put(&s, "spec.md", session::READY_SPEC);
+    next("git loopx approve --to plan");
+    s.loopx(&["approve"]).ok();
+    next("git loopx plan");
+    s.git(&["switch", "-q", "main"]).ok();
+    s.loopx(&["start", "--no-branch", "other"]).ok();
+    s.loopx(&["next", "oth"])
+        .says("git loopx -s other edit spec.md")
+        .ok();
+    s.loopx(&["abandon", "other"]).ok();
+    s.loopx(&["next", "other"])
+        .fails_with(5)
+        .says("session other has ended: nothing is left to do");
+}

@@ -27,6 +27,7 @@ const STORY: &[Step] = &[
     Call("init", 0),
     Call("list", 0),
     Call("status", 0),
+    Call("next", 0),
     Call("show", 0),
     Call("log", 0),
     Call("diff", 0),

@@ -4,7 +4,8 @@ use super::super::artifact::Artifact;
 use super::super::counted;
 use super::super::failure::{Blocker, Code};
 use super::super::front::FrontMatter;
-use super::{View, field_fault};
+use super::super::markdown;
+use super::{View, field_fault, unknown_field};
 use crate::core::hint::command;
 
 /// Reference stage-runtime, section 5: seven blockers in a fixed order, then empty sections.
@@ -29,19 +30,9 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         }
     };
     let mut found = Vec::new();
-    match front.count("unresolved_ambiguity_count") {
-        Ok(0) => {}
-        Ok(n) => found.push(Blocker::new(
-            Code::UnresolvedAmbiguity,
-            format!("{path}: {}", counted(n, "open question")),
-            &edit,
-        )),
-        Err(fault) => found.push(field_fault(
-            Code::UnresolvedAmbiguity,
-            Artifact::Spec,
-            &fault,
-        )),
-    }
+    found.extend(open_questions(text, &front));
+    let stray = unknown_field(Artifact::Spec, &front);
+    found.extend(stray.map(|fault| field_fault(Code::FrontMatterInvalid, Artifact::Spec, &fault)));
     let max = view.max_rounds();
     match front.count("current_round") {
         Ok(0) => found.push(Blocker::new(
@@ -112,4 +103,36 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         ));
     }
     found
+}
+
+/// What is not decided: the boxes that nobody ticked. A number in the front matter is checked against them.
+fn open_questions(text: &str, front: &FrontMatter) -> Option<Blocker> {
+    let path = Artifact::Spec.path();
+    let edit = command!("edit spec.md");
+    let code = Code::UnresolvedAmbiguity;
+    let boxes = markdown::boxes(text);
+    let open: Vec<_> = boxes.iter().filter(|one| !one.is_ticked).collect();
+    let said = match front.count("unresolved_ambiguity_count") {
+        Err(fault) if !fault.missing => return Some(field_fault(code, Artifact::Spec, &fault)),
+        said => said.ok(),
+    };
+    let message = match (open.first(), said) {
+        (None, None) if boxes.is_empty() => {
+            format!("{path}: neither a box nor unresolved_ambiguity_count says what is open")
+        }
+        (None, None | Some(0)) => return None,
+        (None, Some(n)) => format!("{path}: {}", counted(n, "open question")),
+        (Some(first), said) => {
+            let count = counted(
+                u32::try_from(open.len()).unwrap_or(u32::MAX),
+                "open question",
+            );
+            let mut message = format!("{path}:{}: {count}: {}", first.line, first.text);
+            if let Some(n) = said.filter(|n| usize::try_from(*n) != Ok(open.len())) {
+                message.push_str(&format!("; unresolved_ambiguity_count says {n}"));
+            }
+            message
+        }
+    };
+    Some(Blocker::new(code, message, edit))
 }

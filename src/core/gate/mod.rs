@@ -48,6 +48,7 @@ use super::policy::Policy;
 use super::profile::{Profile, ProfileName};
 use super::review as verdicts;
 use super::session::{State, UnknownOp};
+use super::spec::{check_domain, read_delta};
 use super::stage::Transition;
 use serde::Serialize;
 use std::cell::{OnceCell, RefCell};
@@ -116,6 +117,8 @@ pub struct DeltaFacts {
     pub is_unchanged: bool,
     /// What is wrong with it, each with a line.
     pub blockers: Vec<Blocker>,
+    /// Slices that name a scenario that neither it nor the accepted specs have.
+    pub strays: Vec<Blocker>,
 }
 
 /// Everything that a gate may look at.
@@ -320,6 +323,10 @@ pub(super) fn field_fault(code: Code, artifact: Artifact, fault: &Fault) -> Bloc
     )
 }
 
+fn unknown_field(artifact: Artifact, front: &FrontMatter) -> Option<Fault> {
+    front.unknown(&artifact.known_fields()?)
+}
+
 /// What is written wrongly in an artifact, each under the code of the gate that reads it. An artifact
 /// with such a fault is not saved: a gate must never have to guess. Missing fields are no fault here;
 /// the gates ask for them.
@@ -348,6 +355,9 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
             return found;
         }
     };
+    if let Some(fault) = unknown_field(artifact, &front) {
+        check(Code::FrontMatterInvalid, Err(fault));
+    }
     match artifact {
         Artifact::Spec => {
             check(
@@ -393,5 +403,33 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
         ),
         _ => {}
     }
+    let domains = match artifact {
+        Artifact::Spec => front.list("target_domains").unwrap_or_default(),
+        Artifact::SpecDelta => named_domains(text),
+        _ => Vec::new(),
+    };
+    found.extend(domain_faults(artifact, text, domains));
     found
+}
+
+/// The domains that a delta names.
+fn named_domains(text: &str) -> Vec<String> {
+    let delta = read_delta(text.as_bytes(), Artifact::SpecDelta.path());
+    let named = delta.domains.into_iter().filter_map(|one| one.domain);
+    named.collect()
+}
+
+/// Domains that no folder of specs can have: said where they are written, not when the plan is approved.
+fn domain_faults(artifact: Artifact, text: &str, domains: Vec<String>) -> Vec<Blocker> {
+    let faulty = domains
+        .into_iter()
+        .filter_map(|domain| Some((check_domain(&domain).err()?, domain)));
+    faulty
+        .map(|(why, domain)| {
+            let line = text.lines().position(|line| line.contains(&domain));
+            let place = line.map_or_else(String::new, |line| format!(":{}", line + 1));
+            let message = format!("{artifact}{place}: {domain:?} cannot be a domain: {why}");
+            Blocker::new(Code::BadDomain, message, command!("edit {artifact}"))
+        })
+        .collect()
 }

@@ -256,6 +256,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
     if let Err(blocker) = view.slices() {
         found.push(blocker);
     }
+    found.extend(view.delta.strays.iter().cloned());
     found
 }
 

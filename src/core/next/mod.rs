@@ -370,8 +370,8 @@ fn redraft(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
     };
     let refused = state.plan_review(PlanLane::Critic);
     if refused.is_some_and(|review| review.value.verdict != PlanVerdict::Approve) {
-        let next = if state.plan.iteration >= state.max_plan_iterations() {
-            let why = format!("{} drafts were not approved", state.plan.iteration);
+        let next = if state.is_plan_exhausted() {
+            let why = format!("{} drafts were not approved", state.max_plan_iterations());
             command!("plan --more 5 --reason WHY{}", view.policy.sign_flag()).because(&why)
         } else {
             command!("plan")

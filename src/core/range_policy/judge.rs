@@ -342,7 +342,7 @@ fn result(policy: &Policy, commit: &Commit, state: &State) -> Result<Option<Find
 fn forged(commit: &Commit, fault: &Fault) -> Finding {
     let again = Hint::from("git commit --amend  (the commit-msg hook writes the trailers)");
     let fetch = Hint::from(
-        "git fetch REMOTE loopx:loopx  (in case the branch here is older), then verify again",
+        "git push REMOTE loopx  (where its sessions are not there yet), or git fetch REMOTE loopx:loopx  (where the branch here is older), then verify again",
     );
     let (code, message, help) = match fault {
         Fault::Sessions(named) if named.is_empty() => (

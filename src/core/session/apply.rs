@@ -2,8 +2,8 @@
 //! gate asks is not known here.
 
 use super::{
-    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, FOLD_OF_BASES, LaneReport,
-    MAX_TREES, OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
+    Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, MAX_TREES,
+    OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
 use crate::core::finding::{Finding, Said, record_of};
@@ -186,7 +186,7 @@ impl State {
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
             Event::Unbound => {
-                self.fold = self.fold.max(FOLD_OF_BASES);
+                self.fold = FOLD;
                 self.branch = None;
             }
             Event::Rebased { base } => {
@@ -332,7 +332,8 @@ impl State {
             } => {
                 at_stage(self, Stage::Build)?;
                 self.builds(op);
-                if self.build.audit.is_some() {
+                if self.build.is_new_audit(tree, blockers, *no_deslop) && self.build.audit.is_some()
+                {
                     self.build.iteration += 1;
                 }
                 let knew = beside.knew("audit", op);
@@ -409,7 +410,7 @@ impl State {
 
     /// What is approved and not used yet, and what a review saw, was a change from another commit.
     fn rebase(&mut self, base: &Oid) {
-        self.fold = self.fold.max(FOLD_OF_BASES);
+        self.fold = FOLD;
         self.rebased = true;
         self.base = Some(base.clone());
         if self.stage != Stage::Done {

@@ -39,8 +39,6 @@ const MAX_TREES: usize = 32;
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
 pub const FOLD: u32 = 4;
-/// The rules by which a session lets its branch go, or starts from another commit.
-pub const FOLD_OF_BASES: u32 = 3;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -221,6 +219,15 @@ pub struct BuildFacts {
     pub blocked: Option<Recorded<BuildBlock>>,
 }
 
+impl BuildFacts {
+    /// Whether an audit says something else than the one before: what says the same is no iteration.
+    pub fn is_new_audit(&self, tree: &Oid, blockers: &[String], no_deslop: bool) -> bool {
+        self.audit.as_ref().is_none_or(|known| {
+            known.tree != *tree || known.blockers != blockers || self.no_deslop != no_deslop
+        })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildBlock {
     pub cause: BlockCause,
@@ -373,6 +380,31 @@ impl State {
                 && review.value.run == self.plan.run
                 && review.value.iteration == self.plan.iteration
         })
+    }
+
+    /// The round of the plan's loop: each draft is one, and each time more that an architect asks for changes.
+    pub fn plan_round(&self) -> u32 {
+        let of_draft = |draft: u32| {
+            let asked = self.plan.reviews.iter().filter(|review| {
+                review.value.run == self.plan.run
+                    && review.value.iteration == draft
+                    && review.value.lane == PlanLane::Architect
+                    && review.value.verdict != PlanVerdict::Approve
+            });
+            u32::try_from(asked.count()).unwrap_or(u32::MAX).max(1)
+        };
+        (1..=self.plan.iteration)
+            .map(of_draft)
+            .fold(0, u32::saturating_add)
+    }
+
+    /// Whether the last round that is allowed ended without an approval.
+    pub fn is_plan_exhausted(&self) -> bool {
+        let newest = self.plan.reviews.iter().rfind(|review| {
+            review.value.run == self.plan.run && review.value.iteration == self.plan.iteration
+        });
+        self.plan_round() >= self.max_plan_iterations()
+            && newest.is_some_and(|review| review.value.verdict != PlanVerdict::Approve)
     }
 
     /// The newest operations: what the next one comes after.

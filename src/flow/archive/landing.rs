@@ -53,18 +53,7 @@ pub(super) fn land(
     {
         require_free(ctx, aim, &paths, tree)?;
     }
-    for step in steps {
-        if let Some(commit) = &step.landed {
-            let state = &step.facts.state;
-            let closing = Closing {
-                id: state.id.clone(),
-                commit: Some(commit.clone()),
-                candidate: adr_candidate(state, &step.facts.texts, &identity.at),
-            };
-            let changes = step.plan.landed(ctx, commit)?;
-            scope.follow(entry(ctx, aim, commit, changes, vec![closing])?);
-        }
-    }
+    follow_landed(scope, aim, steps)?;
     let session_commit = scope.store.snapshot()?.commit().clone();
     let mut tip = aim.tip.clone();
     let mut commits = Vec::new();
@@ -109,6 +98,24 @@ pub(super) fn land(
             Ok(Some(commits))
         }
     }
+}
+
+/// What an earlier run landed, and whose note is lost, follows now.
+fn follow_landed(scope: &Scope<'_>, aim: &Aim, steps: &[Step<'_>]) -> Result<()> {
+    let (ctx, identity) = (scope.ctx, scope.identity);
+    for step in steps {
+        if let Some(commit) = &step.landed {
+            let state = &step.facts.state;
+            let closing = Closing {
+                id: state.id.clone(),
+                commit: Some(commit.clone()),
+                candidate: adr_candidate(state, &step.facts.texts, &identity.at),
+            };
+            let changes = step.plan.landed(ctx, commit)?;
+            scope.follow(entry(ctx, aim, commit, changes, vec![closing])?);
+        }
+    }
+    Ok(())
 }
 
 /// Writes a commit, signed where that is wanted.

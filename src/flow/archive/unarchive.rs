@@ -274,6 +274,8 @@ struct Backwards {
     conflicts: Vec<Conflict>,
     /// Errors that the branch does not have yet.
     faults: Vec<Blocker>,
+    /// The archive gave its reason alone: no behaviour changed.
+    is_bare: bool,
 }
 
 /// What has to change on the branch so that the archive's change is gone.
@@ -302,6 +304,7 @@ fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards
         blockers: Vec::new(),
         conflicts: Vec::new(),
         faults: Vec::new(),
+        is_bare: before.as_ref() == Some(&archive.tree),
     };
     for path in ctx.repo.changed_paths(before.as_ref(), &archive.tree)? {
         let sides = Sides {
@@ -510,7 +513,7 @@ impl Backwards {
                 });
             }
         }
-        if changes.is_empty() {
+        if changes.is_empty() && !self.is_bare {
             return Err(Failure::nothing(
                 Code::UnarchivedAlready,
                 format!("nothing of the archive of {id} is left on {}", aim.target),

@@ -3,7 +3,7 @@
 use super::{Outcome, code_tree, require, wrong_stage};
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::op::Event;
@@ -36,9 +36,19 @@ pub struct BuildRequest {
 
 /// `build`: consumes the approval; run again, ends an iteration with the completion audit.
 pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
+    let before = stage_now(ctx)?;
+    let mut met = false;
     let done = act(ctx, Needs::Code, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
         let state = &facts.state;
+        if before != Stage::Build && state.stage == Stage::Build {
+            met = true;
+            return Err(Failure::nothing(
+                Code::BuildEntered,
+                "another command entered the build just now",
+            )
+            .help(command!("status")));
+        }
         let act = match state.stage {
             Stage::Plan => {
                 if state.armed(Transition::PlanToBuild).is_some() {
@@ -58,9 +68,32 @@ pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
         // A build begins: whoever had an earlier one has it no more.
         let claim = crate::core::lease::hold(None, &owner, 0, false)?;
         Ok(act.claim(claim).word(request.sign))
-    })?;
+    });
+    // What was asked for is so; to take it for the end of an iteration would count one that nobody worked in.
+    let done = if met { entered(ctx)? } else { done? };
     lease::works(ctx);
     Ok(done)
+}
+
+/// The stage before anything is locked: what whoever typed the command had seen.
+fn stage_now(ctx: &Context) -> Result<Stage> {
+    let store = ctx.store()?;
+    Ok(ctx.session(&store.snapshot()?)?.state.stage)
+}
+
+/// The build as somebody else entered it.
+fn entered(ctx: &Context) -> Result<Done<Outcome>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let state = ctx.session(&snapshot)?.state;
+    let transition = state.last_transition.unwrap_or(Transition::PlanToBuild);
+    Ok(Done {
+        id: state.id.clone(),
+        commit: snapshot.commit().clone(),
+        state,
+        saved: Vec::new(),
+        value: Outcome::entered(transition),
+    })
 }
 
 fn require_documents(facts: &Facts<'_>) -> Result<()> {
@@ -173,19 +206,6 @@ fn rework(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
 
 fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
     let state = &facts.state;
-    let max = state.max_build_iterations();
-    let next = state.build.iteration + u32::from(state.build.audit.is_some());
-    if next > max {
-        return Err(Failure::refused(
-            Code::BuildIterationsExhausted,
-            format!("{max} iterations were not enough; a person has to decide how to go on"),
-        )
-        .blockers(gate::blockers(facts.view(), Transition::BuildToReview))
-        .help(command!(
-            "build --more 5 --reason WHY{}",
-            facts.policy.sign_flag()
-        )));
-    }
     let mut judged = state.clone();
     judged.build.no_deslop = request.no_deslop || state.build.no_deslop;
     let view = gate::View {
@@ -193,10 +213,26 @@ fn audit(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
         ..facts.view()
     };
     let blockers = gate::blockers(view, Transition::BuildToReview);
+    let (tree, no_deslop) = (code_tree(facts)?, judged.build.no_deslop);
+    let words: Vec<String> = blockers.iter().map(Blocker::word).collect();
+    let is_new = state.build.is_new_audit(&tree, &words, no_deslop);
+    let max = state.max_build_iterations();
+    let next = state.build.iteration + u32::from(is_new && state.build.audit.is_some());
+    if next > max {
+        return Err(Failure::refused(
+            Code::BuildIterationsExhausted,
+            format!("{max} iterations were not enough; a person has to decide how to go on"),
+        )
+        .blockers(blockers)
+        .help(command!(
+            "build --more 5 --reason WHY{}",
+            facts.policy.sign_flag()
+        )));
+    }
     let event = Event::Audited {
-        tree: code_tree(facts)?,
-        blockers: blockers.iter().map(|b| b.word()).collect(),
-        no_deslop: judged.build.no_deslop,
+        tree,
+        blockers: words,
+        no_deslop,
     };
     let what = match blockers.len() {
         0 => format!("build iteration {next} passes its audit"),

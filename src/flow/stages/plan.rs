@@ -82,11 +82,7 @@ fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
         return Err(gate::not_ready(transition, blockers));
     }
     let Some(reason) = reason else {
-        return Err(Failure::refused(
-            Code::ReasonRequired,
-            "the session is in stage build; going back to the plan needs a reason",
-        )
-        .help(transition.command()));
+        return Err(wrong_stage(facts, "plan").help(transition.command()));
     };
     Ok(enter_plan(facts, transition).reason(Some(reason.to_owned())))
 }
@@ -118,16 +114,8 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
     match critic {
         Some(PlanVerdict::Iterate | PlanVerdict::Reject) => {
             let max = state.max_plan_iterations();
-            if state.plan.iteration >= max {
-                return Err(Failure::refused(
-                    Code::PlanIterationsExhausted,
-                    format!("{max} drafts were not approved; a person has to decide how to go on"),
-                )
-                .blockers(blockers)
-                .help(
-                    command!("plan --more 5 --reason WHY{}", facts.policy.sign_flag())
-                        .because(&format!("{max} drafts were not approved")),
-                ));
+            if state.plan_round() >= max {
+                return Err(exhausted(facts).blockers(blockers));
             }
             let outcome = Outcome {
                 history: state.plan.reviews.clone(),
@@ -157,6 +145,18 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
         .help(gate::next_action(facts.view()))
         .blockers(blockers)),
     }
+}
+
+fn exhausted(facts: &Facts<'_>) -> Failure {
+    let max = facts.state.max_plan_iterations();
+    Failure::refused(
+        Code::PlanIterationsExhausted,
+        format!("{max} drafts were not approved; a person has to decide how to go on"),
+    )
+    .help(
+        command!("plan --more 5 --reason WHY{}", facts.policy.sign_flag())
+            .because(&format!("{max} drafts were not approved")),
+    )
 }
 
 /// Records what the architect or the critic says of the present draft.
@@ -197,6 +197,9 @@ pub fn plan_review(
                 "the architect answers approve or iterate; the critic may reject",
             )
             .help(command!("plan --architect iterate --finding WHAT")));
+        }
+        if lane == PlanLane::Architect && state.is_plan_exhausted() {
+            return Err(exhausted(facts));
         }
         if lane == PlanLane::Critic {
             let architect = state.plan_review(PlanLane::Architect);

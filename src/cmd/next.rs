@@ -1,0 +1,35 @@
+//! `next`: the command that `status` ends with, alone.
+
+use crate::cli::Exit;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::next::{Next, Waits};
+use crate::flow::{self, Context};
+use crate::ui::Ui;
+use serde_json::json;
+
+pub fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (id, advised) = flow::next::of(ctx)?;
+    let failure = match &advised.next {
+        Next::Command(command) => {
+            ui.json("next", &json!({ "session": id, "next_action": command }));
+            ui.out(ui.command(command));
+            return Ok(Exit::Done);
+        }
+        Next::Nothing => Failure::nothing(
+            Code::NothingNext,
+            format!("session {id} has ended: nothing is left to do"),
+        ),
+        Next::Waits(Waits { who, what }) => Failure::waiting(
+            Code::NextWaits,
+            format!("session {id} waits for {who}, for {what}; no command is next"),
+        ),
+        Next::Write => Failure::waiting(
+            Code::NextWaits,
+            format!("session {id} waits for something that you write; no command is next"),
+        ),
+    };
+    Err(match advised.advice.is_empty() {
+        true => failure,
+        false => failure.help(advised.advice),
+    })
+}

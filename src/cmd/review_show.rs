@@ -1,0 +1,247 @@
+//! How a review shows itself.
+
+use crate::core::counted;
+use crate::core::gate::Proof;
+use crate::flow::change::RequirementDiff;
+use crate::flow::review_show::{FoundBefore, ReviewShown, ReviewedFile};
+use crate::ui::{Ui, diff, line, style};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// All that is shown, for machines.
+pub(super) fn document(shown: &ReviewShown) -> Value {
+    let commits: Vec<Value> = shown
+        .commits
+        .iter()
+        .zip(&shown.proof)
+        .map(|(commit, proof)| {
+            json!({
+                "id": commit.id,
+                "author": commit.author.to_string(),
+                "committer": commit.committer.to_string(),
+                "proof": proof,
+                "subject": commit.subject(),
+            })
+        })
+        .collect();
+    let paths: Vec<&str> = shown.files.iter().map(|file| file.path.as_str()).collect();
+    json!({
+        "session": shown.session,
+        "stage": shown.stage,
+        "base": shown.base,
+        "head": shown.head,
+        "tree": shown.tree,
+        "commits": commits,
+        "files": paths,
+        "changes": shown.files,
+        "scope": shown.scope,
+        "uncommitted": shown.is_dirty,
+        "checks": shown.checks,
+        "findings": shown.findings,
+        "specs": shown.specs,
+        "specs_failed": shown.specs_failed,
+        "dependence": shown.dependence,
+        "independent": shown.dependence.as_ref().map(Vec::is_empty),
+        "verdict": shown.verdict.as_ref().map(|verdict| &verdict.value),
+        "judgement": shown.judgement,
+        "diff_command": shown.diff_command(),
+        "next_action": shown.next_action,
+    })
+}
+
+/// All that is shown, for people.
+pub(super) fn print(shown: &ReviewShown, ui: &mut Ui) {
+    head(shown, ui);
+    for (commit, proof) in shown.commits.iter().zip(&shown.proof) {
+        let id = ui.paint(style::NAME, commit.id.short());
+        let (subject, author) = (line(commit.subject()), line(&commit.author.name));
+        ui.out(format!("  {id} {subject} ({author}, {})", proof.word()));
+    }
+    files(shown, ui);
+    if shown.is_dirty {
+        let word = ui.paint(style::WARN, "uncommitted");
+        ui.out(format!(
+            "  {word}  the worktree differs from the last commit"
+        ));
+    }
+    checks(shown, ui);
+    specs(shown, ui);
+    if !shown.findings.is_empty() {
+        ui.out("findings");
+        for one in &shown.findings {
+            finding(one, ui);
+        }
+    }
+    verdict(shown, ui);
+    if let Some(command) = shown.diff_command() {
+        ui.out(format!("read: {command}"));
+    }
+}
+
+fn head(shown: &ReviewShown, ui: &mut Ui) {
+    let authors: BTreeSet<String> = shown
+        .commits
+        .iter()
+        .map(|commit| line(&commit.author.name))
+        .collect();
+    let by = match authors.len() {
+        0 => String::new(),
+        _ => {
+            let names: Vec<&str> = authors.iter().map(String::as_str).collect();
+            format!(" by {}", names.join(", "))
+        }
+    };
+    let since = shown
+        .base
+        .as_ref()
+        .map_or_else(String::new, |base| format!(" since {}", base.short()));
+    let sum =
+        |of: fn(&ReviewedFile) -> Option<usize>| shown.files.iter().filter_map(of).sum::<usize>();
+    let name = ui.paint(style::HEAD, shown.session.as_str());
+    ui.out(format!(
+        "{name}  {}{by}{since}, {}, +{} -{}",
+        counted(shown.commits.len(), "commit"),
+        counted(shown.files.len(), "file"),
+        sum(|file| file.added),
+        sum(|file| file.removed)
+    ));
+}
+
+fn files(shown: &ReviewShown, ui: &mut Ui) {
+    let names: Vec<String> = shown.files.iter().map(|file| line(&file.path)).collect();
+    let wide = names
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    for (file, name) in shown.files.iter().zip(&names) {
+        let counts = match (file.added, file.removed) {
+            (Some(added), Some(removed)) => format!("+{added} -{removed}"),
+            _ => "binary or long".to_owned(),
+        };
+        let outside = match file.in_scope {
+            true => String::new(),
+            false => {
+                let scope = line(&shown.scope.join(", "));
+                format!(
+                    "  {}",
+                    ui.paint(style::WARN, &format!("outside the plan's scope ({scope})"))
+                )
+            }
+        };
+        ui.out(format!("  {name:wide$}  {counts}{outside}"));
+    }
+}
+
+fn checks(shown: &ReviewShown, ui: &mut Ui) {
+    let tree = shown
+        .tree
+        .as_ref()
+        .map_or_else(String::new, |tree| format!(" on {}", tree.short()));
+    ui.out(format!("checks{tree}"));
+    for item in &shown.checks {
+        let word = match item.proof {
+            Proof::Passed => ui.paint(style::GOOD, "passed "),
+            Proof::Failed => ui.paint(style::BAD, "failed "),
+            Proof::Stale => ui.paint(style::WARN, "stale  "),
+            Proof::Missing => ui.paint(style::WARN, "missing"),
+            Proof::Waived => ui.paint(style::DIM, "waived "),
+        };
+        ui.out(format!(
+            "  {word}  {}  {}",
+            line(&item.id),
+            line(&item.detail)
+        ));
+    }
+}
+
+fn specs(shown: &ReviewShown, ui: &mut Ui) {
+    if let Some(why) = &shown.specs_failed {
+        let word = ui.paint(style::WARN, "specs");
+        ui.out(format!("{word}  {}", line(why)));
+    }
+    if shown.specs.is_empty() {
+        return;
+    }
+    ui.out(format!(
+        "specs  {} changed",
+        counted(shown.specs.len(), "requirement")
+    ));
+    let color = ui.color();
+    for one in &shown.specs {
+        let name = one.requirement.as_deref().unwrap_or("Purpose");
+        let to = one
+            .renamed_to
+            .as_ref()
+            .map_or_else(String::new, |to| format!(" -> {to}"));
+        ui.out(format!(
+            "  {}: {}{}",
+            line(&one.domain),
+            line(name),
+            line(&to)
+        ));
+        for changed in words_of(one, color) {
+            ui.out(format!("    {changed}"));
+        }
+    }
+}
+
+/// What becomes of a requirement, word by word: against what the target has, else what it was written against.
+fn words_of(one: &RequirementDiff, color: bool) -> Vec<String> {
+    let old = one.target.as_deref().or(one.base.as_deref());
+    let new = one.merged.as_deref().or(one.delta.as_deref());
+    diff::words(old.unwrap_or_default(), new.unwrap_or_default(), color)
+}
+
+fn finding(one: &FoundBefore, ui: &mut Ui) {
+    let finding = &one.finding;
+    let mark = match (&finding.answer, finding.open, finding.blocking) {
+        (_, true, true) => ui.paint(style::WARN, "open"),
+        (_, true, false) => ui.paint(style::DIM, "note"),
+        (Some(said), false, _) => said.answer.to_string(),
+        (None, false, _) => String::new(),
+    };
+    ui.out(format!("  {mark}  {}", line(&finding.words())));
+    if let Some(said) = &finding.answer {
+        let why = said
+            .reason
+            .as_deref()
+            .map_or_else(String::new, |why| format!(": {why}"));
+        ui.out(format!(
+            "        {} says {}{}",
+            line(&said.by),
+            said.answer,
+            line(&why)
+        ));
+    }
+    let changed: Vec<String> = one.changed.iter().map(|path| line(path)).collect();
+    let since = match (changed.as_slice(), finding.changed_since) {
+        ([], false) => "nothing changed since".to_owned(),
+        ([], true) => return,
+        (paths, _) => format!("changed since: {}", paths.join(", ")),
+    };
+    ui.out(format!("        {since}"));
+}
+
+fn verdict(shown: &ReviewShown, ui: &mut Ui) {
+    if let Some(verdict) = &shown.verdict {
+        let (word, by) = (verdict.value.verdict, line(&verdict.signed.by.to_string()));
+        let tree = verdict.value.tree.short();
+        ui.out(format!("verdict  {word} by {by}, on {tree}"));
+        for because in shown.judgement.iter().flat_map(|one| &one.because) {
+            ui.out(format!("  {}", line(because)));
+        }
+    }
+    match shown.dependence.as_deref() {
+        None => {}
+        Some([]) => ui.out("you took no part in these commits: your verdict is independent"),
+        Some(roles) => {
+            let roles: Vec<&str> = roles.iter().map(|one| one.role.as_str()).collect();
+            let said = format!(
+                "you are {} of this: your verdict is not independent, and is recorded so",
+                roles.join(" and ")
+            );
+            ui.out(ui.paint(style::WARN, &said));
+        }
+    }
+}

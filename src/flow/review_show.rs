@@ -1,0 +1,225 @@
+//! What a reviewer looks at: range, commits, files, checks, findings and specs of a session. Nothing here writes.
+
+use super::act::{Needs, gather, texts_here};
+use super::change::RequirementDiff;
+use super::context::Context;
+use super::{change, review};
+use crate::core::artifact::Artifact;
+use crate::core::failure::Result;
+use crate::core::gate::{self, AuditItem, FindingView, ReadSections};
+use crate::core::globs::Globs;
+use crate::core::hint::Hint;
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::{Dependence, Verdict};
+use crate::core::policy::Policy;
+use crate::core::review::Judgement;
+use crate::core::session::{Recorded, State};
+use crate::core::signature::Basis;
+use crate::core::stage::Stage;
+use crate::git::{CommitInfo, Repo};
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+/// A file beyond this is not counted line by line.
+const COUNTED: usize = 1 << 20;
+/// So many files are named of what changed since a finding.
+const NAMED: usize = 5;
+
+/// One file of the range.
+#[derive(Debug, Serialize)]
+pub struct ReviewedFile {
+    pub path: String,
+    /// Absent where the content is no text, or is too long.
+    pub added: Option<usize>,
+    pub removed: Option<usize>,
+    pub in_scope: bool,
+}
+
+/// One finding, and the files that changed since it was found.
+#[derive(Debug, Serialize)]
+pub struct FoundBefore {
+    #[serde(flatten)]
+    pub finding: FindingView,
+    pub changed: Vec<String>,
+}
+
+/// Everything that a review shows.
+#[derive(Debug)]
+pub struct ReviewShown {
+    pub session: SessionId,
+    pub title: String,
+    pub stage: Stage,
+    pub base: Option<Oid>,
+    pub head: Option<Oid>,
+    pub commits: Vec<CommitInfo>,
+    /// Whether a key shows who committed each.
+    pub proof: Vec<Basis>,
+    pub files: Vec<ReviewedFile>,
+    pub scope: Vec<String>,
+    pub is_dirty: bool,
+    pub tree: Option<Oid>,
+    pub checks: Vec<AuditItem>,
+    pub findings: Vec<FoundBefore>,
+    pub specs: Vec<RequirementDiff>,
+    /// Why the delta cannot be shown.
+    pub specs_failed: Option<String>,
+    /// What makes the person who looks dependent on the range; nothing where nobody says who looks.
+    pub dependence: Option<Vec<Dependence>>,
+    pub verdict: Option<Recorded<Verdict>>,
+    pub judgement: Option<Judgement>,
+    pub next_action: Hint,
+}
+
+impl ReviewShown {
+    /// The command that shows every line of the range.
+    pub fn diff_command(&self) -> Option<String> {
+        let head = self.head.as_ref()?.short();
+        Some(match &self.base {
+            Some(base) => format!("git diff {}..{head}", base.short()),
+            None => format!("git log -p {head}"),
+        })
+    }
+}
+
+/// Whether the session that is meant is under review.
+pub fn is_open(ctx: &Context) -> Result<bool> {
+    let store = ctx.store()?;
+    let state = ctx.session(&store.snapshot()?)?.state;
+    Ok(state.stage == Stage::Review && state.is_active())
+}
+
+/// The review of the session that is meant.
+pub fn show(ctx: &Context) -> Result<ReviewShown> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let identity = ctx.repo.identity().ok();
+    let mut facts = gather(
+        ctx,
+        &snapshot,
+        &session,
+        None,
+        Needs::Code,
+        identity.as_ref(),
+    )?;
+    facts.texts = texts_here(ctx, &facts.state, &facts.policy)?;
+    facts.read = ReadSections::default();
+    let range = review::range(ctx, &facts)?;
+    let tree = facts.code.as_ref().map(|code| code.tree.clone());
+    let view = facts.view();
+    let findings = gate::findings(view)
+        .into_iter()
+        .map(|finding| found_before(&ctx.repo, &facts.state, finding, tree.as_ref()))
+        .collect::<Result<_>>()?;
+    let has_delta = facts.texts.contains_key(&Artifact::SpecDelta);
+    let (specs, specs_failed) = match change::diff(ctx) {
+        _ if !has_delta => (Vec::new(), None),
+        Ok((_, specs)) => (specs, None),
+        Err(failure) => (Vec::new(), Some(failure.message)),
+    };
+    let dependence = match facts.identity {
+        Some(_) => Some(review::dependence(&ctx.repo, &facts, &range.commits)?),
+        None => None,
+    };
+    Ok(ReviewShown {
+        session: facts.state.id.clone(),
+        title: facts.state.title.clone(),
+        stage: facts.state.stage,
+        proof: review::proof(&ctx.repo, &facts, &range.commits)?,
+        files: match &tree {
+            Some(tree) => files(
+                &ctx.repo,
+                (&facts.state, &facts.policy),
+                range.base.as_ref(),
+                tree,
+            )?,
+            None => Vec::new(),
+        },
+        scope: facts.state.scope.clone(),
+        is_dirty: facts.code.as_ref().is_some_and(|code| code.is_dirty),
+        checks: gate::audit(view),
+        judgement: gate::judgement(view),
+        verdict: facts.state.verdict.clone(),
+        next_action: gate::next_action(view),
+        base: range.base,
+        head: range.head,
+        commits: range.commits,
+        tree,
+        findings,
+        specs,
+        specs_failed,
+        dependence,
+    })
+}
+
+fn found_before(
+    repo: &Repo,
+    state: &State,
+    finding: FindingView,
+    now: Option<&Oid>,
+) -> Result<FoundBefore> {
+    let then = state
+        .finding(finding.number)
+        .and_then(|one| one.value.tree.as_ref());
+    let mut changed = match (then, now) {
+        (Some(then), Some(now)) if repo.contains(then)? => repo.changed_paths(Some(then), now)?,
+        _ => Vec::new(),
+    };
+    changed.truncate(NAMED);
+    Ok(FoundBefore { finding, changed })
+}
+
+fn files(
+    repo: &Repo,
+    (state, policy): (&State, &Policy),
+    base: Option<&Oid>,
+    tree: &Oid,
+) -> Result<Vec<ReviewedFile>> {
+    let base = match base {
+        Some(base) => Some(repo.commit_info(base)?.tree),
+        None => None,
+    };
+    let scope = match state.scope.as_slice() {
+        [] => None,
+        scope => Some(Globs::new(scope)?),
+    };
+    let results = policy.results()?;
+    let paths = repo.changed_paths(base.as_ref(), tree)?;
+    paths
+        .into_iter()
+        .map(|path| {
+            let old = match &base {
+                Some(base) => repo.blob_at(base, &path)?,
+                None => None,
+            };
+            let counts = counted(old, repo.blob_at(tree, &path)?);
+            let is_inside = |scope: &Globs| scope.matches(&path) || results.matches(&path);
+            Ok(ReviewedFile {
+                in_scope: scope.as_ref().is_none_or(is_inside),
+                added: counts.map(|(added, _)| added),
+                removed: counts.map(|(_, removed)| removed),
+                path,
+            })
+        })
+        .collect()
+}
+
+/// Lines that came and went.
+fn counted(old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> Option<(usize, usize)> {
+    let text = |bytes: Option<Vec<u8>>| {
+        let bytes = bytes.unwrap_or_default();
+        let is_text = bytes.len() <= COUNTED && !bytes.contains(&0);
+        is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let (old, new) = (text(old)?, text(new)?);
+    let diff = TextDiff::from_lines(&old, &new);
+    let mut counts = (0, 0);
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            ChangeTag::Insert => counts.0 += 1,
+            ChangeTag::Delete => counts.1 += 1,
+            ChangeTag::Equal => {}
+        }
+    }
+    Some(counts)
+}

@@ -1,0 +1,116 @@
+//! A review shows itself (first-minutes U13): what it covers, what holds, what was found before, and how to read it.
+
+use crate::support::drive::{DELTA, Drive, RITA};
+use serde_json::json;
+
+/// In review, with a file that the plan did not name and a requirement that changes.
+fn reviewing() -> Drive {
+    let d = Drive::planning();
+    d.change("plan.md", "scope: []", "scope: [src/**]");
+    let modified = "\n## MODIFIED Requirements\n\n### Requirement: Signing out\n\
+        The system SHALL end a session that its person or an operator ends.\n\n\
+        #### Scenario: Sign out\n- **WHEN** the person signs out\n- **THEN** the session ends\n";
+    d.edit("change/spec-delta.md", &format!("{DELTA}{modified}"));
+    d.review_plan();
+    d.does(&["approve", "--to", "build"]);
+    d.does(&["build"]);
+    d.write("src/demo.txt", "an end\nand more\n");
+    d.write("LICENSE", "free\n");
+    d.git(&["add", "."]).ok();
+    d.git(&[
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "-m",
+        "Give sessions an end",
+    ])
+    .ok();
+    d.finish_build();
+    d.does(&["approve", "--to", "review"]);
+    d
+}
+
+#[test]
+fn u13_a_review_shows_what_it_covers_and_how_to_read_it() {
+    let d = reviewing();
+    let mut entered = d.loopx(&["review"]);
+    let base = d.git(&["rev-parse", "--short=10", "main"]).line();
+    let head = d.git(&["rev-parse", "--short=10", "HEAD"]).line();
+    for line in [
+        &format!("demo  1 commit by Ada Author since {base}, 2 files, +3 -1"),
+        &format!("  {head} Give sessions an end (Ada Author, claimed)"),
+        "  LICENSE       +1 -0  outside the plan's scope (src/**)",
+        "  src/demo.txt  +2 -1\n",
+        "  passed   VS-1  true",
+        "specs  2 requirements changed",
+        "  demo: Signing out\n    The system SHALL end a session that its person {+or an operator +}ends.",
+        "you are author and committer and builder of this: your verdict is not independent",
+        &format!("read: git diff {base}..{head}"),
+        "next: git loopx review --verdict approve",
+    ] {
+        entered = entered.says(line);
+    }
+    entered.ok();
+    let range = d
+        .git(&["diff", "--name-only", &format!("{base}..{head}")])
+        .ok();
+    assert_eq!(range, "LICENSE\nsrc/demo.txt\n");
+    // Again as often as somebody asks; nothing is written.
+    let before = d.refs();
+    let again = d.by(RITA, &["review"]);
+    again
+        .says("you took no part in these commits: your verdict is independent")
+        .ok();
+    d.by(RITA, &["review", "--show"])
+        .says("2 files, +3 -1")
+        .ok();
+    let json = d.does(&["review", "--show"]);
+    assert_eq!(d.refs(), before);
+    assert_eq!(json["diff_command"], format!("git diff {base}..{head}"));
+    assert_eq!(json["files"], json!(["LICENSE", "src/demo.txt"]));
+    assert_eq!(
+        json["changes"][0],
+        json!({"path": "LICENSE", "added": 1, "removed": 0, "in_scope": false})
+    );
+    assert_eq!(json["specs"][1]["requirement"], "Signing out");
+    assert_eq!(json["checks"][1]["proof"], "passed");
+    assert_eq!(json["independent"], false);
+    assert_eq!(json["next_action"], "git loopx review --verdict approve");
+}
+
+#[test]
+fn u13_the_next_review_begins_with_what_was_found_and_what_changed_since() {
+    let d = Drive::reviewing();
+    d.verdict(&[
+        "--verdict",
+        "changes",
+        "--finding",
+        "high: src/demo.txt:1: no test",
+    ]);
+    d.loopx(&["review"])
+        .says("nothing changed since")
+        .says("verdict  request-changes by Rita")
+        .ok();
+    d.does(&["approve", "--to", "build"]);
+    d.does(&["build", "--from-review"]);
+    d.commit_code("an end, and a test\n");
+    d.finish_build();
+    d.does(&["approve", "--to", "review"]);
+    let shown = d.loopx(&["review"]);
+    shown
+        .says("open  1  high: src/demo.txt:1: no test  (Rita Reviewer, review 1)")
+        .says("        changed since: src/demo.txt")
+        .says("next: git loopx review --answer 1 fixed")
+        .ok();
+    d.does(&["review", "--answer", "1", "fixed", "--reason", "a test"]);
+    let shown = d.loopx(&["review", "--show"]);
+    shown
+        .says("Ada Author <ada@example.org> says fixed: a test")
+        .ok();
+    // Before a review it shows what one would cover.
+    let d = Drive::built();
+    d.loopx(&["review", "--show"])
+        .says("1 commit by Ada Author")
+        .ok();
+    assert_eq!(d.stage(), "build");
+}
