@@ -45,7 +45,7 @@ use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::next::Advised;
 use crate::flow::policy_moved::{self, PolicyMoved};
-use crate::flow::{Context, Done, next as next_flow};
+use crate::flow::{self, Context, Done};
 use crate::ui::{Ui, line, style};
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ fn lead(ctx: &Context, id: &SessionId, body: &mut Value, ui: &mut Ui) {
     if !ui.tells_next() {
         return;
     }
-    let next = next_flow::after(ctx, id).unwrap_or_else(Advised::nothing);
+    let next = flow::next::after(ctx, id).unwrap_or_else(Advised::nothing);
     ui.next(&next);
     tell_next(body, &next);
 }

@@ -2,39 +2,34 @@
 
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::next::Next;
-use crate::flow::{Context, next as flow};
+use crate::core::next::{Next, Waits};
+use crate::flow::{self, Context};
 use crate::ui::Ui;
 use serde_json::json;
 
 pub fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (id, advised) = flow::of(ctx)?;
-    let advice = advised.advice.clone();
-    let command = match advised.next {
-        Next::Command(command) => command,
-        Next::Waits(waits) => {
-            return Err(Failure::waiting(
-                Code::NextWaits,
-                format!("session {id} waits for {}: {}", waits.who, waits.what),
-            ));
+    let (id, advised) = flow::next::of(ctx)?;
+    let failure = match &advised.next {
+        Next::Command(command) => {
+            ui.json("next", &json!({ "session": id, "next_action": command }));
+            ui.out(ui.command(command));
+            return Ok(Exit::Done);
         }
-        Next::Write => {
-            return Err(Failure::waiting(
-                Code::NextWaits,
-                format!("session {id}: no command is next; {advice}"),
-            ));
-        }
-        Next::Nothing => {
-            return Err(Failure::nothing(
-                Code::NothingNext,
-                format!("session {id} has ended: nothing is left to do"),
-            ));
-        }
+        Next::Nothing => Failure::nothing(
+            Code::NothingNext,
+            format!("session {id} has ended: nothing is left to do"),
+        ),
+        Next::Waits(Waits { who, what }) => Failure::waiting(
+            Code::NextWaits,
+            format!("session {id} waits for {who}, for {what}; no command is next"),
+        ),
+        Next::Write => Failure::waiting(
+            Code::NextWaits,
+            format!("session {id} waits for something that you write; no command is next"),
+        ),
     };
-    ui.json(
-        "next",
-        &json!({ "session": id, "next_action": command, "advice": advice }),
-    );
-    ui.out(ui.command(&command));
-    Ok(Exit::Done)
+    Err(match advised.advice.is_empty() {
+        true => failure,
+        false => failure.help(advised.advice),
+    })
 }

@@ -37,7 +37,7 @@ fn what_is_suggested_names_the_session_that_had_to_be_named() {
     let next = status["next_action"].as_str().expect("a command");
     assert_eq!(next, "git loopx -s second edit spec.md");
     assert_eq!(status["blockers"][0]["help"], next);
-    let text = s.loopx(&["-s", "second", "status"]).ok();
+    let text = s.loopx(&["-v", "-s", "second", "status"]).ok();
     assert!(text.ends_with(&format!("next: {next}\n")), "{text}");
     assert!(text.contains(&format!("      {next}\n")), "{text}");
     let out = typed(&s, next);
