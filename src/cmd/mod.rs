@@ -13,6 +13,7 @@ pub mod demo;
 pub mod doctor;
 pub mod finish;
 pub mod fsck;
+pub mod help;
 pub mod history;
 pub mod home;
 pub mod hook;

@@ -51,6 +51,7 @@ mod golden;
 mod held;
 mod held_input;
 mod held_push;
+mod help;
 mod hints;
 mod hooks_battery;
 mod hooks_beside;
