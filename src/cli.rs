@@ -7,7 +7,6 @@ pub use help::described;
 
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
@@ -232,14 +231,21 @@ pub enum Command {
     },
     /// Print the manual page, or install all pages
     Man {
-        /// Write every page into DIR/man1
-        #[arg(long, value_name = "DIR")]
-        install: Option<PathBuf>,
+        /// Write every page into DIR/man1 (default: a folder of yours that `man` reads)
+        #[arg(long, value_name = "DIR", num_args = 0..=1)]
+        install: Option<Option<PathBuf>>,
     },
-    /// Print a shell's completion script
+    /// Print a shell's completion script, which completes commands, options and values
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Print what could stand where the last word stands (called by completion scripts)
+    #[command(hide = true)]
+    Complete {
+        /// The command line behind `git loopx`, up to the word that is to be completed
+        #[arg(last = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
 }
 
@@ -535,8 +541,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Adr(command) => cmd::adr::run(command, &open()?, ui),
         Command::Import(args) => cmd::import::run(args, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
-        Command::Man { install } => cmd::manual::man(install.as_deref(), ui),
-        Command::Completions { shell } => cmd::manual::completions(shell, ui),
+        Command::Man { install } => cmd::manual::man(install.as_ref().map(Option::as_deref), ui),
+        Command::Completions { shell } => cmd::complete::completions(shell, ui),
+        Command::Complete { words } => cmd::complete::complete(&words, ui),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod artifacts;
 pub mod bundle;
 pub mod change;
 pub mod codes;
+pub mod complete;
 pub mod config;
 pub mod demo;
 pub mod doctor;

@@ -1,5 +1,5 @@
-//! The personal settings (`git config loopx.*`) that take one of few values. A value that is none of them
-//! counts as if it were not there, so somebody has to be told.
+//! The personal settings (`git config loopx.*`): `doctor` judges their values, the manual page lists them. A value
+//! that means nothing counts as if it were not there, so somebody has to be told.
 
 /// What a setting may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,51 +9,195 @@ enum Takes {
     Seconds,
     Number,
     Words(&'static [&'static str]),
+    /// Judged where it is used, if at all.
+    Text,
 }
 
-const SETTINGS: [(&str, Takes); 11] = [
-    ("loopx.fsync", Takes::Truth),
-    ("loopx.lockTimeout", Takes::Seconds),
-    ("loopx.receiveBytes", Takes::Number),
-    ("loopx.receiveMerges", Takes::Number),
-    ("loopx.receiveRecords", Takes::Number),
-    ("loopx.receiveTimeout", Takes::Seconds),
-    ("loopx.sign", Takes::Truth),
-    ("loopx.sync", Takes::Words(&["merge", "linear"])),
-    ("loopx.syncOnPush", Takes::Truth),
-    ("loopx.syncOnPushTimeout", Takes::Seconds),
-    ("loopx.syncTimeout", Takes::Seconds),
-];
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    pub key: &'static str,
+    takes: Takes,
+    /// What counts where nobody sets it.
+    pub default: &'static str,
+    /// What it does, as one sentence.
+    pub means: &'static str,
+}
 
-/// What is wrong with the settings that `value` gives: each with what was expected.
-pub fn faults(value: impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let mut found = Vec::new();
-    for (key, takes) in SETTINGS {
-        let Some(value) = value(key) else { continue };
-        let fits = match takes {
+impl Setting {
+    /// What a value may be.
+    pub fn expected(&self) -> String {
+        match self.takes {
+            Takes::Truth => "true or false".to_owned(),
+            Takes::Seconds => "a number of seconds".to_owned(),
+            Takes::Number => "a number".to_owned(),
+            Takes::Words(words) => words.join(" or "),
+            Takes::Text => "text".to_owned(),
+        }
+    }
+
+    fn takes(&self, value: &str) -> bool {
+        match self.takes {
             Takes::Truth => {
                 let words = ["true", "false", "yes", "no", "on", "off", "1", "0", ""];
                 words.iter().any(|word| value.eq_ignore_ascii_case(word))
             }
             Takes::Seconds | Takes::Number => value.parse::<u64>().is_ok(),
-            Takes::Words(words) => words.contains(&value.as_str()),
-        };
-        if !fits {
-            let expected = match takes {
-                Takes::Truth => "true or false".to_owned(),
-                Takes::Seconds => "a number of seconds".to_owned(),
-                Takes::Number => "a number".to_owned(),
-                Takes::Words(words) => words.join(" or "),
-            };
-            found.push(format!("{key} is `{value}`, expected {expected}"));
+            Takes::Words(words) => words.contains(&value),
+            Takes::Text => true,
         }
     }
-    found
+}
+
+const fn setting(
+    key: &'static str,
+    takes: Takes,
+    default: &'static str,
+    means: &'static str,
+) -> Setting {
+    Setting {
+        key,
+        takes,
+        default,
+        means,
+    }
+}
+
+/// Every setting, by its name.
+pub const SETTINGS: [Setting; 19] = [
+    setting(
+        "loopx.alias.NAME",
+        Takes::Text,
+        "none",
+        "A name of your own for a command with its arguments; it runs no shell and hides no command.",
+    ),
+    setting(
+        "loopx.allowSecret",
+        Takes::Text,
+        "none",
+        "A fingerprint, a space and a reason: what looks like a credential and is none (can be repeated).",
+    ),
+    setting(
+        "loopx.branch",
+        Takes::Text,
+        "loopx",
+        "The branch that sessions live on.",
+    ),
+    setting(
+        "loopx.fsync",
+        Takes::Truth,
+        "true",
+        "Whether each step is on the disk before the branch moves.",
+    ),
+    setting(
+        "loopx.hooks",
+        Takes::Truth,
+        "true",
+        "Whether hooks that are installed check anything here.",
+    ),
+    setting(
+        "loopx.lease",
+        Takes::Seconds,
+        "7200",
+        "How long a build belongs to the worktree that took it.",
+    ),
+    setting(
+        "loopx.lockTimeout",
+        Takes::Seconds,
+        "60",
+        "How long a command waits for another one that writes.",
+    ),
+    setting(
+        "loopx.profile",
+        Takes::Text,
+        "what start.profile of loopx.toml says, or lite",
+        "The profile of the sessions that you start.",
+    ),
+    setting(
+        "loopx.receiveBytes",
+        Takes::Number,
+        "134217728",
+        "On a server: the most bytes of files of sessions in one push.",
+    ),
+    setting(
+        "loopx.receiveMerges",
+        Takes::Number,
+        "500",
+        "On a server: the most merges of the branch of sessions in one push.",
+    ),
+    setting(
+        "loopx.receiveRecords",
+        Takes::Number,
+        "10000",
+        "On a server: the most records in one push.",
+    ),
+    setting(
+        "loopx.receiveTimeout",
+        Takes::Seconds,
+        "120",
+        "On a server: how long one push is judged.",
+    ),
+    setting(
+        "loopx.remote",
+        Takes::Text,
+        "that of the branch, the only one, or origin",
+        "The remote that sync takes.",
+    ),
+    setting(
+        "loopx.sign",
+        Takes::Truth,
+        "false",
+        "Whether approvals, verdicts and runs are signed without --sign.",
+    ),
+    setting(
+        "loopx.sync",
+        Takes::Words(&["merge", "linear"]),
+        "merge",
+        "How sync joins two sides: linear for a forge that takes no merge commits.",
+    ),
+    setting(
+        "loopx.syncOnPush",
+        Takes::Truth,
+        "false",
+        "Whether the pre-push hook syncs the sessions too.",
+    ),
+    setting(
+        "loopx.syncOnPushTimeout",
+        Takes::Seconds,
+        "10",
+        "How long that may take.",
+    ),
+    setting(
+        "loopx.syncTimeout",
+        Takes::Seconds,
+        "120",
+        "How long a sync may take.",
+    ),
+    setting(
+        "loopx.target",
+        Takes::Text,
+        "what gates.target of loopx.toml says, or what git tells",
+        "The branch that results go to.",
+    ),
+];
+
+/// What is wrong with the settings that `value` gives: each with what was expected.
+pub fn faults(value: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let judged = SETTINGS
+        .iter()
+        .filter(|setting| setting.takes != Takes::Text);
+    judged
+        .filter_map(|setting| {
+            let found = value(setting.key).filter(|found| !setting.takes(found))?;
+            let expected = setting.expected();
+            Some(format!("{} is `{found}`, expected {expected}", setting.key))
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::faults;
+    use super::{SETTINGS, faults};
 
     #[test]
     fn only_a_value_that_means_nothing_is_named() {
@@ -64,10 +208,20 @@ mod tests {
             ("loopx.fsync", "maybe", false),
             ("loopx.syncTimeout", "30", true),
             ("loopx.syncTimeout", "30s", false),
+            ("loopx.remote", "30s", true),
         ] {
             let found = faults(|asked| (asked == key).then(|| value.to_owned()));
             assert_eq!(found.is_empty(), fits, "{key}={value}: {found:?}");
         }
         assert!(faults(|_| None).is_empty());
+    }
+
+    #[test]
+    fn each_setting_stands_once_and_by_its_name() {
+        let keys: Vec<String> = SETTINGS.iter().map(|one| one.key.to_lowercase()).collect();
+        let mut sorted = keys.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(keys, sorted);
     }
 }

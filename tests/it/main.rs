@@ -32,6 +32,7 @@ mod change_driver;
 mod clones_signed;
 mod clones_void;
 mod codes;
+mod complete;
 mod config;
 mod differential;
 mod doctor;

@@ -3,7 +3,7 @@
 
 mod topics;
 
-pub use topics::{Topic, find, topic};
+pub use topics::{Topic, find, names as topic_names, topic};
 
 use crate::cli::Exit;
 use crate::ui::{Ui, layout, style};

@@ -42,7 +42,7 @@ pub fn find(name: &str) -> Option<Topic> {
 }
 
 /// What can be asked for, with the catalogue of codes.
-pub(super) fn names() -> Vec<&'static str> {
+pub fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = TOPICS.iter().map(|topic| topic.name).collect();
     names.push("codes");
     names
