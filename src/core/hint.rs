@@ -81,6 +81,7 @@ verbs! {
     List "list" Other,
     Log "log" Session,
     Man "man" Other,
+    Next "next" Session,
     Note "note" Session,
     Plan "plan" Session,
     Profile "profile" Session,
