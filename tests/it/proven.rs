@@ -321,7 +321,7 @@ fn g11_evidence_counts_only_with_the_key_of_a_role() {
     lands(&d, &rev(&d, "demo"));
 }
 
-/// What the README's job does, in a clone of its own.
+/// What the job of docs/server.md does, in a clone of its own.
 fn runs_in_ci(d: &Drive) {
     let clone = d.root().join("ci");
     let from = d.root().join("remote.git");
