@@ -1,4 +1,4 @@
-//! The budgets of the README's table, measured: CPU and wall time of whole processes, as ratios to
+//! The budgets of docs/speed.md, measured: CPU and wall time of whole processes, as ratios to
 //! `git rev-parse HEAD` in the same rounds, because machines differ and are noisy.
 //!
 //! `cargo bench --bench budget` prints the table; LOOPX_BENCH_PROGRAM names another program to measure, like the

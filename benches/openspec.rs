@@ -5,7 +5,7 @@
 //! LOOPX_OPENSPEC=DIR/node_modules/.bin/openspec cargo bench --bench openspec
 //! ```
 //!
-//! prints the README's table; without `LOOPX_OPENSPEC` only this program is measured. OpenSpec validates and
+//! prints the table of docs/speed.md; without `LOOPX_OPENSPEC` only this program is measured. OpenSpec validates and
 //! moves files; git loopx does the same on sessions and specs that are kept in git, with its commits.
 //! Every run of a command that writes gets a fresh copy of the tree, which is not counted.
 

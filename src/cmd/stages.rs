@@ -283,6 +283,10 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "in stage plan; the documents to write are in .loopx/{}",
             done.id
         ),
+        None if done.value.proposed > 0 => format!(
+            "{} proposed in tasks.jsonl, each to get its command",
+            counted(done.value.proposed, "task")
+        ),
         None => format!(
             "draft {} of {}",
             done.state.plan.iteration,

@@ -632,7 +632,7 @@ codes! {
         "The session has no such operation.";
     PolicyInvalid "policy_invalid" [Refused, Usage]
         "The policy file loopx.toml is wrong.";
-    ProfileForbidden "profile_forbidden" [Refused]
+    ProfileForbidden "profile_forbidden" [Refused, Usage]
         "Policy asks for something that the profile has not.";
     ProfileSame "profile_same" [Nothing]
         "The session has this profile already.";

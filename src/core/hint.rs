@@ -277,8 +277,10 @@ impl Hint {
     #[must_use]
     pub fn in_session(mut self, id: impl fmt::Display) -> Self {
         for part in &mut self.parts {
+            // A command that has the session among its own words names it already.
             if let Part::Command(command) = part
                 && command.about_a_session
+                && !command.args().split(' ').any(|word| word == id.to_string())
             {
                 command.session.get_or_insert_with(|| id.to_string());
             }
@@ -326,7 +328,7 @@ impl Hint {
 impl From<String> for Hint {
     fn from(text: String) -> Self {
         debug_assert!(
-            !text.contains("git loopx "),
+            !names_command(&text),
             "a command is made by `command!`: {text}"
         );
         let parts = if text.is_empty() {
@@ -336,6 +338,15 @@ impl From<String> for Hint {
         };
         Hint { parts }
     }
+}
+
+/// Whether a text has a command line of this program in it; its name alone is none.
+fn names_command(text: &str) -> bool {
+    let mut after = text.split("git loopx ").skip(1);
+    after.any(|rest| {
+        let is_verb = |verb: &Verb| begins(rest.as_bytes(), verb.word().as_bytes());
+        Verb::ALL.iter().any(is_verb)
+    })
 }
 
 impl From<&str> for Hint {

@@ -97,8 +97,8 @@ pub fn tasks(text: &str) -> Result<Vec<Slice>, Blocker> {
     if found.is_empty() {
         return Err(Blocker::new(
             Code::TaskListEmpty,
-            format!("{path} holds no task; expected at least one line like {EXAMPLE}"),
-            command!("plan").note("(proposes a task for each scenario of the delta)"),
+            format!("{path} holds no task yet; `plan` makes one for each scenario of the delta"),
+            command!("plan").note("(or write a line by hand)"),
         ));
     }
     Ok(found)

@@ -50,7 +50,7 @@ fn a_session_travels_whole_and_alone() {
     assert!(!all.contains("not-for-everybody"), "another session leaked");
     // What needs the code says so.
     other
-        .loopx(&["-s", ID, "status"])
+        .loopx(&["-v", "-s", ID, "status"])
         .says("base_missing")
         .says("not in this repository")
         .ok();

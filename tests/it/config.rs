@@ -144,13 +144,3 @@ fn each_stage_says_to_code_what_policy_says() {
     assert_eq!(found[0]["code"], "stage_refuses_code");
     assert_eq!(found[0]["severity"], "warning");
 }
-
-#[test]
-fn the_readme_shows_the_defaults() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(path).expect("the README");
-    let block = readme.split("```toml\n").nth(1).expect("a block");
-    let block = block.split("```").next().expect("its end");
-    let policy = git_loopx::core::policy::Policy::parse(block, "README.md").expect("a policy");
-    assert_eq!(policy, git_loopx::core::policy::Policy::default());
-}

@@ -1,4 +1,4 @@
-//! The CI snippets and the server's hook of the README, run as they stand there; and edge case 8 of
+//! The CI snippets and the server's hook of docs/server.md, run as they stand there; and edge case 8 of
 //! the reference (hooks and gates, section 8) where one push moves everything at once.
 
 use crate::support::session::{advance, commit, started};
@@ -7,12 +7,12 @@ use git_loopx::core::setup::ci::Ci;
 use std::path::{Path, PathBuf};
 
 fn section() -> String {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"))
-        .expect("the README");
-    let start = readme
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/server.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let start = page
         .find("## Verify in CI and on the server")
         .expect("the section");
-    let rest = &readme[start + 3..];
+    let rest = &page[start + 3..];
     rest[..rest.find("\n## ").expect("the next section")].to_owned()
 }
 

@@ -65,7 +65,8 @@ fn u2_a_run_that_is_no_check_holds_nothing() {
     let d = Drive::built();
     d.blocked_run(&["run", "--", "false"]);
     d.blocked_run(&["run", "--kind", "lint", "--", "./is-not-there"]);
-    d.blocked_run(&["run", "--task", "VS-1", "--", "false"]);
+    d.fails(2, &["run", "--task", "VS-1", "--", "false"])
+        .is("check_has_command", &[]);
     let status = d.status();
     assert_eq!(status["blockers"], json!([]));
     assert_eq!(status["next_action"], "git loopx approve --to review");
@@ -88,14 +89,12 @@ fn u2_a_check_that_failed_is_left_by_its_own_run() {
 }
 
 #[test]
-fn u18_a_run_beside_the_check_says_that_it_proves_nothing() {
+fn u18_a_run_of_another_command_beside_the_check_is_refused() {
     let d = Drive::building();
     let out = d.loopx(&["run", "--task", "VS-1", "--", "echo", "fine"]);
-    out.says("no gate counts it")
+    out.says("proves nothing of it")
         .says("git loopx run --task VS-1")
-        .ok();
-    let out = d.does(&["run", "--task", "VS-1", "--", "echo", "fine"]);
-    assert_eq!(out["is_check"], false);
+        .fails_with(2);
     assert_eq!(d.does(&["run", "--task", "VS-1"])["is_check"], true);
 }
 

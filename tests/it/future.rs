@@ -77,7 +77,7 @@ fn branch_of_the_future(written: Written) -> (Sandbox, String) {
     let s = started();
     put(&s, "spec.md", READY).ok();
     s.loopx(&["start", "other", "--no-branch"]).ok();
-    let op = newer(&s, ID, written, &[("tasks.jsonl", "{\"id\":\"N-1\"}\n")]);
+    let op = newer(&s, ID, written, &[("queue.jsonl", "{\"id\":\"N-1\"}\n")]);
     (s, op)
 }
 
@@ -92,7 +92,7 @@ fn a1_what_is_not_known_is_kept_by_every_command() {
         let (s, op) = branch_of_the_future(written);
         let before = records(&s, ID);
         let tasks = s
-            .git(&["show", &format!("loopx:sessions/{ID}/tasks.jsonl")])
+            .git(&["show", &format!("loopx:sessions/{ID}/queue.jsonl")])
             .ok();
         for args in [
             &["status"][..],
@@ -121,7 +121,7 @@ fn a1_what_is_not_known_is_kept_by_every_command() {
         assert!(before.is_subset(&records(&s, ID)), "{written:?}");
         assert!(records(&s, ID).iter().any(|record| record.contains(&op)));
         assert_eq!(
-            s.git(&["show", &format!("loopx:sessions/{ID}/tasks.jsonl")])
+            s.git(&["show", &format!("loopx:sessions/{ID}/queue.jsonl")])
                 .ok(),
             tasks
         );

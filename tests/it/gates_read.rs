@@ -122,7 +122,7 @@ fn u11_an_architect_who_asks_for_changes_reaches_the_cap() {
     }
     assert_eq!(
         d.status()["next_action"],
-        "git loopx plan --more 5 --reason WHY"
+        "git loopx plan --more 5 --reason '5 drafts were not approved'"
     );
     d.does(&["plan", "--more", "1", "--reason", "nearly there"]);
     d.review_plan();

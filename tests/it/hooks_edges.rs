@@ -312,7 +312,7 @@ fn edge_20_a_clock_that_goes_back_or_far_ahead_decides_nothing() {
         .run()
         .ok();
     at(past, &["approve", "--to", "plan"]).run().ok();
-    s.loopx(&["status"]).says("authorized by").ok();
+    s.loopx(&["status"]).says("approved  clarify->plan").ok();
     at(future, &["run", "--", "true"]).run().ok();
     at(past, &["plan"]).run().ok();
     let numbers: Vec<u64> = operations(&s, "demo")
@@ -341,7 +341,7 @@ fn edge_20_a_repository_that_cannot_be_written_to_is_read_and_judged() {
     s.write("src/a.rs", "a\n");
     s.git(&["add", "."]).ok();
     let judged = || {
-        s.loopx(&["status"]).says("session demo").ok();
+        s.loopx(&["status"]).says("branch demo").ok();
         s.loopx(&["hook", "pre-commit"])
             .fails_with(1)
             .says("stage_refuses_code");

@@ -196,6 +196,8 @@ impl Walk {
             }
         }
         self.log.push(format!("[{mishap:?}]"));
+        // The same mishap may come twice, and leads to the same place.
+        self.seen.clear();
     }
 
     fn file(&self, artifact: &str) -> String {

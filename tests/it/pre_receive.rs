@@ -1,4 +1,4 @@
-//! `hook pre-receive` on a bare repository, with real pushes through the hook file that the README
+//! `hook pre-receive` on a bare repository, with real pushes through the hook file that docs/server.md
 //! shows: every ref of a push, policy from before the push, and a loopx branch that only goes forward.
 
 use crate::support::Sandbox;

@@ -1,27 +1,66 @@
-//! The README's session, run command by command: what it shows is what comes back. With LOOPX_BLESS=1
-//! the README is rewritten to that.
+//! The README and the pages of docs/, run command by command: what a `console` block shows is what comes back.
+//! With LOOPX_BLESS=1 the pages are rewritten to that.
+//!
+//! A block after the line `<!-- session: SCENE -->` begins a session, the next ones of the page go on with it.
+//! A block after `<!-- file: PATH -->` is what the editor leaves in that file.
 
 use crate::support::Sandbox;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A repository as the README finds it, and the notes beside it.
-fn ward() -> Sandbox {
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The pages of docs/, by their path in the repository.
+fn docs() -> Vec<String> {
+    let entries = fs::read_dir(root().join("docs")).expect("the docs");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut pages: Vec<String> = names
+        .map(|name| format!("docs/{}", name.display()))
+        .filter(|name| name.ends_with(".md"))
+        .collect();
+    pages.sort();
+    pages
+}
+
+fn input(name: &str) -> String {
+    page(&format!("src/cmd/demo/input/{name}"))
+}
+
+/// What somebody who has heard of nothing begins with: a spec, a little code, a check of it.
+fn first() -> Sandbox {
     let s = Sandbox::named("ward");
-    let input = root().join("src/cmd/demo/input");
-    let read = |name: &str| fs::read_to_string(input.join(name)).expect(name);
-    s.write("specs/session/spec.md", read("base-spec.md"));
-    s.write("src/session.sh", read("session.sh"));
-    s.write("tests/check.sh", read("check.sh"));
+    s.write("specs/session/spec.md", input("base-spec.md"));
+    s.write(
+        "src/session.sh",
+        "#!/bin/sh\nidle_minutes=30\nfarewell=\"Your sesion has ended\"\n",
+    );
+    s.write(
+        "tests/check.sh",
+        "#!/bin/sh\n. ./src/session.sh\ntest \"$idle_minutes\" -eq 30 && echo \"$farewell\" | grep \"session has ended\"\n",
+    );
+    commit_all(&s, "Sessions that end when idle");
+    s
+}
+
+fn commit_all(s: &Sandbox, message: &str) {
     s.git(&["add", "."]).ok();
-    s.git(&["commit", "-q", "-m", "Sessions that end when idle"])
-        .ok();
+    s.git(&["commit", "-q", "-m", message]).ok();
+}
+
+/// A repository as the standard session finds it, and the notes beside it.
+fn standard() -> Sandbox {
+    let s = Sandbox::named("ward");
+    s.write("specs/session/spec.md", input("base-spec.md"));
+    s.write("src/session.sh", input("session.sh"));
+    s.write("tests/check.sh", input("check.sh"));
+    commit_all(&s, "Sessions that end when idle");
     let notes = s.path().parent().expect("a parent").join("notes");
-    fs::create_dir_all(notes.join("change")).expect("make the notes");
     let change = [
         "proposal.md",
         "spec-delta.md",
@@ -38,12 +77,88 @@ fn ward() -> Sandbox {
         "execution-record.md",
     ];
     for name in change {
-        fs::write(notes.join("change").join(name), read(name)).expect(name);
+        s.write(notes.join("change").join(name), input(name));
     }
     for name in plain {
-        fs::write(notes.join(name), read(name)).expect(name);
+        s.write(notes.join(name), input(name));
     }
-    fs::write(notes.join("session.sh"), read("session-new.sh")).expect("session.sh");
+    s.write(notes.join("session.sh"), input("session-new.sh"));
+    s
+}
+
+/// A change of two tasks that Grace sent back, mended by half.
+fn sent_back() -> Sandbox {
+    let s = Sandbox::named("ward");
+    s.write("specs/session/spec.md", input("base-spec.md"));
+    s.write("src/session.sh", input("session.sh"));
+    commit_all(&s, "Sessions that end when idle");
+    let tasks = [("TASK-001", "End idle sessions", "Idle timeout/Idle", "10"), (
+        "TASK-002",
+        "Write the audit log",
+        "Audit of session ends/Idle end is audited",
+        "audit",
+    )]
+    .map(|(id, title, scenario, word)| {
+        format!(
+            "{{\"id\":\"{id}\",\"title\":\"{title}\",\"scenarios\":[\"session/{scenario}\"],\"convergence\":\
+             {{\"criteria\":[\"{word}\"],\"verification\":{{\"cmd\":[\"grep\",\"-q\",\"{word}\",\"src/session.sh\"]}}}}}}\n"
+        )
+    });
+    let steps = "git switch -q -c timeout && git loopx init -q && git loopx start -q Shorter idle timeout && \
+                 cp -R ../written/. .loopx/shorter-idle-timeout/ && git loopx approve -q --enter && \
+                 cp ../session.sh src/ && git commit -qam 'End idle sessions after ten minutes' && \
+                 git loopx run -q && git loopx approve -q --to review && \
+                 GIT_AUTHOR_NAME=Grace GIT_AUTHOR_EMAIL=grace@example.org GIT_COMMITTER_NAME=Grace \
+                 GIT_COMMITTER_EMAIL=grace@example.org git loopx review -q --verdict request-changes --reason 'the log' \
+                 --finding 'high: src/session.sh:5: nobody can read the log' && \
+                 git loopx approve -q --to build && git loopx build -q --from-review && \
+                 sed -i /audit/d src/session.sh && git loopx run -q --task TASK-001";
+    let written = s.root().join("written");
+    s.write(
+        written.join("plan.md"),
+        "---\nscope: [\"src/**\"]\n---\n# Plan\n\n## Problem\nA\n\n## Approach\nB\n\n## Risks\nC\n",
+    );
+    s.write(written.join("change/spec-delta.md"), input("spec-delta.md"));
+    s.write(written.join("tasks.jsonl"), tasks.concat());
+    s.write(s.root().join("session.sh"), input("session-new.sh"));
+    let made = shell(&s, steps);
+    assert_eq!(made.code, Some(0), "{made}");
+    s
+}
+
+/// Runs a line as a person types it, who has no settings and is called Ada.
+fn shell(s: &Sandbox, line: &str) -> crate::support::Output {
+    let editor = s.root().join("bin/editor");
+    s.call("sh")
+        .args(&["-c", &format!("({line}\n) 2>&1")])
+        // Without the last setting of a sandbox, the profile: a stranger has the default.
+        .env("GIT_CONFIG_COUNT", "6")
+        .env("GIT_COMMITTER_NAME", "Ada Author")
+        .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+        .env("GIT_EDITOR", editor)
+        .run()
+}
+
+/// A session of a page: the repository that it runs in, and the files that its editor will write.
+fn begin(scene: &str, files: &[(String, String)]) -> Sandbox {
+    let s = match scene {
+        "first" => first(),
+        "standard" => standard(),
+        "sent back" => sent_back(),
+        other => panic!("no scene is called {other}"),
+    };
+    for (path, text) in files {
+        let path = path.strip_prefix(".loopx/").unwrap_or(path);
+        s.write(s.root().join("edited").join(path), text);
+    }
+    let edited = s.root().join("edited");
+    s.program(
+        "editor",
+        &format!(
+            "#!/bin/sh\nmv \"{}/${{1##*/.loopx/}}\" \"$1\"\n",
+            edited.display()
+        ),
+    );
     s
 }
 
@@ -78,37 +193,63 @@ fn steady(text: &str) -> String {
     lines.join("\n")
 }
 
+/// What a block of a page is for.
+enum Use {
+    /// Begins a session in this scene, or goes on with it.
+    Console(Option<String>),
+    /// What the editor leaves in this file.
+    File(String),
+}
+
 struct Block {
+    what: Use,
     start: usize,
     end: usize,
 }
 
-fn session_block(readme: &str) -> Block {
-    let mark = readme
-        .find("<!-- session:")
-        .expect("the README marks its session");
-    let start = mark + readme[mark..].find("```console\n").expect("a block") + "```console\n".len();
-    let end = start + readme[start..].find("```\n").expect("the block's end");
-    Block { start, end }
+/// The blocks of a page that are run, and the files that they want.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut mark: Option<&str> = None;
+    let mut open: Option<(Use, usize)> = None;
+    let mut inside = false;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let plain = line.trim_end();
+        if let Some((what, start)) = open.take_if(|_| plain == "```") {
+            let end = at;
+            found.push(Block { what, start, end });
+            inside = false;
+        } else if plain.starts_with("```") && !inside {
+            inside = true;
+            let start = at + line.len();
+            let scene = mark.and_then(|mark| mark.strip_prefix("session: "));
+            let file = mark.and_then(|mark| mark.strip_prefix("file: "));
+            open = match (scene, file) {
+                (Some(scene), _) => Some((Use::Console(Some(scene.to_owned())), start)),
+                (_, Some(path)) => Some((Use::File(path.to_owned()), start)),
+                _ if plain == "```console" => Some((Use::Console(None), start)),
+                _ => None,
+            };
+        } else if plain == "```" {
+            inside = false;
+        }
+        mark = plain
+            .strip_prefix("<!-- ")
+            .and_then(|rest| rest.strip_suffix(" -->"));
+        at += line.len();
+    }
+    found
 }
 
-#[test]
-fn the_readmes_session_is_what_a_terminal_shows() {
-    let path = root().join("README.md");
-    let readme = fs::read_to_string(&path).expect("read the README");
-    let Block { start, end } = session_block(&readme);
-    let shown = &readme[start..end];
-    let s = ward();
+/// Runs the commands of a block; gives the block as a terminal shows it.
+fn run(s: &Sandbox, shown: &str) -> String {
     let mut real = String::new();
     for line in shown.lines().filter(|line| line.starts_with("$ ")) {
-        let command = &line[2..];
-        let out = s
-            .call(Path::new("sh"))
-            .args(&["-c", &format!("({command}) 2>&1")])
-            .run();
+        let out = shell(s, &line[2..]);
         assert!(
-            out.code == Some(0) || out.stdout.starts_with("refused:"),
-            "{command} exited with {:?}: {}",
+            out.code == Some(0) || out.stdout.contains("refused:"),
+            "{line} exited with {:?}: {}",
             out.code,
             out.stdout
         );
@@ -119,39 +260,127 @@ fn the_readmes_session_is_what_a_terminal_shows() {
             real.push('\n');
         }
     }
-    if std::env::var_os("LOOPX_BLESS").is_some() {
-        let blessed = format!("{}{real}{}", &readme[..start], &readme[end..]);
-        fs::write(&path, blessed).expect("write the README");
-        return;
+    real
+}
+
+/// Runs a page from top to bottom, and blesses it where that is asked for.
+fn play(name: &str) {
+    let text = page(name);
+    let blocks = blocks(&text);
+    let files: Vec<(String, String)> = blocks
+        .iter()
+        .filter_map(|block| match &block.what {
+            Use::File(path) => Some((path.clone(), text[block.start..block.end].to_owned())),
+            Use::Console(_) => None,
+        })
+        .collect();
+    let bless = std::env::var_os("LOOPX_BLESS").is_some();
+    let mut blessed = String::new();
+    let mut kept = 0;
+    let mut scene: Option<Sandbox> = None;
+    for block in &blocks {
+        let Use::Console(begins) = &block.what else {
+            continue;
+        };
+        if let Some(scene_name) = begins {
+            scene = Some(begin(scene_name, &files));
+        }
+        let s = scene
+            .as_ref()
+            .unwrap_or_else(|| panic!("{name}: a console before any session began"));
+        let shown = &text[block.start..block.end];
+        let real = run(s, shown);
+        if !bless {
+            assert_eq!(steady(shown), steady(&real), "{name}");
+        }
+        blessed.push_str(&text[kept..block.start]);
+        blessed.push_str(&real);
+        kept = block.end;
     }
-    assert_eq!(steady(shown), steady(&real));
+    if let Some(s) = scene {
+        for (path, _) in &files {
+            let left = s
+                .root()
+                .join("edited")
+                .join(path.trim_start_matches(".loopx/"));
+            assert!(!left.exists(), "{name}: no command opens {path}");
+        }
+    }
+    blessed.push_str(&text[kept..]);
+    if bless && blessed != text {
+        fs::write(root().join(name), blessed).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
 }
 
 #[test]
-fn every_command_that_the_readme_names_exists() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("read the README");
+fn the_readmes_sessions_are_what_a_terminal_shows() {
+    play("README.md");
+}
+
+#[test]
+fn the_sessions_of_the_docs_are_what_a_terminal_shows() {
+    for name in docs() {
+        play(&name);
+    }
+}
+
+#[test]
+fn the_readme_is_one_page() {
+    let lines = page("README.md").lines().count();
+    assert!(lines <= 150, "README.md has {lines} lines");
+}
+
+#[test]
+fn every_link_of_a_page_leads_to_a_file_and_every_page_is_linked() {
+    let readme = page("README.md");
+    for name in docs() {
+        assert!(
+            readme.contains(&format!("]({name}")),
+            "{name} is not linked"
+        );
+    }
+    for name in docs().into_iter().chain(["README.md".to_owned()]) {
+        let text = page(&name);
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let file = link.split('#').next().unwrap_or_default();
+            let folder = root().join(&name);
+            let folder = folder.parent().expect("a folder");
+            let leads = file.is_empty() || file.contains("://") || folder.join(file).exists();
+            assert!(leads, "{name} links to {link}");
+        }
+    }
+}
+
+#[test]
+fn every_command_that_a_page_names_exists() {
     let s = Sandbox::new();
     let mut seen = std::collections::BTreeSet::new();
-    for part in readme.split("git loopx ").skip(1) {
-        let name: String = part
-            .chars()
-            .take_while(|c| c.is_ascii_lowercase() || *c == '-')
-            .collect();
-        // `help` is the parser's own, and takes names of commands alone.
-        if !name.is_empty() && name != "help" && seen.insert(name.clone()) {
-            s.loopx(&[name.as_str(), "--help"]).ok();
+    for name in docs().into_iter().chain(["README.md".to_owned()]) {
+        for part in page(&name).split("git loopx ").skip(1) {
+            let name: String = part
+                .chars()
+                .take_while(|c| c.is_ascii_lowercase() || *c == '-')
+                .collect();
+            // `help` is the parser's own, and takes names of commands alone.
+            if !name.is_empty() && name != "help" && seen.insert(name.clone()) {
+                s.loopx(&[name.as_str(), "--help"]).ok();
+            }
         }
     }
     assert!(seen.len() > 10, "{seen:?}");
 }
 
 #[test]
-fn the_policy_that_the_readme_shows_is_the_default() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("read the README");
-    let start = readme.find("```toml\n").expect("a toml block") + "```toml\n".len();
-    let end = start + readme[start..].find("```").expect("its end");
-    let policy =
-        git_loopx::core::policy::Policy::parse(&readme[start..end], "README.md").expect("a policy");
+fn the_policy_that_the_docs_show_is_the_default() {
+    let name = "docs/policy.md";
+    let text = page(name);
+    let start = text.find("```toml\n").expect("a toml block") + "```toml\n".len();
+    let end = start + text[start..].find("```").expect("its end");
+    let policy = git_loopx::core::policy::Policy::parse(&text[start..end], name).expect("a policy");
     assert_eq!(policy, git_loopx::core::policy::Policy::default());
 }
 

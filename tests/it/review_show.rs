@@ -46,7 +46,7 @@ fn u13_a_review_shows_what_it_covers_and_how_to_read_it() {
         "  demo: Signing out\n    The system SHALL end a session that its person {+or an operator +}ends.",
         "you are author and committer and builder of this: your verdict is not independent",
         &format!("read: git diff {base}..{head}"),
-        "next: git loopx review --verdict approve",
+        "next: git loopx review --verdict request-changes --target plan",
     ] {
         entered = entered.says(line);
     }

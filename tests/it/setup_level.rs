@@ -1,5 +1,5 @@
 //! `setup solo|team|strict|clone`: the policy of a level, keys, the CI file and a clone that works by them; and the
-//! road from an empty server to a strict landing, in the steps that the README counts.
+//! road from an empty server to a strict landing, in the steps that docs/server.md counts.
 
 use crate::support::drive::{Drive, RECORD, SPEC};
 use crate::support::keys::{self, RITA, key, public};
@@ -258,7 +258,7 @@ impl Rita<'_> {
     }
 }
 
-/// The steps of the README, and no other: five once, two for each person.
+/// The steps of docs/server.md, and no other: five once, two for each person.
 #[test]
 fn from_an_empty_server_to_a_strict_landing_it_takes_five_steps_and_two_for_each_person() {
     let d = Drive::repository(None);

@@ -136,7 +136,7 @@ impl World {
         let newest = operations.iter().map(|op| &op["op"]);
         let newest: Vec<&Value> = newest.filter(|op| !known.contains(op)).collect();
         let uid = operations.iter().find_map(|op| op["entity"].as_str());
-        let file = format!("sessions/{id}/tasks.jsonl");
+        let file = format!("sessions/{id}/queue.jsonl");
         let there = self.git(
             NEWER,
             &["rev-parse", "-q", "--verify", &format!("loopx:{file}")],
@@ -149,7 +149,7 @@ impl World {
             "entity": uid, "tx": format!("{n:026}"), "at": "2027-01-01T00:00:00Z",
             "by": {"name": "Fay Future", "email": "fay@example.org"},
             "topic": topic, "kind": kind, "weight": weight, "needs": "0.9",
-            "files": {"tasks.jsonl": {"from": before, "to": self.blob(&text)}},
+            "files": {"queue.jsonl": {"from": before, "to": self.blob(&text)}},
             "body": {"node": n},
         });
         let state = json!({"format": 2, "fold": 99, "id": id, "uid": uid, "more": n});
@@ -200,7 +200,7 @@ impl World {
             .run()
             .ok();
         // What had been written apart is one text again.
-        let apart = format!("{folder}/versions/tasks.jsonl");
+        let apart = format!("{folder}/versions/queue.jsonl");
         let args = [
             "rm",
             "-r",

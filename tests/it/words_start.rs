@@ -70,7 +70,7 @@ fn edit_without_a_name_opens_what_the_gate_wants_first() {
         call.run()
     };
     let out = edit(&write(session::READY_SPEC)).ok();
-    assert!(out.starts_with("opening spec.md: spec.md: "), "{out}");
+    assert!(out.starts_with("opening spec.md: spec.md:"), "{out}");
     s.loopx(&["edit"])
         .fails_with(5)
         .says("no document of stage clarify wants work");
@@ -133,7 +133,7 @@ fn an_alias_is_a_command_with_its_words_and_never_more() {
     s.loopx(&["short"]).says("note (decision): two words").ok();
     // A command of ours is what it says.
     for built_in in ["status", "st"] {
-        s.loopx(&[built_in]).says("session demo").ok();
+        s.loopx(&[built_in]).says("demo demo").ok();
     }
     s.loopx(&["ls"]).says("demo").ok();
     s.loopx(&["new", "--no-branch", "Other"]).ok();

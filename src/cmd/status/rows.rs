@@ -68,6 +68,9 @@ fn ending(status: &Status) -> Option<Row> {
 
 /// The file that a blocker asks somebody to edit.
 fn file_of(blocker: &Blocker) -> Option<Artifact> {
+    if blocker.code == Code::TaskListEmpty {
+        return Some(Artifact::TaskList);
+    }
     let lead = blocker.help.lead()?;
     let command = lead
         .command()

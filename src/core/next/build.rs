@@ -147,12 +147,12 @@ pub(super) fn any_check(view: View<'_>) -> Option<Hint> {
 
 fn check_of(view: View<'_>) -> Option<Vec<String>> {
     let ran = view.state.evidence.iter().rev();
-    let ran = ran
+    let mut ran = ran
         .filter(|run| run.value.passed())
         .map(|run| &run.value.argv);
     let checks = checks(view.texts).unwrap_or_default();
     let named = checks.first().map(|check| check.argv.clone());
-    ran.cloned().next().or(named)
+    ran.next().cloned().or(named)
 }
 
 /// The regression run, of a command that is known.

@@ -32,6 +32,8 @@ pub struct Outcome {
     pub audit: Vec<gate::AuditItem>,
     /// What earlier drafts were told, for plan.
     pub history: Vec<Recorded<PlanReview>>,
+    /// Tasks that plan proposed.
+    pub proposed: usize,
     /// Whether the command judged anything: then blockers mean exit 1.
     pub judged: bool,
 }
@@ -43,6 +45,7 @@ impl Outcome {
             blockers: Vec::new(),
             audit: Vec::new(),
             history: Vec::new(),
+            proposed: 0,
             judged: false,
         }
     }
@@ -53,6 +56,7 @@ impl Outcome {
             blockers: Vec::new(),
             audit: Vec::new(),
             history: Vec::new(),
+            proposed: 0,
             judged: false,
         }
     }

@@ -101,7 +101,12 @@ fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
         .help(gate::next_action(facts.view())));
     };
     let what = "propose tasks for the scenarios of the delta";
-    let act = Act::new(Event::Saved, what, Outcome::recorded());
+    let lines = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
+    let outcome = Outcome {
+        proposed: lines(&text) - lines(list.map_or("", String::as_str)),
+        ..Outcome::recorded()
+    };
+    let act = Act::new(Event::Saved, what, outcome);
     Ok(act.write(Artifact::TaskList, text))
 }
 

@@ -78,7 +78,9 @@ fn a_signed_approval_opens_the_gate_and_says_by_whose_key() {
     let gate = &status["gates"][1];
     assert_eq!(gate["signatures"][0]["signer"]["principals"][0], ADA.1);
     assert_eq!(gate["signatures"][0]["signer"]["kind"], "ED25519");
-    d.loopx(&["status"]).says("signed, ED25519 SHA256:").ok();
+    d.loopx(&["-v", "status"])
+        .says("signed, ED25519 SHA256:")
+        .ok();
     d.loopx(&["show"]).says("signed, ED25519 SHA256:").ok();
     d.does(&["build"]);
     d.commit_code("an end\n");
@@ -490,7 +492,7 @@ fn a_signature_that_is_not_asked_for_is_shown_and_one_that_is_forged_never_count
         mine.to_str().expect("UTF-8"),
     ])
     .ok();
-    d.loopx(&["status"])
+    d.loopx(&["-v", "status"])
         .says("your gpg.ssh.allowedSignersFile has it for ada@example.org")
         .ok();
     let (path, _) = operation(&d, "approved");
@@ -524,7 +526,9 @@ fn without_ssh_keygen_a_demanded_signature_is_refused_and_another_is_noted() {
     );
     let d = Drive::planned();
     by(&d, ADA, APPROVE).ok();
-    bare(&d, &["status"]).says("signature not checked").ok();
+    bare(&d, &["-v", "status"])
+        .says("signature not checked")
+        .ok();
     bare(&d, &["build"]).ok();
 }
 

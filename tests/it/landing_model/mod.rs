@@ -222,7 +222,7 @@ impl Real {
         self.s.git(&["switch", "--quiet", id]).ok();
     }
 
-    /// `verify` as the README's CI runs it.
+    /// `verify` as the CI of docs/server.md runs it.
     fn verify(&self, onto: &str, new: &str) -> Output {
         let range = format!("origin/{onto}..{new}");
         let policy = format!("--policy-from=origin/{onto}");

@@ -87,7 +87,7 @@ pub(crate) fn push(s: &Sandbox, what: &[&str]) -> Output {
     s.git(&all)
 }
 
-/// `verify` as the README's CI runs it, for a pull request from a branch of this name.
+/// `verify` as the CI of docs/server.md runs it, for a pull request from a branch of this name.
 pub(crate) fn ci(s: &Sandbox, commit: &str, branch: &str) -> Output {
     let range = format!("origin/main..{commit}");
     s.loopx(&[

@@ -1,4 +1,4 @@
-//! A server: a bare repository with the hook that the README shows, and pushes past our own pre-push.
+//! A server: a bare repository with the hook that docs/server.md shows, and pushes past our own pre-push.
 
 use super::session::begin;
 use super::{Output, Sandbox};
