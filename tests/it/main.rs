@@ -99,6 +99,7 @@ mod receive_unique;
 mod redact;
 mod resolve;
 mod review_show;
+mod roads;
 mod scale;
 mod scenario_build;
 mod scenario_clarify;
