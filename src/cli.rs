@@ -1,10 +1,12 @@
 //! The command line: what can be typed, and the one place that turns an outcome into an exit code.
 
 mod alias;
+mod help;
+
+pub use help::described;
 
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
 use crate::core::settings::SyncPoint;
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
@@ -36,12 +38,6 @@ pub enum Exit {
     version,
     max_term_width = 100
 )]
-#[command(
-    after_help = "A session goes clarify -> plan -> build -> review -> done -> archived. Begin with\n  \
-    git loopx init\n  git loopx start \"WHAT TO CHANGE\"\n  git loopx status\n\n\
-    Exit codes: 0 done; 1 refused; 2 usage; 3 conflict for a person; 4 no such thing; 5 nothing to do; \
-    6 waiting; 70 internal; 74 output could not be written.\nEvery refusal and error has a code: git loopx help codes"
-)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -49,23 +45,26 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// The heading of the options that every command takes.
+const EVERYWHERE: &str = "Options of every command";
+
 /// Options that every command takes.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Global {
     /// Print one JSON document instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// Say nothing but what was asked for
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub quiet: bool,
     /// Say more: codes, and what rests on what
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub verbose: bool,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The session; else LOOPX_SESSION, the one bound to this branch, or the only active one
-    #[arg(short, long, global = true, value_name = "ID")]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE, value_name = "ID")]
     pub session: Option<String>,
 }
 
@@ -233,14 +232,21 @@ pub enum Command {
     },
     /// Print the manual page, or install all pages
     Man {
-        /// Write every page into DIR/man1
-        #[arg(long, value_name = "DIR")]
-        install: Option<PathBuf>,
+        /// Write every page into DIR/man1 (default: a folder of yours that `man` reads)
+        #[arg(long, value_name = "DIR", num_args = 0..=1)]
+        install: Option<Option<PathBuf>>,
     },
-    /// Print a shell's completion script
+    /// Print a shell's completion script, which completes commands, options and values
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Print what could stand where the last word stands (called by completion scripts)
+    #[command(hide = true)]
+    Complete {
+        /// The command line behind `git loopx`, up to the word that is to be completed
+        #[arg(last = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
 }
 
@@ -290,9 +296,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         return ended(Ok(exit), &mut ui);
     }
-    if let Some(options) = codes_call(&args) {
+    if let Some((asked, options)) = help::asked(&args) {
         let mut ui = Ui::new(options);
-        return ended(Ok(cmd::codes::codes(&mut ui)), &mut ui);
+        let exit = show_help(asked, &mut ui);
+        return ended(Ok(exit), &mut ui);
     }
     if let Some(global) = home_call(&args) {
         let mut ui = Ui::new(global.options());
@@ -310,23 +317,46 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            if error.use_stderr() && wants_json(&args) {
-                Ui::new(options_of(&args)).failure(&usage(&error));
-            } else {
-                let mut ui = Ui::new(Options::default());
-                ui.parser_said(&error);
-                if let Some(lost) = ui.lost_output() {
-                    return ended(Err(lost), &mut ui);
-                }
-            }
-            return ExitCode::from(code);
-        }
+        Err(error) => return not_run(&error, &args),
     };
     let mut ui = Ui::new(cli.global.options());
     let outcome = run(cli, &mut ui);
     ended(outcome, &mut ui)
+}
+
+fn show_help(asked: help::Asked, ui: &mut Ui) -> Exit {
+    match asked {
+        help::Asked::Page => cmd::help::page(ui),
+        help::Asked::All => cmd::help::all(&described(), ui),
+        help::Asked::Codes => cmd::codes::codes(ui),
+        help::Asked::Topic(topic) => {
+            cmd::help::topic(topic, help::of_command(topic.name).as_deref(), ui)
+        }
+    }
+}
+
+/// Ends a call that the parser answers itself: with help, with the version, or with what is wrong.
+fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    // Only who reads help pays for the examples in it.
+    let again = described().try_get_matches_from(args).err();
+    let error = again
+        .as_ref()
+        .filter(|again| again.kind() == error.kind())
+        .unwrap_or(error);
+    if error.use_stderr() && wants_json(args) {
+        Ui::new(options_of(args)).failure(&help::usage(error, args));
+        return ExitCode::from(code);
+    }
+    let mut ui = Ui::new(Options::default());
+    match error.use_stderr() {
+        true => ui.parser_refused(error, &help::leads_to(args)),
+        false => ui.parser_said(error),
+    }
+    match ui.lost_output() {
+        Some(lost) => ended(Err(lost), &mut ui),
+        None => ExitCode::from(code),
+    }
 }
 
 /// What git calls at every commit, read without the description of every other command: that is
@@ -395,20 +425,6 @@ fn agent_hook_call(args: &[OsString]) -> Option<cmd::agent_hook::AgentHookArgs> 
     })
 }
 
-/// `help codes`, which the parser's own `help` does not know.
-fn codes_call(args: &[OsString]) -> Option<Options> {
-    let mut options = Options::default();
-    let mut words = Vec::new();
-    for arg in args.iter().skip(1) {
-        match arg.to_str()? {
-            "--json" => options.json = true,
-            "-q" | "--quiet" => options.quiet = true,
-            word => words.push(word),
-        }
-    }
-    (words == ["help", "codes"]).then_some(options)
-}
-
 fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     // With --json an error document has it too, and stands alone.
     if outcome.is_ok() || !ui.is_json() {
@@ -445,18 +461,6 @@ fn wants_json(args: &[OsString]) -> bool {
     args.iter()
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--json")
-}
-
-/// What clap says of a command line that it cannot read: its first paragraph, without the usage.
-fn usage(error: &clap::Error) -> Failure {
-    let text = error.render().to_string();
-    let said = text.split("\n\n").next().unwrap_or_default();
-    let said: Vec<&str> = said.split_whitespace().collect();
-    Failure::usage(
-        Code::CommandLineInvalid,
-        said.join(" ").trim_start_matches("error: "),
-    )
-    .help(command!("help"))
 }
 
 fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
@@ -554,8 +558,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Adr(command) => cmd::adr::run(command, &open()?, ui),
         Command::Import(args) => cmd::import::run(args, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
-        Command::Man { install } => cmd::manual::man(install.as_deref(), ui),
-        Command::Completions { shell } => cmd::manual::completions(shell, ui),
+        Command::Man { install } => cmd::manual::man(install.as_ref().map(Option::as_deref), ui),
+        Command::Completions { shell } => cmd::complete::completions(shell, ui),
+        Command::Complete { words } => cmd::complete::complete(&words, ui),
     }
 }
 

@@ -58,7 +58,7 @@ pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 Code::ImportUnclear,
                 format!("expected `--from URL`, or what to import, found {found}"),
             )
-            .help(command!("import --help")));
+            .help(command!("help import")));
         }
     };
     let OpenspecArgs {

@@ -14,13 +14,8 @@ use serde_json::{Value, json};
 /// On the session that is named or bound to this branch; without one, in the journal, which belongs to no
 /// session. The only session that there happens to be is not meant by itself: name it with `-s`. A note is never
 /// changed and holds no gate.
-///
-/// Examples:
-///   git loopx note "the cache is never cleared" --kind learning
-///   git loopx note "check the migration first" --kind message --to reviewer
-///   git loopx note list --kind risk
 #[derive(clap::Args, Clone, Debug)]
-#[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct NoteArgs {
     /// The text of the note
     text: Option<String>,

@@ -51,9 +51,6 @@ pub enum SetupCommand {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  git loopx setup team --dry-run\n  git loopx setup strict --ci github --key rita@example.org=rita.pub"
-)]
 pub struct LevelArgs {
     /// Whose CI file is written: github, gitlab or none (default: by the remote's address)
     #[arg(long, value_name = "CI")]
@@ -70,7 +67,6 @@ pub struct LevelArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  git loopx setup clone")]
 pub struct CloneArgs {
     /// Show what would be written, do nothing
     #[arg(short = 'n', long)]
@@ -78,9 +74,6 @@ pub struct CloneArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  git loopx setup server /srv/git/ward.git\n  git loopx setup server --check /srv/git/ward.git"
-)]
 pub struct ServerArgs {
     /// The bare repository
     pub dir: PathBuf,

@@ -10,9 +10,6 @@ use crate::ui::{Ui, clean, style};
 
 /// Judge every commit of a range again, from objects alone: what a hook was not asked is seen here
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  git loopx verify\n  git loopx verify origin/main..HEAD --onto main --explain\n  git loopx verify --sessions --onto main"
-)]
 pub struct VerifyArgs {
     /// Like main..HEAD, or one commit (default: from where the branch's session began to HEAD)
     pub range: Option<String>,

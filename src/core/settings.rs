@@ -1,5 +1,5 @@
-//! The personal settings (`git config loopx.*`) that take one of few values. A value that is none of them
-//! counts as if it were not there, so somebody has to be told.
+//! The personal settings (`git config loopx.*`): `doctor` judges their values, the manual page lists them. A value
+//! that means nothing counts as if it were not there, so somebody has to be told.
 
 /// What a setting may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ enum Takes {
     Seconds,
     Number,
     Words(&'static [&'static str]),
+    /// Judged where it is used, if at all.
+    Text,
     /// Some of these, with commas between them; or a boolean for all or none.
     Some(&'static [&'static str]),
 }
@@ -34,46 +36,199 @@ impl SyncPoint {
     }
 }
 
-const SETTINGS: [(&str, Takes); 12] = [
-    (AUTO_SYNC, Takes::Some(&SyncPoint::NAMES)),
-    ("loopx.fsync", Takes::Truth),
-    ("loopx.lockTimeout", Takes::Seconds),
-    ("loopx.receiveBytes", Takes::Number),
-    ("loopx.receiveMerges", Takes::Number),
-    ("loopx.receiveRecords", Takes::Number),
-    ("loopx.receiveTimeout", Takes::Seconds),
-    ("loopx.sign", Takes::Truth),
-    ("loopx.sync", Takes::Words(&["merge", "linear"])),
-    ("loopx.syncOnPush", Takes::Truth),
-    ("loopx.syncOnPushTimeout", Takes::Seconds),
-    ("loopx.syncTimeout", Takes::Seconds),
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    pub key: &'static str,
+    takes: Takes,
+    /// What counts where nobody sets it.
+    pub default: &'static str,
+    /// What it does, as one sentence.
+    pub means: &'static str,
+}
+
+impl Setting {
+    /// What a value may be.
+    pub fn expected(&self) -> String {
+        match self.takes {
+            Takes::Truth => "true or false".to_owned(),
+            Takes::Seconds => "a number of seconds".to_owned(),
+            Takes::Number => "a number".to_owned(),
+            Takes::Words(words) => words.join(" or "),
+            Takes::Text => "text".to_owned(),
+            Takes::Some(words) => format!("true, false or some of {}", words.join(",")),
+        }
+    }
+
+    fn takes(&self, value: &str) -> bool {
+        match self.takes {
+            Takes::Truth => truth(value).is_some(),
+            Takes::Some(words) => {
+                truth(value).is_some() || items(value).all(|item| words.contains(&item))
+            }
+            Takes::Seconds | Takes::Number => value.parse::<u64>().is_ok(),
+            Takes::Words(words) => words.contains(&value),
+            Takes::Text => true,
+        }
+    }
+}
+
+const fn setting(
+    key: &'static str,
+    takes: Takes,
+    default: &'static str,
+    means: &'static str,
+) -> Setting {
+    Setting {
+        key,
+        takes,
+        default,
+        means,
+    }
+}
+
+/// Every setting, by its name.
+pub const SETTINGS: [Setting; 21] = [
+    setting(
+        "loopx.alias.NAME",
+        Takes::Text,
+        "none",
+        "A name of your own for a command with its arguments; it runs no shell and hides no command.",
+    ),
+    setting(
+        "loopx.allowSecret",
+        Takes::Text,
+        "none",
+        "A fingerprint, a space and a reason: what looks like a credential and is none (can be repeated).",
+    ),
+    setting(
+        AUTO_SYNC,
+        Takes::Some(&SyncPoint::NAMES),
+        "false",
+        "The commands around which a sync runs: approve, review, finish, with commas; true for all of them.",
+    ),
+    setting(
+        "loopx.branch",
+        Takes::Text,
+        "loopx",
+        "The branch that sessions live on.",
+    ),
+    setting(
+        "loopx.fsync",
+        Takes::Truth,
+        "true",
+        "Whether each step is on the disk before the branch moves.",
+    ),
+    setting(
+        "loopx.hooks",
+        Takes::Truth,
+        "true",
+        "Whether hooks that are installed check anything here.",
+    ),
+    setting(
+        "loopx.lease",
+        Takes::Seconds,
+        "7200",
+        "How long a build belongs to the worktree that took it.",
+    ),
+    setting(
+        "loopx.lockTimeout",
+        Takes::Seconds,
+        "60",
+        "How long a command waits for another one that writes.",
+    ),
+    setting(
+        "loopx.profile",
+        Takes::Text,
+        "what start.profile of loopx.toml says, or lite",
+        "The profile of the sessions that you start.",
+    ),
+    setting(
+        "loopx.profile",
+        Takes::Text,
+        "what loopx.toml says, else lite",
+        "The profile of a session that names none.",
+    ),
+    setting(
+        "loopx.receiveBytes",
+        Takes::Number,
+        "134217728",
+        "On a server: the most bytes of files of sessions in one push.",
+    ),
+    setting(
+        "loopx.receiveMerges",
+        Takes::Number,
+        "500",
+        "On a server: the most merges of the branch of sessions in one push.",
+    ),
+    setting(
+        "loopx.receiveRecords",
+        Takes::Number,
+        "10000",
+        "On a server: the most records in one push.",
+    ),
+    setting(
+        "loopx.receiveTimeout",
+        Takes::Seconds,
+        "120",
+        "On a server: how long one push is judged.",
+    ),
+    setting(
+        "loopx.remote",
+        Takes::Text,
+        "that of the branch, the only one, or origin",
+        "The remote that sync takes.",
+    ),
+    setting(
+        "loopx.sign",
+        Takes::Truth,
+        "false",
+        "Whether approvals, verdicts and runs are signed without --sign.",
+    ),
+    setting(
+        "loopx.sync",
+        Takes::Words(&["merge", "linear"]),
+        "merge",
+        "How sync joins two sides: linear for a forge that takes no merge commits.",
+    ),
+    setting(
+        "loopx.syncOnPush",
+        Takes::Truth,
+        "false",
+        "Whether the pre-push hook syncs the sessions too.",
+    ),
+    setting(
+        "loopx.syncOnPushTimeout",
+        Takes::Seconds,
+        "10",
+        "How long that may take.",
+    ),
+    setting(
+        "loopx.syncTimeout",
+        Takes::Seconds,
+        "120",
+        "How long a sync may take.",
+    ),
+    setting(
+        "loopx.target",
+        Takes::Text,
+        "what gates.target of loopx.toml says, or what git tells",
+        "The branch that results go to.",
+    ),
 ];
 
 /// What is wrong with the settings that `value` gives: each with what was expected.
 pub fn faults(value: impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let mut found = Vec::new();
-    for (key, takes) in SETTINGS {
-        let Some(value) = value(key) else { continue };
-        let fits = match takes {
-            Takes::Truth => truth(&value).is_some(),
-            Takes::Seconds | Takes::Number => value.parse::<u64>().is_ok(),
-            Takes::Words(words) => words.contains(&value.as_str()),
-            Takes::Some(words) => {
-                truth(&value).is_some() || items(&value).all(|item| words.contains(&item))
-            }
-        };
-        if !fits {
-            let expected = match takes {
-                Takes::Truth => "true or false".to_owned(),
-                Takes::Seconds => "a number of seconds".to_owned(),
-                Takes::Number => "a number".to_owned(),
-                Takes::Words(words) => words.join(" or "),
-                Takes::Some(words) => format!("true, false or some of {}", words.join(",")),
-            };
-            found.push(format!("{key} is `{value}`, expected {expected}"));
-        }
-    }
-    found
+    let judged = SETTINGS
+        .iter()
+        .filter(|setting| setting.takes != Takes::Text);
+    judged
+        .filter_map(|setting| {
+            let found = value(setting.key).filter(|found| !setting.takes(found))?;
+            let expected = setting.expected();
+            Some(format!("{} is `{found}`, expected {expected}", setting.key))
+        })
+        .collect()
 }
 
 /// What git takes for a boolean.
@@ -91,7 +246,7 @@ fn items(value: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SyncPoint, faults};
+    use super::{SETTINGS, SyncPoint, faults};
 
     #[test]
     fn only_a_value_that_means_nothing_is_named() {
@@ -106,6 +261,7 @@ mod tests {
             ("loopx.autoSync", "approve, finish", true),
             ("loopx.autoSync", "aprove", false),
             ("loopx.autoSync", "approve,", false),
+            ("loopx.remote", "30s", true),
         ] {
             let found = faults(|asked| (asked == key).then(|| value.to_owned()));
             assert_eq!(found.is_empty(), fits, "{key}={value}: {found:?}");
@@ -126,5 +282,14 @@ mod tests {
             let points = [SyncPoint::Approve, SyncPoint::Review, SyncPoint::Finish];
             assert_eq!(points.map(|one| one.is_wanted(value)), wanted, "{value}");
         }
+    }
+
+    #[test]
+    fn each_setting_stands_once_and_by_its_name() {
+        let keys: Vec<String> = SETTINGS.iter().map(|one| one.key.to_lowercase()).collect();
+        let mut sorted = keys.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(keys, sorted);
     }
 }

@@ -14,6 +14,7 @@ pub mod bundle;
 pub mod change;
 pub mod changelog;
 pub mod checks;
+pub mod complete;
 pub mod config;
 pub mod context;
 pub mod coverage;

@@ -321,11 +321,21 @@ impl Ui {
 
     /// What clap prints where it does not run a command: help and versions to stdout, in its own colours.
     pub fn parser_said(&mut self, error: &clap::Error) {
-        let printed = error.print();
-        if !error.use_stderr() {
-            let printed = printed.and_then(|()| io::stdout().flush());
-            remember(&mut self.lost, printed);
-        }
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        remember(&mut self.lost, printed);
+    }
+
+    /// What clap says of a command line that it cannot read, and the help that leads on instead of `--help`, which git
+    /// may take for itself.
+    pub fn parser_refused(&mut self, error: &clap::Error, help: &Hint) {
+        let said = error.render();
+        let said = match self.color_err {
+            true => said.ansi().to_string(),
+            false => said.to_string(),
+        };
+        let said = said.split("\n\nFor more information").next();
+        let said = said.unwrap_or_default().trim_end();
+        say(&format!("{said}\n\nhint: {}", self.command(help)));
     }
 
     /// stdout, for what comes piece by piece.

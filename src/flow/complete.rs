@@ -1,0 +1,136 @@
+//! What could be typed as a value, for completion: read from the repository, without a hook, the network or a write.
+//! Where nothing is initialised, or something cannot be read, there is nothing to offer: nobody asked for an error.
+
+use super::context::Context;
+use super::specs;
+use crate::core::checks::checks;
+use crate::core::failure::Result;
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::core::stage::{Stage, Transition};
+use crate::store::Snapshot;
+use std::collections::BTreeSet;
+
+/// Of more sessions than these, no titles are read.
+const TITLED: usize = 200;
+const HEADS: &str = "refs/heads/";
+
+/// A kind of value that the repository has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A session that goes on.
+    Session,
+    /// One that has ended, too.
+    AnySession,
+    Artifact,
+    /// Where the session could be approved to.
+    NextStage,
+    Profile,
+    /// A check of the session: a slice, a task.
+    Check,
+    Branch,
+}
+
+/// One value, and what it is, if there is more to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub text: String,
+    pub about: String,
+}
+
+fn plain(text: impl Into<String>) -> Value {
+    Value {
+        text: text.into(),
+        about: String::new(),
+    }
+}
+
+/// The values of a kind. `session` is what the command line names.
+pub fn values(kind: Kind, session: Option<String>) -> Vec<Value> {
+    let found = Context::open(session).and_then(|ctx| of_kind(kind, &ctx));
+    found.unwrap_or_default()
+}
+
+fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
+    if kind == Kind::Branch {
+        let refs = ctx.repo.refs_below(HEADS)?.into_iter();
+        let names = refs.filter_map(|(name, _)| Some(plain(name.strip_prefix(HEADS)?)));
+        return Ok(names.collect());
+    }
+    let store = ctx.store()?;
+    let snapshot = store.read()?;
+    let meant = match &snapshot {
+        Some(snapshot) => meant(ctx, snapshot),
+        None => None,
+    };
+    match (kind, &snapshot, meant) {
+        (Kind::Session, Some(snapshot), _) => active(snapshot),
+        (Kind::AnySession, Some(snapshot), _) => {
+            Ok(snapshot.session_names()?.into_iter().map(plain).collect())
+        }
+        (Kind::Artifact, _, Some((state, policy))) => artifacts(&state, &policy),
+        (Kind::NextStage, _, Some((state, _))) => Ok(stages_after(state.stage)),
+        (Kind::NextStage, _, None) => Ok(Stage::ALL.map(|stage| plain(stage.as_str())).into()),
+        (Kind::Profile, _, meant) => {
+            let policy = match meant {
+                Some((_, policy)) => policy,
+                None => specs::policy(ctx)?,
+            };
+            let names = policy.profiles.names().into_iter();
+            Ok(names.map(String::from).map(plain).collect())
+        }
+        (Kind::Check, _, Some((state, policy))) => {
+            let texts = super::act::texts_here(ctx, &state, &policy)?;
+            let found = checks(&texts).unwrap_or_default().into_iter();
+            Ok(found
+                .map(|check| Value {
+                    text: check.id,
+                    about: check.argv.join(" "),
+                })
+                .collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The session that is meant, with its policy.
+fn meant(ctx: &Context, snapshot: &Snapshot<'_>) -> Option<(State, Policy)> {
+    let state = ctx.session(snapshot).ok()?.state;
+    let (policy, _) = ctx.policy_if_there(&state).ok()?;
+    Some((state, policy))
+}
+
+fn active(snapshot: &Snapshot<'_>) -> Result<Vec<Value>> {
+    let ids = snapshot.active_ids()?;
+    if ids.len() > TITLED {
+        return Ok(ids.iter().map(|id| plain(id.as_str())).collect());
+    }
+    let all = snapshot.summaries(false)?.into_iter();
+    let going_on = all.filter(|(_, summary)| {
+        let summary = summary.as_ref();
+        summary.is_ok_and(|summary| summary.ending.is_none())
+    });
+    Ok(going_on
+        .map(|(id, summary)| Value {
+            text: id.as_str().to_owned(),
+            about: summary.map_or_else(
+                |_| String::new(),
+                |summary| format!("{}: {}", summary.stage, summary.title),
+            ),
+        })
+        .collect())
+}
+
+/// Those that the session has, and those that its profile asks for.
+fn artifacts(state: &State, policy: &Policy) -> Result<Vec<Value>> {
+    let mut found: BTreeSet<&str> = state.artifacts.keys().map(|one| one.path()).collect();
+    let profile = policy.profiles.get(&state.profile)?;
+    found.extend(profile.files.iter().map(|one| one.path()));
+    Ok(found.into_iter().map(plain).collect())
+}
+
+fn stages_after(stage: Stage) -> Vec<Value> {
+    let moves = Transition::ALL.into_iter();
+    let to = moves.filter(|one| one.from() == stage).map(Transition::to);
+    to.map(|stage| plain(stage.as_str())).collect()
+}

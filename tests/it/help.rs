@@ -1,0 +1,210 @@
+//! Help: grouped, with examples that work, and where a wrong command line leads.
+
+use crate::support::{LOOPX, Sandbox};
+use clap::{CommandFactory, Parser};
+use git_loopx::cli::{Cli, described};
+use git_loopx::cmd::help::{GROUPS, examples};
+use std::collections::BTreeSet;
+
+fn words(line: &str) -> Vec<String> {
+    shlex::split(line).expect(line)
+}
+
+fn parses(line: &str) -> bool {
+    let args = ["git-loopx".to_owned()].into_iter().chain(words(line));
+    match Cli::try_parse_from(args) {
+        Ok(_) => true,
+        Err(error) => error.kind() == clap::error::ErrorKind::DisplayHelp,
+    }
+}
+
+/// Every command that people type, with what stands below it: `spec`, `spec apply`.
+fn commands(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+    for part in command.get_subcommands() {
+        if part.is_hide_set() || part.get_name() == "help" {
+            continue;
+        }
+        let path = format!("{path} {}", part.get_name()).trim().to_owned();
+        commands(part, &path, found);
+        found.push(path);
+    }
+}
+
+fn all_commands() -> Vec<String> {
+    let mut found = Vec::new();
+    commands(&Cli::command(), "", &mut found);
+    found
+}
+
+#[test]
+fn every_command_ends_its_help_with_examples_that_the_parser_takes() {
+    let wrong: Vec<&str> = examples().filter(|line| !parses(line)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let mut cli = described();
+    for path in all_commands() {
+        let mut at = &mut cli;
+        for word in path.split(' ') {
+            at = at.find_subcommand_mut(word).expect(&path);
+        }
+        for help in [at.render_help(), at.render_long_help()] {
+            let help = help.to_string();
+            let (_, shown) = help
+                .split_once("\nExamples:\n")
+                .unwrap_or_else(|| panic!("{path} has no example"));
+            let shown: Vec<&str> = shown.trim_end().lines().collect();
+            let begin = format!("  git loopx {path}");
+            assert!(shown.len() <= 3, "{path}: {shown:?}");
+            assert!(
+                shown.iter().all(|line| line.starts_with(&begin)),
+                "{path}: {shown:?}"
+            );
+        }
+        let takes_words = at
+            .get_arguments()
+            .any(|arg| !arg.is_global_set() && arg.get_id() != "help");
+        let own = examples()
+            .filter(|line| format!("{line} ").starts_with(&format!("{path} ")))
+            .count();
+        assert!(
+            own >= 2 || path.contains(' ') || !takes_words,
+            "{path} has one example"
+        );
+    }
+}
+
+#[test]
+fn every_command_stands_in_one_group_and_hidden_ones_in_none() {
+    let grouped: Vec<&str> = GROUPS
+        .iter()
+        .flat_map(|(_, commands)| *commands)
+        .copied()
+        .collect();
+    let set: BTreeSet<String> = grouped.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(set.len(), grouped.len(), "one stands twice");
+    let mut wanted: BTreeSet<String> = all_commands()
+        .into_iter()
+        .filter(|path| !path.contains(' '))
+        .collect();
+    wanted.insert("help".to_owned());
+    assert_eq!(set, wanted);
+
+    let s = Sandbox::empty("nowhere");
+    let all = s.loopx(&["help", "--all"]).ok();
+    for word in all_commands().iter().flat_map(|path| path.split(' ')) {
+        assert!(all.contains(word), "{word}\n{all}");
+    }
+    for hidden in [
+        "  agent-hook",
+        "  block",
+        "  park",
+        "  hook ",
+        "  complete ",
+    ] {
+        assert!(
+            !all.lines().any(|line| line.starts_with(hidden)),
+            "{hidden}\n{all}"
+        );
+    }
+    assert_eq!(all, s.loopx(&["help", "-a"]).ok());
+}
+
+#[test]
+fn help_is_one_screen_and_its_topics_are_too() {
+    let s = Sandbox::empty("nowhere");
+    let wide =
+        |columns: &str, args: &[&str]| s.call(LOOPX).env("COLUMNS", columns).args(args).run().ok();
+    assert_eq!(
+        wide("80", &["help"]),
+        "Keep a change's workflow inside the repository that it changes.\n\n\
+        begin    init  start  status  next\n\
+        write    edit  diff  save\n\
+        move     approve  run  review  finish  archive  undo\n\
+        team     sync  list  verify\n\
+        more     git loopx help --all\n\
+        topics   git loopx help TOPIC: stages, profiles, specs, hooks, agents, codes\n\n\
+        git loopx start --quick \"Fix the typo in the login form\"\n\
+        git loopx help start\n"
+    );
+    assert_eq!(wide("80", &["--help"]), wide("80", &["help"]));
+    assert_eq!(wide("80", &["-h"]), wide("80", &["help"]));
+    for line in wide("40", &["help"]).lines().take(12) {
+        assert!(line.chars().count() <= 40, "{line}");
+    }
+    for topic in ["stages", "profiles", "specs", "hooks", "agents"] {
+        let said = wide("80", &["help", topic]);
+        let own = said.split("\n\nUsage:").next().expect("a topic");
+        assert!(own.lines().count() <= 40, "{topic}\n{said}");
+        assert!(
+            own.lines().all(|line| line.chars().count() <= 80),
+            "{topic}\n{own}"
+        );
+        for line in own
+            .lines()
+            .filter_map(|line| line.trim_start().strip_prefix("git loopx "))
+        {
+            let command = line.split("  ").next().expect("a command");
+            assert!(parses(command), "{topic}: {command}");
+        }
+        let document = s.loopx(&["--json", "help", topic]).json();
+        assert_eq!(document["topic"], topic);
+    }
+    let hooks = wide("80", &["help", "hooks"]);
+    assert!(
+        hooks.contains("uninstall") && hooks.contains("  git loopx hooks install\n"),
+        "{hooks}"
+    );
+}
+
+#[test]
+fn a_wrong_command_line_ends_in_the_help_of_its_command() {
+    let s = Sandbox::new();
+    for (line, leads) in [
+        ("approve --bogus", "help approve"),
+        ("-s one approve --bogus", "help approve"),
+        ("spec apply", "help spec apply"),
+        ("spec aply", "help spec"),
+        ("aprove", "help"),
+        ("--bogus", "help"),
+        ("st --bogus", "help status"),
+        ("list --stage nowhere", "help list"),
+    ] {
+        let said = s.loopx(&words(line)).fails_with(2);
+        let text = &said.stderr;
+        assert!(
+            text.ends_with(&format!("\n\nhint: git loopx {leads}\n")),
+            "{line}\n{text}"
+        );
+        assert!(!text.contains("--help"), "{line}\n{text}");
+        assert!(parses(leads), "{leads}");
+        let mut args = vec!["--json".to_owned()];
+        args.extend(words(line));
+        let document = s.loopx(&args).fails_with(2).error_json();
+        assert_eq!(
+            document["error"]["help"],
+            format!("git loopx {leads}"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn the_options_of_every_command_stand_apart_from_its_own() {
+    let s = Sandbox::empty("nowhere");
+    let help = s.loopx(&["help", "approve"]).ok();
+    let (own, everywhere) = help
+        .split_once("\nOptions of every command:\n")
+        .expect(&help);
+    let (everywhere, _) = everywhere.split_once("\nExamples:\n").expect(&help);
+    for option in ["--to <STAGE>", "--enter", "--show"] {
+        assert!(
+            own.contains(option) && !everywhere.contains(option),
+            "{help}"
+        );
+    }
+    for option in ["  --json  ", "--quiet", "--session <ID>", "--help"] {
+        assert!(
+            !own.contains(option) && everywhere.contains(option),
+            "{help}"
+        );
+    }
+}
