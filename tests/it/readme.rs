@@ -326,9 +326,11 @@ fn the_readmes_sessions_are_what_a_terminal_shows() {
 
 #[test]
 fn the_sessions_of_the_docs_are_what_a_terminal_shows() {
-    for name in docs() {
-        play(&name);
-    }
+    std::thread::scope(|scope| {
+        for name in docs() {
+            scope.spawn(move || play(&name));
+        }
+    });
 }
 
 #[test]
