@@ -5,6 +5,7 @@ mod alias;
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
+use crate::core::settings::SyncPoint;
 use crate::flow::Context;
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
@@ -504,7 +505,11 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Log(args) => cmd::history::log(&args, &open()?, ui),
         Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),
         Command::Note(args) => cmd::note::run(args, &open()?, ui),
-        Command::Finish(args) => cmd::finish::finish(args, &open()?, ui),
+        Command::Finish(args) => {
+            let ctx = open()?;
+            let finish = |ui: &mut Ui| cmd::finish::finish(args, &ctx, ui);
+            cmd::sync::around(SyncPoint::Finish, &ctx, ui, finish)
+        }
         Command::Reopen(args) => cmd::finish::reopen(&args, &open()?, ui),
         Command::Profile(args) => cmd::finish::profile(args, &open()?, ui),
         Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
@@ -521,10 +526,20 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         }
         Command::Save { reason } => cmd::artifacts::save(reason, &open()?, ui),
         Command::Clarify(args) => cmd::stages::clarify(args, &open()?, ui),
+        Command::Approve(args) if !args.show => {
+            let ctx = open()?;
+            let approve = |ui: &mut Ui| cmd::stages::approve(args, &ctx, ui);
+            cmd::sync::around(SyncPoint::Approve, &ctx, ui, approve)
+        }
         Command::Approve(args) => cmd::stages::approve(args, &open()?, ui),
         Command::Plan(args) => cmd::stages::plan(args, &open()?, ui),
         Command::Build(args) => cmd::stages::build(args, &open()?, ui),
         Command::Run(args) => cmd::run::run(args, &open()?, ui),
+        Command::Review(args) if !args.show => {
+            let ctx = open()?;
+            let review = |ui: &mut Ui| cmd::review::review(args, &ctx, ui);
+            cmd::sync::around(SyncPoint::Review, &ctx, ui, review)
+        }
         Command::Review(args) => cmd::review::review(args, &open()?, ui),
         Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
         Command::Export(args) => cmd::bundle::export(args, &open()?, ui),

@@ -4,6 +4,7 @@ use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::hint::{Hint, command, hint};
+use crate::core::settings::SyncPoint;
 use crate::flow::Context;
 use crate::flow::sync::{self, Flaw, Report, Request, SetBack, TakenAway, UnitedSession};
 use crate::ui::{Ui, clean, style};
@@ -57,6 +58,52 @@ pub fn sync(args: SyncArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         true => Exit::Done,
         false => Exit::Conflict,
     })
+}
+
+/// Runs a command between the syncs that `loopx.autoSync` asks for: what others recorded comes before it is judged, and
+/// what it recorded goes. A sync that fails is a warning; the command's exit code stays.
+pub fn around(
+    point: SyncPoint,
+    ctx: &Context,
+    ui: &mut Ui,
+    command: impl FnOnce(&mut Ui) -> Result<Exit>,
+) -> Result<Exit> {
+    if !sync::is_automatic(ctx, point) {
+        return command(ui);
+    }
+    let tip = || ctx.store().and_then(|store| store.tip()).ok().flatten();
+    let is_reached = unasked(ctx, true, ui);
+    let before = tip();
+    let exit = command(ui)?;
+    if is_reached && tip() != before {
+        unasked(ctx, false, ui);
+    }
+    Ok(exit)
+}
+
+/// A sync that nobody typed; whether it worked.
+fn unasked(ctx: &Context, no_push: bool, ui: &mut Ui) -> bool {
+    let request = Request {
+        no_push,
+        unattended: true,
+        ..Request::default()
+    };
+    match sync::sync(ctx, &request, None) {
+        Ok(report) => {
+            // What is to be pushed is pushed afterwards.
+            if report.pushed || report.received > 0 {
+                text(&report, &request, ui);
+            }
+            true
+        }
+        Err(failure) => {
+            ui.warn(format!("not synced: {}", clean(&failure.message)));
+            if let Some(help) = &failure.help {
+                ui.warn(format!("to sync: {}", ui.command(help)));
+            }
+            false
+        }
+    }
 }
 
 /// What the other side had taken away, and who did it.

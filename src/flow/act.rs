@@ -173,6 +173,8 @@ pub enum Needs {
     Operations,
     /// As the stage; the delta is judged by the caller, on a target of its own.
     Unjudged,
+    /// As the stage, of a session that may be archived.
+    Ended,
 }
 
 /// Changes one session.
@@ -218,9 +220,13 @@ fn change<T>(
         true => opening.with_copy(ctx)?,
         false => (opening.session(ctx)?, None),
     };
-    prepare(&load_active(&store.snapshot()?, &id)?.state, copy.as_mut())?;
+    let load = |snapshot: &Snapshot<'_>| match needs {
+        Needs::Ended => snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id)),
+        _ => load_active(snapshot, &id),
+    };
+    prepare(&load(&store.snapshot()?)?.state, copy.as_mut())?;
     let decide = |snapshot: &Snapshot<'_>| {
-        let session = load_active(snapshot, &id)?;
+        let session = load(snapshot)?;
         let facts = gather(
             ctx,
             snapshot,

@@ -7,7 +7,7 @@ use crate::core::rebase::way_on;
 use crate::core::session::State;
 use crate::core::unfinished::UnfinishedList;
 use crate::env;
-use crate::git::{Head, Repo};
+use crate::git::{Head, Identity, Repo};
 use crate::store::Store;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -30,6 +30,8 @@ pub struct Context {
     policies: RefCell<HashMap<Oid, Policy>>,
     /// Where HEAD and the branches stood when a command that only reads looked at them first.
     seen: OnceCell<Seen>,
+    /// Whoever reads, as git named them when this command asked first.
+    reader: OnceCell<Option<Identity>>,
 }
 
 /// What many sessions are judged by in one run.
@@ -49,6 +51,7 @@ impl Context {
             taken: TakenSession::default(),
             policies: RefCell::default(),
             seen: OnceCell::new(),
+            reader: OnceCell::new(),
         })
     }
 
@@ -61,6 +64,7 @@ impl Context {
             taken: TakenSession::default(),
             policies: RefCell::default(),
             seen: OnceCell::new(),
+            reader: OnceCell::new(),
         })
     }
 
@@ -68,6 +72,20 @@ impl Context {
     /// judged in one run, none is judged by another moment. Only for commands that write nothing.
     pub fn only_reads(&self) {
         self.seen.get_or_init(Seen::default);
+    }
+
+    /// The clock, in seconds since 1970, as this command looked at it first for something that it shows.
+    pub fn now(&self) -> i64 {
+        match self.reader() {
+            Some(reader) => reader.seconds(),
+            None => self.repo.now(),
+        }
+    }
+
+    /// Who looks, where git knows.
+    pub fn reader(&self) -> Option<&Identity> {
+        let reader = self.reader.get_or_init(|| self.repo.identity().ok());
+        reader.as_ref()
     }
 
     /// Where HEAD points.

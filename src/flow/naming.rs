@@ -33,7 +33,7 @@ impl Context {
         if let Ok(Some(session)) = snapshot.session(&id)
             && let Some(branch) = &session.state.branch
         {
-            let here = self.repo.head()?.branch;
+            let here = self.head()?.branch;
             // It has ended, and its branch is nobody's since.
             return match here.as_ref() == Some(branch) {
                 true => Ok(id),
@@ -59,7 +59,7 @@ impl Context {
         if let Some(name) = self.wanted() {
             return find(snapshot, name).map(Some);
         }
-        let Some(branch) = self.repo.head()?.branch else {
+        let Some(branch) = self.head()?.branch else {
             return Ok(None);
         };
         let Some(id) = snapshot.sole_bound_to(&branch)? else {
@@ -100,7 +100,7 @@ impl Context {
                     listed(many)
                 ),
             )
-            .help(match self.repo.head()?.branch {
+            .help(match self.head()?.branch {
                 Some(_) => hint![
                     command!("use {}", many[0]),
                     "  or  ",

@@ -54,7 +54,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         None => Peek::default(),
     };
     // Reading needs no identity; where there is none, nothing is said of what it may do.
-    let identity = ctx.repo.identity().ok();
+    let identity = ctx.reader();
     let edits = match state.is_active() {
         true => std::mem::take(&mut peek.edits),
         false => super::workcopy::Edits::default(),
@@ -70,12 +70,12 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     let worktree = worktree(ctx, state)?;
     let remote = distance(ctx)?;
     let here = Here {
-        who: identity.as_ref().map(|identity| &identity.author),
+        who: identity.map(|identity| &identity.author),
         agent: crate::core::agent::identity::host(crate::env::var),
         first: first(ctx, &facts, &peek, missing.is_some())?,
         worktree: worktree.clone(),
         token: lease::token(&ctx.repo),
-        now: ctx.repo.now(),
+        now: ctx.now(),
         archive: archive.clone(),
         is_empty: is_empty(&facts),
         remote: remote.clone(),
@@ -124,7 +124,7 @@ fn first(
     if branch_missing {
         let bound = state.branch.as_deref().unwrap_or_default();
         let gone = format!("the branch {bound} is not here: it was renamed or deleted");
-        return Ok(Some(match ctx.repo.head()?.branch {
+        return Ok(Some(match ctx.head()?.branch {
             Some(here) => Advised::from(upstream::rebind(ctx, id)?).advice(format!(
                 "{gone}; {here} is checked out, bind it if it has the commits"
             )),
@@ -188,7 +188,7 @@ fn worktree(ctx: &Context, state: &State) -> Result<Option<Worktree>> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(None);
     };
-    let branch = ctx.repo.head()?.branch;
+    let branch = ctx.head()?.branch;
     let elsewhere = match &state.branch {
         Some(bound) if branch.as_ref() != Some(bound) => {
             ctx.repo.checked_out_in(&format!("refs/heads/{bound}"))?

@@ -41,16 +41,16 @@ pub fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Re
         .help(command!("status").session(&state.id)));
     }
     let archive = match &state.ending {
-        Some(Ending::Archived { .. }) => Some(archive::unarchive(
-            ctx,
-            state.id.as_str(),
-            None,
-            Some(reason),
-            (false, sign),
-        )?),
+        // An archive that a killed `reopen`, or somebody by hand, took back is taken back.
+        Some(Ending::Archived {
+            commit: Some(_), ..
+        }) => match archive::unarchive(ctx, state.id.as_str(), None, Some(reason), (false, sign)) {
+            Err(failure) if failure.code == Code::UnarchivedAlready => None,
+            done => Some(done?),
+        },
         _ => None,
     };
-    let done = act(ctx, Needs::Stage, |facts| {
+    let done = act(ctx, Needs::Ended, |facts| {
         let transition = Transition::DoneToBuild;
         if facts.state.stage != transition.from() {
             return Err(Failure::refused(

@@ -117,6 +117,7 @@ pub struct ReviewView {
 
 /// The session that is meant, as it stands.
 pub fn status(ctx: &Context) -> Result<Status> {
+    ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -279,7 +280,7 @@ fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<usize>> {
 }
 
 fn parked(ctx: &Context, state: &State) -> Option<Parked> {
-    let build = super::agent::hook::build_of(ctx, state, ctx.repo.now())?;
+    let build = super::agent::hook::build_of(ctx, state, ctx.now())?;
     let ledger = super::agent::ledger::peek(&ctx.repo);
     ledger.parked.filter(|_| ledger.build == build.key)
 }

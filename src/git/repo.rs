@@ -61,6 +61,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The clock as git has it for the committer, in seconds since 1970.
+    pub fn seconds(&self) -> i64 {
+        self.committer_signature.when().seconds()
+    }
+
     pub(super) fn new(
         author: git2::Signature<'static>,
         committer: git2::Signature<'static>,

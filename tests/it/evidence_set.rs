@@ -65,7 +65,7 @@ fn u2_a_run_that_is_no_check_holds_nothing() {
     let d = Drive::built();
     d.blocked_run(&["run", "--", "false"]);
     d.blocked_run(&["run", "--kind", "lint", "--", "./is-not-there"]);
-    d.refuses(&["run", "--task", "VS-1", "--", "false"])
+    d.fails(2, &["run", "--task", "VS-1", "--", "false"])
         .is("check_has_command", &[]);
     let status = d.status();
     assert_eq!(status["blockers"], json!([]));

@@ -19,6 +19,7 @@ mod archive_undo;
 mod archive_undo_conflict;
 mod archive_waits;
 mod archive_worktree;
+mod auto_sync;
 mod bad_input;
 mod base_gone;
 mod bindings;

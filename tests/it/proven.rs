@@ -171,7 +171,7 @@ fn g11_a_later_signed_step_covers_the_earlier_ones_and_the_whole_way_is_honest()
         .says("demo author: Bob Builder <bob@example.org> (claimed)")
         .says("demo approver of review->done: Rita Reviewer <rita@example.org> (claimed)")
         .ok();
-    d.loopx(&["status"])
+    d.loopx(&["-v", "status"])
         .says("authorized by Rita Reviewer <rita@example.org> (claimed)")
         .says("approve by Rita Reviewer <rita@example.org> (independent)")
         .ok();

@@ -76,7 +76,7 @@ fn g13_a_push_through_a_symbolic_ref_is_judged_as_what_it_moves() {
         refused(&s, &[":trunk"], "protected_set_back");
         refused(&s, &[":sessions"], "sessions_deleted");
         // What may go to the branch may go by its other name.
-        s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+        s.loopx(&["-s", "demo", "note", "it goes there too"]).ok();
         push(&s, &["loopx:sessions"]).ok();
         push(&s, &["main~1:trunk", "main:refs/heads/free"]).ok();
     }

@@ -25,10 +25,7 @@ fn s_031_an_unknown_transition_is_refused() {
     d.fails(2, &["approve", "--to", "shipped"])
         .is("command_line_invalid", &[])
         .names("'shipped'");
-    d.fails(2, &["approve"])
-        .is("command_line_invalid", &[])
-        .names("--to <STAGE>");
-    d.loopx(&["approve"]).fails_with(2).says("Usage:");
+    d.loopx(&["approve", "--to"]).fails_with(2);
 }
 
 #[test]

@@ -145,10 +145,8 @@ fn w_19_a_domain_is_never_a_path() {
             &format!("target_domains: [{domain}]"),
         ),
     );
-    d.does(&["approve", "--to", "plan"]);
-    d.does(&["plan"]);
-    d.fill_plan();
-    d.does(&["save"]);
+    d.fails(1, &["approve", "--to", "plan"])
+        .is("artifact_invalid", &["bad_domain"]);
     assert_eq!(outside(&d), before);
     let paths = d.git(&["ls-tree", "-r", "--name-only", "loopx"]).ok();
     assert!(!paths.contains("escaped"), "{paths}");

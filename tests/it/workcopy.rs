@@ -165,7 +165,7 @@ fn a_put_keeps_the_unsaved_text_that_it_replaces_and_a_refused_one_changes_nothi
 fn a_removed_file_is_a_removed_artifact_and_undo_brings_it_back() {
     let s = started();
     std::fs::remove_file(s.path().join(SPEC)).expect("a file");
-    s.loopx(&["status"]).says("spec.md (removed)").ok();
+    s.loopx(&["status"]).says("(removed here, not saved)").ok();
     s.loopx(&["save"]).ok();
     s.loopx(&["cat", "spec.md"]).fails_with(4).says("intent.md");
     s.loopx(&["undo"]).ok();

@@ -13,7 +13,7 @@ fn works_in(s: &Sandbox, dir: &Path) {
     s.loopx_in(dir, &["-s", ID, "run", "--", "true"]).ok();
     s.loopx_in(dir, &["-s", ID, "clarify"]).fails_with(1);
     s.loopx_in(dir, &["-s", ID, "status"])
-        .says("session auth-timeout")
+        .says("auth-timeout  ")
         .ok();
     s.loopx_in(dir, &["list"]).says(ID).ok();
     s.loopx_in(dir, &["fsck"]).says("all whole").ok();
@@ -58,7 +58,7 @@ fn paths_with_spaces_and_other_letters_and_subdirectories() {
     let out = s.loopx_in("süb dir", &["run", "--", "cat", "x/y.txt"]);
     out.says("passed").ok();
     s.git_in("süb dir", &["loopx", "status"])
-        .says("session")
+        .says("auth-timeout  ")
         .ok();
 }
 
@@ -173,8 +173,8 @@ fn a_separate_git_dir_a_linked_worktree_and_a_submodule() {
     s.loopx_in(&other, &["start", "second"]).ok();
     assert!(other.join(".loopx/second/spec.md").exists());
     assert!(!s.exists(".loopx/second"));
-    s.loopx_in(&other, &["status"]).says("session second").ok();
-    s.loopx(&["status"]).says("session auth-timeout").ok();
+    s.loopx_in(&other, &["status"]).says("second  ").ok();
+    s.loopx(&["status"]).says("auth-timeout  ").ok();
     // A submodule has a store of its own.
     let top = Sandbox::new();
     let source = s.path().to_str().expect("UTF-8");

@@ -44,7 +44,7 @@ fn a_partial_clone_fetches_what_sessions_need_at_once() {
             call.env("GIT_TRACE", &trace).run()
         };
         run(&["init"]).ok();
-        run(&["-s", ID, "status"]).says("session auth-timeout").ok();
+        run(&["-s", ID, "status"]).says("auth-timeout  ").ok();
         run(&["list"]).says("second").ok();
         run(&["fsck"]).says("2 active sessions, all whole").ok();
         assert!(fetches(&trace) <= at_most, "{filter}: {}", fetches(&trace));

@@ -21,7 +21,7 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     for warning in &status.warnings {
         ui.warn(line(warning));
     }
-    let now = ctx.repo.now();
+    let now = ctx.now();
     head(&status, now, ui);
     ui.out("");
     stages(&status, ui);

@@ -68,6 +68,16 @@ impl State {
     ) -> Result<(), String> {
         let (claim, bases) = (op.claim(), op.bases());
         let is_apart = matches!(event, Event::Ran { .. }) && beside.missed(ENDING);
+        let reopens = matches!(
+            event,
+            Event::Entered {
+                transition: Transition::DoneToBuild,
+                ..
+            }
+        );
+        if reopens && matches!(self.ending, Some(Ending::Archived { .. })) {
+            self.ending = None;
+        }
         if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
         }

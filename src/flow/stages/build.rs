@@ -86,13 +86,14 @@ fn entered(ctx: &Context) -> Result<Done<Outcome>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let state = ctx.session(&snapshot)?.state;
-    let transition = state.last_transition.unwrap_or(Transition::PlanToBuild);
+    // In another worktree it is somebody else's build.
+    lease::check(ctx, &state)?;
     Ok(Done {
         id: state.id.clone(),
         commit: snapshot.commit().clone(),
         state,
         saved: Vec::new(),
-        value: Outcome::entered(transition),
+        value: Outcome::recorded(),
     })
 }
 

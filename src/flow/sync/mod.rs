@@ -14,6 +14,7 @@ use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::refusal::Refusal;
+use crate::core::settings::{AUTO_SYNC, SyncPoint};
 use crate::env;
 use crate::failpoint::reach;
 use crate::git::remote::{Answer, Fetched, Line};
@@ -432,6 +433,15 @@ pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
         }
         Err(failure) => said(&failure.message),
     }
+}
+
+/// Whether `loopx.autoSync` asks for a sync around this command, and there is somebody to sync with. A sync that
+/// runs already is not begun again.
+pub fn is_automatic(ctx: &Context, point: SyncPoint) -> bool {
+    let value = ctx.repo.config(AUTO_SYNC).unwrap_or_default();
+    point.is_wanted(&value)
+        && env::var_os(env::LOOPX_SYNCING).is_none()
+        && ctx.repo.remotes().is_ok_and(|all| !all.is_empty())
 }
 
 /// Asks the remotes for a branch of sessions, where the clone has not got one: `init` must not begin

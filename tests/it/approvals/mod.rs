@@ -526,7 +526,9 @@ fn without_ssh_keygen_a_demanded_signature_is_refused_and_another_is_noted() {
     );
     let d = Drive::planned();
     by(&d, ADA, APPROVE).ok();
-    bare(&d, &["status"]).says("signature not checked").ok();
+    bare(&d, &["-v", "status"])
+        .says("signature not checked")
+        .ok();
     bare(&d, &["build"]).ok();
 }
 

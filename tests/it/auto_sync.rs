@@ -1,0 +1,176 @@
+//! `loopx.autoSync`: the sync that nobody types, around the commands that other people wait for.
+
+use crate::support::Output;
+use crate::support::clones::Clones;
+use std::cell::RefCell;
+
+/// Two people, a clone each, and what they type.
+struct Two {
+    all: Clones,
+    typed: RefCell<Vec<String>>,
+    is_automatic: bool,
+}
+
+impl Two {
+    fn new(auto_sync: Option<&str>) -> Self {
+        let all = Clones::apart(2);
+        for at in 0..2 {
+            let key = "loopx.autoSync";
+            if let Some(value) = auto_sync {
+                all.git(at, &["config", key, value]).ok();
+            }
+        }
+        Two {
+            all,
+            typed: RefCell::default(),
+            is_automatic: auto_sync.is_some(),
+        }
+    }
+
+    #[must_use = "a command that is expected to work: `.ok()`"]
+    fn types(&self, at: usize, args: &[&str]) -> Output {
+        self.typed.borrow_mut().push(args.join(" "));
+        self.all.loopx(at, args)
+    }
+
+    fn syncs(&self, at: usize) {
+        if !self.is_automatic {
+            self.types(at, &["sync"]).ok();
+        }
+    }
+
+    fn commits(&self, at: usize, text: &str) {
+        self.all.s.write(self.all.dir(at).join("code.txt"), text);
+        self.all
+            .git(at, &["commit", "--quiet", "-a", "-m", text])
+            .ok();
+    }
+
+    /// From the first thought to the archive, with a review that sends it back once.
+    fn go_the_whole_road(&self) {
+        let git = |at: usize, args: &[&str]| drop(self.all.git(at, args).ok());
+        git(0, &["switch", "--quiet", "-c", "work"]);
+        self.types(0, &["init"]).ok();
+        self.types(0, &["start", "--quick", "Other code"]).ok();
+        self.commits(0, "other");
+        self.types(0, &["run", "--", "grep", "-q", "other", "code.txt"])
+            .ok();
+        self.types(0, &["approve"]).ok();
+        self.syncs(0);
+        git(0, &["push", "--quiet", "-u", "origin", "work"]);
+
+        git(1, &["fetch", "--quiet"]);
+        git(1, &["switch", "--quiet", "work"]);
+        self.syncs(1);
+        let asked = ["--finding", "high: code.txt:1: say which", "--reason", "no"];
+        let verdict = [&["review", "--verdict", "changes"][..], &asked].concat();
+        self.types(1, &verdict).ok();
+        self.syncs(1);
+
+        self.syncs(0);
+        self.types(0, &["approve", "--to", "build", "--enter"]).ok();
+        self.commits(0, "other, that one");
+        self.types(0, &["run"]).ok();
+        self.types(0, &["review", "--answer", "1", "fixed"]).ok();
+        self.types(0, &["approve"]).ok();
+        self.syncs(0);
+        git(0, &["push", "--quiet"]);
+
+        git(1, &["pull", "--quiet"]);
+        self.syncs(1);
+        self.types(1, &["review", "--verdict", "approve"]).ok();
+        self.types(1, &["finish", "--yes"]).says("archived").ok();
+        self.syncs(1);
+    }
+
+    /// The commands that were typed, and how many of them were `sync`.
+    fn counts(&self) -> (usize, usize) {
+        let typed = self.typed.borrow();
+        let syncs = typed.iter().filter(|line| line.starts_with("sync"));
+        (typed.len(), syncs.count())
+    }
+}
+
+#[test]
+fn two_people_with_one_rejected_review_type_twenty_commands_and_none_to_sync() {
+    let by_hand = Two::new(None);
+    by_hand.go_the_whole_road();
+    let (all, syncs) = by_hand.counts();
+    assert!(all <= 20 && syncs <= 8, "{:#?}", by_hand.typed);
+
+    let by_itself = Two::new(Some("true"));
+    by_itself.go_the_whole_road();
+    assert_eq!(
+        by_itself.counts(),
+        (all - syncs, 0),
+        "{:#?}",
+        by_itself.typed
+    );
+    // Nobody has anything that the other one lacks.
+    let git = |args: &[&str]| by_itself.all.git(1, args).line();
+    assert_eq!(
+        git(&["rev-parse", "loopx"]),
+        git(&["rev-parse", "origin/loopx"])
+    );
+    by_itself.all.sync(0).ok();
+    by_itself.all.assert_agreed();
+}
+
+#[test]
+fn a_sync_that_nobody_typed_runs_around_what_is_listed_and_fails_with_a_warning() {
+    let two = Two::new(Some("review, finish"));
+    two.all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
+    for args in [&["init"][..], &["start", "--quick", "It"]] {
+        two.types(0, args).ok();
+    }
+    two.commits(0, "other");
+    two.types(0, &["run", "--", "true"]).ok();
+    let there = || {
+        two.all
+            .git(0, &["ls-remote", "origin", "refs/heads/loopx"])
+            .ok()
+    };
+    // `approve` is not in the list.
+    two.types(0, &["approve"]).ok();
+    assert_eq!(there(), "");
+    // Nothing is fetched or pushed by what only shows.
+    two.types(0, &["review", "--show"]).ok();
+    assert_eq!(there(), "");
+    two.types(0, &["review"]).says("pushed").ok();
+    assert_ne!(there(), "");
+
+    let before = there();
+    let origin = format!("file://{}", two.all.remote().display());
+    two.all
+        .git(0, &["remote", "set-url", "origin", "file:///nowhere"])
+        .ok();
+    let out = two.types(0, &["--json", "review", "--verdict", "approve"]);
+    assert!(out.stderr.contains("not synced: "), "{out}");
+    assert_eq!(out.json()["stage"], "review");
+    // A refusal keeps its code, with or without a remote that answers.
+    let again = ["review", "--answer", "7", "fixed"];
+    let refused = two.types(0, &again).says("not synced: ");
+    two.all
+        .git(0, &["remote", "set-url", "origin", &origin])
+        .ok();
+    let reached = two.types(0, &again);
+    assert!(!reached.stderr.contains("not synced"), "{reached}");
+    assert_eq!(
+        (refused.code, refused.code != Some(0)),
+        (reached.code, true)
+    );
+    assert_eq!(there(), before);
+
+    // A repository without a remote has nobody to sync with.
+    two.all.git(0, &["remote", "remove", "origin"]).ok();
+    let out = two.types(0, &["finish", "--yes"]).says("archived");
+    assert!(!out.stderr.contains("synced"), "{out}");
+}
+
+#[test]
+fn doctor_names_a_value_that_is_no_command_to_sync_around() {
+    let two = Two::new(Some("aprove"));
+    two.types(0, &["init"]).ok();
+    two.types(0, &["doctor"])
+        .says("loopx.autoSync is `aprove`, expected true, false or some of approve,review,finish");
+}
