@@ -88,7 +88,7 @@ const fn setting(
 }
 
 /// Every setting, by its name.
-pub const SETTINGS: [Setting; 21] = [
+pub const SETTINGS: [Setting; 20] = [
     setting(
         "loopx.alias.NAME",
         Takes::Text,
@@ -142,12 +142,6 @@ pub const SETTINGS: [Setting; 21] = [
         Takes::Text,
         "what start.profile of loopx.toml says, or lite",
         "The profile of the sessions that you start.",
-    ),
-    setting(
-        "loopx.profile",
-        Takes::Text,
-        "what loopx.toml says, else lite",
-        "The profile of a session that names none.",
     ),
     setting(
         "loopx.receiveBytes",
