@@ -23,6 +23,14 @@ fn no_worktree() -> Failure {
     .help("git worktree add ../work BRANCH")
 }
 
+/// The files of the working copy of the session that is meant that no `save` takes in.
+pub fn not_saved(ctx: &Context) -> Result<Vec<String>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let state = ctx.session(&snapshot)?.state;
+    Ok(workcopy::not_saved(&ctx.repo, &state))
+}
+
 /// What `checkout` did.
 #[derive(Debug)]
 pub struct CheckedOut {

@@ -130,6 +130,7 @@ mod static_program;
 mod suggestions;
 mod support;
 mod sync;
+mod sync_moved;
 mod syscalls;
 mod taken_sync;
 mod torn;
