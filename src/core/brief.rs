@@ -157,7 +157,7 @@ fn begins_delta(heading: &str) -> bool {
     let heading = heading.trim().to_lowercase();
     let sections = ["added", "modified", "removed", "renamed"];
     let of_section = |word: &&str| heading == format!("{word} requirements");
-    heading.starts_with("domain:") || sections.iter().any(|word| of_section(&word))
+    heading.starts_with("domain:") || sections.iter().any(of_section)
 }
 
 /// The bytes of the front matter, its fences included.
