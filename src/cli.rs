@@ -256,6 +256,8 @@ impl Command {
         match self {
             Command::Status { id }
             | Command::Next { id }
+            | Command::Finish(cmd::finish::FinishArgs { id, .. })
+            | Command::Reopen(cmd::finish::ReopenArgs { id, .. })
             | Command::Show { id, .. }
             | Command::Abandon { id, .. } => id.as_deref(),
             Command::Log(args) => args.id.as_deref(),

@@ -65,6 +65,12 @@ pub fn program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }
 
+/// Whether somebody sits at a terminal who can be asked.
+pub fn has_terminal() -> bool {
+    use std::io::IsTerminal;
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
 /// The current folder.
 pub fn current_dir() -> std::io::Result<PathBuf> {
     std::env::current_dir()

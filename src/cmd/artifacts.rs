@@ -6,8 +6,8 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::shell_word;
-use crate::flow::{Context, preview, sessions, view, working};
-use crate::ui::{Ui, clean};
+use crate::flow::{Context, preview, sessions, view, workcopy, working};
+use crate::ui::{Ui, clean, line};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Read};
 
@@ -44,9 +44,27 @@ fn saved(ctx: &Context, ui: &mut Ui, command: &str, done: &crate::flow::Done<()>
 }
 
 pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let done = sessions::save(ctx, reason)?;
-    saved(ctx, ui, "save", &done, json!({}));
+    let done = match sessions::save(ctx, reason) {
+        Ok(done) => done,
+        Err(failure) => {
+            // Those files may be all that somebody wrote.
+            name_not_saved(&working::not_saved(ctx).unwrap_or_default(), ui);
+            return Err(failure);
+        }
+    };
+    let not_saved = workcopy::not_saved(&ctx.repo, &done.state);
+    name_not_saved(&not_saved, ui);
+    saved(ctx, ui, "save", &done, json!({ "not_saved": not_saved }));
     Ok(Exit::Done)
+}
+
+fn name_not_saved(names: &[String], ui: &mut Ui) {
+    if ui.is_json() {
+        return;
+    }
+    for name in names {
+        ui.warn(format!("not saved: {} is no artifact", line(name)));
+    }
 }
 
 pub fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {

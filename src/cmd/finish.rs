@@ -18,6 +18,8 @@ use serde_json::json;
 /// that wants somebody else, and never passes what a gate holds.
 #[derive(Debug, clap::Args)]
 pub struct FinishArgs {
+    /// The session (default: the one that is meant)
+    pub id: Option<String>,
     /// Do not ask
     #[arg(short, long)]
     pub yes: bool,
@@ -136,6 +138,8 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
 /// Open a finished session again: takes its archive back, and goes on in build
 #[derive(Debug, clap::Args)]
 pub struct ReopenArgs {
+    /// The session (default: the one that is meant)
+    pub id: Option<String>,
     /// Why, for the record (needed)
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,

@@ -7,7 +7,7 @@ use crate::core::hint::{Hint, command, hint};
 use crate::core::settings::SyncPoint;
 use crate::flow::Context;
 use crate::flow::sync::{self, Flaw, Report, Request, SetBack, TakenAway, UnitedSession};
-use crate::ui::{Ui, clean, style};
+use crate::ui::{Ui, clean, line, style};
 use std::io::{IsTerminal, Write};
 
 /// Bring the sessions here and on a remote together: fetch, merge, push
@@ -161,6 +161,28 @@ pub(super) fn open_conflicts(sessions: &[UnitedSession], ui: &mut Ui) {
     }
 }
 
+/// How many sessions that moved are told one by one.
+const TOLD: usize = 20;
+
+/// Whose sessions moved and how, one line each.
+fn moved(report: &Report, ui: &mut Ui) {
+    let not_yet = match report.dry_run {
+        true => " (not taken yet)",
+        false => "",
+    };
+    for one in report.moved.iter().take(TOLD) {
+        ui.status(format!(
+            "{}: {}  {}{not_yet}",
+            line(&one.people()),
+            ui.paint(style::NAME, one.session.as_str()),
+            one.words()
+        ));
+    }
+    if let Some(more @ 1..) = report.moved.len().checked_sub(TOLD) {
+        ui.status(format!("and {}", counted(more, "more session")));
+    }
+}
+
 fn text(report: &Report, request: &Request, ui: &mut Ui) {
     let count = |n: usize| counted(n, "commit");
     if let Some(SetBack { had, has }) = &report.set_back {
@@ -206,6 +228,7 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             command!("use {} --branch {}", clean(&one.sessions[0]), clean(&one.branch))
         ));
     }
+    moved(report, ui);
     for one in &report.united {
         let session = ui.paint(style::NAME, one.session.as_str());
         match one.conflicts {

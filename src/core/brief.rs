@@ -5,6 +5,7 @@
 
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
+use super::front::{FrontMatter, set_field};
 use super::hint::command;
 use super::markdown;
 use super::pack::{Slice, SliceKind};
@@ -128,18 +129,18 @@ pub fn why(text: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// Where the first level-1 heading `Domain: PATH` begins.
+/// Where the first heading begins that belongs to a delta.
 fn domain_at(text: &str) -> Option<usize> {
     use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
     let mut heading = None;
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading {
-                level: HeadingLevel::H1,
+                level: HeadingLevel::H1 | HeadingLevel::H2,
                 ..
             }) => heading = Some(range.start),
             Event::End(TagEnd::Heading(_)) => heading = None,
-            Event::Text(part) if part.trim_start().to_lowercase().starts_with("domain:") => {
+            Event::Text(part) if begins_delta(&part) => {
                 if let Some(at) = heading {
                     return Some(at);
                 }
@@ -149,6 +150,14 @@ fn domain_at(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether a heading begins a delta: a domain, or a section of one whose domain was forgotten.
+fn begins_delta(heading: &str) -> bool {
+    let heading = heading.trim().to_lowercase();
+    let sections = ["added", "modified", "removed", "renamed"];
+    let of_section = |word: &&str| heading == format!("{word} requirements");
+    heading.starts_with("domain:") || sections.iter().any(of_section)
 }
 
 /// The bytes of the front matter, its fences included.
@@ -188,21 +197,42 @@ pub fn template(title: &str, intent: &str) -> String {
     )
 }
 
-/// The file that a session's delta stands in. A session whose profile was changed may have both: the brief counts where
-/// it has a delta, or the other one is still empty.
+/// The field of the front matter that names another file for the delta: the session has got a profile with one.
+const ELSEWHERE: &str = "delta";
+
+/// The file that a session's delta stands in: the brief, unless that names the other one.
 pub fn delta_file(texts: &BTreeMap<Artifact, String>) -> Option<Artifact> {
-    match (texts.get(&Artifact::SpecDelta), of(texts)) {
-        (None, None) => None,
-        (Some(_), None) => Some(Artifact::SpecDelta),
-        (None, Some(_)) => Some(Artifact::Brief),
-        (Some(own), Some(brief)) => {
-            let says = !markdown::sections(own).is_empty() || own.starts_with("---");
-            match says && !has_delta(brief) {
-                true => Some(Artifact::SpecDelta),
-                false => Some(Artifact::Brief),
+    match (texts.contains_key(&Artifact::SpecDelta), of(texts)) {
+        (false, None) => None,
+        (true, None) => Some(Artifact::SpecDelta),
+        (false, Some(_)) => Some(Artifact::Brief),
+        (true, Some(brief)) => {
+            let front = FrontMatter::parse(brief).unwrap_or_default();
+            match front.text(ELSEWHERE) {
+                Ok(Some(file)) if file == Artifact::SpecDelta.path() => Some(Artifact::SpecDelta),
+                _ => Some(Artifact::Brief),
             }
         }
     }
+}
+
+/// The brief of a session whose delta stands in the other file from now on.
+pub fn with_delta_elsewhere(text: &str) -> String {
+    let text = match text.starts_with("---\n") {
+        true => text.to_owned(),
+        false => format!("---\n---\n{text}"),
+    };
+    set_field(&text, ELSEWHERE, Artifact::SpecDelta.path())
+}
+
+/// The brief with the delta that stood in another file, where it has none.
+pub fn with_delta(text: &str, delta: &str) -> String {
+    if has_delta(text) || !has_delta(delta) {
+        return text.to_owned();
+    }
+    let delta = self::delta(delta);
+    let own = delta.trim_start();
+    format!("{}\n\n{own}", text.trim_end())
 }
 
 /// The brief of a session, where it has one.

@@ -27,7 +27,7 @@ impl Check {
 /// Every check that the artifacts of a session name, in their order; or what is wrong with one of them.
 pub fn checks(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Check>, Blocker> {
     let mut found = Vec::new();
-    for source in pack::CHECK_FILES {
+    for source in pack::present(texts) {
         let slices = pack::slices_in(source, texts)?;
         found.extend(slices.into_iter().map(|slice| Check {
             id: slice.id,

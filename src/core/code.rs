@@ -1109,6 +1109,14 @@ impl Code {
         )
     }
 
+    /// What says that somebody has to write brief.md first.
+    pub fn is_of_brief(self) -> bool {
+        matches!(
+            self,
+            Code::BriefMissing | Code::BriefEmpty | Code::BriefCheckInvalid
+        )
+    }
+
     /// What says that a delta waits for another session.
     pub fn is_of_dependency(self) -> bool {
         matches!(

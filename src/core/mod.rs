@@ -34,6 +34,7 @@ mod laws;
 mod laws_of_clones;
 pub mod lease;
 pub mod markdown;
+pub mod moved;
 pub mod next;
 pub mod note;
 pub mod op;

@@ -33,10 +33,24 @@ impl Slice {
 /// empty list for a session that has none of these files.
 pub fn slices_of(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Slice>, Blocker> {
     let mut found = Vec::new();
-    for file in CHECK_FILES {
+    for file in present(texts) {
         found.extend(slices_in(file, texts)?);
     }
     Ok(found)
+}
+
+/// The check files of a session. Where there are several, because its profile was changed, an empty one is none.
+pub fn present(texts: &BTreeMap<Artifact, String>) -> Vec<Artifact> {
+    let mut files: Vec<Artifact> = CHECK_FILES.into_iter().collect();
+    files.retain(|file| texts.contains_key(file));
+    let is_empty = |file: &Artifact| {
+        let text = texts.get(file).map_or("", |text| text.trim());
+        text.is_empty() || text == "[]"
+    };
+    if files.iter().any(|file| !is_empty(file)) {
+        files.retain(|file| !is_empty(file));
+    }
+    files
 }
 
 /// The slices that one file names; none where it is not there.

@@ -482,28 +482,9 @@ impl Policy {
         if self.profiles.allowed.contains(name) {
             return None;
         }
-        let asked: [(&str, Box<dyn Fn(Transition) -> bool + '_>); 5] = [
-            ("approve.required", Box::new(|one| self.required(one) > 1)),
-            (
-                "approve.signed",
-                Box::new(|one| self.approve.signed.contains(&one)),
-            ),
-            (
-                "approve.touched",
-                Box::new(|one| self.approve.touched.contains(&one)),
-            ),
-            (
-                "approve.independent",
-                Box::new(|one| self.approve.independent.contains(&one)),
-            ),
-            (
-                "approve.by",
-                Box::new(|one| self.approve.by.contains_key(&one)),
-            ),
-        ];
         let forward = Transition::ALL.into_iter().filter(|one| one.is_forward());
         for transition in forward.filter(|one| !profile.has(*one)) {
-            if let Some((key, _)) = asked.iter().find(|(_, asks)| asks(transition)) {
+            if let Some(key) = self.asks_of(transition) {
                 return Some(format!(
                     "{key} asks something of {transition}, which {name} has not"
                 ));
@@ -515,6 +496,23 @@ impl Policy {
         Some(format!(
             "build.lanes asks for the lane {lane}, which {name} has not"
         ))
+    }
+
+    /// The key that asks something of a transition.
+    fn asks_of(&self, transition: Transition) -> Option<&'static str> {
+        let approve = &self.approve;
+        let asked = [
+            ("approve.required", self.required(transition) > 1),
+            ("approve.signed", approve.signed.contains(&transition)),
+            ("approve.touched", approve.touched.contains(&transition)),
+            (
+                "approve.independent",
+                approve.independent.contains(&transition),
+            ),
+            ("approve.by", approve.by.contains_key(&transition)),
+        ];
+        let mut asked = asked.into_iter();
+        asked.find(|(_, asks)| *asks).map(|(key, _)| key)
     }
 
     /// The profile of a session that names none.

@@ -9,10 +9,10 @@ enum Takes {
     Seconds,
     Number,
     Words(&'static [&'static str]),
-    /// Some of these, with commas between them; or a boolean for all or none.
-    Some(&'static [&'static str]),
     /// Judged where it is used, if at all.
     Text,
+    /// Some of these, with commas between them; or a boolean for all or none.
+    Some(&'static [&'static str]),
 }
 
 /// The setting that says around which commands a sync runs.
@@ -55,19 +55,19 @@ impl Setting {
             Takes::Seconds => "a number of seconds".to_owned(),
             Takes::Number => "a number".to_owned(),
             Takes::Words(words) => words.join(" or "),
-            Takes::Some(words) => format!("true, false or some of {}", words.join(",")),
             Takes::Text => "text".to_owned(),
+            Takes::Some(words) => format!("true, false or some of {}", words.join(",")),
         }
     }
 
     fn takes(&self, value: &str) -> bool {
         match self.takes {
             Takes::Truth => truth(value).is_some(),
-            Takes::Seconds | Takes::Number => value.parse::<u64>().is_ok(),
-            Takes::Words(words) => words.contains(&value),
             Takes::Some(words) => {
                 truth(value).is_some() || items(value).all(|item| words.contains(&item))
             }
+            Takes::Seconds | Takes::Number => value.parse::<u64>().is_ok(),
+            Takes::Words(words) => words.contains(&value),
             Takes::Text => true,
         }
     }
@@ -105,7 +105,7 @@ pub const SETTINGS: [Setting; 20] = [
         AUTO_SYNC,
         Takes::Some(&SyncPoint::NAMES),
         "false",
-        "The commands around which a sync runs: all, none, or some of them.",
+        "The commands around which a sync runs: approve, review, finish, with commas; true for all of them.",
     ),
     setting(
         "loopx.branch",
@@ -251,25 +251,16 @@ mod tests {
             ("loopx.fsync", "maybe", false),
             ("loopx.syncTimeout", "30", true),
             ("loopx.syncTimeout", "30s", false),
-            ("loopx.remote", "30s", true),
             ("loopx.autoSync", "true", true),
             ("loopx.autoSync", "approve, finish", true),
             ("loopx.autoSync", "aprove", false),
             ("loopx.autoSync", "approve,", false),
+            ("loopx.remote", "30s", true),
         ] {
             let found = faults(|asked| (asked == key).then(|| value.to_owned()));
             assert_eq!(found.is_empty(), fits, "{key}={value}: {found:?}");
         }
         assert!(faults(|_| None).is_empty());
-    }
-
-    #[test]
-    fn each_setting_stands_once_and_by_its_name() {
-        let keys: Vec<String> = SETTINGS.iter().map(|one| one.key.to_lowercase()).collect();
-        let mut sorted = keys.clone();
-        sorted.sort();
-        sorted.dedup();
-        assert_eq!(keys, sorted);
     }
 
     #[test]
@@ -285,5 +276,14 @@ mod tests {
             let points = [SyncPoint::Approve, SyncPoint::Review, SyncPoint::Finish];
             assert_eq!(points.map(|one| one.is_wanted(value)), wanted, "{value}");
         }
+    }
+
+    #[test]
+    fn each_setting_stands_once_and_by_its_name() {
+        let keys: Vec<String> = SETTINGS.iter().map(|one| one.key.to_lowercase()).collect();
+        let mut sorted = keys.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(keys, sorted);
     }
 }

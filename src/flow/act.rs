@@ -376,6 +376,29 @@ pub(super) fn gather_with<'a>(
     })
 }
 
+/// The same with the edits of this worktree, which stay where they are: what a command would judge that saves them.
+pub(super) fn gather_here(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    needs: Needs,
+) -> Result<Facts<'static>> {
+    let state = &session.state;
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let edits = match WorkCopy::open(&ctx.repo, &state.id)? {
+        Some(copy) if state.is_active() => copy.peek(state, policy.artifacts.max_bytes)?.edits,
+        _ => Edits::default(),
+    };
+    gather_with(
+        ctx,
+        snapshot,
+        session,
+        edits,
+        needs,
+        (None, sign::Depth::Everything),
+    )
+}
+
 /// The text of some bytes, which are not copied where they are one.
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)

@@ -1,6 +1,6 @@
 //! The checks of a session that no pass on the present tree stands for: what `run` alone runs.
 
-use super::act::{Needs, gather, require_active};
+use super::act::{Needs, gather_here, require_active};
 use super::context::Context;
 use crate::core::artifact::Artifact;
 use crate::core::checks::checks;
@@ -26,7 +26,7 @@ pub fn open(ctx: &Context) -> Result<Open> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
-    let facts = gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
     let all = of_session(&facts.texts);
     if all.is_empty() {
         return Err(Failure::usage(

@@ -63,7 +63,10 @@ pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
         Some(text) => (Policy::parse(text, &label)?, schema::named(text)),
         None => (Policy::default(), Vec::new()),
     };
-    let warnings = policy.warnings();
+    let mut warnings = policy.warnings();
+    if from.is_none() {
+        warnings.extend(super::specs::worktree_fault(ctx));
+    }
     let policy = schema::keys(&policy)
         .into_iter()
         .map(|key| Setting {

@@ -12,6 +12,7 @@ use crate::core::checks::checks;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::op::{Event, Evidence};
+use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::shell_word;
@@ -257,14 +258,17 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
         let failure = Failure::not_found(
             Code::SliceUnknown,
             if ids.is_empty() {
-                format!("no slice is named `{task}`: the session has none")
+                format!("no check is named `{task}`: the session has none")
             } else {
-                format!("no slice is named `{task}`; there are {}", ids.join(", "))
+                format!("no check is named `{task}`; there are {}", ids.join(", "))
             },
         );
         return Err(match near {
             Some(near) => failure.help(command!("run --task {near}")),
-            None => failure.help(command!("cat slices.json")),
+            None => failure.help(match pack::present(&texts).first() {
+                Some(file) => command!("cat {file}"),
+                None => command!("status"),
+            }),
         });
     };
     if request.argv.is_empty() || request.argv == check.argv {

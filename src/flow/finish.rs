@@ -56,13 +56,35 @@ pub fn preview(ctx: &Context) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = act::require_active(ctx.session_to_change(&snapshot)?)?;
-    let mut facts = act::gather(ctx, &snapshot, &session, None, act::Needs::Stage, None)?;
-    facts.texts = act::texts_here(ctx, &facts.state, &facts.policy)?;
+    let facts = act::gather_here(ctx, &snapshot, &session, act::Needs::Stage)?;
     facts.require_person("an approval")?;
     let (state, gates) = (&facts.state, facts.view());
     let forward = Transition::ALL.into_iter().find(|one| {
         one.from() == state.stage && one.is_forward() && *one != Transition::ReviewToDone
     });
+    // In review nothing can be committed, and a review covers what is.
+    let is_near = matches!(state.stage, Stage::Build | Stage::Review);
+    if let Some(code) = facts.code.as_ref().filter(|code| is_near && code.is_dirty) {
+        let files: Vec<&str> = code
+            .uncommitted
+            .iter()
+            .map(|one| one.path.as_str())
+            .collect();
+        return Err(Failure::refused(
+            Code::WorktreeDirty,
+            format!("not committed yet: {}", files.join(", ")),
+        )
+        .help(
+            match code
+                .uncommitted
+                .iter()
+                .any(|one| one.state == gate::FileState::Untracked)
+            {
+                true => Hint::git("add --all"),
+                false => Hint::git("commit --all"),
+            },
+        ));
+    }
     if let Some(transition) = forward {
         let blockers = gate::blockers(gates, transition);
         if !blockers.is_empty() {
@@ -74,7 +96,10 @@ pub fn preview(ctx: &Context) -> Result<Preview> {
         _ => (0, Vec::new()),
     };
     let audit = gate::audit(gates).into_iter();
-    let checks: Vec<_> = audit.filter(|item| item.id != "approved-plan").collect();
+    // What is done was proven when it was approved.
+    let is_judged =
+        |item: &gate::AuditItem| item.id != "approved-plan" && state.stage != Stage::Done;
+    let checks: Vec<_> = audit.filter(is_judged).collect();
     let is_good = |proof: Proof| matches!(proof, Proof::Passed | Proof::Waived);
     Ok(Preview {
         session: state.id.clone(),

@@ -6,11 +6,14 @@
 
 use super::context::Context;
 use super::hook::Outcome;
+use super::specs;
 use crate::core::commit_policy::{self, Rules};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::session::State;
+use crate::core::shell_word;
 use crate::core::trailers;
 use crate::git::{CommitInfo, Head};
 use crate::store::{Snapshot, Store};
@@ -31,6 +34,8 @@ struct Making {
 /// What stands before a judgement.
 enum Found {
     NotOurs,
+    /// HEAD's branch was renamed, and a session is bound to the name that it had: so that its gates do not hold.
+    Renamed(String),
     /// HEAD is on the loopx branch itself.
     LoopxBranch,
     /// Several sessions are bound to the branch.
@@ -41,13 +46,13 @@ enum Found {
 /// pre-commit: refuses early, before anybody writes a message. Reads only.
 pub fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Outcome> {
     match find(ctx, store, tip)? {
-        Found::NotOurs => Ok(Outcome::Passed(Vec::new())),
+        // commit-msg comes next and says it once.
+        Found::NotOurs | Found::Renamed(_) => Ok(Outcome::Passed(Vec::new())),
         Found::LoopxBranch => Ok(Outcome::Refused(on_loopx_branch(store))),
         Found::Shared(failure) => Ok(Outcome::Refused(failure)),
         Found::Making(making) => {
             let policy = ctx.policy(&making.state)?;
             Ok(match judge(&making, &policy)? {
-                // commit-msg comes next and says it once.
                 Outcome::Passed(_) => Outcome::Passed(Vec::new()),
                 refused => refused,
             })
@@ -63,8 +68,25 @@ pub fn commit_msg(
     tip: Option<Oid>,
     args: &[OsString],
 ) -> Result<Outcome> {
+    let has_sessions = tip.is_some();
+    let mut outcome = judged(ctx, store, tip, args)?;
+    if let Outcome::Passed(warnings) = &mut outcome
+        && has_sessions
+    {
+        warnings.extend(specs::worktree_fault(ctx));
+    }
+    Ok(outcome)
+}
+
+fn judged(
+    ctx: &Context,
+    store: &Store<'_>,
+    tip: Option<Oid>,
+    args: &[OsString],
+) -> Result<Outcome> {
     let making = match find(ctx, store, tip)? {
         Found::NotOurs => return Ok(Outcome::Passed(Vec::new())),
+        Found::Renamed(warning) => return Ok(Outcome::Passed(vec![warning])),
         Found::LoopxBranch => return Ok(Outcome::Refused(on_loopx_branch(store))),
         Found::Shared(failure) => return Ok(Outcome::Refused(failure)),
         Found::Making(making) => making,
@@ -101,7 +123,10 @@ fn find(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Found> {
     }
     let id = match snapshot.sole_bound_to(branch) {
         Ok(Some(id)) => id,
-        Ok(None) => return Ok(Found::NotOurs),
+        Ok(None) => {
+            let renamed = renamed(ctx, &snapshot, branch)?;
+            return Ok(renamed.map_or(Found::NotOurs, Found::Renamed));
+        }
         Err(failure) if failure.code == Code::BranchShared => return Ok(Found::Shared(failure)),
         Err(failure) => return Err(failure),
     };
@@ -121,6 +146,27 @@ fn find(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Found> {
         head,
         paths,
     })))
+}
+
+/// What to say where this branch was renamed, and the session stayed bound to a name that is no branch any more.
+fn renamed(ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Option<String>> {
+    for former in ctx.repo.former_names(branch) {
+        let Some(id) = snapshot.sole_bound_to(&former).ok().flatten() else {
+            continue;
+        };
+        if ctx
+            .repo
+            .find_ref(&format!("refs/heads/{former}"))?
+            .is_some()
+        {
+            continue;
+        }
+        return Ok(Some(format!(
+            "branch `{branch}` was `{former}`, which session {id} is bound to: nothing is judged here until you type: {}",
+            command!("use {id} --branch {}", shell_word(branch))
+        )));
+    }
+    Ok(None)
 }
 
 fn judge(making: &Making, policy: &Policy) -> Result<Outcome> {

@@ -78,6 +78,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         now: ctx.now(),
         archive: archive.clone(),
         is_empty: is_empty(&facts),
+        asks: crate::env::has_terminal(),
         remote: remote.clone(),
         unpushed: unpushed(ctx, state)?,
     };
@@ -123,7 +124,18 @@ fn first(
     }
     if branch_missing {
         let bound = state.branch.as_deref().unwrap_or_default();
-        let gone = format!("the branch {bound} is not here: it was renamed or deleted");
+        let gone = format!("the branch {bound} is not here: not pushed yet, renamed or deleted");
+        let me = ctx.reader().map(|reader| &reader.author);
+        let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
+        let is_elsewhere = ctx.repo.config(&format!("branch.{bound}.remote")).is_none();
+        if somebody_else && is_elsewhere {
+            let author = state.touched.by.to_string();
+            return Ok(Some(
+                Advised::waits(author, format!("the push of {bound}")).advice(format!(
+                    "{gone}; where a remote has it: git fetch, then git switch {bound}"
+                )),
+            ));
+        }
         return Ok(Some(match ctx.head()?.branch {
             Some(here) => Advised::from(upstream::rebind(ctx, id)?).advice(format!(
                 "{gone}; {here} is checked out, bind it if it has the commits"
@@ -158,17 +170,22 @@ fn first(
     }))
 }
 
-/// What would hold the archive of a session in review or done.
+/// What would hold the archive of a session in review or done, or in a build that one person may take to its end.
 fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec<Blocker>> {
     let state = &facts.state;
-    if !state.is_active() || !matches!(state.stage, Stage::Review | Stage::Done) {
+    let is_light = !facts.view().profile().has_stage(Stage::Clarify);
+    let is_near = match state.stage {
+        Stage::Build => is_light,
+        stage => matches!(stage, Stage::Review | Stage::Done),
+    };
+    if !state.is_active() || !is_near {
         return Ok(Vec::new());
     }
     let mut found = crate::core::gate::delta(facts.view());
     if found.is_empty() {
         found = coverage::judge(facts, &archive::Waivers::default())?.0;
     }
-    if state.stage == Stage::Review {
+    if state.stage != Stage::Done {
         // Evidence can still be made here; what no slice names cannot.
         found.retain(|blocker| {
             !blocker.code.is_of_scenario() || blocker.code == Code::ScenarioUnserved

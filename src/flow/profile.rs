@@ -5,6 +5,7 @@ use super::context::Context;
 use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::brief;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::front::set_field;
 use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::profile::{Profile, ProfileName};
@@ -177,6 +178,23 @@ pub fn change(
                     },
                 );
             }
+        }
+        let brief = brief::of(&facts.texts);
+        if let Some(brief) = brief
+            && profile.asks(Artifact::SpecDelta)
+            && !profile.asks(Artifact::Brief)
+        {
+            act = act.write(Artifact::Brief, brief::with_delta_elsewhere(brief));
+        }
+        if profile.asks(Artifact::Brief) {
+            let new = Artifact::Brief.template(input);
+            let kept = brief.map(|text| set_field(text, "delta", Artifact::Brief.path()));
+            let text = kept.unwrap_or(new);
+            let delta = facts
+                .texts
+                .get(&Artifact::SpecDelta)
+                .map_or("", String::as_str);
+            act = act.write(Artifact::Brief, brief::with_delta(&text, delta));
         }
         Ok(act.word(sign))
     })

@@ -4,7 +4,7 @@ use super::act::{Needs, gather, texts_here};
 use super::change::RequirementDiff;
 use super::context::Context;
 use super::{change, review};
-use crate::core::artifact::Artifact;
+use crate::core::brief;
 use crate::core::failure::Result;
 use crate::core::gate::{self, AuditItem, FindingView, ReadSections};
 use crate::core::globs::Globs;
@@ -111,7 +111,7 @@ pub fn show(ctx: &Context) -> Result<ReviewShown> {
         .into_iter()
         .map(|finding| found_before(&ctx.repo, &facts.state, finding, tree.as_ref()))
         .collect::<Result<_>>()?;
-    let has_delta = facts.texts.contains_key(&Artifact::SpecDelta);
+    let has_delta = brief::delta_file(&facts.texts).is_some();
     let (specs, specs_failed) = match change::diff(ctx) {
         _ if !has_delta => (Vec::new(), None),
         Ok((_, specs)) => (specs, None),

@@ -42,6 +42,16 @@ pub fn policy(ctx: &Context) -> Result<Policy> {
     }
 }
 
+/// What is wrong with the policy file of the worktree: nothing judges by it yet, and the first session that starts
+/// from it would be refused.
+pub fn worktree_fault(ctx: &Context) -> Option<String> {
+    let path = ctx.repo.work_dir()?.join(crate::core::policy::FILE);
+    let text = files::read(&path).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let fault = Policy::parse(&text, crate::core::policy::FILE).err()?;
+    Some(format!("in the worktree: {}", fault.message))
+}
+
 /// Every spec, by domain.
 pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
     let folder = policy(ctx)?.paths.specs;

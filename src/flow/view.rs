@@ -6,8 +6,9 @@ use super::lease::{self, ClaimView};
 use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
 use super::sign;
+use super::specs;
 use super::upstream;
-use super::workcopy::FileStatus;
+use super::workcopy::{self, FileStatus};
 use crate::core::agent::stop::Parked;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
@@ -65,6 +66,8 @@ pub struct Status {
     pub policy_moved: Option<PolicyMoved>,
     /// Keys of `loopx.toml` that are passed over.
     pub warnings: Vec<String>,
+    /// Files of the working copy that are no artifacts.
+    pub not_saved: Vec<String>,
     /// The stages that the session goes through, in order.
     pub stages: Vec<Stage>,
     #[serde(skip)]
@@ -232,7 +235,15 @@ pub(super) fn status_of(
         stale_artifacts,
         working_copy: peek.statuses,
         policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
-        warnings: facts.policy.warnings(),
+        warnings: {
+            let mut warnings = facts.policy.warnings();
+            warnings.extend(specs::worktree_fault(ctx));
+            warnings
+        },
+        not_saved: match &peek.foreign {
+            Some(_) => Vec::new(),
+            None => workcopy::not_saved(&ctx.repo, state),
+        },
         stages: view.profile().stages.clone(),
         artifacts: state.artifacts.keys().copied().collect(),
         commits: commits(ctx, &facts)?,

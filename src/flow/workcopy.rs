@@ -622,6 +622,35 @@ impl<'r> WorkCopy<'r> {
     }
 }
 
+/// The files of a session's folder that are no artifacts, and stay here. Names with a dot in front and backups of editors
+/// are not meant to be.
+pub fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
+    let Some(top) = repo.work_dir() else {
+        return Vec::new();
+    };
+    let folder = top.join(FOLDER).join(state.id.as_str());
+    let is_known = |path: &str| {
+        let path = path.to_lowercase();
+        let kept = |known: &str| known == path || known.starts_with(&format!("{path}/"));
+        Artifact::ALL.iter().any(|one| kept(one.path()))
+            || state.files.keys().any(|known| kept(&known.to_lowercase()))
+    };
+    let mut found = Vec::new();
+    for below in ["", "change/"] {
+        let Ok(entries) = std::fs::read_dir(folder.join(below)) else {
+            continue;
+        };
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let paths = names
+            .map(|name| name.to_string_lossy().into_owned())
+            .filter(|name| !name.starts_with('.') && !name.ends_with('~'))
+            .map(|name| format!("{below}{name}"));
+        found.extend(paths.filter(|path| !is_known(path)));
+    }
+    found.sort();
+    found
+}
+
 /// Whether a file is a note of what a working copy was last in step with.
 pub fn is_note(file: &Path) -> bool {
     let note = std::fs::read(file).ok();

@@ -6,10 +6,11 @@ use super::files;
 use super::sessions;
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{Done, act::nothing_to_save};
-use crate::core::artifact::Artifact;
+use crate::core::artifact::{Artifact, TemplateInput};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
+use crate::core::profile::Profile;
 use crate::core::session::State;
 use crate::git::run::Run;
 use std::collections::BTreeMap;
@@ -20,6 +21,14 @@ fn no_worktree() -> Failure {
         "a working copy needs a worktree, and the repository is bare",
     )
     .help("git worktree add ../work BRANCH")
+}
+
+/// The files of the working copy of the session that is meant that no `save` takes in.
+pub fn not_saved(ctx: &Context) -> Result<Vec<String>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let state = ctx.session(&snapshot)?.state;
+    Ok(workcopy::not_saved(&ctx.repo, &state))
 }
 
 /// What `checkout` did.
@@ -87,8 +96,17 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         copy.publish(&state, &BTreeMap::new())?;
         let path = copy.path(artifact)?;
         if !path.exists() {
-            // A first version, or one that was removed: the editor makes the file.
-            files::write(&path, b"")?;
+            // A first version, or one that was removed.
+            let (policy, _) = ctx.policy_if_there(&state)?;
+            let profile = policy.profiles.get(&state.profile);
+            let text = artifact.template(TemplateInput {
+                id: &state.id,
+                title: &state.title,
+                intent: &state.title,
+                domains: &[],
+                profile: &profile.unwrap_or_else(|_| Profile::empty()),
+            });
+            files::write(&path, text.as_bytes())?;
         }
         path
     };

@@ -20,6 +20,7 @@ pub mod pack;
 mod pending;
 pub mod processes;
 mod program;
+mod progress;
 mod putback;
 mod quarantine;
 pub mod refs;

@@ -6,6 +6,7 @@ use super::sharing::SharedUmask;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::Oid;
 use crate::failpoint::{fail, reach};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// How a compare-and-swap ended.
@@ -17,6 +18,18 @@ pub enum Swap {
     Lost,
     /// The ref's lock file is there: somebody is moving it, or was killed while doing so.
     Locked,
+}
+
+/// How much of a branch's log is looked at for its former names: some hundred entries.
+const LOG_END: u64 = 64 * 1024;
+
+fn end_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(file)?;
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(LOG_END)))?;
+    let mut text = Vec::new();
+    file.take(LOG_END).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 impl Repo {
@@ -50,6 +63,19 @@ impl Repo {
     pub fn drop_ref(&self, name: &str, old: &Oid) -> Result<()> {
         let ended = Run::git(["update-ref", "-d", name, old.as_str()]).capture()?;
         ended.ok().map(drop)
+    }
+
+    /// The names that a branch had before `git branch -m`, newest first: as the end of git's own log of it says. Empty
+    /// where there is no such file, and a format of refs without one is not asked.
+    pub fn former_names(&self, branch: &str) -> Vec<String> {
+        let file = self.common_dir().join("logs/refs/heads").join(branch);
+        let text = end_of(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let former = |line: &str| {
+            let (_, said) = line.split_once("\tBranch: renamed refs/heads/")?;
+            Some(said.split_once(" to refs/heads/")?.0.to_owned())
+        };
+        text.lines().rev().filter_map(former).collect()
     }
 
     /// Where git's own log says that a ref has been, newest first. Empty where there is none, or none that

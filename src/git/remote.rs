@@ -5,6 +5,7 @@
 //! push names the commit that it sends, runs no hook and never forces: the other side compares and swaps.
 
 use super::Repo;
+use super::progress::Progress;
 use super::run::{Captured, Run};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
@@ -69,7 +70,12 @@ impl Line<'_> {
             }
         }
         match &mut self.progress {
-            Some(live) => run.capture_within(self.limit, *live),
+            Some(live) => {
+                let mut progress = Progress::to(*live);
+                let captured = run.capture_within(self.limit, &mut progress);
+                drop(progress.end());
+                captured
+            }
             None => run.capture_within(self.limit, &mut std::io::sink()),
         }
     }

@@ -5,11 +5,16 @@
 //! commit that did it.
 
 use super::loss::{Holding, Loss, between};
+use super::snapshot::operations_in;
 use super::unite::{UnitedSession, read_state, session_folders};
-use super::{Snapshot, Store, layout};
+use super::{Snapshot, Store, layout, ops};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
+use crate::core::id::{Oid, OpId};
+use crate::core::moved::Moved;
+use crate::core::op::Operation;
+use crate::core::session::State;
+use crate::core::signature::SUFFIX;
 use crate::git::Repo;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,6 +122,40 @@ impl Store<'_> {
         }
     }
 
+    /// The sessions in which operations stand now that did not before. What cannot be read is for `fsck`.
+    pub fn moved(&self, before: &Oid, now: &Oid) -> Result<Vec<Moved>> {
+        let repo = self.repo;
+        if before == now {
+            return Ok(Vec::new());
+        }
+        let then = repo.commit_info(before)?.tree;
+        let now = repo.commit_info(now)?.tree;
+        let sides = [
+            session_folders(repo, &then, &now)?,
+            session_folders(repo, &now, &then)?,
+        ];
+        let differing = |at: usize| {
+            let (here, there) = (&sides[at], &sides[1 - at]);
+            here.iter()
+                .filter(|(path, folder)| there.get(*path).is_none_or(|other| other.1 != folder.1))
+                .filter_map(|(path, (_, tree))| {
+                    let state = read_state(repo, path, tree).ok()?;
+                    Some((state, path, tree))
+                })
+        };
+        // By uid: a session may have another name now, or lie in the archive.
+        let mut known: BTreeMap<String, (State, &Oid)> = BTreeMap::new();
+        for (state, _, tree) in differing(0) {
+            known.insert(state.uid.clone(), (state, tree));
+        }
+        let moved = differing(1).filter_map(|(state, path, tree)| {
+            let before = known.get(&state.uid);
+            let came = came(repo, path, before.map(|(_, tree)| *tree), tree).ok()?;
+            Moved::of(before.map(|(state, _)| state), &state, &came)
+        });
+        Ok(moved.collect())
+    }
+
     /// The active sessions that differ between a state of the branch and another, and have an open
     /// conflict in the latter.
     pub fn open_conflicts(&self, before: Option<&Oid>, now: &Oid) -> Result<Vec<UnitedSession>> {
@@ -145,6 +184,38 @@ impl Store<'_> {
         }
         Ok(found)
     }
+}
+
+/// Operations are known by the names of their files, which never change: only those that came are read.
+fn came(repo: &Repo, path: &str, before: Option<&Oid>, now: &Oid) -> Result<Vec<Operation>> {
+    let Some(ops) = ops::tree(repo, now)? else {
+        // Closed: they stand in one file.
+        let known: BTreeSet<OpId> = match before {
+            Some(before) => operations_in(repo, path, before)?
+                .into_iter()
+                .map(|op| op.op)
+                .collect(),
+            None => BTreeSet::new(),
+        };
+        let mut all = operations_in(repo, path, now)?;
+        all.retain(|op| !known.contains(&op.op));
+        return Ok(all);
+    };
+    let known: BTreeSet<String> = match before {
+        Some(before) => ops::tree(repo, before)?
+            .map(|ops| ops::files(repo, &ops))
+            .transpose()?
+            .into_iter()
+            .flatten()
+            .map(|held| held.name)
+            .collect(),
+        None => BTreeSet::new(),
+    };
+    ops::files(repo, &ops)?
+        .iter()
+        .filter(|held| !held.name.ends_with(SUFFIX) && !known.contains(&held.name))
+        .map(|held| ops::read_one(repo, held, path))
+        .collect()
 }
 
 /// What one commit has of records and another one has not. One that is none of this branch's states has

@@ -77,7 +77,7 @@ fn named(op: Operation, held: &Held, label: &str) -> Result<Operation> {
 }
 
 /// The tree of `ops/` in a session's folder.
-fn tree(repo: &Repo, folder: &Oid) -> Result<Option<Oid>> {
+pub(super) fn tree(repo: &Repo, folder: &Oid) -> Result<Option<Oid>> {
     let entry = repo.entry_at(folder, layout::OPS)?;
     Ok(entry
         .filter(|entry| entry.kind == EntryKind::Tree)

@@ -381,7 +381,7 @@ pub(super) fn state_of(repo: &Repo, path: &str, place: &str, tree: &Oid) -> Resu
     }
 }
 
-fn operations_in(repo: &Repo, place: &str, tree: &Oid) -> Result<Vec<Operation>> {
+pub(super) fn operations_in(repo: &Repo, place: &str, tree: &Oid) -> Result<Vec<Operation>> {
     if let Some(sealed) = repo.blob_at(tree, layout::SEALED_OPS)? {
         let label = format!("{place}/{}", layout::SEALED_OPS);
         return sealed

@@ -160,7 +160,7 @@ impl Ui {
 
     /// Asks somebody at the terminal; nothing where nobody sits there. Only a yes is a yes.
     pub fn ask(&mut self, question: &str) -> Option<bool> {
-        if self.options.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        if self.options.json || !crate::env::has_terminal() {
             return None;
         }
         let mut err = io::stderr().lock();

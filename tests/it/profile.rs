@@ -410,3 +410,82 @@ fn an_agent_gives_nobodys_word_unless_policy_names_it() {
         }
     }
 }
+
+#[test]
+fn a_session_that_is_lifted_says_its_delta_where_the_new_profile_wants_it() {
+    let s = repository("");
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.loopx(&["profile", "lite"]).ok();
+    s.write(".loopx/it/plan.md", PLAN);
+    let task = r#"{"id":"T","title":"T","convergence":{"criteria":["C"],"verification":{"cmd":["true"]}}}"#;
+    s.write(".loopx/it/tasks.jsonl", task);
+    // The template of the delta says nothing, and the brief speaks no more.
+    let held = s
+        .loopx(&["approve", "--to", "build", "--json"])
+        .fails_with(1)
+        .error_json();
+    assert_eq!(
+        held["error"]["blockers"][0]["code"],
+        "spec_delta_missing_requirements"
+    );
+    s.write(".loopx/it/change/spec-delta.md", DELTA);
+    s.loopx(&["approve", "--to", "build"]).ok();
+    s.loopx(&["undo"]).ok();
+    // Lowered again, the brief has what the delta said.
+    s.write(".loopx/it/change/spec-delta.md", DELTA);
+    s.loopx(&["profile", "quick", "--reason", "it is small"])
+        .ok();
+    let brief = s.loopx(&["cat", "brief.md"]).ok();
+    assert!(brief.contains("### Requirement: Idle timeout"), "{brief}");
+    edit_code(&s);
+    s.loopx(&["run", "--", "sh", "check.sh"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    assert!(
+        s.read("specs/session/spec.md")
+            .contains("idle for 10 minutes")
+    );
+}
+
+#[test]
+fn a_delta_in_a_brief_whose_domain_was_forgotten_is_named() {
+    let s = repository("");
+    s.loopx(&["start", "--quick", "it"]).ok();
+    let delta = DELTA.replace("# Domain: session\n\n", "");
+    s.write(
+        ".loopx/it/brief.md",
+        format!("# It\n\n## Why\n\nX.\n\n## Checks\n\n- `true`\n\n{delta}"),
+    );
+    edit_code(&s);
+    s.loopx(&["run"]).ok();
+    let held = s
+        .loopx(&["finish", "--yes", "--json"])
+        .fails_with(1)
+        .error_json();
+    assert_eq!(
+        held["error"]["blockers"][0]["code"], "spec_delta_missing_domains",
+        "{held:#}"
+    );
+}
+
+#[test]
+fn a_brief_that_is_gone_is_asked_for_and_what_is_not_saved_counts() {
+    let s = repository("");
+    s.loopx(&["start", "--quick", "it"]).ok();
+    std::fs::remove_file(s.path().join(".loopx/it/brief.md")).expect("a file");
+    assert_eq!(status(&s)["next_action"], "git loopx edit brief.md");
+    s.write(
+        ".loopx/it/brief.md",
+        "# It\n\n## Why\n\nX.\n\n## Checks\n\n- `sh check.sh`\n",
+    );
+    s.write("src/timeout", "10\n");
+    s.loopx(&["run"]).ok();
+    // A review covers what is committed: nothing is approved before that.
+    let error = s
+        .loopx(&["finish", "--yes", "--json"])
+        .fails_with(1)
+        .error_json();
+    assert_eq!(error["error"]["code"], "worktree_dirty");
+    assert_eq!(status(&s)["stage"], "build");
+    s.git(&["commit", "-qam", "Ten"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+}

@@ -81,3 +81,74 @@ fn u17_doctor_names_a_bound_branch_that_was_renamed() {
     s.loopx(&["use", "demo"]).ok();
     assert_eq!(of(&s)["level"], "fine");
 }
+
+#[test]
+fn u17_a_commit_on_a_bound_branch_that_was_renamed_is_warned() {
+    let s = session::started("");
+    let code = |name: &str| {
+        s.write(format!("src/{name}.rs"), name);
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", name])
+    };
+    code("early").fails_with(1);
+    s.git(&["branch", "-m", "re'named"]).ok();
+    let out = code("early").says(
+        "warning: branch `re'named` was `demo`, which session demo is bound to: nothing is judged here until you type: \
+         git loopx use demo --branch 're'\\''named'",
+    );
+    out.ok();
+    // Not where the name is a branch again, nor on one that was never it.
+    s.git(&["branch", "demo", "main"]).ok();
+    assert!(!code("two").stderr.contains("warning"));
+    s.git(&["branch", "-D", "demo"]).ok();
+    s.git(&["switch", "--quiet", "-c", "other", "main"]).ok();
+    assert!(!code("three").stderr.contains("warning"));
+    s.git(&["switch", "--quiet", "re'named"]).ok();
+    s.git(&["branch", "-m", "again"]).ok();
+    code("four").says("git loopx use demo --branch again").ok();
+    s.loopx(&["use", "demo", "--branch", "again"]).ok();
+    code("five").fails_with(1);
+}
+
+#[test]
+fn u17_files_that_are_no_artifacts_are_named_by_save_and_status() {
+    let s = Sandbox::new();
+    begin(&s, "");
+    for name in ["notes.md", "change/extra.txt", ".hidden", "spec.md~"] {
+        s.write(format!(".loopx/demo/{name}"), "mine\n");
+    }
+    let line = "not saved: notes.md is no artifact";
+    let out = s.loopx(&["save"]).says(line);
+    assert_eq!(out.code, Some(5), "{out}");
+    s.write(".loopx/demo/spec.md", session::READY_SPEC);
+    let out = s.loopx(&["save"]).says(line);
+    let out = out.says("not saved: change/extra.txt is no artifact");
+    assert_eq!(out.stderr.matches("not saved").count(), 2, "{out}");
+    out.ok();
+    s.loopx(&["status"]).says("notes.md is no artifact").ok();
+    let status = s.loopx(&["status", "--json"]).json();
+    assert_eq!(
+        status["not_saved"],
+        serde_json::json!(["change/extra.txt", "notes.md"])
+    );
+}
+
+#[test]
+fn u17_a_broken_policy_in_the_worktree_is_named_before_a_session_starts_from_it() {
+    let s = session::started("");
+    s.write("loopx.toml", "[gates]\ntarget = \"main\"\n\nbroken = [\n");
+    let told = "in the worktree: loopx.toml:4";
+    for command in [&["status"][..], &["config", "show"]] {
+        s.loopx(command).says(told).ok();
+    }
+    let quiet = s.loopx(&["config", "show", "--from", "HEAD"]);
+    assert!(!quiet.stderr.contains("worktree"), "{quiet}");
+    // On a branch of nobody too: that is where policy is committed.
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["commit", "--quiet", "-a", "-m", "policy"])
+        .says(told)
+        .ok();
+    s.write("loopx.toml", "[gates]\ntarget = \"main\"\n");
+    let fixed = s.git(&["commit", "--quiet", "-a", "-m", "fixed"]);
+    assert!(!fixed.stderr.contains("warning"), "{fixed}");
+}

@@ -38,6 +38,7 @@ impl Row {
 pub(super) fn of(status: &Status) -> Vec<Row> {
     let mut rows: Vec<Row> = ending(status).into_iter().collect();
     rows.extend(files(status));
+    rows.extend(not_saved(status));
     rows.extend(held(status));
     rows.extend(approval(status));
     rows.extend(code(status));
@@ -47,6 +48,13 @@ pub(super) fn of(status: &Status) -> Vec<Row> {
     rows.extend(people(status));
     rows.extend(remote(status));
     rows
+}
+
+fn not_saved(status: &Status) -> Vec<Row> {
+    let row = |name: &String| {
+        Row::new("not saved", format!("{} is no artifact", line(name))).role(style::WARN)
+    };
+    status.not_saved.iter().map(row).collect()
 }
 
 fn ending(status: &Status) -> Option<Row> {

@@ -23,6 +23,14 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         let why = blocked.reason.as_deref().unwrap_or("somebody said so");
         return Some(Advised::from(command!("agent resume")).advice(format!("stopped: {why}")));
     }
+    let of_brief: Vec<Blocker> = blockers
+        .iter()
+        .filter(|blocker| blocker.code.is_of_brief())
+        .cloned()
+        .collect();
+    if !of_brief.is_empty() {
+        return by_blockers(view, &of_brief);
+    }
     if let Some(write) = unwritten(view) {
         return Some(write);
     }
@@ -49,8 +57,12 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
 fn unwritten(view: View<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| !code.is_dirty)?;
     let state = view.state;
+    // What ran before the verdict that sent the work back says nothing of the mending.
     let ran = view.evidence().iter();
-    if ran.filter(|run| run.value.tree == code.tree).count() > 0 {
+    let is_here = |run: &&Recorded<Evidence>| {
+        run.value.tree == code.tree && run.seq > state.build.fresh_after
+    };
+    if ran.filter(is_here).count() > 0 {
         return None;
     }
     let branch = match &state.branch {

@@ -60,7 +60,7 @@ impl Advised {
         Advised::new(Next::Write).advice(advice)
     }
 
-    fn waits(who: impl Into<String>, what: impl Into<String>) -> Self {
+    pub fn waits(who: impl Into<String>, what: impl Into<String>) -> Self {
         Advised::new(Next::Waits(Waits {
             who: who.into(),
             what: what.into(),
@@ -172,6 +172,8 @@ pub struct Here<'a> {
     pub archive: Vec<Blocker>,
     /// No file differs from where the review begins.
     pub is_empty: bool,
+    /// Somebody sits at a terminal, and can be asked.
+    pub asks: bool,
     pub remote: Option<Distance>,
     /// The branch that a remote has not got the newest of: remote and branch.
     pub unpushed: Option<(String, String)>,
@@ -293,8 +295,37 @@ fn enter(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
 fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     match approver(view, here, way) {
         Some(who) => Advised::waits(who, format!("the approval of {way}")),
+        None if is_light(view) && finishes_alone(view, here, way) => match here.asks {
+            true => command!("finish").into(),
+            false => command!("finish --yes").into(),
+        },
+        None if is_light(view) && view.policy.required(way) == 1 && way.to() == Stage::Build => {
+            command!("approve --enter{}", view.policy.sign_flag()).into()
+        }
         None => view.policy.approve_command(way).into(),
     }
+}
+
+/// Whether the session's profile asks for little: then little is typed.
+fn is_light(view: View<'_>) -> bool {
+    !view.profile().has_stage(Stage::Clarify)
+}
+
+/// Whether this person alone may take a build to its end: nobody else is asked, nothing holds the archive, and no word
+/// has to be signed.
+fn finishes_alone(view: View<'_>, here: &Here<'_>, way: Transition) -> bool {
+    let policy = view.policy;
+    let ahead = [Transition::BuildToReview, Transition::ReviewToDone];
+    let is_asked =
+        |one: &Transition| policy.required(*one) > 1 || approver(view, here, *one).is_some();
+    way == Transition::BuildToReview
+        && here.who.is_some()
+        && here.archive.is_empty()
+        && !here.is_empty
+        && !policy.review.independence.is_required()
+        && !policy.asks_signatures()
+        && gate::open_now(view).is_empty()
+        && !ahead.iter().any(is_asked)
 }
 
 /// Who approves a transition, where this person may not, or has already.

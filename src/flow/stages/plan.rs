@@ -92,6 +92,13 @@ fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
     let list = facts.texts.get(&Artifact::TaskList);
     let scenarios =
         delta::read(&facts.texts).map_or_else(Vec::new, |(delta, _)| coverage::scenarios(&delta));
+    if scenarios.is_empty() {
+        return Err(Failure::nothing(
+            Code::NothingToPropose,
+            "the delta has no scenario, so no task can be made of one",
+        )
+        .help(gate::next_action(facts.view())));
+    }
     let text = tasks::proposed(list.map_or("", String::as_str), &scenarios);
     let Some(text) = text else {
         return Err(Failure::nothing(

@@ -13,6 +13,7 @@ use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
+use crate::core::moved::Moved;
 use crate::core::refusal::Refusal;
 use crate::core::settings::{AUTO_SYNC, SyncPoint};
 use crate::env;
@@ -61,6 +62,8 @@ pub struct Report {
     pub sent: usize,
     pub pushed: bool,
     pub rounds: u32,
+    /// The sessions in which something came, beside what was here.
+    pub moved: Vec<Moved>,
     /// Sessions that both sides had changed.
     pub united: Vec<UnitedSession>,
     pub renamed: Vec<Renamed>,
@@ -109,6 +112,7 @@ pub fn sync(
         sent: 0,
         pushed: false,
         rounds: 0,
+        moved: Vec::new(),
         united: Vec::new(),
         renamed: Vec::new(),
         shared: Vec::new(),
@@ -136,6 +140,9 @@ pub fn sync(
             report.set_back = set_back(ctx, had, report.remote_tip.as_ref())?;
         }
         meet(ctx, &store, request, &mut report)?;
+        if let Some(before) = before.as_ref().filter(|_| report.received > 0) {
+            report.moved = store.moved(before, &report.tip)?;
+        }
         let there = report.remote_tip.clone();
         report.conflicts = open_conflicts(&store, [before.as_ref(), there.as_ref()], &report)?;
         if there.as_ref() == Some(&report.tip) {
