@@ -225,7 +225,7 @@ pub fn man(install: Option<Option<&Path>>, ui: &mut Ui) -> Result<Exit> {
 /// The folder of one's own that `man` reads, else the usual one.
 fn own_folder() -> Result<PathBuf> {
     let Some(home) = env::var_os("HOME") else {
-        return Err(Failure::usage(
+        return Err(Failure::refused(
             Code::FileFailed,
             "expected HOME, or a folder for the pages, found neither",
         )
