@@ -34,7 +34,12 @@ pub struct FinishArgs {
 }
 
 pub fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let preview = flow::preview(ctx)?;
+    let request = FinishRequest {
+        onto: args.onto,
+        reason: args.reason,
+        sign: args.sign.wanted(ctx),
+    };
+    let preview = flow::preview(ctx, &request)?;
     let said = summary(&preview);
     if !args.yes {
         let question = format!("{said}. Approve your own work and archive it? [y/N] ");
@@ -55,11 +60,6 @@ pub fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } else {
         ui.status(said);
     }
-    let request = FinishRequest {
-        onto: args.onto,
-        reason: args.reason,
-        sign: args.sign.wanted(ctx),
-    };
     let done = flow::finish(ctx, &request)?;
     Ok(tell(&done, ctx, ui))
 }

@@ -4,8 +4,8 @@
 use super::agent::wiring;
 use super::failure::{Blocker, Code, Failure, Result};
 use super::globs::Globs;
-use super::policy::{Demand, Policy, Strictness};
-use super::profile::ProfileName;
+use super::policy::{Demand, Demanded, Policy, Strictness};
+use super::profile::{Profile, ProfileName};
 use super::session::State;
 use super::stage::{Stage, Transition};
 use crate::core::hint::{Hint, command, hint};
@@ -61,7 +61,7 @@ pub struct Rules {
     scope: Option<Globs>,
     out_of_scope: Strictness,
     /// The path patterns that need a heavier profile, each with the profile and what the session's has not.
-    demands: Vec<(Globs, ProfileName, String)>,
+    demands: Vec<(Demanded, ProfileName, String)>,
 }
 
 impl Rules {
@@ -79,6 +79,13 @@ impl Rules {
         })
     }
 
+    /// The same without what policy demands of profiles: what lands is judged by the profile that its session has then.
+    #[must_use]
+    pub fn without_demands(mut self) -> Self {
+        self.demands.clear();
+        self
+    }
+
     /// The rule that a path breaks.
     pub fn breaks(&self, path: &str) -> Option<Rule> {
         if path.starts_with(WORKING_COPY) {
@@ -86,14 +93,15 @@ impl Rules {
         }
         // What `agent install` writes is about who works here, in whatever stage. It lands by an approved
         // session alone: the account guards these files (design 7).
-        if self.allowed.matches(path) || wiring::is_ours(path) {
-            return None;
-        }
-        if self.gate != Strictness::Allow {
+        let is_free = self.allowed.matches(path) || wiring::is_ours(path);
+        if !is_free && self.gate != Strictness::Allow {
             return Some(Rule::StageClosed);
         }
         if self.demand(path).is_some() {
             return Some(Rule::ProfileTooLight);
+        }
+        if is_free {
+            return None;
         }
         let scope = self.scope.as_ref()?;
         let outside = self.out_of_scope != Strictness::Allow && !scope.matches(path);
@@ -102,7 +110,7 @@ impl Rules {
 
     fn demand(&self, path: &str) -> Option<Demand> {
         let mut demands = self.demands.iter();
-        let (_, profile, lacking) = demands.find(|(globs, ..)| globs.matches(path))?;
+        let (_, profile, lacking) = demands.find(|(demanded, ..)| demanded.has(path))?;
         Some(Demand {
             path: path.to_owned(),
             profile: profile.clone(),
@@ -156,16 +164,18 @@ impl Rules {
 }
 
 /// What policy demands and the session's profile has not.
-fn demands(state: &State, policy: &Policy) -> Result<Vec<(Globs, ProfileName, String)>> {
-    if policy.profiles.demand.is_empty() {
+fn demands(state: &State, policy: &Policy) -> Result<Vec<(Demanded, ProfileName, String)>> {
+    let demanded = policy.demanded()?;
+    if demanded.is_empty() {
         return Ok(Vec::new());
     }
-    let own = policy.profiles.get(&state.profile)?;
+    // A profile that policy does not have asks for nothing that it could compare.
+    let own = policy.profiles.get(&state.profile);
+    let own = own.unwrap_or_else(|_| Profile::empty());
     let mut found = Vec::new();
-    for (pattern, name) in &policy.profiles.demand {
-        if let Some(lacking) = own.lacks(&policy.profiles.get(name)?) {
-            let globs = Globs::new(std::slice::from_ref(pattern))?;
-            found.push((globs, name.clone(), lacking));
+    for (paths, name) in demanded {
+        if let Some(lacking) = own.lacks(&policy.profiles.get(&name)?) {
+            found.push((paths, name, lacking));
         }
     }
     Ok(found)

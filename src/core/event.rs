@@ -49,6 +49,9 @@ pub enum Event {
     Reprofiled {
         profile: ProfileName,
         stage: Stage,
+        /// Where the branch was then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Oid>,
     },
     Approved {
         transition: Transition,
@@ -342,6 +345,19 @@ impl Topic for Event {
 }
 
 impl Event {
+    /// Whether it is what only a person may say: an agent neither says it nor brings it back or takes it away.
+    pub fn is_persons_word(&self) -> bool {
+        matches!(
+            self,
+            Event::Approved { .. }
+                | Event::Reviewed { .. }
+                | Event::Waived { .. }
+                | Event::Extended { .. }
+                | Event::Answered { .. }
+                | Event::Reprofiled { .. }
+        )
+    }
+
     /// Whether it is how the session came to be: without it there is nothing.
     pub fn is_beginning(&self) -> bool {
         matches!(self, Event::Started { .. } | Event::Imported { .. })

@@ -100,7 +100,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         1 => select(vec![ProfileName::standard(), ProfileName::deep()])
             .prop_map(|profile| Event::Clarified { profile }),
         1 => (select(vec![ProfileName::quick(), ProfileName::standard()]), select(&Stage::ALL[..4]))
-            .prop_map(|(profile, stage)| Event::Reprofiled { profile, stage }),
+            .prop_map(|(profile, stage)| Event::Reprofiled { profile, stage, head: None }),
         6 => (transition(), any::<u8>(), files(), any::<bool>()).prop_map(
             |(transition, content, files, completes)| Event::Approved {
                 transition,

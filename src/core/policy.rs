@@ -74,6 +74,19 @@ impl Demand {
     }
 }
 
+/// Paths for which policy demands a profile.
+#[derive(Clone, Debug)]
+pub struct Demanded(Globs);
+
+impl Demanded {
+    /// Whether a path is one of them. A file system may fold letter case, and a file or a link may take the place of a
+    /// folder whose content is meant.
+    pub fn has(&self, path: &str) -> bool {
+        let path = path.to_lowercase();
+        self.0.matches(&path) || self.0.matches(&format!("{path}/x"))
+    }
+}
+
 /// How the file itself is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -490,6 +503,11 @@ impl Policy {
                 ));
             }
         }
+        if !self.evidence.by.is_empty() && !profile.has_stage(Stage::Plan) {
+            return Some(format!(
+                "evidence.by asks for runs of checks that a plan names, which {name} has not"
+            ));
+        }
         let usual = BuildPolicy::default().lanes;
         let mut lanes = self.build.lanes.iter();
         let lane = lanes.find(|lane| !usual.contains(lane) && !profile.lanes.contains(lane))?;
@@ -530,20 +548,38 @@ impl Policy {
 
     /// The profile that a change of these paths needs at least, where `profile` lacks something of it.
     pub fn demands(&self, profile: &Profile, paths: &[String]) -> Result<Option<Demand>> {
-        for (pattern, name) in &self.profiles.demand {
-            let Some(lacking) = profile.lacks(&self.profiles.get(name)?) else {
+        for (demanded, name) in self.demanded()? {
+            let Some(lacking) = profile.lacks(&self.profiles.get(&name)?) else {
                 continue;
             };
-            let globs = Globs::new(std::slice::from_ref(pattern))?;
-            if let Some(path) = paths.iter().find(|path| globs.matches(path)) {
+            if let Some(path) = paths.iter().find(|path| demanded.has(path)) {
                 return Ok(Some(Demand {
                     path: path.clone(),
-                    profile: name.clone(),
+                    profile: name,
                     lacking,
                 }));
             }
         }
         Ok(None)
+    }
+
+    /// The paths for which a profile is demanded, each set with its profile. Whoever could change the demand itself by
+    /// less would have none, so the files that policy is made of belong to each set.
+    pub fn demanded(&self) -> Result<Vec<(Demanded, ProfileName)>> {
+        let own = [
+            FILE,
+            &self.approve.signers,
+            &self.approve.revoked,
+            ".mailmap",
+        ];
+        let demand = self.profiles.demand.iter();
+        demand
+            .map(|(pattern, name)| {
+                let mut patterns = own.map(str::to_lowercase).to_vec();
+                patterns.push(pattern.to_lowercase());
+                Ok((Demanded(Globs::new(&patterns)?), name.clone()))
+            })
+            .collect()
     }
 
     /// An exception has paths and a key.

@@ -26,6 +26,9 @@ pub fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<Finding
         for (number, word) in &request.answers {
             let finding = require(facts, *number)?;
             check(facts, (*number, finding), *word, request)?;
+            if *word == AnswerWord::Wontfix {
+                facts.require_person("`wontfix`")?;
+            }
             answers.push(Answer {
                 op: finding.op.clone(),
                 nth: finding.value.nth,

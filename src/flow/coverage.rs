@@ -40,7 +40,7 @@ pub(super) fn unproven(state: &State, texts: &BTreeMap<Artifact, String>) -> Vec
     let Some((delta, _)) = delta::read(texts) else {
         return Vec::new();
     };
-    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
+    let slices = pack::slices_of(texts);
     let names = coverage::scenarios(&delta);
     let known = (state, state.evidence.as_slice());
     let tree = reviewed_tree(state);

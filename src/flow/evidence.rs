@@ -208,6 +208,13 @@ fn require_agreed(
             .blockers(blockers)
             .help(help))
     };
+    let profile = policy.profiles.get(&state.profile);
+    if !profile.is_ok_and(|profile| profile.has_stage(Stage::Plan)) {
+        return refused(
+            "its profile has no plan that somebody approves before the command runs",
+            Vec::new(),
+        );
+    }
     if matches!(state.stage, Stage::Clarify | Stage::Plan) {
         return refused(
             "the plan that names the command is not approved yet",

@@ -52,7 +52,7 @@ pub struct FinishRequest {
 }
 
 /// Shows what `finish` is about to approve. Refused where its first step would be.
-pub fn preview(ctx: &Context) -> Result<Preview> {
+pub fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = act::require_active(ctx.session_to_change(&snapshot)?)?;
@@ -95,6 +95,17 @@ pub fn preview(ctx: &Context) -> Result<Preview> {
         Stage::Build | Stage::Review => review::shown(ctx, &facts)?,
         _ => (0, Vec::new()),
     };
+    if state.stage == Stage::Build
+        && files.is_empty()
+        && request.reason.is_none()
+        && !facts.policy.gates.protected.is_empty()
+    {
+        return Err(Failure::refused(
+            Code::ReviewEmpty,
+            "there is nothing to review: no file differs from where the review begins",
+        )
+        .help(command!("finish --reason WHY")));
+    }
     let audit = gate::audit(gates).into_iter();
     // What is done was proven when it was approved.
     let is_judged =

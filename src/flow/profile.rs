@@ -108,6 +108,7 @@ pub fn change(
                 )
                 .help(command!("profile {name} --reason WHY")));
             }
+            facts.require_person("a lighter profile")?;
             if facts.policy.denies(facts.actor()?) {
                 return Err(Failure::refused(
                     Code::ApproverDenied,
@@ -158,6 +159,7 @@ pub fn change(
         let event = Event::Reprofiled {
             profile: name.clone(),
             stage,
+            head: None,
         };
         let mut act = Act::new(event, format!("profile {name}"), value).reason(reason.clone());
         for file in profile

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 /// A move to another stage says where the branch was: what has no trailers is judged by that.
 pub(super) fn placed(ctx: &Context, state: &State, mut event: Event) -> Result<Event> {
     if let Event::Entered { head, .. }
+    | Event::Reprofiled { head, .. }
     | Event::Approved {
         head,
         completes: true,

@@ -71,7 +71,9 @@ pub fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Re
             scope: Vec::new(),
             head: None,
         };
-        Ok(Act::new(event, "reopen", ()).reason(Some(reason.to_owned())))
+        Ok(Act::new(event, "reopen", ())
+            .reason(Some(reason.to_owned()))
+            .word(sign))
     })?;
     Ok(Done {
         id: done.id,

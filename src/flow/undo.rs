@@ -7,6 +7,7 @@ use super::journal::Step;
 use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::{point, sign};
+use crate::core::agent::identity as agent;
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -103,12 +104,24 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: bool) -> R
                 )
                 .help(command!("undo --only {} --reason WHY", other.op).session(id)));
             }
+            require_person(ctx, &session.state, &undone, "taking a person's word back")?;
             require_own_refusals(ctx, snapshot, session, &undone, &me)?;
             let ids = undone.iter().map(|op| op.op.clone()).collect();
             let moved = undone.into_iter().map(Moved::of).collect();
             Ok((Word::Undone { undone: ids }, moved))
         },
     )
+}
+
+/// Refuses to an agent what undoes or brings back what only a person may say.
+fn require_person(ctx: &Context, state: &State, about: &[&Operation], what: &str) -> Result<()> {
+    let events = about.iter().filter_map(|op| op.event());
+    if !events.into_iter().any(Event::is_persons_word) {
+        return Ok(());
+    }
+    let agent = agent::host(crate::env::var);
+    let (policy, _) = ctx.policy_if_there(state)?;
+    agent::require_person(&policy, agent.as_deref(), what)
 }
 
 /// Brings events back that were undone, the one that was undone last first, where nothing else has
@@ -148,6 +161,12 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>, sign: bool) -> 
             return Err(too_many("redo", "bring back", id, count, redone.len()));
         }
         redone.truncate(count);
+        require_person(
+            ctx,
+            &session.state,
+            &redone,
+            "bringing a person's word back",
+        )?;
         let ids = redone.iter().map(|op| op.op.clone()).collect();
         let moved = redone.into_iter().map(Moved::of).collect();
         Ok((Word::Redone { redone: ids }, moved))

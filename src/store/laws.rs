@@ -140,7 +140,11 @@ fn event() -> impl Strategy<Value = Event> {
             (ProfileName::lite(), Stage::Plan),
             (ProfileName::standard(), Stage::Clarify),
         ])
-        .prop_map(|(profile, stage)| Event::Reprofiled { profile, stage }),
+        .prop_map(|(profile, stage)| Event::Reprofiled {
+            profile,
+            stage,
+            head: None
+        }),
         select(&[Transition::BuildToPlan, Transition::DoneToBuild][..]).prop_map(|transition| {
             Event::Entered {
                 transition,

@@ -489,3 +489,119 @@ fn a_brief_that_is_gone_is_asked_for_and_what_is_not_saved_counts() {
     s.git(&["commit", "-qam", "Ten"]).ok();
     s.loopx(&["finish", "--yes"]).ok();
 }
+
+/// A quick session that changes these files, finished; its demand is policy of `main`.
+fn quick_change(demand: &str, change: impl Fn(&Sandbox)) -> Sandbox {
+    let policy = format!(
+        "[gates]\nprotected = [\"main\"]\nalways_allow = [\"docs/**\"]\n[profiles.demand]\n{demand} = \"standard\"\n"
+    );
+    let s = repository(&policy);
+    s.loopx(&["start", "--quick", "it"]).ok();
+    change(&s);
+    s.write("notes.txt", "x\n");
+    s.git(&["add", "--all"]).ok();
+    s.git(&["commit", "--quiet", "--allow-empty", "-m", "x"])
+        .ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    serve(&s);
+    s
+}
+
+#[test]
+fn a_demand_holds_for_specs_letter_case_links_and_the_policy_itself() {
+    type Change = fn(&Sandbox);
+    let all: [(&str, Change); 5] = [
+        ("\"specs/**\"", |s| {
+            let brief = format!("# It\n\n## Why\n\nX.\n\n## Checks\n\n- `true`\n\n{DELTA}");
+            s.write(".loopx/it/brief.md", brief);
+        }),
+        ("\"src/**\"", |s| s.write("SRC/session.sh", "x\n")),
+        ("\"*.lock\"", |s| s.write("X.LOCK", "x\n")),
+        ("\"deploy/**\"", |s| {
+            std::os::unix::fs::symlink("src", s.path().join("deploy")).expect("a link");
+        }),
+        ("\"nothing/**\"", |s| {
+            s.write("loopx.toml", "[gates]\nprotected = [\"main\"]\n");
+        }),
+    ];
+    for (demand, change) in all {
+        let s = quick_change(demand, change);
+        let out = push(&s, &["work:refs/heads/main", "loopx"]);
+        out.fails_with(1).says("profile_too_light");
+    }
+    // What nobody demands anything of lands.
+    let s = quick_change("\"other/**\"", |s| s.write("src/timeout", "10\n"));
+    landing::lands(&s, &rev(&s, "work"));
+}
+
+#[test]
+fn a_demanded_path_lands_by_no_plain_commit() {
+    let s = quick_change("\"docs/secret/**\"", |s| s.write("src/timeout", "10\n"));
+    s.git(&["switch", "--quiet", "-c", "plain", "main"]).ok();
+    s.write("docs/secret/a", "x\n");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "a"]).ok();
+    push(&s, &["plain:refs/heads/main"]).fails_with(1);
+    s.git(&["switch", "--quiet", "-c", "free", "main"]).ok();
+    s.write("docs/open/a", "x\n");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "a"]).ok();
+    push(&s, &["free:refs/heads/main"]).ok();
+}
+
+#[test]
+fn an_agent_takes_no_persons_word_back_and_brings_none_back() {
+    let s = repository("");
+    s.loopx(&["start", "--quick", "it"]).ok();
+    edit_code(&s);
+    s.loopx(&["run", "--", "sh", "check.sh"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    let agent = |args: &[&str]| {
+        let call = s.call(crate::support::LOOPX).args(args);
+        call.env("CLAUDECODE", "1").run()
+    };
+    agent(&["undo"]).fails_with(6);
+    s.loopx(&["undo"]).ok();
+    agent(&["redo"]).fails_with(6);
+    s.loopx(&["profile", "lite"]).ok();
+    agent(&["profile", "quick", "--reason", "small"]).fails_with(6);
+    s.loopx(&["redo"]).fails_with(1);
+}
+
+#[test]
+fn a_role_runs_no_check_that_nobody_approved_a_plan_for() {
+    let ci = "[evidence]\nby = [\"ci\"]\n[approve.roles]\nci = [\"*ci@*\"]\n";
+    let s = repository(ci);
+    s.loopx(&["start", "--quick", "it"])
+        .fails_with(1)
+        .says("evidence.by");
+    let s = repository(&format!("{ci}[profiles]\nallowed = [\"quick\"]\n"));
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    let refused = s
+        .loopx(&["run", "--task", "check-1", "--sign", "--json"])
+        .fails_with(1);
+    assert_eq!(refused.error_json()["error"]["code"], "check_not_agreed");
+}
+
+#[test]
+fn commits_before_and_after_another_profile_land_by_the_profile_that_the_session_has() {
+    let policy = "[gates]\nprotected = [\"main\"]\n[profiles.demand]\n\"src/**\" = \"lite\"\n";
+    let s = repository(policy);
+    s.loopx(&["start", "--quick", "it"]).ok();
+    edit_code(&s);
+    s.loopx(&["profile", "lite"]).ok();
+    s.write(".loopx/it/plan.md", PLAN);
+    s.write(".loopx/it/change/spec-delta.md", DELTA);
+    s.loopx(&["plan"]).ok();
+    let tasks = s
+        .read(".loopx/it/tasks.jsonl")
+        .replace("\"cmd\":[]", "\"cmd\":[\"sh\",\"check.sh\"]");
+    s.write(".loopx/it/tasks.jsonl", tasks);
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    serve(&s);
+    landing::lands(&s, &rev(&s, "work"));
+}

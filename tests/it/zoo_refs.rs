@@ -405,8 +405,8 @@ fn reftable_starts_few_processes() {
     for (args, most) in [
         (&["hook", "pre-commit"][..], 7),
         (&["status"], 10),
-        (&["run", "--", "true"], 29),
-        (&["clarify"], 15),
+        (&["run", "--", "true"], 38),
+        (&["clarify"], 24),
     ] {
         s.write(&log, "");
         drop(s.loopx(args));

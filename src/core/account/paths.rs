@@ -4,7 +4,7 @@ use super::{Change, Mode, PathWhy};
 use crate::core::adr;
 use crate::core::failure::Result;
 use crate::core::globs::Globs;
-use crate::core::policy::{FILE as POLICY_FILE, Policy};
+use crate::core::policy::{Demanded, FILE as POLICY_FILE, Policy};
 use crate::core::tree_name;
 
 /// Files that decide who judges what, at the top.
@@ -93,6 +93,8 @@ pub struct Rules {
     files: Vec<String>,
     folders: Vec<String>,
     records: String,
+    /// Paths that need a session with a profile.
+    demanded: Vec<Demanded>,
 }
 
 impl Rules {
@@ -108,6 +110,11 @@ impl Rules {
         let exceptions = policy.landing.exception.iter();
         Ok(Rules {
             always: policy.allowed()?,
+            demanded: policy
+                .demanded()?
+                .into_iter()
+                .map(|(paths, _)| paths)
+                .collect(),
             exceptions: exceptions
                 .map(|one| Ok((Globs::of_files(&one.paths)?, one.key.clone())))
                 .collect::<Result<_>>()?,
@@ -140,6 +147,9 @@ impl Rules {
     /// Why a change cannot land without a session and without a key.
     pub fn document(&self, change: &Change) -> Option<PathWhy> {
         self.shape(change).or_else(|| {
+            if self.demanded.iter().any(|paths| paths.has(&change.path)) {
+                return Some(PathWhy::Demanded);
+            }
             let passes = self.always.matches(&change.path);
             (!passes).then_some(PathWhy::Code)
         })

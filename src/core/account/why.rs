@@ -116,6 +116,8 @@ pub enum PathWhy {
     Mode,
     /// Policy does not let it in without a session.
     Code,
+    /// Policy demands a profile for it.
+    Demanded,
 }
 
 impl fmt::Display for PathWhy {
@@ -124,6 +126,7 @@ impl fmt::Display for PathWhy {
             PathWhy::Guarded => "guarded: lands only by a session",
             PathWhy::Mode => "no plain file of an unchanged mode",
             PathWhy::Code => "not in always_allow",
+            PathWhy::Demanded => "demanded of a profile: lands only by a session",
         })
     }
 }

@@ -300,7 +300,10 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
             false => command!("finish --yes").into(),
         },
         None if is_light(view) && view.policy.required(way) == 1 && way.to() == Stage::Build => {
-            command!("approve --enter{}", view.policy.sign_flag()).into()
+            match view.policy.asks_signature(way) {
+                true => command!("approve --enter --sign").into(),
+                false => command!("approve --enter").into(),
+            }
         }
         None => view.policy.approve_command(way).into(),
     }

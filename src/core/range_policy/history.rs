@@ -101,6 +101,7 @@ pub fn history(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) ->
     replay::walk(id, operations, joiner, |op, state| {
         if let Some(
             Event::Entered { head, .. }
+            | Event::Reprofiled { head, .. }
             | Event::Approved {
                 head,
                 completes: true,
@@ -114,6 +115,10 @@ pub fn history(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) ->
             });
         }
         let (at, settles) = match op.event() {
+            Some(Event::Reprofiled { stage, .. }) if *stage == Stage::Build => {
+                found.openings.push(Rc::new(state.clone()));
+                return;
+            }
             Some(Event::Entered { transition, .. }) if transition.to() == Stage::Build => {
                 found.openings.push(Rc::new(state.clone()));
                 return;

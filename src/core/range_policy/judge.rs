@@ -101,7 +101,9 @@ fn by_moment(range: &Range<'_>, commit: &Commit, owner: &State) -> Result<Option
         Moment::Before(state) => (state.as_slice(), true),
         Moment::In(states) => (states.as_slice(), false),
     };
-    let rules = states.iter().map(|state| Rules::new(state, range.policy));
+    let rules = states
+        .iter()
+        .map(|state| Ok(Rules::new(state, range.policy)?.without_demands()));
     let rules: Vec<Rules> = rules.collect::<Result<_>>()?;
     let (Some(last), Some(state)) = (rules.last(), states.last()) else {
         return Ok(Some(Vec::new()));
@@ -200,7 +202,7 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
     };
     let mut found = Vec::new();
     let paths = without(&commit.paths, |path| allowed.matches(path));
-    let rules = Rules::new(then, range.policy)?;
+    let rules = Rules::new(then, range.policy)?.without_demands();
     let settled = std::ptr::eq(then, bound) && matches!(commit.standing, Standing::Settled);
     let refused: Vec<String> = rules
         .judge(&paths)
@@ -277,7 +279,7 @@ impl Known {
             if let Some(rules) = self.0.get(&key) {
                 return Ok(Rc::clone(rules));
             }
-            let rules = Rc::new(Rules::new(state, policy)?);
+            let rules = Rc::new(Rules::new(state, policy)?.without_demands());
             self.0.insert(key, Rc::clone(&rules));
             Ok(rules)
         });

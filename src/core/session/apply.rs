@@ -210,7 +210,7 @@ impl State {
                     self.profile = profile.clone();
                 }
             }
-            Event::Reprofiled { profile, stage } => {
+            Event::Reprofiled { profile, stage, .. } => {
                 self.fold = FOLD;
                 beside.knew("profile", op);
                 self.profile = profile.clone();

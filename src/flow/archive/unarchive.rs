@@ -179,6 +179,18 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
                 .help(command!("list --all")),
         );
     };
+    if let Some(missing) = commit.as_ref()
+        && !ctx.repo.contains(missing)?
+    {
+        return Err(Failure::refused(
+            Code::ArchiveNotThere,
+            format!(
+                "the archive of {id}, {}, is not in this repository",
+                missing.short()
+            ),
+        )
+        .help("git fetch"));
+    }
     let archive = commit
         .as_ref()
         .map(|commit| ctx.repo.commit_info(commit))

@@ -88,8 +88,12 @@ impl Words<'_> {
     }
 
     /// What the session's own commits change, where policy demands a profile for paths.
-    fn paths(&self, repo: &Repo, policy: &Policy) -> Result<Vec<String>> {
+    fn paths(&self, repo: &Repo, policy: &Policy, state: &State) -> Result<Vec<String>> {
         let mut found = BTreeSet::new();
+        // What its archive makes of the specs is its change too.
+        let specs = &policy.paths.specs;
+        let domains = state.bases.iter().map(|base| &base.domain);
+        found.extend(domains.map(|domain| format!("{specs}/{domain}/spec.md")));
         if !policy.profiles.demand.is_empty() {
             for id in self.commits {
                 let commit = repo.commit_info(id)?;
@@ -131,7 +135,7 @@ impl Words<'_> {
         if found.is_empty() {
             found.extend(approvals::contested(session, &state));
         }
-        let paths = self.paths(repo, policy)?;
+        let paths = self.paths(repo, policy, &state)?;
         found.extend(approvals::profile(policy, session, &state, &all, &paths)?);
         found.extend(approvals::taken(session, &credentials));
         found.extend(approvals::unsigned(session, &credentials));
