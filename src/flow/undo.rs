@@ -16,6 +16,7 @@ use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::{Event, Operation};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
+use crate::core::stage::Transition;
 use crate::core::words::Word;
 use crate::store::{self, Decision, Record, Session, Snapshot};
 use serde::Serialize;
@@ -219,7 +220,11 @@ pub(super) fn require_own_refusals(
 }
 
 fn refuses(op: &Operation) -> bool {
-    matches!(op.event(), Some(Event::Reviewed { verdict }) if !verdict.is_approval())
+    match op.event() {
+        Some(Event::Reviewed { verdict }) => !verdict.is_approval(),
+        Some(Event::Entered { transition, .. }) => *transition == Transition::DoneToBuild,
+        _ => false,
+    }
 }
 
 /// Whether somebody did it, or ran the agent that did.

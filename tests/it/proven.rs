@@ -272,6 +272,25 @@ fn g12_whoever_signed_a_word_takes_it_back_with_the_same_key() {
     assert_eq!(held.blockers, ["word_taken_back"], "{held:?}");
 }
 
+#[test]
+fn g12_a_signed_reopening_is_taken_back_by_whoever_signed_it_alone() {
+    let signers = everybody();
+    let files = [
+        ("loopx.toml", "[review]\nsigned = true\n"),
+        ("loopx.signers", signers.as_str()),
+    ];
+    let d = Drive::reviewing_with(&files);
+    by(&d, RITA, APPROVAL).ok();
+    by(&d, RITA, &["approve", "--to", "done"]).ok();
+    by(&d, BOB, &["reopen", "--sign", "--reason", "a hole"]).ok();
+    let other = ["undo", "--of", BOB.1, "--reason", "no hole"];
+    let refusal = d.fails_as(1, |d| by(d, RITA, &other));
+    assert_eq!(refusal.code, "word_taken_back", "{refusal:?}");
+    by(&d, BOB, &["undo", "--sign"]).ok();
+    d.loopx(&["verify", "main..HEAD"]).ok();
+    d.loopx(&["fsck"]).says("all whole").ok();
+}
+
 const BY_CI: &str = "[approve]\nroles = { ci = [\"ci@example.org\"] }\n[evidence]\nby = [\"ci\"]\n";
 const CI: Signer = ("CI", "ci@example.org", "rita");
 

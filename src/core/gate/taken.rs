@@ -113,6 +113,8 @@ enum Said {
     Approval(Transition),
     /// And whether it approves in every lane.
     Verdict(CodeVerdict, bool),
+    /// A finished session was opened again: what it had been approved for counts no more.
+    Reopening,
 }
 
 impl Said {
@@ -122,6 +124,10 @@ impl Said {
             Event::Reviewed { verdict } => {
                 Some(Said::Verdict(verdict.verdict, verdict.is_approval()))
             }
+            Event::Entered {
+                transition: Transition::DoneToBuild,
+                ..
+            } => Some(Said::Reopening),
             _ => None,
         }
     }
@@ -130,23 +136,24 @@ impl Said {
         match self {
             Said::Approval(transition) => format!("approve {transition}"),
             Said::Verdict(verdict, _) => format!("review {verdict}"),
+            Said::Reopening => "reopen".to_owned(),
         }
     }
 
     fn again(self) -> Hint {
         match self {
             Said::Approval(transition) => command!("approve --to {} --sign", transition.to()),
-            Said::Verdict(..) => command!("review --verdict approve --sign"),
+            Said::Verdict(..) | Said::Reopening => command!("review --verdict approve --sign"),
         }
     }
 
     fn refuses(self) -> bool {
-        matches!(self, Said::Verdict(_, false))
+        matches!(self, Said::Verdict(_, false) | Said::Reopening)
     }
 
     fn replaces(self, earlier: &Said) -> bool {
         match (self, earlier) {
-            (Said::Verdict(..), Said::Verdict(..)) => true,
+            (Said::Verdict(..), Said::Verdict(..) | Said::Reopening) => true,
             (one, other) => one == *other,
         }
     }
