@@ -1,4 +1,4 @@
-//! What a long log costs a server and a merge, and a landing CI and a server: CPU of whole processes, medians of
+//! The cost of a long log for a server and a merge, and of a landing for CI and a server: CPU of whole processes, medians of
 //! batches.
 //!
 //! `cargo bench --bench log` prints the table. The sessions are made of forged records, as a program would have
@@ -67,7 +67,7 @@ fn main() {
     landings();
 }
 
-/// What is judged where a branch is to land, beside the walk over the same objects that git makes for a push.
+/// The judgement of a branch that is to land, beside the walk over the same objects that git makes for a push.
 fn landings() {
     let (pulled, landed) = (Landing::new(PULLED), Landing::new(LANDED));
     let mut rows: [Vec<f64>; 4] = Default::default();

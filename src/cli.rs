@@ -24,7 +24,7 @@ pub enum Exit {
     Done,
     /// Recorded, but what was judged does not pass: 1.
     Blocked,
-    /// What a hook of somebody else that we ran first said, or why a command went no further: its own code.
+    /// The code of another hook that ran first, or of the reason why a command went no further.
     Code(u8),
     /// Written with conflict markers for a person: 3.
     Conflict,
@@ -339,7 +339,9 @@ fn show_help(asked: help::Asked, ui: &mut Ui) -> Exit {
 fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     // Only who reads help pays for the examples in it.
-    let again = described().try_get_matches_from(args).err();
+    let is_help = error.kind() != ErrorKind::DisplayVersion;
+    let again = is_help.then(|| described().try_get_matches_from(args).err());
+    let again = again.flatten();
     let error = again
         .as_ref()
         .filter(|again| again.kind() == error.kind())
@@ -370,7 +372,7 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
     cmd::hook::HookArgs::from_arg_matches(&matches).ok()
 }
 
-/// What is asked again and again, without a word of its own: read as a hook is. Any other word, and every
+/// A command without words of its own, which is asked again and again: read as a hook is. Any other word, and every
 /// mistake, is for the whole parser.
 fn bare_call(args: &[OsString]) -> Option<Cli> {
     let command = match args.get(1)?.to_str()? {

@@ -55,6 +55,14 @@ pub fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 ui.status("nothing was done");
                 return Ok(Exit::Blocked);
             }
+            // Whoever says yes to one content approves no other.
+            Some(true) if flow::preview(ctx, &request)? != preview => {
+                return Err(Failure::refused(
+                    Code::ApprovalStale,
+                    "the session or the code changed while the question stood there",
+                )
+                .help(command!("finish")));
+            }
             Some(true) => {}
         }
     } else {
@@ -79,6 +87,9 @@ fn summary(preview: &Preview) -> String {
             true => format!("{} passed", counted(all, "check")),
             false => format!("{passed} of {} passed", counted(all, "check")),
         });
+        if preview.checks_waived > 0 {
+            parts.push(format!("{} waived", preview.checks_waived));
+        }
     }
     parts.join(", ")
 }

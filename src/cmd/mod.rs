@@ -42,7 +42,7 @@ pub mod sync;
 pub mod undo;
 pub mod verify;
 
-use crate::core::gate::FindingView;
+use crate::core::gate::{AuditItem, FindingView, Proof};
 use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::next::Advised;
@@ -141,6 +141,29 @@ fn finding_lines(ui: &mut Ui, findings: &[FindingView]) {
                 line(why)
             ));
         }
+    }
+}
+
+/// How one check stands, as a word of one width.
+fn proof_word(ui: &Ui, proof: Proof) -> String {
+    match proof {
+        Proof::Passed => ui.paint(style::GOOD, "passed "),
+        Proof::Failed => ui.paint(style::BAD, "failed "),
+        Proof::Stale => ui.paint(style::WARN, "stale  "),
+        Proof::Missing => ui.paint(style::WARN, "missing"),
+        Proof::Waived => ui.paint(style::DIM, "waived "),
+    }
+}
+
+/// Checks as lines behind a label.
+fn check_lines(ui: &mut Ui, label: &str, checks: &[AuditItem]) {
+    for item in checks {
+        let word = proof_word(ui, item.proof);
+        ui.out(format!(
+            "{label}{word}  {}  {}",
+            line(&item.id),
+            line(&item.detail)
+        ));
     }
 }
 

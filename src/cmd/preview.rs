@@ -1,15 +1,14 @@
 //! `approve --show`: how what would be approved reads.
 
-use super::blocker_lines;
+use super::{blocker_lines, check_lines};
 use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
-use crate::core::gate::Proof;
 use crate::core::id::Oid;
 use crate::flow::Context;
 use crate::flow::approve::Ends;
 use crate::flow::preview::preview;
-use crate::ui::{Ui, line, style};
+use crate::ui::{Ui, style};
 
 pub fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let preview = preview(ctx, ends)?;
@@ -40,20 +39,7 @@ pub fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             code.tree.short()
         ));
     }
-    for item in &preview.checks {
-        let word = match item.proof {
-            Proof::Passed => ui.paint(style::GOOD, "passed "),
-            Proof::Failed => ui.paint(style::BAD, "failed "),
-            Proof::Stale => ui.paint(style::WARN, "stale  "),
-            Proof::Missing => ui.paint(style::WARN, "missing"),
-            Proof::Waived => ui.paint(style::DIM, "waived "),
-        };
-        ui.out(format!(
-            "check   {word}  {}  {}",
-            line(&item.id),
-            line(&item.detail)
-        ));
-    }
+    check_lines(ui, "check   ", &preview.checks);
     blocker_lines(ui, &preview.blockers);
     ui.hint(&preview.next_action);
     Ok(match preview.blockers.is_empty() {

@@ -61,7 +61,7 @@ pub fn redact(args: &RedactArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What it changed beside the texts, and what still has them.
+/// The other changes that it made, and the places that still have the texts.
 fn left(report: &Report, ui: &mut Ui) {
     for approval in &report.approvals {
         ui.status(format!(

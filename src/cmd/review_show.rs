@@ -1,7 +1,7 @@
 //! How a review shows itself.
 
+use crate::cmd::check_lines;
 use crate::core::counted;
-use crate::core::gate::Proof;
 use crate::flow::change::RequirementDiff;
 use crate::flow::review_show::{FoundBefore, ReviewShown, ReviewedFile};
 use crate::ui::{Ui, diff, line, style};
@@ -139,20 +139,7 @@ fn checks(shown: &ReviewShown, ui: &mut Ui) {
         .as_ref()
         .map_or_else(String::new, |tree| format!(" on {}", tree.short()));
     ui.out(format!("checks{tree}"));
-    for item in &shown.checks {
-        let word = match item.proof {
-            Proof::Passed => ui.paint(style::GOOD, "passed "),
-            Proof::Failed => ui.paint(style::BAD, "failed "),
-            Proof::Stale => ui.paint(style::WARN, "stale  "),
-            Proof::Missing => ui.paint(style::WARN, "missing"),
-            Proof::Waived => ui.paint(style::DIM, "waived "),
-        };
-        ui.out(format!(
-            "  {word}  {}  {}",
-            line(&item.id),
-            line(&item.detail)
-        ));
-    }
+    check_lines(ui, "  ", &shown.checks);
 }
 
 fn specs(shown: &ReviewShown, ui: &mut Ui) {

@@ -115,7 +115,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     })
 }
 
-/// What a check printed, at its end.
+/// The end of a check's output.
 #[derive(Default)]
 struct Tail(Vec<u8>);
 

@@ -182,8 +182,6 @@ pub fn template(title: &str, intent: &str) -> String {
         "# {title}\n\n\
          ## Why\n\n{}\n\n\
          ## What changes\n\n<!-- What is different afterwards, and for whom. May stay empty where the title says it. -->\n\n\
-         ## Checks\n\n<!-- One command a line, like: - `cargo test`\n\
-         It runs without a shell, and passes with exit code 0. `git loopx run -- COMMAND` adds what it ran. -->\n\n\
          <!-- Does what the specs say change? Then the delta comes last:\n\n\
          # Domain: auth/session\n\n\
          ## ADDED Requirements\n\n\
@@ -192,7 +190,9 @@ pub fn template(title: &str, intent: &str) -> String {
          #### Scenario: An idle session ends\n\
          - **WHEN** nothing happens for ten minutes\n\
          - **THEN** the session ends\n\
-         -->\n",
+         -->\n\n\
+         ## Checks\n\n<!-- One command a line, like: - `cargo test`\n\
+         It runs without a shell, and passes with exit code 0. `git loopx run -- COMMAND` adds what it ran. -->\n\n",
         intent.trim()
     )
 }

@@ -633,7 +633,7 @@ codes! {
     PolicyInvalid "policy_invalid" [Refused, Usage]
         "The policy file loopx.toml is wrong.";
     ProfileForbidden "profile_forbidden" [Refused, Usage]
-        "Policy asks for something that the profile has not.";
+        "Policy asks for something that the profile lacks.";
     ProfileSame "profile_same" [Nothing]
         "The session has this profile already.";
     ProfileTooLight "profile_too_light" [Refused]
@@ -941,7 +941,7 @@ codes! {
     StageMismatch "stage_mismatch" [Refused]
         "The command does not belong to the stage of the session.";
     StageNotInProfile "stage_not_in_profile" [Refused]
-        "The session's profile has not the stage that a move leads to.";
+        "The session's profile lacks the stage that a move leads to.";
     StageNotReached "stage_not_reached" [Refused]
         "The session has not reached the stage.";
     StageRefusesCode "stage_refuses_code" [Refused]
@@ -1106,6 +1106,19 @@ impl Code {
                 | Code::ReviewClarifyFixNotRequested
                 | Code::ReviewPlanFixNotRequested
                 | Code::RollbackRationaleRequired
+        )
+    }
+
+    /// What says that policy wants another person, or one whom a key proves.
+    pub fn is_of_somebody_else(self) -> bool {
+        matches!(
+            self,
+            Code::ReviewerNotIndependent
+                | Code::ApprovalsMissing
+                | Code::ApproverDenied
+                | Code::ApproverNotIndependent
+                | Code::ApproverWithoutRole
+                | Code::ParticipantUnproven
         )
     }
 

@@ -189,7 +189,7 @@ impl Offence {
             Rule::OutOfScope => "outside the scope that the plan declares".to_owned(),
             Rule::ProfileTooLight => match &self.demand {
                 Some(demand) => format!(
-                    "policy demands the profile {} for it: the session's has not {}",
+                    "policy demands the profile {} for it; the session's profile lacks {}",
                     demand.profile, demand.lacking
                 ),
                 None => "policy demands a heavier profile for it".to_owned(),

@@ -69,7 +69,7 @@ impl Demand {
             lacking,
         } = self;
         format!(
-            "`{path}` needs the profile {profile}, and the session has {has}: {lacking} is missing"
+            "`{path}` needs the profile {profile}, and the session has {has}, which lacks {lacking}"
         )
     }
 }
@@ -499,20 +499,20 @@ impl Policy {
         for transition in forward.filter(|one| !profile.has(*one)) {
             if let Some(key) = self.asks_of(transition) {
                 return Some(format!(
-                    "{key} asks something of {transition}, which {name} has not"
+                    "{key} asks something of {transition}, and the profile {name} has no such step"
                 ));
             }
         }
         if !self.evidence.by.is_empty() && !profile.has_stage(Stage::Plan) {
             return Some(format!(
-                "evidence.by asks for runs of checks that a plan names, which {name} has not"
+                "evidence.by counts runs of checks that an approved plan names, and the profile {name} has no plan"
             ));
         }
         let usual = BuildPolicy::default().lanes;
         let mut lanes = self.build.lanes.iter();
         let lane = lanes.find(|lane| !usual.contains(lane) && !profile.lanes.contains(lane))?;
         Some(format!(
-            "build.lanes asks for the lane {lane}, which {name} has not"
+            "build.lanes asks for the lane {lane}, which the profile {name} lacks"
         ))
     }
 

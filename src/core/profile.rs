@@ -367,6 +367,11 @@ impl Profile {
         self.flags.get(&artifact).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether it begins after clarify: its sessions ask for little, and little is typed.
+    pub fn is_light(&self) -> bool {
+        !self.has_stage(Stage::Clarify)
+    }
+
     /// Whether its sessions can make a move.
     pub fn has(&self, transition: Transition) -> bool {
         self.has_stage(transition.from()) && self.has_stage(transition.to())

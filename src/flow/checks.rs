@@ -5,7 +5,7 @@ use super::context::Context;
 use crate::core::artifact::Artifact;
 use crate::core::checks::checks;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate::{self, Proof};
+use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::stage::Transition;
@@ -36,11 +36,19 @@ pub fn open(ctx: &Context) -> Result<Open> {
         .help(command!("run -- cargo test")));
     }
     let audit = gate::audit(facts.view());
-    let is_proven = |id: &String| {
-        let mut items = audit.iter().filter(|item| item.id == *id);
-        items.any(|item| matches!(item.proof, Proof::Passed | Proof::Waived))
-    };
-    let checks: Vec<String> = all.iter().filter(|id| !is_proven(id)).cloned().collect();
+    let open: Vec<_> = audit
+        .iter()
+        .filter(|item| item.is_check() && !item.is_proven())
+        .collect();
+    let checks = open.iter().filter(|item| !item.is_manual());
+    let checks: Vec<String> = checks.map(|item| item.id.clone()).collect();
+    if let (true, Some(manual)) = (checks.is_empty(), open.first()) {
+        return Err(Failure::nothing(
+            Code::ChecksFresh,
+            format!("no command proves {}: a person looks", manual.id),
+        )
+        .help(manual.help(&facts.policy)));
+    }
     if checks.is_empty() {
         let lead = match Transition::forward(facts.state.stage) {
             Some(transition) => facts.policy.approve_command(transition),

@@ -279,6 +279,16 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
             }),
         });
     };
+    if check.argv.is_empty() && request.argv.is_empty() {
+        return Err(Failure::usage(
+            Code::CommandMissing,
+            format!("no command proves {task}: a person looks, and says what they saw"),
+        )
+        .help(command!(
+            "build --waive {task} --reason WHY{}",
+            policy.sign_flag()
+        )));
+    }
     if request.argv.is_empty() || request.argv == check.argv {
         return Ok((check.argv.clone(), true));
     }

@@ -15,18 +15,21 @@ use crate::core::op::{CodeVerdict, Smell};
 use crate::core::session::State;
 use crate::core::stage::{Stage, Transition};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What is about to be approved.
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Preview {
     pub session: SessionId,
     pub stage: Stage,
     pub commits: usize,
     pub files: Vec<String>,
     pub checks_passed: usize,
+    pub checks_waived: usize,
     pub checks: usize,
-    /// Artifacts that were written for this session.
-    pub artifacts: Vec<Artifact>,
+    /// The content that is approved: the code tree, and the artifacts.
+    pub code: Option<Oid>,
+    pub artifacts: BTreeMap<Artifact, Oid>,
 }
 
 /// What was done of it.
@@ -108,18 +111,19 @@ pub fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
     }
     let audit = gate::audit(gates).into_iter();
     // What is done was proven when it was approved.
-    let is_judged =
-        |item: &gate::AuditItem| item.id != "approved-plan" && state.stage != Stage::Done;
+    let is_judged = |item: &gate::AuditItem| item.is_check() && state.stage != Stage::Done;
     let checks: Vec<_> = audit.filter(is_judged).collect();
-    let is_good = |proof: Proof| matches!(proof, Proof::Passed | Proof::Waived);
+    let count = |proof: Proof| checks.iter().filter(|item| item.proof == proof).count();
     Ok(Preview {
         session: state.id.clone(),
         stage: state.stage,
         commits,
         files,
-        checks_passed: checks.iter().filter(|item| is_good(item.proof)).count(),
+        checks_passed: count(Proof::Passed),
+        checks_waived: count(Proof::Waived),
         checks: checks.len(),
-        artifacts: state.artifacts.keys().copied().collect(),
+        code: facts.code.as_ref().map(|code| code.tree.clone()),
+        artifacts: state.artifacts.clone(),
     })
 }
 
@@ -288,16 +292,9 @@ fn verdict(request: &FinishRequest, given: Option<()>) -> ReviewRequest {
 
 /// What only somebody else can do is no refusal of what was asked: the session waits.
 fn as_waiting(failure: Failure) -> Failure {
-    let somebody_else = [
-        Code::ReviewerNotIndependent,
-        Code::ApprovalsMissing,
-        Code::ApproverDenied,
-        Code::ApproverNotIndependent,
-        Code::ApproverWithoutRole,
-        Code::ParticipantUnproven,
-    ];
-    let is_of = |code: Code| somebody_else.contains(&code);
-    let waits = is_of(failure.code) || failure.blockers.iter().any(|one| is_of(one.code));
+    let mut blockers = failure.blockers.iter();
+    let waits =
+        failure.code.is_of_somebody_else() || blockers.any(|one| one.code.is_of_somebody_else());
     if !waits {
         return failure;
     }

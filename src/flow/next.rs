@@ -173,7 +173,7 @@ fn first(
 /// What would hold the archive of a session in review or done, or in a build that one person may take to its end.
 fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec<Blocker>> {
     let state = &facts.state;
-    let is_light = !facts.view().profile().has_stage(Stage::Clarify);
+    let is_light = facts.view().profile().is_light();
     let is_near = match state.stage {
         Stage::Build => is_light,
         stage => matches!(stage, Stage::Review | Stage::Done),

@@ -412,6 +412,36 @@ fn an_agent_gives_nobodys_word_unless_policy_names_it() {
 }
 
 #[test]
+fn a_task_that_a_person_looks_at_is_proven_by_a_word_and_never_by_a_run() {
+    let s = repository("");
+    s.loopx(&["start", "--profile", "lite", "it"]).ok();
+    s.write(".loopx/it/plan.md", PLAN);
+    s.write(".loopx/it/change/spec-delta.md", DELTA);
+    let look = r#"{"id":"T1","title":"Look","convergence":{"criteria":["C"],"verification":{"manual":"the page reads well"}}}"#;
+    let check = r#"{"id":"T2","title":"Run","scenarios":["session/Idle timeout/Idle"],"convergence":{"criteria":["C"],"verification":{"cmd":["sh","check.sh"]}}}"#;
+    s.write(".loopx/it/tasks.jsonl", format!("{look}\n{check}\n"));
+    s.loopx(&["approve", "--to", "build"]).ok();
+    s.loopx(&["build"]).ok();
+    edit_code(&s);
+    let ran = s.loopx(&["run", "--json"]).json();
+    assert_eq!(ran["ran"].as_array().map(Vec::len), Some(1), "{ran:#}");
+    s.loopx(&["run"])
+        .fails_with(5)
+        .says("no command proves T1: a person looks")
+        .says("build --waive T1 --reason");
+    s.loopx(&["run", "--task", "T1"])
+        .fails_with(2)
+        .says("build --waive T1 --reason");
+    s.loopx(&["status"]).says(
+        "look at what T1 asks for, and say what you saw: git loopx build --waive T1 --reason",
+    );
+    s.loopx(&["build", "--waive", "T1", "--reason", "it reads well"])
+        .ok();
+    let out = s.loopx(&["finish", "--yes"]).ok();
+    assert!(out.contains("1 waived"), "{out}");
+}
+
+#[test]
 fn a_session_that_is_lifted_says_its_delta_where_the_new_profile_wants_it() {
     let s = repository("");
     s.loopx(&["start", "--quick", "it"]).ok();

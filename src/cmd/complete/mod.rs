@@ -37,7 +37,7 @@ pub fn completions(shell: Shell, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The same commands without those that people do not type: the generator would offer them.
+/// The commands without the hidden ones, which the generator would offer.
 fn without_hidden(cli: clap::Command) -> clap::Command {
     let shown: Vec<clap::Command> = cli
         .get_subcommands()

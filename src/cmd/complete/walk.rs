@@ -17,11 +17,11 @@ pub(super) enum Offer {
     Files,
 }
 
-/// What is asked for.
+/// The word that is completed.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     pub(super) offers: Vec<Offer>,
-    /// What is typed of the value, and what stands before it in the same word: `--to=`.
+    /// The beginning of the value as it is typed, and the part of the word before it: `--to=`.
     pub(super) begun: String,
     pub(super) before: String,
     /// The session that the words name.
@@ -185,7 +185,7 @@ fn words(words: &[&str]) -> Vec<Offer> {
     words.iter().map(offer).collect()
 }
 
-/// What an argument of a command takes, by its name in the help. Free text gets no offer.
+/// The kind of value that an argument takes, by its name in the help. Free text gets no offer.
 fn of_value(path: &str, id: &str, name: &str) -> Vec<Offer> {
     match (path, id, name) {
         ("archive", "undo", _) => vec![Offer::Of(Kind::AnySession)],

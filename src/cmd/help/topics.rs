@@ -5,7 +5,7 @@ use crate::cli::Exit;
 use crate::ui::Ui;
 use serde_json::json;
 
-/// What a person can ask about that is no command, or more than one.
+/// A subject that is no command, or more than one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topic {
     pub name: &'static str,

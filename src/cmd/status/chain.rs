@@ -1,7 +1,6 @@
 //! What `status --verbose` adds: every gate, the codes of what holds them, and what rests on what.
 
-use crate::cmd::blocker_lines;
-use crate::core::gate::Proof;
+use crate::cmd::{blocker_lines, check_lines};
 use crate::core::signature::Checked;
 use crate::flow::view::Status;
 use crate::ui::{Ui, line, style};
@@ -40,20 +39,7 @@ fn gates(status: &Status, ui: &mut Ui) {
 fn evidence(status: &Status, ui: &mut Ui) {
     if !status.audit.is_empty() {
         ui.out("\nevidence");
-        for item in &status.audit {
-            let word = match item.proof {
-                Proof::Passed => ui.paint(style::GOOD, "passed "),
-                Proof::Failed => ui.paint(style::BAD, "failed "),
-                Proof::Stale => ui.paint(style::WARN, "stale  "),
-                Proof::Missing => ui.paint(style::WARN, "missing"),
-                Proof::Waived => ui.paint(style::DIM, "waived "),
-            };
-            ui.out(format!(
-                "  {word}  {}  {}",
-                line(&item.id),
-                line(&item.detail)
-            ));
-        }
+        check_lines(ui, "  ", &status.audit);
     }
 }
 

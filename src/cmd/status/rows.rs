@@ -262,25 +262,20 @@ fn code(status: &Status) -> Vec<Row> {
 }
 
 fn checks(status: &Status) -> Option<Row> {
-    let is_check = |id: &str| id != "approved-plan" && id != "verification";
-    let all: Vec<_> = status
-        .audit
-        .iter()
-        .filter(|item| is_check(&item.id))
-        .collect();
-    let is_open = |proof: Proof| !matches!(proof, Proof::Passed | Proof::Waived);
+    let all: Vec<_> = status.audit.iter().filter(|item| item.is_check()).collect();
     if all.is_empty() {
-        let nothing_ran = status.audit.iter().any(|item| item.id == "verification");
+        let nothing_ran = status.audit.iter().any(|item| item.is_of_nothing());
         return nothing_ran.then(|| Row::new("checks", "no check has passed on this code"));
     }
-    let passed = all.iter().filter(|item| !is_open(item.proof)).count();
+    let passed = all.iter().filter(|item| item.is_proven()).count();
     let open: Vec<String> = all
         .iter()
-        .filter(|item| is_open(item.proof))
+        .filter(|item| !item.is_proven())
         .map(|item| {
             let word = match item.proof {
                 Proof::Failed => "failed",
                 Proof::Stale => "has to run again",
+                _ if item.is_manual() => "is for a person to look at",
                 _ => "has not run",
             };
             format!("{} {word}", item.id)

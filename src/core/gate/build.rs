@@ -58,6 +58,8 @@ pub enum Proof {
 /// The line of the audit that asks for any check that passed.
 const VERIFICATION: &str = "verification";
 const APPROVED_PLAN: &str = "approved-plan";
+/// Stands for the command of a check that has none: somebody looks, and says so by a waiver.
+const MANUAL: &str = "(a person looks)";
 
 /// One line of the completion audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -76,8 +78,18 @@ impl AuditItem {
     }
 
     /// Whether it is about one check.
-    pub(super) fn is_check(&self) -> bool {
+    pub fn is_check(&self) -> bool {
         ![VERIFICATION, APPROVED_PLAN].contains(&self.id.as_str())
+    }
+
+    /// Whether it says that nothing at all has passed on the present code.
+    pub fn is_of_nothing(&self) -> bool {
+        self.id == VERIFICATION
+    }
+
+    /// Whether a person's word proves it, and no command.
+    pub fn is_manual(&self) -> bool {
+        self.is_check() && self.detail == MANUAL
     }
 
     /// What there is to say of its proof.
@@ -93,9 +105,12 @@ impl AuditItem {
     }
 
     /// The command that gets its proof.
-    pub(super) fn help(&self, policy: &Policy) -> Hint {
+    pub fn help(&self, policy: &Policy) -> Hint {
         let run = match self.id.as_str() {
             VERIFICATION => policy.run_check(),
+            id if self.is_manual() => {
+                command!("build --waive {id} --reason WHY{}", policy.sign_flag())
+            }
             id => policy.run_task(id),
         };
         match self.changed.first() {
@@ -138,7 +153,10 @@ fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
     AuditItem {
         id: check.id.clone(),
         proof,
-        detail: check.argv.join(" "),
+        detail: match check.argv.is_empty() {
+            true => MANUAL.to_owned(),
+            false => check.argv.join(" "),
+        },
         changed,
     }
 }

@@ -8,6 +8,7 @@ use crate::core::hint::{Hint, command, hint};
 use crate::core::op::Evidence;
 use crate::core::session::Recorded;
 use crate::core::shell_word;
+use crate::core::stage::Transition;
 
 /// `None`: the gate is ready.
 pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
@@ -70,6 +71,11 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
         None => String::new(),
     };
     let reviewed = state.verdict.as_ref().map(|verdict| &verdict.value.tree);
+    if state.last_transition == Some(Transition::DoneToBuild) && reviewed == Some(&code.tree) {
+        return Some(Advised::write(format!(
+            "change the code{branch}, which was finished and is open again, and commit it"
+        )));
+    }
     if state.build.rework && reviewed == Some(&code.tree) {
         let said = format!("mend{branch} what the review found: ");
         return Some(Advised::write(hint![
@@ -88,21 +94,23 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
 /// The next check to run, or what keeps it from passing.
 pub(super) fn proof(view: View<'_>) -> Option<Advised> {
     let items = gate::audit(view);
-    let is_open = |item: &&AuditItem| !matches!(item.proof, Proof::Passed | Proof::Waived);
-    let is_check = |item: &&AuditItem| item.id != "approved-plan" && item.id != "verification";
-    let open: Vec<&AuditItem> = items.iter().filter(is_open).collect();
+    let open: Vec<&AuditItem> = items.iter().filter(|item| !item.is_proven()).collect();
     let first = open
         .iter()
         .copied()
-        .filter(is_check)
-        .min_by_key(|item| item.proof == Proof::Failed);
+        .filter(|item| item.is_check())
+        .min_by_key(|item| (item.is_manual(), item.proof == Proof::Failed));
     let Some(item) = first else {
-        let any = open.iter().any(|item| item.id == "verification");
+        let any = open.iter().any(|item| item.is_of_nothing());
         return any.then(|| match any_check(view) {
             Some(command) => command.into(),
             None => Advised::write("run a check of the change, behind `run --`"),
         });
     };
+    if item.is_manual() {
+        let told = format!("look at what {} asks for, and say what you saw: ", item.id);
+        return Some(Advised::write(hint![told, item.help(view.policy)]));
+    }
     let newest = own_runs(view, &item.id).next_back();
     if let Some(run) = newest
         && item.proof == Proof::Failed

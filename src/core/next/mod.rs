@@ -295,11 +295,14 @@ fn enter(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
 fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     match approver(view, here, way) {
         Some(who) => Advised::waits(who, format!("the approval of {way}")),
-        None if is_light(view) && finishes_alone(view, here, way) => match here.asks {
+        None if view.profile().is_light() && finishes_alone(view, here, way) => match here.asks {
             true => command!("finish").into(),
             false => command!("finish --yes").into(),
         },
-        None if is_light(view) && view.policy.required(way) == 1 && way.to() == Stage::Build => {
+        None if view.profile().is_light()
+            && view.policy.required(way) == 1
+            && way.to() == Stage::Build =>
+        {
             match view.policy.asks_signature(way) {
                 true => command!("approve --enter --sign").into(),
                 false => command!("approve --enter").into(),
@@ -307,11 +310,6 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
         }
         None => view.policy.approve_command(way).into(),
     }
-}
-
-/// Whether the session's profile asks for little: then little is typed.
-fn is_light(view: View<'_>) -> bool {
-    !view.profile().has_stage(Stage::Clarify)
 }
 
 /// Whether this person alone may take a build to its end: nobody else is asked, nothing holds the archive, and no word

@@ -115,7 +115,8 @@ pub fn extend(
             _ => command!("clarify --more {by} --reason WHY"),
         })
     })?;
-    act(ctx, Needs::Stage, |_| {
+    act(ctx, Needs::Stage, |facts| {
+        facts.require_person("a raised cap")?;
         let event = Event::Extended { stage, by };
         let what = format!("extend {stage} by {by}");
         let act = Act::new(event, what, Outcome::recorded());
