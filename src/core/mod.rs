@@ -62,6 +62,7 @@ pub mod signers;
 pub mod spec;
 pub mod stage;
 mod tagged;
+pub mod task;
 pub mod tasks;
 pub mod topic;
 pub mod trailers;

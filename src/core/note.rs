@@ -1,7 +1,6 @@
 //! The topic `note`: something said in passing and kept, on a session or in the journal. Notes have no
 //! state: the records are the list, and no gate reads them.
 
-use super::failure::{Failure, Result};
 use super::topic::{Topic, Weight};
 use super::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! Closed lists of words: what an operation may say where only a few answers are possible. An unknown word is an
 //! error wherever it is read.
 
-use super::failure::{Failure, Result};
 use super::stage::Transition;
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +23,12 @@ macro_rules! vocabulary {
         }
 
         impl std::str::FromStr for $name {
-            type Err = Failure;
+            type Err = $crate::core::failure::Failure;
             /// An unknown word is an error: nothing fails open.
-            fn from_str(text: &str) -> Result<Self> {
+            fn from_str(text: &str) -> $crate::core::failure::Result<Self> {
                 match text {
                     $($word => Ok($name::$variant),)+
-                    _ => Err(Failure::usage(
+                    _ => Err($crate::core::failure::Failure::usage(
                         $crate::core::code::Code::WordUnknown,
                         format!("expected one of {}, found `{text}`", Self::WORDS.join(", ")),
                     )),
@@ -45,7 +44,7 @@ macro_rules! vocabulary {
     };
 }
 
-pub(super) use vocabulary;
+pub(in crate::core) use vocabulary;
 
 vocabulary!(PlanLane { Architect = "architect", Critic = "critic" });
 vocabulary!(

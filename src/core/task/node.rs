@@ -1,0 +1,126 @@
+//! The node: one line of `tasks.jsonl` as the rules see it. How a line is written and which other fields it may have
+//! is the business of the file's reader; what happened to a node is the business of its records.
+
+use crate::core::stage::Stage;
+use crate::core::word_lists::vocabulary;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The id of a node: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. Two ids that differ in letter case alone name one node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TaskId(String);
+
+impl TaskId {
+    /// The longest id, in bytes.
+    pub const MAX: usize = 100;
+
+    /// `None` where the text is no id.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let is_id = text.len() <= Self::MAX
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(plain);
+        is_id.then(|| TaskId(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What is equal for two ids of one node.
+    pub fn key(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+vocabulary!(
+    /// What a node is.
+    NodeKind {
+        /// Something that somebody does.
+        Work = "work",
+        /// Values come in, and what follows is computed from them.
+        Decision = "decision",
+        /// A person opens it, with a reason.
+        Checkpoint = "checkpoint",
+        /// What a session is for; it ends with evidence.
+        Goal = "goal",
+    }
+);
+
+/// A node that another one waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    pub on: TaskId,
+    /// A skipped node satisfies it too.
+    pub optional: bool,
+}
+
+/// How anybody sees that a node is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verification {
+    /// git loopx runs these words; the exit code decides.
+    Cmd(Vec<String>),
+    /// A named person looks, and says so.
+    Manual(String),
+}
+
+/// A file that a node says it touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeFile {
+    /// From the top of the repository.
+    pub path: String,
+    pub action: Option<String>,
+}
+
+/// One node of the graph, as it was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub id: TaskId,
+    pub title: String,
+    pub description: String,
+    pub kind: NodeKind,
+    /// `feature`, `fix`, ...: the type of the commit that completes it.
+    pub work: Option<String>,
+    /// Smaller is sooner.
+    pub priority: u32,
+    /// Who does it, where only some may.
+    pub role: Option<String>,
+    /// The stage that waits for it; build where nothing is said.
+    pub stage: Stage,
+    pub depends_on: Vec<Edge>,
+    /// The node that it is a part of.
+    pub parent: Option<TaskId>,
+    pub files: Vec<NodeFile>,
+    /// `domain/requirement/scenario` of the delta that it proves.
+    pub scenarios: Vec<String>,
+    pub criteria: Vec<String>,
+    pub verification: Option<Verification>,
+    /// Artifacts and paths that whoever does it has to read first.
+    pub reads: Vec<String>,
+    /// Files that it leaves below `tasks/<id>/`.
+    pub outputs: Vec<String>,
+    /// Names of things that only one running node can have.
+    pub exclusive: Vec<String>,
+    /// Whether other nodes may run while it does.
+    pub parallel: bool,
+    /// How often it may be tried.
+    pub cap: u32,
+    /// The longest time that its verification may take, in seconds.
+    pub time_limit: Option<u64>,
+    /// The line of `tasks.jsonl` that it stands on, from 1.
+    pub line: usize,
+}
+
+impl Node {
+    /// How often a node may be tried that says nothing of it.
+    pub const CAP: u32 = 3;
+    /// The priority of a node that says nothing of it.
+    pub const PRIORITY: u32 = 2;
+}
