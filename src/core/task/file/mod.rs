@@ -6,12 +6,15 @@
 //! on. [`check`] asks further whether it is a good plan.
 
 mod check;
+pub mod edit;
 mod fields;
 mod finding;
+mod merge;
 mod row;
 
 pub use check::{Vague, check, vague};
 pub use finding::FINDINGS;
+pub use merge::{Clash, Merged, Names, merge};
 pub use row::Fields;
 
 use super::node::{Node, TaskId};

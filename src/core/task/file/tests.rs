@@ -1,4 +1,5 @@
-use super::{check, read, vague};
+use super::edit::{self, Place};
+use super::{Names, check, merge, read, vague};
 use crate::core::spec::{Finding, Severity};
 use crate::core::task::node::{NodeKind, TaskId, Verification};
 use serde_json::{Value, json};
@@ -356,4 +357,138 @@ fn i6_what_is_done_to_a_file_fits_what_is_there() {
     let file = read(&text.join("\n")).expect("a list");
     let found = check(&file, Some(&|path| path == "old.rs"));
     assert_eq!(ids(&found), ["3:task_file_missing", "4:task_file_exists"]);
+}
+
+const NAMES: Names<'_> = Names {
+    base: "base",
+    ours: "ours",
+    theirs: "theirs",
+};
+
+/// Merges, and merges the other way round: both sides get the same tasks.
+fn merged(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<(String, String)>> {
+    let [one, other] = [(ours, theirs), (theirs, ours)].map(|(ours, theirs)| {
+        let merged = merge(base, ours, theirs, NAMES).expect("three lists");
+        match merged.clashes.is_empty() {
+            true => Ok(merged.text),
+            false => Err(merged
+                .clashes
+                .into_iter()
+                .map(|one| (one.task, one.field))
+                .collect()),
+        }
+    });
+    let nodes = |text: &String| {
+        let mut nodes = read(text).expect("a list").nodes;
+        nodes.iter_mut().for_each(|node| node.line = 0);
+        nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        nodes
+    };
+    assert_eq!(one.as_ref().map(nodes), other.as_ref().map(nodes));
+    one
+}
+
+#[test]
+fn different_tasks_and_different_fields_of_one_merge_and_the_rest_keeps_its_bytes() {
+    let base = "{\"id\": \"A\",  \"title\": \"T\", \"x\": 1.0}\n{\"id\":\"B\",\"title\":\"T\"}\n";
+    let ours = base.replacen("\"T\"", "\"Mine\"", 1);
+    // Another field of the same line, which has odd blanks.
+    let theirs = base
+        .replace("1.0", "1e3")
+        .replace("}\n{", ", \"role\": \"qa\"}\n{");
+    assert_eq!(
+        merged(base, &ours, &theirs).expect("clean"),
+        "{\"id\": \"A\",  \"title\": \"Mine\", \"x\": 1e3, \"role\": \"qa\"}\n{\"id\":\"B\",\"title\":\"T\"}\n"
+    );
+    // Lines beside each other, which a merge of lines would call a conflict.
+    let theirs = base.replace("\"B\",\"title\":\"T\"", "\"B\",\"title\":\"Theirs\"");
+    let both = merged(base, &ours, &theirs).expect("clean");
+    assert!(both.contains("Mine") && both.contains("Theirs"), "{both}");
+    // Each adds one at the end.
+    let add = |id: &str| format!("{base}{}\n", line(id, json!({})));
+    let both = merged(base, &add("C"), &add("D")).expect("clean");
+    assert_eq!(read(&both).expect("a list").nodes.len(), 4);
+    // One moves, the other edits; one removes what the other left alone.
+    let turned = "{\"id\":\"B\",\"title\":\"T\"}\n{\"id\": \"A\",  \"title\": \"T\", \"x\": 1.0}\n";
+    let both = merged(base, turned, &ours).expect("clean");
+    assert!(
+        both.starts_with("{\"id\":\"B\"") && both.contains("Mine"),
+        "{both}"
+    );
+    let without = base.lines().next().expect("a line").to_owned() + "\n";
+    assert_eq!(
+        merged(base, &without, &ours)
+            .expect("clean")
+            .lines()
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn one_field_in_two_ways_is_a_conflict_with_its_task_and_its_name() {
+    let base = line("A", json!({}));
+    let with = |criterion: &str, title: &str| {
+        line(
+            "A",
+            json!({"title": title, "convergence": {"criteria": [criterion], "verification": {"cmd": ["true"]}}}),
+        )
+    };
+    let clash = |task: &str, field: &str| Err(vec![(task.to_owned(), field.to_owned())]);
+    let [ours, theirs] = [with("One is 1", "Mine"), with("Two is 2", "T")];
+    assert_eq!(
+        merged(&base, &ours, &theirs),
+        clash("A", "convergence.criteria")
+    );
+    let shown = merge(&base, &ours, &theirs, NAMES).expect("lists").text;
+    assert!(
+        shown.contains("||||||| base (A: convergence.criteria)\n"),
+        "{shown}"
+    );
+    // What they do not disagree on stands on both sides of the markers.
+    assert_eq!(shown.matches("Mine").count(), 2, "{shown}");
+    assert_eq!(merged(&base, "", &ours), clash("A", ""));
+    assert_eq!(
+        merged("", &ours, &with("One is 1", "Other")),
+        clash("A", "title")
+    );
+    assert_eq!(merge(&base, "no list", &ours, NAMES), None);
+    assert_eq!(merge(&base, &format!("{base}\n{base}"), &ours, NAMES), None);
+}
+
+#[test]
+fn an_edit_leaves_every_other_byte_alone() {
+    let text =
+        "{ \"id\":\"A\" , \"title\":\"T\",\"x\":1.50 }\r\n\r\n{\"id\":\"B\",\"title\":\"T\"}";
+    let file = read(text).expect("a list");
+    let node = |id: &str| {
+        file.node(&TaskId::parse(id).expect("an id"))
+            .expect("a node")
+    };
+    let set = |id: &str, field: &'static str, value: Option<Value>| {
+        edit::set(text, node(id), &[edit::Change { field, value }]).expect("edited")
+    };
+    assert_eq!(
+        set("A", "title", Some(json!("New"))),
+        text.replacen("\"T\"", "\"New\"", 1)
+    );
+    assert_eq!(set("A", "x", None), text.replace(",\"x\":1.50", ""));
+    assert_eq!(
+        set("A", "id", None),
+        text.replacen("\"id\":\"A\" , ", "", 1)
+    );
+    assert_eq!(
+        set("B", "convergence.criteria", Some(json!(["C"]))),
+        text.replace("\"T\"}", "\"T\",\"convergence\":{\"criteria\":[\"C\"]}}")
+    );
+    let id = |text: &str| TaskId::parse(text).expect("an id");
+    let place = |place: Place| edit::add(text, &file, "{\"id\":\"C\"}", &place);
+    assert_eq!(place(Place::End), format!("{text}\r\n{{\"id\":\"C\"}}\r\n"));
+    assert!(place(Place::First).starts_with("{\"id\":\"C\"}\r\n{ \"id\":\"A\""));
+    assert!(place(Place::After(id("a"))).contains("1.50 }\r\n{\"id\":\"C\"}\r\n"));
+    let moved = edit::relocate(text, &file, node("B"), &Place::Before(id("A")));
+    assert_eq!(
+        moved,
+        "{\"id\":\"B\",\"title\":\"T\"}\r\n{ \"id\":\"A\" , \"title\":\"T\",\"x\":1.50 }"
+    );
 }
