@@ -149,7 +149,11 @@ impl Topic for TaskEvent {
     fn trailers(&self) -> Vec<(&'static str, String)> {
         let mut trailers = vec![("Loopx-Task", self.task().to_string())];
         if let TaskEvent::Completed { done, .. } = self {
-            trailers.extend(done.tree.iter().map(|tree| ("Loopx-Tree", tree.to_string())));
+            trailers.extend(
+                done.tree
+                    .iter()
+                    .map(|tree| ("Loopx-Tree", tree.to_string())),
+            );
         }
         trailers
     }
@@ -173,10 +177,7 @@ impl TaskEvent {
     /// Whether it cannot hold beside a move of the session that its writer did not know of: work that turned out to
     /// be open, when the way on was opened.
     pub(in crate::core) fn is_stopped(&self, way: Way) -> bool {
-        let opens_work = matches!(
-            self,
-            TaskEvent::Failed { .. } | TaskEvent::Retried { .. }
-        );
+        let opens_work = matches!(self, TaskEvent::Failed { .. } | TaskEvent::Retried { .. });
         opens_work
             && !matches!(
                 way,

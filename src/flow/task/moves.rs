@@ -23,8 +23,11 @@ pub struct Moved {
 
 fn reason_required(task: Option<&str>, step: Step) -> Failure {
     let task = task.map_or_else(String::new, |task| format!(" {task}"));
-    Failure::usage(Code::ReasonRequired, format!("`task {step}` needs a reason"))
-        .help(command!("task {step}{task} --reason WHY"))
+    Failure::usage(
+        Code::ReasonRequired,
+        format!("`task {step}` needs a reason"),
+    )
+    .help(command!("task {step}{task} --reason WHY"))
 }
 
 /// The attempt ended without a result.

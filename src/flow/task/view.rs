@@ -239,7 +239,9 @@ fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
         status,
         waits,
         depends_on: node.depends_on.iter().map(|edge| edge.on.clone()).collect(),
-        claim: facts.and_then(TaskFacts::holder).map(|claim| view(ctx, claim)),
+        claim: facts
+            .and_then(TaskFacts::holder)
+            .map(|claim| view(ctx, claim)),
         failures: of(|facts| facts.failures),
         cap: node.cap,
         partial: facts.and_then(TaskFacts::partial).map(str::to_owned),
