@@ -85,6 +85,7 @@ mod mounts;
 mod next_walk;
 mod note;
 mod output;
+mod pager;
 mod policy_moved;
 mod pre_receive;
 mod profile;
