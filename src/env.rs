@@ -33,6 +33,8 @@ pub const GIT_OBJECT_DIRECTORY: &str = "GIT_OBJECT_DIRECTORY";
 pub const GIT_NAMESPACE: &str = "GIT_NAMESPACE";
 /// git's: objects wait here until a push that is being received is accepted.
 pub const GIT_QUARANTINE_PATH: &str = "GIT_QUARANTINE_PATH";
+/// git's: the pager, before any setting.
+pub const GIT_PAGER: &str = "GIT_PAGER";
 /// git's: output goes through a pager already.
 pub const GIT_PAGER_IN_USE: &str = "GIT_PAGER_IN_USE";
 /// The columns of the screen, where they are not the terminal's.

@@ -46,8 +46,8 @@ fn chosen() -> Option<String> {
     let own = said(&["config", "--get", "pager.loopx"]).filter(|own| !own.is_empty());
     let pager = match own.as_deref().map(|own| (truth(own), own)) {
         Some((Some(false), _)) => return None,
-        Some((None, own)) => own.to_owned(),
-        Some((Some(true), _)) | None => said(&["var", "GIT_PAGER"])?,
+        Some((None, own)) if !env::is_set(env::GIT_PAGER) => own.to_owned(),
+        _ => said(&["var", "GIT_PAGER"])?,
     };
     let pager = pager.trim();
     (!pager.is_empty() && pager != "cat").then(|| pager.to_owned())

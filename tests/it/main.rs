@@ -134,6 +134,7 @@ mod sync;
 mod sync_moved;
 mod syscalls;
 mod taken_sync;
+mod templates;
 mod torn;
 mod torn_repair;
 mod two_ages;

@@ -33,6 +33,7 @@ fn what_is_long_goes_through_the_pager_that_git_takes() {
     }
     s.write(".loopx/fix-it/brief.md", "# It\n");
     let by_core = "git -c core.pager='sed s/^/c/' loopx diff";
+    let by_setting = "git -c pager.loopx='sed s/^/q/' loopx list";
     for (line, env, begins) in [
         ("git loopx diff", &[marks][..], "> "),
         (by_core, &[("PAGER", "sed s/^/p/")], "c"),
@@ -62,11 +63,7 @@ fn what_is_long_goes_through_the_pager_that_git_takes() {
         ("git --no-pager loopx list", &[marks], "  SESSION"),
         ("git -c pager.loopx=false loopx list", &[marks], "  SESSION"),
         // git's own choice counts for every command, and ours is not added to it.
-        (
-            "git -c pager.loopx='sed s/^/q/' loopx list",
-            &[marks],
-            "q  SESSION",
-        ),
+        (by_setting, &[], "q  SESSION"),
         ("git -p loopx status", &[marks], "> fix-it"),
         ("git loopx status", &[marks], "fix-it"),
         ("git loopx list --json", &[marks], "{"),
@@ -75,17 +72,19 @@ fn what_is_long_goes_through_the_pager_that_git_takes() {
     ] {
         let out = typed(&s, line, env);
         assert!(out.stdout.starts_with(begins), "{line} {env:?}: {out}");
-        let lists =
-            line.ends_with("list") && env.iter().all(|(_, value)| !value.starts_with("echo"));
-        assert_eq!(
-            out.stdout.matches("fix-it  ").count(),
-            usize::from(lists),
-            "{line}: {out}"
-        );
+        let is_told = env.iter().any(|(_, value)| value.starts_with("echo"));
+        let lists = line.ends_with("list") && !is_told;
+        let shown = out.stdout.matches("  SESSION").count();
+        assert_eq!(shown, usize::from(lists), "{line}: {out}");
     }
     s.git(&["config", "pager.loopx", "false"]).ok();
     let direct = typed(&s, "git-loopx list", &[marks]).ok();
     assert!(direct.starts_with("  SESSION"), "{direct}");
+    s.git(&["config", "pager.loopx", "sed s/^/q/"]).ok();
+    for (env, begins) in [(&[][..], "q  SESSION"), (&[marks][..], ">   SESSION")] {
+        let direct = typed(&s, "git-loopx list", env).ok();
+        assert!(direct.starts_with(begins), "{direct}");
+    }
     // A pager that somebody leaves at once ends it quietly.
     s.git(&["config", "--unset", "pager.loopx"]).ok();
     assert_eq!(

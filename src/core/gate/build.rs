@@ -200,7 +200,11 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
 pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
     let artifact = Artifact::ExecutionRecord;
     match view.profile().asks(artifact) {
-        true => review::record_blockers(view.text(artifact), view.profile().sections_of(artifact)),
+        true => review::record_blockers(
+            view.text(artifact),
+            view.profile().sections_of(artifact),
+            view.policy.artifacts.language,
+        ),
         false => Vec::new(),
     }
 }
