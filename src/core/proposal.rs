@@ -102,7 +102,7 @@ mod tests {
         assert!(proposal.text.starts_with(ONE));
         assert_eq!((proposal.count, proposal.text.lines().count()), (1, 2));
         let fault = read_tasks(&proposal.text).expect_err("no command yet");
-        let said = "TASK-002 has no check yet";
+        let said = "TASK-002: it has no check yet";
         assert!(fault.message.contains(said), "{}", fault.message);
         let filled = proposal.text.replace("\"cmd\":[]", "\"cmd\":[\"true\"]");
         let found = read_tasks(&filled).expect("tasks");
