@@ -4,7 +4,8 @@
 //! Words are part of the contract (scripts match on them). `git loopx help codes` prints them.
 
 use super::failure::Kind;
-use super::spec::FINDINGS;
+use super::spec::FINDINGS as OF_SPECS;
+use super::task::file::FINDINGS as OF_TASKS;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +19,7 @@ macro_rules! codes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $($variant,)+
-            /// A finding of the spec engine, by its id.
+            /// A finding about a spec or a list of tasks, by its id.
             Finding(&'static str),
         }
 
@@ -244,6 +245,8 @@ codes! {
         "A run of another command was asked for under the name of a check that has its own.";
     CheckNotAgreed "check_not_agreed" [Refused]
         "A role's key runs only what an approved plan says.";
+    CheckpointOpen "checkpoint_open" [Waiting]
+        "The next task is one that a person ends.";
     ChecksFresh "checks_fresh" [Nothing]
         "Every check of the session has passed on the present tree.";
     ChoiceContradicts "choice_contradicts" [Usage]
@@ -966,6 +969,8 @@ codes! {
         "Another process holds the memory of the stop gate.";
     StopGateUnwritable "stop_gate_unwritable" [Internal]
         "The memory of the stop gate could not be written.";
+    SummaryTooLong "summary_too_long" [Usage]
+        "A summary of a task is longer than what a card can carry.";
     SymlinkRefused "symlink_refused" [Refused]
         "A symbolic link stands where a file or folder of git loopx belongs.";
     TargetBusy "target_busy" [Refused]
@@ -980,10 +985,32 @@ codes! {
         "An approving verdict has no stage to go back to.";
     TargetsDiffer "targets_differ" [Refused]
         "Sessions that are archived together are bound to different branches.";
+    TaskCapReached "task_cap_reached" [Refused]
+        "A task failed as often as it may be tried.";
+    TaskHeld "task_held" [Waiting]
+        "Somebody has the task.";
     TaskListEmpty "task_list_empty" [Refused]
         "tasks.jsonl holds no task.";
     TaskListInvalid "task_list_invalid" [Refused]
         "A line of tasks.jsonl is no task.";
+    TaskNotNamed "task_not_named" [Usage]
+        "A command is about one task, and it is not clear which.";
+    TaskNotReady "task_not_ready" [Refused]
+        "A task waits for something, and cannot be taken yet.";
+    TaskStepInvalid "task_step_invalid" [Refused]
+        "A step does not lead on from where the task is.";
+    TaskUnknown "task_unknown" [NotFound]
+        "The session has no task of this name.";
+    TaskUnverified "task_unverified" [Refused]
+        "Nothing proves that a task is done.";
+    TasksDone "tasks_done" [Nothing]
+        "There is no task left to take.";
+    TasksMissing "tasks_missing" [NotFound]
+        "The session has no tasks.";
+    TasksOpen "tasks_open" [Refused]
+        "Tasks of the stage are neither completed nor skipped.";
+    TasksStalled "tasks_stalled" [Refused]
+        "Tasks are left, none is ready, and nobody works on one.";
     TemporaryFolderMissing "temporary_folder_missing" [Refused]
         "There is no temporary folder that can be written.";
     Ticks "ticks" []
@@ -1176,11 +1203,11 @@ pub struct Entry {
 }
 
 /// Everything that a failure, a blocker or a note can be named, by its word: the codes, and the findings
-/// of the spec engine.
+/// about specs and lists of tasks.
 pub fn catalogue() -> Vec<Entry> {
     let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();
     let mut all: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    for finding in FINDINGS {
+    for finding in OF_SPECS.iter().chain(OF_TASKS) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();
         let first: String = meaning

@@ -101,6 +101,8 @@ verbs! {
     Start "start" Other,
     Status "status" Session,
     Sync "sync" Other,
+    Take "take" Session,
+    Task "task" Session,
     Undo "undo" Session,
     Use "use" Other,
     Verify "verify" Other,

@@ -69,6 +69,7 @@ pub mod specs;
 pub mod stages;
 mod strays;
 pub mod sync;
+pub mod task;
 pub mod undo;
 pub mod upstream;
 pub mod verify;

@@ -18,6 +18,7 @@ mod proofs;
 mod review;
 mod standing;
 mod taken;
+mod tasks;
 
 pub use super::next::next_action;
 use crate::core::hint::{command, hint};
@@ -37,6 +38,7 @@ pub use proofs::{PartKey, Proofs, Unproven};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
+pub use tasks::task_statuses;
 
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code, Failure};
@@ -225,6 +227,7 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         Transition::ReviewToDone => review::done(view),
     });
     if !transition.is_rollback() {
+        blockers.extend(tasks::open(view, transition));
         let unsigned = view.credentials.unsigned.iter();
         blockers.extend(unsigned.map(Unsigned::blocker));
     }
