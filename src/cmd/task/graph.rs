@@ -34,7 +34,11 @@ pub fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!("longest  {}", joined(&view.critical, " -> ")));
     }
     for chain in &view.blocked {
-        ui.out(format!("{}  {}", ui.paint(style::BAD, "blocked"), joined(chain, " <- ")));
+        ui.out(format!(
+            "{}  {}",
+            ui.paint(style::BAD, "blocked"),
+            joined(chain, " <- ")
+        ));
     }
     if view.stalled {
         ui.warn("no task is ready, nobody works on one, and some are left");

@@ -33,6 +33,9 @@ pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if happened.is_empty() {
         ui.status("nothing has happened to a task yet");
     }
-    ui.json("task log", &json!({ "session": session, "happened": happened }));
+    ui.json(
+        "task log",
+        &json!({ "session": session, "happened": happened }),
+    );
     Ok(Exit::Done)
 }

@@ -48,7 +48,10 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         print(ui, &card, args.full);
         let next = command!("take {}", card.task);
         ui.hint(&next);
-        ui.json("take", &json!({ "claimed": false, "card": card, "next_action": next }));
+        ui.json(
+            "take",
+            &json!({ "claimed": false, "card": card, "next_action": next }),
+        );
         return Ok(Exit::Done);
     }
     let done = flow::take(ctx, &request)?;
@@ -59,7 +62,10 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let over = taken.from.as_ref();
     let over = over.map_or_else(String::new, |from| format!(", taken over from {from}"));
     let id = ui.paint(style::NAME, done.id.as_str());
-    ui.status(format!("{id}: {task} is yours until {until}{}", clean(&over)));
+    ui.status(format!(
+        "{id}: {task} is yours until {until}{}",
+        clean(&over)
+    ));
     let next = command!("task done {task}");
     ui.hint(hint![
         &next,

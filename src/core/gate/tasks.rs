@@ -53,9 +53,11 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         .iter()
         .map(|(node, status)| format!("{} is {status}", node.id))
         .collect();
-    vec![
-        Blocker::new(Code::TasksOpen, words.join(", "), lead(first, *status)),
-    ]
+    vec![Blocker::new(
+        Code::TasksOpen,
+        words.join(", "),
+        lead(first, *status),
+    )]
 }
 
 /// Whether a task holds its stage. What is pending in the build is asked for by the audit.

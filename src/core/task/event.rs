@@ -95,17 +95,6 @@ impl TaskEvent {
             TaskEvent::Skipped { .. } => Step::Skip,
         }
     }
-
-    /// The claim that has to hold for it.
-    pub(super) fn names(&self) -> Option<&OpId> {
-        match self {
-            TaskEvent::Claimed { claim, .. } => claim.over.as_ref(),
-            TaskEvent::Released { claim, .. }
-            | TaskEvent::Completed { claim, .. }
-            | TaskEvent::Failed { claim, .. } => Some(claim),
-            TaskEvent::Retried { .. } | TaskEvent::Skipped { .. } => None,
-        }
-    }
 }
 
 impl Topic for TaskEvent {
@@ -149,7 +138,11 @@ impl Topic for TaskEvent {
     fn trailers(&self) -> Vec<(&'static str, String)> {
         let mut trailers = vec![("Loopx-Task", self.task().to_string())];
         if let TaskEvent::Completed { done, .. } = self {
-            trailers.extend(done.tree.iter().map(|tree| ("Loopx-Tree", tree.to_string())));
+            trailers.extend(
+                done.tree
+                    .iter()
+                    .map(|tree| ("Loopx-Tree", tree.to_string())),
+            );
         }
         trailers
     }
@@ -169,14 +162,14 @@ impl Topic for TaskEvent {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 impl TaskEvent {
     /// Whether it cannot hold beside a move of the session that its writer did not know of: work that turned out to
     /// be open, when the way on was opened.
     pub(in crate::core) fn is_stopped(&self, way: Way) -> bool {
-        let opens_work = matches!(
-            self,
-            TaskEvent::Failed { .. } | TaskEvent::Retried { .. }
-        );
+        let opens_work = matches!(self, TaskEvent::Failed { .. } | TaskEvent::Retried { .. });
         opens_work
             && !matches!(
                 way,

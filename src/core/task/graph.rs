@@ -215,7 +215,10 @@ impl<'n> Graph<'n> {
         }
         for other in claimed.iter().filter(|other| **other != at) {
             let other = &self.nodes[*other];
-            let shared = node.exclusive.iter().find(|one| other.exclusive.contains(one));
+            let shared = node
+                .exclusive
+                .iter()
+                .find(|one| other.exclusive.contains(one));
             if let Some(resource) = shared {
                 waits.push(Wait::Resource {
                     resource: resource.clone(),
@@ -298,8 +301,14 @@ impl<'n> Graph<'n> {
         let paths: BTreeSet<&str> = one.files.iter().map(|file| file.path.as_str()).collect();
         one.parallel
             && other.parallel
-            && !one.exclusive.iter().any(|name| other.exclusive.contains(name))
-            && !other.files.iter().any(|file| paths.contains(file.path.as_str()))
+            && !one
+                .exclusive
+                .iter()
+                .any(|name| other.exclusive.contains(name))
+            && !other
+                .files
+                .iter()
+                .any(|file| paths.contains(file.path.as_str()))
     }
 
     /// Groups of what is not done, one after the other, in which all may run side by side; at most `limit` in one.
@@ -315,7 +324,13 @@ impl<'n> Graph<'n> {
             };
             let mut free: Vec<usize> = (0..self.nodes.len()).filter(is_free).collect();
             // What somebody has is running already.
-            free.sort_by_key(|at| (statuses[*at] == Status::Pending, self.nodes[*at].priority, *at));
+            free.sort_by_key(|at| {
+                (
+                    statuses[*at] == Status::Pending,
+                    self.nodes[*at].priority,
+                    *at,
+                )
+            });
             let mut wave: Vec<usize> = Vec::new();
             for at in free {
                 let has_room = limit.is_none_or(|limit| wave.len() < limit);
@@ -366,7 +381,9 @@ impl<'n> Graph<'n> {
             let row = longest.map_or((1, None), |(length, to)| (length + 1, Some(to)));
             best.insert(at, row);
         }
-        let end = best.iter().max_by_key(|(at, row)| (row.0, usize::MAX - **at));
+        let end = best
+            .iter()
+            .max_by_key(|(at, row)| (row.0, usize::MAX - **at));
         let mut path = Vec::new();
         let mut next = end.map(|(at, _)| *at);
         while let Some(at) = next {

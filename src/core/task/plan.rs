@@ -16,7 +16,12 @@ pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
             continue;
         }
         let slices = pack::slices_in(file, texts)?;
-        found.extend(slices.into_iter().enumerate().filter_map(|(at, slice)| node(slice, at + 1)));
+        found.extend(
+            slices
+                .into_iter()
+                .enumerate()
+                .filter_map(|(at, slice)| node(slice, at + 1)),
+        );
     }
     Ok(found)
 }
@@ -41,7 +46,12 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         priority: Node::PRIORITY,
         role: None,
         stage: Stage::Build,
-        depends_on: edges.map(|on| Edge { on, optional: false }).collect(),
+        depends_on: edges
+            .map(|on| Edge {
+                on,
+                optional: false,
+            })
+            .collect(),
         parent: None,
         files: slice
             .files

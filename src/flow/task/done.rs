@@ -138,7 +138,10 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(TaskId, bool)> {
     } else if request.manual {
         return Err(Failure::refused(
             Code::TaskUnverified,
-            format!("{} is proven by a command, and no word stands for it", node.id),
+            format!(
+                "{} is proven by a command, and no word stands for it",
+                node.id
+            ),
         )
         .help(command!("task done {}", node.id)));
     }

@@ -10,7 +10,10 @@ pub(super) use done::is_taken_here;
 pub use done::{DoneRequest, Finished, done};
 pub use moves::{Moved, fail, release, retry, skip};
 pub use take::{TakeRequest, Taken, peek, take};
-pub use view::{ClaimView, GraphView, Happened, Row, Rows, TaskView, claimed, graph_of, list, log, show};
+pub use view::{
+    ClaimView, GraphView, Happened, Row, Rows, TaskTaken, TaskView, claimed, graph_of, list, log,
+    show,
+};
 
 use super::act::Facts;
 use super::lease;
@@ -106,7 +109,10 @@ impl<'f> Plan<'f> {
                 let ids: Vec<&str> = ids.collect();
                 Err(Failure::usage(
                     Code::TaskNotNamed,
-                    format!("expected the id of a task: {} are taken here", ids.join(", ")),
+                    format!(
+                        "expected the id of a task: {} are taken here",
+                        ids.join(", ")
+                    ),
                 )
                 .help(command!("task show {}", ids[0])))
             }
@@ -120,7 +126,9 @@ impl<'f> Plan<'f> {
     /// The audit's line of a node's own check.
     fn proof(&self, at: usize) -> Option<&AuditItem> {
         let id = self.nodes[at].id.as_str();
-        self.audit.iter().find(|item| item.is_check() && item.id == id)
+        self.audit
+            .iter()
+            .find(|item| item.is_check() && item.id == id)
     }
 
     fn is_proven(&self, at: usize) -> bool {
@@ -148,11 +156,10 @@ impl<'f> Plan<'f> {
         match holder {
             Some(claim) if claim.value.is_of(owner) => Ok(claim),
             Some(claim) => Err(held(id, claim)),
-            None => Err(Failure::refused(
-                Code::TaskStepInvalid,
-                Status::Pending.refuses(id, step),
-            )
-            .help(command!("take {id}"))),
+            None => Err(
+                Failure::refused(Code::TaskStepInvalid, Status::Pending.refuses(id, step))
+                    .help(command!("take {id}")),
+            ),
         }
     }
 

@@ -96,7 +96,10 @@ fn j2_a_wave_holds_what_may_run_side_by_side() {
     let graph = Graph::of(&five);
     let waves = graph.waves(&[PENDING; 5], Some(3));
     assert_eq!(waves, [vec![0, 1, 2], vec![3, 4]]);
-    assert_eq!(graph.waves(&[PENDING; 5], Some(0)), Vec::<Vec<usize>>::new());
+    assert_eq!(
+        graph.waves(&[PENDING; 5], Some(0)),
+        Vec::<Vec<usize>>::new()
+    );
     let same = [touching("1", "src/a.rs"), touching("2", "src/a.rs")];
     let graph = Graph::of(&same);
     assert_eq!(graph.waves(&[PENDING; 2], None), [vec![0], vec![1]]);
@@ -104,7 +107,11 @@ fn j2_a_wave_holds_what_may_run_side_by_side() {
 
 #[test]
 fn i3_a_cycle_is_printed() {
-    let nodes = [node("T-0", &["T-1"]), node("T-1", &["t-2"]), node("T-2", &["T-1"])];
+    let nodes = [
+        node("T-0", &["T-1"]),
+        node("T-1", &["t-2"]),
+        node("T-2", &["T-1"]),
+    ];
     let cycle = Graph::of(&nodes).cycle().expect("a cycle");
     let cycle: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
     assert_eq!(cycle, ["T-1", "T-2", "T-1"]);
@@ -112,7 +119,10 @@ fn i3_a_cycle_is_printed() {
     assert_eq!(Graph::of(&own).cycle().expect("a cycle").len(), 2);
     let mut parts = [node("P", &[]), node("C", &["P"])];
     parts[1].parent = Some(parts[0].id.clone());
-    assert!(Graph::of(&parts).cycle().is_some(), "a part waits for its whole");
+    assert!(
+        Graph::of(&parts).cycle().is_some(),
+        "a part waits for its whole"
+    );
     assert!(Graph::of(&parts).order().is_empty());
 }
 
@@ -137,7 +147,12 @@ fn b1_ready_is_what_waits_for_nothing() {
 
 #[test]
 fn a_part_waits_for_what_its_whole_waits_for_and_the_whole_for_its_parts() {
-    let mut nodes = [node("X", &[]), node("P", &["X", "C"]), node("C", &[]), node("D", &[])];
+    let mut nodes = [
+        node("X", &[]),
+        node("P", &["X", "C"]),
+        node("C", &[]),
+        node("D", &[]),
+    ];
     for part in [2, 3] {
         nodes[part].parent = Some(nodes[1].id.clone());
     }
@@ -146,13 +161,24 @@ fn a_part_waits_for_what_its_whole_waits_for_and_the_whole_for_its_parts() {
     assert_eq!(graph.ready(now(&[PENDING; 4])), [0]);
     let x_done = [Status::Completed, PENDING, PENDING, PENDING];
     assert_eq!(graph.ready(now(&x_done)), [2, 3]);
-    let parts_done = [Status::Completed, PENDING, Status::Completed, Status::Skipped];
+    let parts_done = [
+        Status::Completed,
+        PENDING,
+        Status::Completed,
+        Status::Skipped,
+    ];
     assert_eq!(graph.ready(now(&parts_done)), [1]);
 }
 
 #[test]
 fn what_somebody_has_for_himself_and_the_number_of_hands_hold_the_rest() {
-    let mut nodes = [node("A", &[]), node("B", &[]), node("C", &[]), touching("D", "x"), node("E", &[])];
+    let mut nodes = [
+        node("A", &[]),
+        node("B", &[]),
+        node("C", &[]),
+        touching("D", "x"),
+        node("E", &[]),
+    ];
     nodes[0].exclusive = vec!["db".into()];
     nodes[1].exclusive = vec!["db".into()];
     nodes[2].parallel = false;
@@ -161,30 +187,55 @@ fn what_somebody_has_for_himself_and_the_number_of_hands_hold_the_rest() {
     let graph = Graph::of(&nodes);
     let statuses = [Status::Claimed, PENDING, PENDING, PENDING, PENDING];
     let held = now(&statuses);
-    let words = |at: usize| graph.waits(at, held).iter().map(Wait::words).collect::<Vec<_>>();
+    let words = |at: usize| {
+        graph
+            .waits(at, held)
+            .iter()
+            .map(Wait::words)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(words(1), ["db, which A has"]);
     assert_eq!(words(2), ["A, which runs alone or beside which it may not"]);
     assert_eq!(words(4), ["stage review"]);
     // What meets a claimed node's files comes last, and is ready all the same.
     assert_eq!(ids(&graph, &graph.ready(held)), ["D"]);
-    let one = Now { capacity: Some(1), ..held };
+    let one = Now {
+        capacity: Some(1),
+        ..held
+    };
     assert_eq!(graph.ready(one), Vec::<usize>::new());
-    let none = Now { capacity: Some(0), statuses: &[PENDING; 5], stage: Stage::Build };
+    let none = Now {
+        capacity: Some(0),
+        statuses: &[PENDING; 5],
+        stage: Stage::Build,
+    };
     assert_eq!(graph.ready(none), Vec::<usize>::new());
     assert_eq!(graph.waits(0, none), [Wait::Capacity { capacity: 0 }]);
 }
 
 #[test]
 fn b4_what_failed_stalls_what_waits_for_it_and_is_named() {
-    let nodes = [node("IMPL", &[]), node("TEST", &["IMPL"]), node("REVIEW", &["TEST"]), node("LOST", &["nobody"])];
+    let nodes = [
+        node("IMPL", &[]),
+        node("TEST", &["IMPL"]),
+        node("REVIEW", &["TEST"]),
+        node("LOST", &["nobody"]),
+    ];
     let graph = Graph::of(&nodes);
     let statuses = [Status::Failed, PENDING, PENDING, PENDING];
     assert!(graph.is_stalled(now(&statuses)));
-    let chains: Vec<Vec<String>> = graph.blocked(&statuses).iter().map(|one| ids(&graph, one)).collect();
+    let chains: Vec<Vec<String>> = graph
+        .blocked(&statuses)
+        .iter()
+        .map(|one| ids(&graph, one))
+        .collect();
     assert_eq!(chains[0], ["TEST", "IMPL"]);
     assert_eq!(chains[1], ["REVIEW", "TEST", "IMPL"]);
     assert_eq!(chains[2], ["LOST"]);
-    assert!(!graph.is_stalled(now(&[Status::Completed; 4])), "that is the end");
+    assert!(
+        !graph.is_stalled(now(&[Status::Completed; 4])),
+        "that is the end"
+    );
 }
 
 #[derive(Clone, Debug)]
@@ -195,7 +246,13 @@ struct Drawn {
 
 /// Nodes whose edges lead anywhere, so that some have cycles, and some lead to nothing.
 fn drawn() -> impl Strategy<Value = Drawn> {
-    let all = [PENDING, Status::Claimed, Status::Completed, Status::Failed, Status::Skipped];
+    let all = [
+        PENDING,
+        Status::Claimed,
+        Status::Completed,
+        Status::Failed,
+        Status::Skipped,
+    ];
     let one = (
         vec((0..9_usize, any::<bool>()), 0..3),
         proptest::option::weighted(0.2, 0..8_usize),
@@ -204,12 +261,18 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         select(all.to_vec()),
     );
     vec(one, 1..8).prop_map(|rows| {
-        let mut drawn = Drawn { nodes: Vec::new(), statuses: Vec::new() };
+        let mut drawn = Drawn {
+            nodes: Vec::new(),
+            statuses: Vec::new(),
+        };
         for (at, (edges, parent, exclusive, parallel, status)) in rows.into_iter().enumerate() {
             let mut new = node(&format!("N{at}"), &[]);
             new.depends_on = edges
                 .into_iter()
-                .map(|(to, optional)| Edge { on: TaskId::parse(&format!("n{to}")).expect("an id"), optional })
+                .map(|(to, optional)| Edge {
+                    on: TaskId::parse(&format!("n{to}")).expect("an id"),
+                    optional,
+                })
                 .collect();
             new.parent = parent.and_then(|to| TaskId::parse(&format!("N{to}")));
             new.exclusive = exclusive.iter().map(|n| format!("r{n}")).collect();
@@ -244,15 +307,24 @@ fn is_ready(drawn: &Drawn, at: usize) -> bool {
         })
     };
     let own = nodes[at].depends_on.iter().all(meets);
-    let above = (0..nodes.len()).filter(|high| *high != at && is_below(at, *high)).all(|high| {
-        let mut edges = nodes[high].depends_on.iter();
-        edges.all(|edge| find(&edge.on).is_some_and(|to| is_below(to, high)) || meets(edge))
-    });
-    let parts = (0..nodes.len()).filter(|part| parent(*part) == Some(at)).all(|part| statuses[part].is_terminal());
-    let beside = (0..nodes.len()).filter(|other| *other != at && statuses[*other] == Status::Claimed).all(|other| {
-        let shares = nodes[at].exclusive.iter().any(|one| nodes[other].exclusive.contains(one));
-        !shares && nodes[at].parallel && nodes[other].parallel
-    });
+    let above = (0..nodes.len())
+        .filter(|high| *high != at && is_below(at, *high))
+        .all(|high| {
+            let mut edges = nodes[high].depends_on.iter();
+            edges.all(|edge| find(&edge.on).is_some_and(|to| is_below(to, high)) || meets(edge))
+        });
+    let parts = (0..nodes.len())
+        .filter(|part| parent(*part) == Some(at))
+        .all(|part| statuses[part].is_terminal());
+    let beside = (0..nodes.len())
+        .filter(|other| *other != at && statuses[*other] == Status::Claimed)
+        .all(|other| {
+            let shares = nodes[at]
+                .exclusive
+                .iter()
+                .any(|one| nodes[other].exclusive.contains(one));
+            !shares && nodes[at].parallel && nodes[other].parallel
+        });
     statuses[at] == PENDING && own && above && parts && beside
 }
 
