@@ -20,6 +20,7 @@ pub(crate) mod scale;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod store;
+pub(crate) mod tasks;
 pub(crate) mod zoo;
 
 use serde_json::Value;
