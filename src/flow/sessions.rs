@@ -7,11 +7,12 @@ use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
 use super::revert;
 use super::workcopy::{self, WorkCopy};
-use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
 use crate::core::op::Event;
+use crate::core::policy::Language;
 use crate::core::policy::Policy;
 use crate::core::profile::{Profile, ProfileName};
 use crate::core::replay::begin;
@@ -19,6 +20,7 @@ use crate::core::revert::Revert;
 use crate::core::session::{Ending, State};
 use crate::core::shell_word;
 use crate::core::stage::Stage;
+use crate::core::template::TemplateInput;
 use crate::store::{self, Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
 
@@ -155,7 +157,13 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         }
         let texts = match &revert {
             Some(revert) => revert.artifacts(&id, &title, request.intent.as_deref()),
-            None => templates(&id, &title, request.intent.as_deref(), &profile),
+            None => templates(
+                &id,
+                &title,
+                request.intent.as_deref(),
+                &profile,
+                policy.artifacts.language,
+            ),
         };
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
@@ -246,6 +254,7 @@ fn templates(
     title: &str,
     intent: Option<&str>,
     profile: &Profile,
+    language: Language,
 ) -> BTreeMap<Artifact, String> {
     let input = TemplateInput {
         id,
@@ -253,6 +262,7 @@ fn templates(
         intent: intent.unwrap_or(title),
         domains: &[],
         profile,
+        language,
     };
     // A brief says why itself.
     let intent = [Artifact::Intent];

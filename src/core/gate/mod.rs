@@ -177,12 +177,11 @@ impl<'a> View<'a> {
         if let Some(known) = self.read.empty.borrow().get(&artifact) {
             return known.clone();
         }
-        let sections = markdown::sections(self.text(artifact).unwrap_or_default());
-        let asked = self.profile().sections_of(artifact).iter();
-        let empty: Vec<String> = asked
-            .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
-            .cloned()
-            .collect();
+        let empty = markdown::empty_sections(
+            self.text(artifact).unwrap_or_default(),
+            self.profile().sections_of(artifact),
+            self.policy.artifacts.language,
+        );
         let mut read = self.read.empty.borrow_mut();
         read.insert(artifact, empty.clone());
         empty
