@@ -2,8 +2,10 @@
 
 mod alias;
 mod help;
+mod task;
 
 pub use help::described;
+pub use task::TaskCommand;
 
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Result};
@@ -164,6 +166,9 @@ pub enum Command {
     Plan(cmd::stages::PlanArgs),
     Build(cmd::stages::BuildArgs),
     Run(cmd::run::RunArgs),
+    /// List tasks, and say what became of them
+    #[command(subcommand)]
+    Task(TaskCommand),
     /// Former spelling of `agent block`
     #[command(hide = true)]
     Block {
@@ -543,6 +548,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Plan(args) => cmd::stages::plan(args, &open()?, ui),
         Command::Build(args) => cmd::stages::build(args, &open()?, ui),
         Command::Run(args) => cmd::run::run(args, &open()?, ui),
+        Command::Task(command) => cmd::task::run(command, &open()?, ui),
         Command::Review(args) if !args.show => {
             let ctx = open()?;
             let review = |ui: &mut Ui| cmd::review::review(args, &ctx, ui);

@@ -39,6 +39,7 @@ pub mod specs;
 pub mod stages;
 pub mod status;
 pub mod sync;
+pub mod task;
 pub mod undo;
 pub mod verify;
 

@@ -441,6 +441,8 @@ codes! {
         "The execution record names another scope as done than as planned.";
     ImportDelta "import_delta" [Refused]
         "The delta of an OpenSpec change cannot be read.";
+    ImportFormatUnknown "import_format_unknown" [Usage]
+        "A file is in none of the forms that can be taken in.";
     ImportMissing "import_missing" [NotFound]
         "There is no folder to import.";
     ImportNotUtf8 "import_not_utf8" [Refused]
@@ -983,8 +985,10 @@ codes! {
         "Sessions that are archived together are bound to different branches.";
     TaskListEmpty "task_list_empty" [Refused]
         "tasks.jsonl holds no task.";
-    TaskListInvalid "task_list_invalid" [Refused]
+    TaskListInvalid "task_list_invalid" [Refused, Usage, Internal]
         "A line of tasks.jsonl is no task.";
+    TaskUnknown "task_unknown" [NotFound]
+        "The session has no task of this name.";
     TemporaryFolderMissing "temporary_folder_missing" [Refused]
         "There is no temporary folder that can be written.";
     Ticks "ticks" []

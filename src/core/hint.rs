@@ -101,6 +101,7 @@ verbs! {
     Start "start" Other,
     Status "status" Session,
     Sync "sync" Other,
+    Task "task" Session,
     Undo "undo" Session,
     Use "use" Other,
     Verify "verify" Other,

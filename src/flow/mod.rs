@@ -69,6 +69,7 @@ pub mod specs;
 pub mod stages;
 mod strays;
 pub mod sync;
+pub mod task_list;
 pub mod undo;
 pub mod upstream;
 pub mod verify;

@@ -133,6 +133,7 @@ mod sync;
 mod sync_moved;
 mod syscalls;
 mod taken_sync;
+mod task_list;
 mod torn;
 mod torn_repair;
 mod two_ages;

@@ -21,7 +21,7 @@ const DAILY: [(&str, &[&str]); 4] = [
 ];
 
 /// Every command, by what it is for.
-pub const GROUPS: [(&str, &[&str]); 7] = [
+pub const GROUPS: [(&str, &[&str]); 8] = [
     (
         "begin",
         &[
@@ -41,6 +41,7 @@ pub const GROUPS: [(&str, &[&str]); 7] = [
             "undo", "redo", "abandon",
         ],
     ),
+    ("tasks", &["task"]),
     ("specs", &["spec", "change", "adr"]),
     ("agents", &["agent"]),
     (

@@ -4,4 +4,5 @@
 //! of both. It knows no file, no clock and no git.
 
 pub mod file;
+pub mod import;
 pub mod node;
