@@ -10,7 +10,7 @@ pub use task::TaskCommand;
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::settings::SyncPoint;
-use crate::flow::Context;
+use crate::flow::{Context, pager};
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
@@ -166,6 +166,7 @@ pub enum Command {
     Plan(cmd::stages::PlanArgs),
     Build(cmd::stages::BuildArgs),
     Run(cmd::run::RunArgs),
+    Take(cmd::task::take::TakeArgs),
     /// List tasks, and say what became of them
     #[command(subcommand)]
     Task(TaskCommand),
@@ -269,6 +270,14 @@ impl Command {
             _ => None,
         }
     }
+
+    /// Whether it only shows, and at length.
+    fn is_paged(&self) -> bool {
+        matches!(
+            self,
+            Command::List(_) | Command::Log(_) | Command::Show { .. } | Command::Diff { .. }
+        )
+    }
 }
 
 /// Takes the session that a command's own argument names for the one of `--session`.
@@ -303,6 +312,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if let Some((asked, options)) = help::asked(&args) {
         let mut ui = Ui::new(options);
+        ui.keep_for_pager();
         let exit = show_help(asked, &mut ui);
         return ended(Ok(exit), &mut ui);
     }
@@ -358,7 +368,11 @@ fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let mut ui = Ui::new(Options::default());
     match error.use_stderr() {
         true => ui.parser_refused(error, &help::leads_to(args)),
-        false => ui.parser_said(error),
+        false => {
+            ui.keep_for_pager();
+            ui.parser_said(error);
+            show_kept(&mut ui);
+        }
     }
     match ui.lost_output() {
         Some(lost) => ended(Err(lost), &mut ui),
@@ -432,12 +446,25 @@ fn agent_hook_call(args: &[OsString]) -> Option<cmd::agent_hook::AgentHookArgs> 
     })
 }
 
+/// Hands what was kept for a pager to it, and ends; else it is printed.
+fn show_kept(ui: &mut Ui) {
+    if let Some(text) = ui.kept() {
+        pager::show(text);
+    }
+    ui.print_kept();
+}
+
 fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     // With --json an error document has it too, and stands alone.
     if outcome.is_ok() || !ui.is_json() {
         ui.warn_unfinished();
     }
     ui.say_taken();
+    // Of what failed, or ended with a code of its own, no pager may be the end.
+    match &outcome {
+        Ok(Exit::Done) => show_kept(ui),
+        _ => ui.print_kept(),
+    }
     // Whoever reads less than was to be said must not take it for all of it.
     let outcome = outcome.and_then(|exit| match ui.lost_output() {
         Some(lost) => Err(lost),
@@ -495,6 +522,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         is_bare.set(ctx.repo.work_dir().is_none());
         Ok(ctx.leaving_to(&unfinished).telling(&taken))
     };
+    if command.is_paged() {
+        ui.keep_for_pager();
+    }
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
         Command::Setup(command) => cmd::setup::run(command, open, ui),
@@ -548,6 +578,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Plan(args) => cmd::stages::plan(args, &open()?, ui),
         Command::Build(args) => cmd::stages::build(args, &open()?, ui),
         Command::Run(args) => cmd::run::run(args, &open()?, ui),
+        Command::Take(args) => cmd::task::take::run(args, &open()?, ui),
         Command::Task(command) => cmd::task::run(command, &open()?, ui),
         Command::Review(args) if !args.show => {
             let ctx = open()?;
@@ -568,7 +599,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_ref().map(Option::as_deref), ui),
         Command::Completions { shell } => cmd::complete::completions(shell, ui),
-        Command::Complete { words } => cmd::complete::complete(&words, ui),
+        Command::Complete { words } => cmd::complete::complete(&alias::expand_begun(words), ui),
     }
 }
 

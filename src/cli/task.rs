@@ -5,6 +5,21 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
+    #[command(visible_alias = "ls")]
+    List(cmd::task::list::ListArgs),
+    Show(cmd::task::show::ShowArgs),
+    Done(cmd::task::done::DoneArgs),
+    /// Say that an attempt at a task ended without a result
+    Fail(cmd::task::moves::OwnArgs),
+    /// Give a task back that is taken here
+    Release(cmd::task::moves::OwnArgs),
+    /// Have a task done again that failed, was skipped, or is done; beyond its cap with a reason
+    Retry(cmd::task::moves::NamedArgs),
+    /// Say that a task is not done, so that what can do without it goes on
+    Skip(cmd::task::moves::NamedArgs),
+    Graph(cmd::task::graph::GraphArgs),
+    Waves(cmd::task::graph::WavesArgs),
+    Log(cmd::task::log::LogArgs),
     Add(Box<cmd::task::add::AddArgs>),
     Edit(Box<cmd::task::edit::EditArgs>),
     Move(cmd::task::place::MoveArgs),

@@ -220,6 +220,7 @@ fn what(op: &Operation, all: &[Logged]) -> String {
     let mut text = match &op.body {
         Body::Session(step) => happened(&step.event),
         Body::Log(word) => said(word, all),
+        Body::Task(event) => format!("{} {}", event.word(), event.task()),
         Body::Note(Note::Noted { kind, text, to }) => {
             let to = to
                 .as_ref()

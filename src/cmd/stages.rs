@@ -13,7 +13,7 @@ use crate::core::session::Recorded;
 use crate::core::stage::{Stage, Transition};
 use crate::flow::approve::{self as approve_flow, Approved, Ends};
 use crate::flow::lease;
-use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Report};
+use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Proposed, Report};
 use crate::flow::{Context, Done, preview};
 use crate::ui::{Ui, clean, line, style};
 use serde_json::json;
@@ -283,15 +283,17 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "in stage plan; the documents to write are in .loopx/{}",
             done.id
         ),
-        None if done.value.proposed > 0 => format!(
-            "{} proposed in tasks.jsonl, each to get its command",
-            counted(done.value.proposed, "task")
-        ),
-        None => format!(
-            "draft {} of {}",
-            done.state.plan.iteration,
-            done.state.max_plan_iterations()
-        ),
+        None => match done.value.proposed {
+            Some(Proposed { file, noun, count }) => format!(
+                "{} proposed in {file}, each to get its command",
+                counted(count, noun)
+            ),
+            None => format!(
+                "draft {} of {}",
+                done.state.plan.iteration,
+                done.state.max_plan_iterations()
+            ),
+        },
     };
     Ok(tell(ctx, ui, "plan", &done, &said))
 }

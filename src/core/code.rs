@@ -245,6 +245,8 @@ codes! {
         "A run of another command was asked for under the name of a check that has its own.";
     CheckNotAgreed "check_not_agreed" [Refused]
         "A role's key runs only what an approved plan says.";
+    CheckpointOpen "checkpoint_open" [Waiting]
+        "The next task is one that a person ends.";
     ChecksFresh "checks_fresh" [Nothing]
         "Every check of the session has passed on the present tree.";
     ChoiceContradicts "choice_contradicts" [Usage]
@@ -969,6 +971,8 @@ codes! {
         "Another process holds the memory of the stop gate.";
     StopGateUnwritable "stop_gate_unwritable" [Internal]
         "The memory of the stop gate could not be written.";
+    SummaryTooLong "summary_too_long" [Usage]
+        "A summary of a task is longer than what a card can carry.";
     SymlinkRefused "symlink_refused" [Refused]
         "A symbolic link stands where a file or folder of git loopx belongs.";
     TargetBusy "target_busy" [Refused]
@@ -983,12 +987,32 @@ codes! {
         "An approving verdict has no stage to go back to.";
     TargetsDiffer "targets_differ" [Refused]
         "Sessions that are archived together are bound to different branches.";
+    TaskCapReached "task_cap_reached" [Refused]
+        "A task failed as often as it may be tried.";
+    TaskHeld "task_held" [Waiting]
+        "Somebody has the task.";
     TaskListEmpty "task_list_empty" [Refused]
         "tasks.jsonl holds no task.";
     TaskListInvalid "task_list_invalid" [Refused, Usage, Internal]
         "A line of tasks.jsonl is no task.";
+    TaskNotNamed "task_not_named" [Usage]
+        "A command is about one task, and it is not clear which.";
+    TaskNotReady "task_not_ready" [Refused]
+        "A task waits for something, and cannot be taken yet.";
+    TaskStepInvalid "task_step_invalid" [Refused]
+        "A step does not lead on from where the task is.";
     TaskUnknown "task_unknown" [NotFound]
         "The session has no task of this name.";
+    TaskUnverified "task_unverified" [Refused]
+        "Nothing proves that a task is done.";
+    TasksDone "tasks_done" [Nothing]
+        "There is no task left to take.";
+    TasksMissing "tasks_missing" [NotFound]
+        "The session has no tasks.";
+    TasksOpen "tasks_open" [Refused]
+        "Tasks of the stage are neither completed nor skipped.";
+    TasksStalled "tasks_stalled" [Refused]
+        "Tasks are left, none is ready, and nobody works on one.";
     TemporaryFolderMissing "temporary_folder_missing" [Refused]
         "There is no temporary folder that can be written.";
     Ticks "ticks" []

@@ -101,6 +101,7 @@ verbs! {
     Start "start" Other,
     Status "status" Session,
     Sync "sync" Other,
+    Take "take" Session,
     Task "task" Session,
     Undo "undo" Session,
     Use "use" Other,

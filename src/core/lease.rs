@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// How long a claim holds when nothing else is said, in seconds.
 pub const LEASE: u32 = 2 * 60 * 60;
 /// The longest lease, in seconds: a week. A slip of the pen must not lock a build for years.
-const MAX_LEASE: u32 = 7 * 24 * 60 * 60;
+pub const MAX_LEASE: u32 = 7 * 24 * 60 * 60;
 /// The longest name of an agent session that is kept as it is.
 const MAX_AGENT: usize = 64;
 

@@ -11,6 +11,7 @@ use super::lease::Claim;
 use super::note::Note;
 use super::record::FORMAT;
 use super::session::{Beside, OWNER, State, Way};
+use super::task::event::TaskEvent;
 use super::topic::{Taken, Topic, Version, Weight};
 use super::words::Word;
 use crate::core::hint::command;
@@ -65,6 +66,7 @@ pub struct Operation {
 pub enum Body {
     Log(Word),
     Session(SessionBody),
+    Task(TaskEvent),
     Note(Note),
     Unknown(Unknown),
 }
@@ -94,6 +96,7 @@ impl Body {
         match self {
             Body::Log(_) => Word::NAME,
             Body::Session(_) => Event::NAME,
+            Body::Task(_) => TaskEvent::NAME,
             Body::Note(_) => Note::NAME,
             Body::Unknown(unknown) => &unknown.topic,
         }
@@ -103,6 +106,7 @@ impl Body {
         match self {
             Body::Log(word) => word.kind(),
             Body::Session(step) => step.event.kind(),
+            Body::Task(event) => event.kind(),
             Body::Note(note) => note.kind(),
             Body::Unknown(unknown) => &unknown.kind,
         }
@@ -112,6 +116,7 @@ impl Body {
         match self {
             Body::Log(word) => word.word(),
             Body::Session(step) => step.event.word(),
+            Body::Task(event) => event.word(),
             Body::Note(note) => note.word(),
             Body::Unknown(unknown) => &unknown.kind,
         }
@@ -122,6 +127,7 @@ impl Body {
         match self {
             Body::Log(word) => word.weight(),
             Body::Session(step) => step.event.weight(),
+            Body::Task(event) => event.weight(),
             Body::Note(note) => note.weight(),
             Body::Unknown(_) => Weight::Opens,
         }
@@ -131,6 +137,7 @@ impl Body {
         match self {
             Body::Log(word) => word.needs(),
             Body::Session(step) => step.event.needs(),
+            Body::Task(event) => event.needs(),
             Body::Note(note) => note.needs(),
             Body::Unknown(unknown) => unknown.needs,
         }
@@ -140,6 +147,7 @@ impl Body {
         match self {
             Body::Log(word) => word.trailers(),
             Body::Session(step) => step.event.trailers(),
+            Body::Task(event) => event.trailers(),
             Body::Note(note) => note.trailers(),
             Body::Unknown(_) => Vec::new(),
         }
@@ -150,6 +158,7 @@ impl Body {
         match self {
             Body::Log(word) => word.is_judgement(),
             Body::Session(step) => step.event.is_judgement(),
+            Body::Task(event) => event.is_judgement(),
             Body::Note(note) => note.is_judgement(),
             Body::Unknown(_) => false,
         }
@@ -159,7 +168,7 @@ impl Body {
     pub(super) fn moves(&self) -> Option<Move> {
         match self {
             Body::Session(step) => step.event.moves().map(Move::Session),
-            Body::Log(_) | Body::Note(_) | Body::Unknown(_) => None,
+            Body::Log(_) | Body::Task(_) | Body::Note(_) | Body::Unknown(_) => None,
         }
     }
 
@@ -174,6 +183,7 @@ impl Body {
                 });
                 owner.chain(step.event.takes()).collect()
             }
+            Body::Task(event) => event.takes(),
             Body::Note(note) => note.takes(),
             Body::Unknown(_) => Vec::new(),
         }
@@ -184,6 +194,7 @@ impl Body {
         match self {
             Body::Log(word) => word.is_passed_over(),
             Body::Session(step) => step.event.is_passed_over(),
+            Body::Task(event) => event.is_passed_over(),
             Body::Note(note) => note.is_passed_over(),
             Body::Unknown(_) => false,
         }
@@ -195,7 +206,7 @@ impl Body {
             Body::Session(step) => {
                 step.event.is_bare() && step.bases.is_empty() && step.claim.is_none()
             }
-            Body::Log(_) | Body::Note(_) | Body::Unknown(_) => false,
+            Body::Log(_) | Body::Task(_) | Body::Note(_) | Body::Unknown(_) => false,
         }
     }
 }
@@ -228,6 +239,12 @@ impl From<Event> for Body {
 impl From<Word> for Body {
     fn from(word: Word) -> Self {
         Body::Log(word)
+    }
+}
+
+impl From<TaskEvent> for Body {
+    fn from(event: TaskEvent) -> Self {
+        Body::Task(event)
     }
 }
 
@@ -303,6 +320,7 @@ impl Operation {
     pub(super) fn is_stopped(&self, by: Move) -> bool {
         match (&self.body, by) {
             (Body::Session(step), Move::Session(way)) => step.event.is_stopped(self, way),
+            (Body::Task(event), Move::Session(way)) => event.is_stopped(way),
             (Body::Log(_) | Body::Note(_) | Body::Unknown(_), _) => false,
         }
     }
@@ -312,6 +330,7 @@ impl Operation {
         match &self.body {
             Body::Log(word) => word.fold(self, state, beside),
             Body::Session(step) => step.event.fold(self, state, beside),
+            Body::Task(event) => event.fold(self, state, beside),
             Body::Note(note) => note.fold(self, state, beside),
             Body::Unknown(unknown) => {
                 state.keep_unknown(self, unknown);

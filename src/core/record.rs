@@ -14,6 +14,7 @@ use super::op::{
     Body, Event, Operation, RequirementBase, SessionBody, Unknown, Write, parse_json, to_json,
 };
 use super::tagged::{Fault, Tagged, read};
+use super::task::event::TaskEvent;
 use super::topic::{Topic, Version, Weight};
 use super::{note::Note, words::Word};
 use crate::core::hint::{command, hint};
@@ -427,6 +428,7 @@ fn body(envelope: &Envelope<'_>) -> std::result::Result<Body, Fault> {
     match envelope.topic.as_ref() {
         Word::NAME => read(kind, raw).map(Body::Log),
         Note::NAME => read(kind, raw).map(Body::Note),
+        TaskEvent::NAME => read(kind, raw).map(Body::Task),
         Event::NAME => {
             let event = read(kind, raw)?;
             let beside = raw.map(RawValue::get).unwrap_or("{}");

@@ -75,6 +75,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         reviews: 0,
         findings: Vec::new(),
         evidence: Vec::new(),
+        tasks: BTreeMap::new(),
         bases: Vec::new(),
         conflicts: Vec::new(),
         void: Vec::new(),

@@ -130,6 +130,7 @@ impl Serialize for Tagged<'_> {
         match self.body {
             Body::Log(word) => word.serialize(fields(to)),
             Body::Session(step) => step.event.serialize(fields(to)),
+            Body::Task(event) => event.serialize(fields(to)),
             Body::Note(note) => note.serialize(fields(to)),
             Body::Unknown(unknown) => raw_body(&unknown.bytes).serialize(to),
         }

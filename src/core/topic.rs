@@ -132,8 +132,10 @@ impl Version {
     /// The first in which a session has a profile that begins after clarify, or can go back without a review, and in
     /// which findings hold a gate until they are answered.
     pub const V0_4: Version = Version { major: 0, minor: 4 };
+    /// The first in which the work inside a stage is a graph of tasks.
+    pub const V0_5: Version = Version { major: 0, minor: 5 };
     /// This program's.
-    pub const THIS: Version = Version { major: 0, minor: 4 };
+    pub const THIS: Version = Version::V0_5;
     /// Nobody said which; larger than every other.
     pub const UNKNOWN: Version = Version {
         major: u32::MAX,
@@ -195,7 +197,8 @@ mod tests {
             ("0.2.9", true),
             ("0.3", true),
             ("0.4", true),
-            ("0.5", false),
+            ("0.5", true),
+            ("0.6", false),
             ("1.0", false),
             ("x", false),
         ] {

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, policy_moved, seated, sign};
+use super::{lease, policy_moved, seated, sign, task};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
 use crate::core::checks::checks;
@@ -61,14 +61,20 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let (argv, is_check) = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;
     // Whoever proves by role is no builder, and takes the build from nobody.
-    let is_apart = request.sign && !policy.evidence.by.is_empty();
+    let is_role = request.sign && !policy.evidence.by.is_empty();
+    let is_own_task = match &request.task {
+        Some(task) => task::is_taken_here(ctx, &session.state, task)?,
+        None => false,
+    };
+    // Whoever has a task here proves it here, whosever the build is.
+    let is_apart = is_role || is_own_task;
     if !is_apart {
         lease::check(ctx, &session.state)?;
     }
     if request.sign && request.task.is_some() {
         let target = policy_moved::of_target(ctx, &session.state)?;
         let asked = target.as_ref().unwrap_or(&policy);
-        if is_apart || !asked.evidence.by.is_empty() {
+        if is_role || !asked.evidence.by.is_empty() {
             require_agreed(ctx, &store.snapshot()?, &session, asked)?;
         }
     }

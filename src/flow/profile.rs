@@ -2,7 +2,7 @@
 
 use super::act::{Act, Done, Needs, act};
 use super::context::Context;
-use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::artifact::Artifact;
 use crate::core::brief;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::set_field;
@@ -10,6 +10,7 @@ use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::profile::{Profile, ProfileName};
 use crate::core::stage::{Stage, Transition};
+use crate::core::template::TemplateInput;
 use serde::Serialize;
 
 /// One profile, as `profile` lists it.
@@ -155,6 +156,7 @@ pub fn change(
                 .map_or(&state.title, String::as_str),
             domains: &[],
             profile: &profile,
+            language: facts.policy.artifacts.language,
         };
         let event = Event::Reprofiled {
             profile: name.clone(),

@@ -1,17 +1,18 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
-use super::act::{Act, Done, Needs, act, act_after, differences};
+use super::act::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::begin as beginning;
 use super::context::Context;
 use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
 use super::revert;
 use super::workcopy::{self, WorkCopy};
-use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
 use crate::core::op::Event;
+use crate::core::policy::Language;
 use crate::core::policy::Policy;
 use crate::core::profile::{Profile, ProfileName};
 use crate::core::replay::begin;
@@ -19,6 +20,7 @@ use crate::core::revert::Revert;
 use crate::core::session::{Ending, State};
 use crate::core::shell_word;
 use crate::core::stage::Stage;
+use crate::core::template::TemplateInput;
 use crate::store::{self, Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
 
@@ -155,7 +157,13 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         }
         let texts = match &revert {
             Some(revert) => revert.artifacts(&id, &title, request.intent.as_deref()),
-            None => templates(&id, &title, request.intent.as_deref(), &profile),
+            None => templates(
+                &id,
+                &title,
+                request.intent.as_deref(),
+                &profile,
+                policy.artifacts.language,
+            ),
         };
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
@@ -246,6 +254,7 @@ fn templates(
     title: &str,
     intent: Option<&str>,
     profile: &Profile,
+    language: Language,
 ) -> BTreeMap<Artifact, String> {
     let input = TemplateInput {
         id,
@@ -253,6 +262,7 @@ fn templates(
         intent: intent.unwrap_or(title),
         domains: &[],
         profile,
+        language,
     };
     // A brief says why itself.
     let intent = [Artifact::Intent];
@@ -408,7 +418,7 @@ pub fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
 
 /// Commits the edits of the working copy, and nothing else.
 pub fn save(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    save_after(ctx, reason, |_, _| Ok(()))
+    act(ctx, Needs::Stage, |facts| saved(facts, reason.clone()))
 }
 
 /// Commits the edits of the working copy, after something was done to it under the same lock.
@@ -418,15 +428,19 @@ pub fn save_after(
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
 ) -> Result<Done<()>> {
     act_after(ctx, Needs::Stage, prepare, |facts| {
-        if facts.saved.is_empty() {
-            return Err(super::act::nothing_to_save());
-        }
-        let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
-        let what = match names.as_slice() {
-            [one] => format!("save {one}"),
-            [one, two] => format!("save {one}, {two}"),
-            many => format!("save {} and {} more", many[0], many.len() - 1),
-        };
-        Ok(Act::new(Event::Saved, what, ()).reason(reason.clone()))
+        saved(facts, reason.clone())
     })
+}
+
+fn saved(facts: &Facts<'_>, reason: Option<String>) -> Result<Act<()>> {
+    if facts.saved.is_empty() {
+        return Err(super::act::nothing_to_save());
+    }
+    let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
+    let what = match names.as_slice() {
+        [one] => format!("save {one}"),
+        [one, two] => format!("save {one}, {two}"),
+        many => format!("save {} and {} more", many[0], many.len() - 1),
+    };
+    Ok(Act::new(Event::Saved, what, ()).reason(reason))
 }

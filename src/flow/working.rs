@@ -6,12 +6,13 @@ use super::files;
 use super::sessions;
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{Done, act::nothing_to_save};
-use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::profile::Profile;
 use crate::core::session::State;
+use crate::core::template::TemplateInput;
 use crate::git::run::Run;
 use std::collections::BTreeMap;
 
@@ -105,6 +106,7 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
                 intent: &state.title,
                 domains: &[],
                 profile: &profile.unwrap_or_else(|_| Profile::empty()),
+                language: policy.artifacts.language,
             });
             files::write(&path, text.as_bytes())?;
         }

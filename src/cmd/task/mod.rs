@@ -1,25 +1,95 @@
-//! `task`: one file per word. No rule lives here.
+//! `take` and `task`: one file per word. No rule lives here.
 
 pub mod add;
 pub mod check;
+pub mod done;
 pub mod edit;
 pub mod export;
 pub mod fields;
+pub mod graph;
 pub mod import;
+pub mod list;
+pub mod log;
+pub mod moves;
 pub mod place;
+pub mod show;
+pub mod take;
 
 use crate::cli::{Exit, TaskCommand};
 use crate::core::failure::Result;
+use crate::core::task::status::{Status, Step};
 use crate::flow::Context;
-use crate::ui::Ui;
+use crate::flow::task::Row;
+use crate::ui::{Ui, line, style};
 
 pub fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match command {
+        TaskCommand::List(args) => list::run(&args, ctx, ui),
+        TaskCommand::Show(args) => show::run(&args, ctx, ui),
+        TaskCommand::Done(args) => done::run(args, ctx, ui),
+        TaskCommand::Fail(args) => moves::own(args, Step::Fail, ctx, ui),
+        TaskCommand::Release(args) => moves::own(args, Step::Release, ctx, ui),
+        TaskCommand::Retry(args) => moves::named(args, Step::Retry, ctx, ui),
+        TaskCommand::Skip(args) => moves::named(args, Step::Skip, ctx, ui),
+        TaskCommand::Graph(args) => graph::run(&args, ctx, ui),
+        TaskCommand::Waves(args) => graph::waves(&args, ctx, ui),
+        TaskCommand::Log(args) => log::run(&args, ctx, ui),
         TaskCommand::Add(args) => add::run(*args, ctx, ui),
         TaskCommand::Edit(args) => edit::run(*args, ctx, ui),
         TaskCommand::Move(args) => place::run(args, ctx, ui),
         TaskCommand::Check(args) => check::run(&args, ctx, ui),
         TaskCommand::Import(args) => import::run(args, ctx, ui),
         TaskCommand::Export(args) => export::run(&args, ctx, ui),
+    }
+}
+
+/// How far a task is, as a word of one width.
+fn status_word(ui: &Ui, row: &Row) -> String {
+    let (role, word) = match row.status {
+        Status::Pending if row.ready => (style::GOOD, "ready"),
+        Status::Pending => (style::DIM, "waits"),
+        Status::Claimed => (style::WARN, "taken"),
+        Status::Completed if row.partial.is_some() => (style::WARN, "partial"),
+        Status::Completed => (style::GOOD, "done"),
+        Status::Failed => (style::BAD, "failed"),
+        Status::Skipped => (style::DIM, "skipped"),
+    };
+    ui.paint(role, &format!("{word:<7}"))
+}
+
+/// What there is to say of a task beside its title.
+fn remarks(row: &Row) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(claim) = &row.claim {
+        let ends = if claim.alive { "until" } else { "lease ended" };
+        said.push(format!("{}, {ends} {}", claim.words, claim.until));
+    }
+    if row.by_evidence {
+        said.push("its check has passed on this code".to_owned());
+    }
+    said.extend(row.partial.iter().map(|left| format!("left: {left}")));
+    if matches!(row.status, Status::Failed | Status::Skipped) {
+        said.extend(row.reason.clone());
+    }
+    let waits: Vec<String> = row.waits.iter().map(|wait| wait.words()).collect();
+    if !waits.is_empty() {
+        said.push(format!("waits for {}", waits.join(", ")));
+    }
+    said.extend(row.beside.iter().map(|aside| {
+        format!(
+            "beside it: `{}` of {}, which does not count",
+            aside.value.step, aside.signed.by.name
+        )
+    }));
+    said
+}
+
+/// One task in a line, with what there is to say of it below.
+fn row_lines(ui: &mut Ui, row: &Row) {
+    let word = status_word(ui, row);
+    let id = ui.paint(style::NAME, row.task.as_str());
+    ui.out(format!("{word}  {id}  {}", line(&row.title)));
+    for said in remarks(row) {
+        ui.out(format!("           {}", line(&said)));
     }
 }

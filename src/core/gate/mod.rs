@@ -18,6 +18,7 @@ mod proofs;
 mod review;
 mod standing;
 mod taken;
+mod tasks;
 
 pub use super::next::next_action;
 use crate::core::hint::{command, hint};
@@ -37,6 +38,7 @@ pub use proofs::{PartKey, Proofs, Unproven};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
+pub use tasks::task_statuses;
 
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code, Failure};
@@ -142,6 +144,7 @@ pub struct View<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct ReadSections {
     empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
+    spec_boxes: OnceCell<Vec<markdown::Checkbox>>,
     profile: OnceCell<Profile>,
 }
 
@@ -174,15 +177,21 @@ impl<'a> View<'a> {
         if let Some(known) = self.read.empty.borrow().get(&artifact) {
             return known.clone();
         }
-        let sections = markdown::sections(self.text(artifact).unwrap_or_default());
-        let asked = self.profile().sections_of(artifact).iter();
-        let empty: Vec<String> = asked
-            .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
-            .cloned()
-            .collect();
+        let empty = markdown::empty_sections(
+            self.text(artifact).unwrap_or_default(),
+            self.profile().sections_of(artifact),
+            self.policy.artifacts.language,
+        );
         let mut read = self.read.empty.borrow_mut();
         read.insert(artifact, empty.clone());
         empty
+    }
+
+    /// The boxes of the specification: what is open, and what is decided.
+    fn spec_boxes(&self) -> &'a [markdown::Checkbox] {
+        let read: &'a ReadSections = self.read;
+        let text = || self.text(Artifact::Spec).unwrap_or_default();
+        read.spec_boxes.get_or_init(|| markdown::boxes(text()))
     }
 
     /// Whether an artifact holds more than its template.
@@ -217,6 +226,7 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         Transition::ReviewToDone => review::done(view),
     });
     if !transition.is_rollback() {
+        blockers.extend(tasks::open(view, transition));
         let unsigned = view.credentials.unsigned.iter();
         blockers.extend(unsigned.map(Unsigned::blocker));
     }

@@ -299,9 +299,10 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
             true => command!("finish").into(),
             false => command!("finish --yes").into(),
         },
-        None if view.profile().is_light()
-            && view.policy.required(way) == 1
-            && way.to() == Stage::Build =>
+        // Whoever builds enters the build where one word opens it.
+        None if view.policy.required(way) == 1
+            && (way == Transition::PlanToBuild
+                || view.profile().is_light() && way.to() == Stage::Build) =>
         {
             match view.policy.asks_signature(way) {
                 true => command!("approve --enter --sign").into(),

@@ -196,7 +196,7 @@ impl State {
             }
             Event::Bound { branch } => self.branch = Some(branch.clone()),
             Event::Unbound => {
-                self.fold = FOLD;
+                self.fold = self.fold.max(FOLD);
                 self.branch = None;
             }
             Event::Rebased { base } => {
@@ -211,7 +211,7 @@ impl State {
                 }
             }
             Event::Reprofiled { profile, stage, .. } => {
-                self.fold = FOLD;
+                self.fold = self.fold.max(FOLD);
                 beside.knew("profile", op);
                 self.profile = profile.clone();
                 self.move_to(*stage);
@@ -326,7 +326,7 @@ impl State {
                         && !beside.saw(&known.op)
                 });
                 if !held {
-                    self.fold = FOLD;
+                    self.fold = self.fold.max(FOLD);
                     keep_run(&mut self.evidence, recorded(op, evidence.clone()));
                 }
             }
@@ -420,7 +420,7 @@ impl State {
 
     /// What is approved and not used yet, and what a review saw, was a change from another commit.
     fn rebase(&mut self, base: &Oid) {
-        self.fold = FOLD;
+        self.fold = self.fold.max(FOLD);
         self.rebased = true;
         self.base = Some(base.clone());
         if self.stage != Stage::Done {
@@ -513,7 +513,7 @@ impl State {
             };
             approval.armed = false;
         }
-        self.fold = FOLD;
+        self.fold = self.fold.max(FOLD);
         self.stage = transition.to();
         self.last_transition = Some(transition);
         let forget = |state: &mut State, keys: &[ApprovalKey]| {
@@ -658,7 +658,7 @@ pub(crate) struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    fn saw(&self, op: &OpId) -> bool {
+    pub(in crate::core) fn saw(&self, op: &OpId) -> bool {
         !self.unseen.is_some_and(|unseen| unseen(op))
     }
 
@@ -666,6 +666,18 @@ impl Beside<'_> {
     fn missed(&self, fact: &str) -> bool {
         let last = self.writers.get(fact);
         last.is_some_and(|last| !self.saw(last))
+    }
+
+    /// Whether somebody wrote of a task before of whom the writer of an operation did not know; from here on it is
+    /// one of those who did.
+    pub(in crate::core) fn missed_of(&mut self, task: &str, op: &Operation) -> bool {
+        let prefix = format!("task {task} ");
+        let before = self.writers.range(prefix.clone()..);
+        let mut before = before.take_while(|(fact, _)| fact.starts_with(&prefix));
+        let missed = before.any(|(_, writer)| !self.saw(writer));
+        self.writers
+            .insert(format!("{prefix}{}", op.op), op.op.clone());
+        missed
     }
 
     /// Whether the writer of a fact had seen the one before; from here on it is the last.
@@ -682,7 +694,7 @@ pub(in crate::core) fn signed(op: &Operation) -> Signed {
     }
 }
 
-fn recorded<T>(op: &Operation, value: T) -> Recorded<T> {
+pub(in crate::core) fn recorded<T>(op: &Operation, value: T) -> Recorded<T> {
     Recorded {
         op: op.op.clone(),
         seq: op.seq,

@@ -10,7 +10,7 @@ mod apply;
 pub(crate) use apart::Way;
 pub(super) use apart::{BRANCH, OWNER, is_stopped, way};
 pub(crate) use apply::Beside;
-pub(super) use apply::{keep_run, signed};
+pub(super) use apply::{keep_run, recorded, signed};
 
 use super::artifact::Artifact;
 use super::failure::Result;
@@ -24,6 +24,7 @@ use super::op::{
 use super::profile::ProfileName;
 use super::record::FORMAT;
 use super::stage::{ApprovalKey, Stage, Transition};
+use super::task::status::TaskFacts;
 use super::topic::{Version, Weight};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ const MAX_TREES: usize = 32;
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
 pub const FOLD: u32 = 4;
+/// The same for a state in which a record speaks of a task.
+pub const TASK_FOLD: u32 = 5;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -90,6 +93,9 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Recorded<Finding>>,
     pub evidence: Vec<Recorded<Evidence>>,
+    /// What happened to tasks, by [`super::task::node::TaskId::key`]; those of which no record speaks are not here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<String, TaskFacts>,
     pub bases: Vec<RequirementBase>,
     pub conflicts: Vec<OpConflict>,
     /// Approvals of a content that the session has not: another clone took it back, or wrote apart.
@@ -314,7 +320,7 @@ impl State {
             fold: u32,
         }
         let Header { format, fold } = super::op::parse_json(bytes, path)?;
-        if format != FORMAT || ![FIRST_FOLD, FOLD].contains(&fold) {
+        if format != FORMAT || ![FIRST_FOLD, FOLD, TASK_FOLD].contains(&fold) {
             return Ok(None);
         }
         let state: State = super::op::parse_json(bytes, path)?;

@@ -3,6 +3,13 @@
 //! What was planned stands in `tasks.jsonl`; what happened to a task stands in records. This module owns the rules
 //! of both. It knows no file, no clock and no git.
 
+pub mod card;
+pub mod event;
 pub mod file;
+pub mod graph;
 pub mod import;
+#[cfg(test)]
+mod laws;
 pub mod node;
+pub mod plan;
+pub mod status;

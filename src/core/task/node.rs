@@ -8,7 +8,7 @@ use std::fmt;
 
 /// The id of a node: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. Two ids that differ in letter case alone name one node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(into = "String", try_from = "String")]
 pub struct TaskId(String);
 
 impl TaskId {
@@ -31,6 +31,20 @@ impl TaskId {
     /// What is equal for two ids of one node.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        TaskId::parse(&text).ok_or_else(|| format!("expected the id of a task, found {text:?}"))
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(id: TaskId) -> Self {
+        id.0
     }
 }
 

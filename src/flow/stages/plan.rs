@@ -1,14 +1,16 @@
 //! `plan`: the package of documents, and the loop of architect and critic.
 
-use super::{Outcome, require, wrong_stage};
-use crate::core::artifact::{Artifact, TemplateInput};
+use super::{Outcome, Proposed, require, wrong_stage};
+use crate::core::artifact::Artifact;
+use crate::core::coverage;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
+use crate::core::proposal::{self, Proposal};
 use crate::core::stage::{Stage, Transition};
-use crate::core::{coverage, tasks};
+use crate::core::template::TemplateInput;
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::delta;
@@ -28,9 +30,12 @@ pub fn plan(ctx: &Context, reason: Option<String>) -> Result<Done<Outcome>> {
                 Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.clone()))
             }
             Stage::Plan if facts.view().profile().asks(Artifact::TaskList) => {
-                propose(facts).map(|act| act.reason(reason.clone()))
+                propose_tasks(facts).map(|act| act.reason(reason.clone()))
             }
-            Stage::Plan => next_draft(facts).map(|act| act.reason(reason.clone())),
+            Stage::Plan => {
+                let act = propose_slices(facts).map_or_else(|| next_draft(facts), Ok);
+                act.map(|act| act.reason(reason.clone()))
+            }
             Stage::Build => replan(facts, reason.as_deref()),
             _ => Err(wrong_stage(facts, "plan")),
         }
@@ -55,6 +60,7 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
         intent,
         domains: &domains,
         profile: facts.view().profile(),
+        language: facts.policy.artifacts.language,
     };
     let event = Event::Entered {
         transition,
@@ -88,10 +94,9 @@ fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
 }
 
 /// Adds a task for each scenario of the delta that none serves yet.
-fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
+fn propose_tasks(facts: &Facts<'_>) -> Result<Act<Outcome>> {
     let list = facts.texts.get(&Artifact::TaskList);
-    let scenarios =
-        delta::read(&facts.texts).map_or_else(Vec::new, |(delta, _)| coverage::scenarios(&delta));
+    let scenarios = scenarios(facts);
     if scenarios.is_empty() {
         return Err(Failure::nothing(
             Code::NothingToPropose,
@@ -99,22 +104,44 @@ fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
         )
         .help(gate::next_action(facts.view())));
     }
-    let text = tasks::proposed(list.map_or("", String::as_str), &scenarios);
-    let Some(text) = text else {
+    let proposal = proposal::tasks(list.map_or("", String::as_str), &scenarios);
+    let Some(proposal) = proposal else {
         return Err(Failure::nothing(
             Code::NothingToPropose,
             "every scenario of the delta has a task",
         )
         .help(gate::next_action(facts.view())));
     };
-    let what = "propose tasks for the scenarios of the delta";
-    let lines = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
+    Ok(proposed(Artifact::TaskList, "task", proposal))
+}
+
+/// Lays out slices for the scenarios of the delta, where the plan has none and no critic has judged it.
+fn propose_slices(facts: &Facts<'_>) -> Option<Act<Outcome>> {
+    let is_asked = facts.view().profile().asks(Artifact::Slices);
+    if !is_asked || facts.state.plan_review(PlanLane::Critic).is_some() {
+        return None;
+    }
+    let text = facts.texts.get(&Artifact::Slices);
+    let text = text.map_or("", String::as_str);
+    let proposal = proposal::slices(text, &scenarios(facts))?;
+    Some(proposed(Artifact::Slices, "slice", proposal))
+}
+
+fn scenarios(facts: &Facts<'_>) -> Vec<String> {
+    delta::read(&facts.texts).map_or_else(Vec::new, |(delta, _)| coverage::scenarios(&delta))
+}
+
+fn proposed(file: Artifact, noun: &'static str, proposal: Proposal) -> Act<Outcome> {
     let outcome = Outcome {
-        proposed: lines(&text) - lines(list.map_or("", String::as_str)),
+        proposed: Some(Proposed {
+            file,
+            noun,
+            count: proposal.count,
+        }),
         ..Outcome::recorded()
     };
-    let act = Act::new(Event::Saved, what, outcome);
-    Ok(act.write(Artifact::TaskList, text))
+    let what = format!("propose {noun}s for the scenarios of the delta");
+    Act::new(Event::Saved, what, outcome).write(file, proposal.text)
 }
 
 fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {

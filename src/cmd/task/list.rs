@@ -1,0 +1,43 @@
+//! `task list`.
+
+use super::row_lines;
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::flow::Context;
+use crate::flow::task as flow;
+use crate::ui::Ui;
+use serde_json::json;
+
+/// List the tasks of the session: how far each is, who has it, and what it waits for
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ListArgs {
+    /// Judge the checks on the code of this branch (default: on the code here)
+    #[arg(long, value_name = "BRANCH")]
+    on: Option<String>,
+    /// Only what is ready to be taken
+    #[arg(long)]
+    ready: bool,
+}
+
+pub fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let mut rows = flow::list(ctx, args.on.as_deref())?;
+    let all = rows.tasks.len();
+    if args.ready {
+        rows.tasks.retain(|row| row.ready);
+    }
+    for row in &rows.tasks {
+        row_lines(ui, row);
+    }
+    ui.status(format!("{} of {all} done", rows.done));
+    let ready = rows.tasks.iter().find(|row| row.ready);
+    let next = ready.map(|row| command!("take {}", row.task));
+    if let Some(next) = &next {
+        ui.hint(next);
+    }
+    let mut body = json!(rows);
+    body["all"] = json!(all);
+    body["next_action"] = json!(next);
+    ui.json("task list", &body);
+    Ok(Exit::Done)
+}

@@ -1,0 +1,41 @@
+//! `task log`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::task as flow;
+use crate::ui::{Ui, line, style};
+use serde_json::json;
+
+/// Show what happened to the tasks, oldest first
+#[derive(Clone, Debug, clap::Args)]
+pub struct LogArgs {
+    /// Only this task
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+}
+
+pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (session, happened) = flow::log(ctx, args.task.as_deref())?;
+    for one in &happened {
+        let fate = if one.undone { "  (undone)" } else { "" };
+        let why = one.reason.as_ref();
+        let why = why.map_or_else(String::new, |why| format!(": {}", line(why)));
+        let id = ui.paint(style::NAME, one.task.as_str());
+        ui.out(format!(
+            "@{:<4} {}  {} {id} by {}{why}{fate}",
+            one.seq,
+            one.at,
+            one.step,
+            line(&one.by)
+        ));
+    }
+    if happened.is_empty() {
+        ui.status("nothing has happened to a task yet");
+    }
+    ui.json(
+        "task log",
+        &json!({ "session": session, "happened": happened }),
+    );
+    Ok(Exit::Done)
+}

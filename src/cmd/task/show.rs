@@ -1,0 +1,44 @@
+//! `task show`.
+
+use super::take::{legal, print};
+use super::{remarks, status_word};
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::task as flow;
+use crate::ui::{Ui, line, style};
+use serde_json::json;
+
+/// Show a task: its card, who has it, and how it stands
+#[derive(Clone, Debug, clap::Args)]
+pub struct ShowArgs {
+    /// The task (default: the one that is taken here)
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+    /// The whole card, however long
+    #[arg(long)]
+    full: bool,
+}
+
+pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let view = flow::show(ctx, args.task.as_deref())?;
+    let word = status_word(ui, &view.row);
+    let id = ui.paint(style::NAME, view.row.task.as_str());
+    ui.out(format!("{}  {id}", word.trim_end()));
+    for said in remarks(&view.row) {
+        ui.out(format!("  {}", line(&said)));
+    }
+    if let Some(done) = &view.completion {
+        ui.out(format!(
+            "  done by {} at {}",
+            line(&done.signed.by.to_string()),
+            line(&done.signed.at)
+        ));
+    }
+    print(ui, &view.card, args.full);
+    let next = legal(&view.card);
+    let mut body = json!(view);
+    body["next"] = next;
+    ui.json("task show", &body);
+    Ok(Exit::Done)
+}

@@ -1,0 +1,111 @@
+//! `take`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::hint::{command, hint};
+use crate::core::lease::clock;
+use crate::core::task::card::Card;
+use crate::flow::Context;
+use crate::flow::task::{self as flow, TakeRequest};
+use crate::ui::{Ui, clean, style};
+use serde_json::{Value, json};
+
+/// Take the next task that is ready, and print its card
+///
+/// Claimed and printed in one step: two callers never get one task. A claim holds for the time of a lease
+/// (loopx.lease); a task whose lease has ended is given to whoever asks next, and the record says so.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TakeArgs {
+    /// The task (default: the next one that is ready)
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+    /// Only print the card of what would be taken
+    #[arg(long, conflicts_with = "take_over")]
+    peek: bool,
+    /// Only what this role does, or anybody may
+    #[arg(long, value_name = "ROLE", conflicts_with = "task")]
+    role: Option<String>,
+    /// Take it from somebody whose lease is still running (needs TASK and --reason)
+    #[arg(long, requires = "task")]
+    take_over: bool,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Print the whole card, however long
+    #[arg(long)]
+    full: bool,
+}
+
+pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = TakeRequest {
+        task: args.task,
+        role: args.role,
+        take_over: args.take_over,
+        reason: args.reason,
+    };
+    if args.peek {
+        let card = flow::peek(ctx, &request)?;
+        print(ui, &card, args.full);
+        let next = command!("take {}", card.task);
+        ui.hint(&next);
+        ui.json(
+            "take",
+            &json!({ "claimed": false, "card": card, "next_action": next }),
+        );
+        return Ok(Exit::Done);
+    }
+    let done = flow::take(ctx, &request)?;
+    let taken = &done.value;
+    let task = &taken.card.task;
+    print(ui, &taken.card, args.full);
+    let until = clock(taken.until);
+    let over = taken.from.as_ref();
+    let over = over.map_or_else(String::new, |from| format!(", taken over from {from}"));
+    let id = ui.paint(style::NAME, done.id.as_str());
+    ui.status(format!(
+        "{id}: {task} is yours until {until}{}",
+        clean(&over)
+    ));
+    let next = command!("task done {task}");
+    ui.hint(hint![
+        &next,
+        "  or: ",
+        command!("task fail {task} --reason WHY"),
+        "  or: ",
+        command!("task release {task}")
+    ]);
+    let mut body = json!({
+        "claimed": true,
+        "session": done.id,
+        "commit": done.commit,
+        "card": taken.card,
+        "until": until,
+        "from": taken.from,
+        "next_action": next,
+    });
+    body["next"] = legal(&taken.card);
+    ui.json("take", &body);
+    Ok(Exit::Done)
+}
+
+/// The commands that are legal from here.
+pub(super) fn legal(card: &Card) -> Value {
+    let task = &card.task;
+    let words = |step| match step {
+        crate::core::task::status::Step::Take => command!("take {task}"),
+        crate::core::task::status::Step::Done => command!("task done {task}"),
+        crate::core::task::status::Step::Fail => command!("task fail {task} --reason WHY"),
+        crate::core::task::status::Step::Release => command!("task release {task}"),
+        crate::core::task::status::Step::Retry => command!("task retry {task}"),
+        crate::core::task::status::Step::Skip => command!("task skip {task} --reason WHY"),
+    };
+    let all: Vec<_> = card.status.steps().map(words).collect();
+    json!(all)
+}
+
+/// A card, line by line.
+pub(super) fn print(ui: &mut Ui, card: &Card, is_full: bool) {
+    for line in card.text(is_full).lines() {
+        ui.out(clean(line));
+    }
+}

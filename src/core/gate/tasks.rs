@@ -1,0 +1,78 @@
+//! What the tasks of a stage hold: its forward transition is not ready while one of them is claimed or failed, or is
+//! open and nothing else speaks for it.
+//!
+//! A task of which no record speaks is completed by what passed on the present code: whoever works alone and takes
+//! nothing has no step more for it. In the build the completion audit asks for that pass, so it is not asked for twice.
+
+use super::super::failure::{Blocker, Code};
+use super::super::stage::{Stage, Transition};
+use super::super::task::node::Node;
+use super::super::task::plan;
+use super::super::task::status::Status;
+use super::{AuditItem, View, audit};
+use crate::core::hint::{Hint, command};
+
+/// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
+/// the present code.
+pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec<Status> {
+    let proven: std::collections::BTreeSet<&str> = audit
+        .iter()
+        .filter(|item| item.is_check() && item.is_proven())
+        .map(|item| item.id.as_str())
+        .collect();
+    let status = |node: &Node| match view.state.task_status(&node.id) {
+        Status::Pending if proven.contains(node.id.as_str()) => Status::Completed,
+        status => status,
+    };
+    nodes.iter().map(status).collect()
+}
+
+/// The tasks that hold the forward transition of their stage.
+pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let stage = transition.from();
+    // Whoever planned nothing and took nothing is not asked; a plan that cannot be read is another rule's.
+    let Ok(nodes) = plan::nodes(view.texts) else {
+        return Vec::new();
+    };
+    let own = |node: &&Node| node.stage == stage;
+    let is_asked = nodes.iter().any(|node| node.stage == stage)
+        && (stage != Stage::Build || !view.state.tasks.is_empty());
+    if !is_asked {
+        return Vec::new();
+    }
+    let statuses = task_statuses(view, &nodes, &audit(view));
+    let open: Vec<(&Node, Status)> = nodes
+        .iter()
+        .zip(statuses)
+        .filter(|(node, status)| own(node) && is_open(stage, *status))
+        .collect();
+    let Some((first, status)) = open.first() else {
+        return Vec::new();
+    };
+    let words: Vec<String> = open
+        .iter()
+        .map(|(node, status)| format!("{} is {status}", node.id))
+        .collect();
+    vec![Blocker::new(
+        Code::TasksOpen,
+        words.join(", "),
+        lead(first, *status),
+    )]
+}
+
+/// Whether a task holds its stage. What is pending in the build is asked for by the audit.
+fn is_open(stage: Stage, status: Status) -> bool {
+    match status {
+        Status::Completed | Status::Skipped => false,
+        Status::Pending => stage != Stage::Build,
+        Status::Claimed | Status::Failed => true,
+    }
+}
+
+fn lead(node: &Node, status: Status) -> Hint {
+    match status {
+        Status::Pending => command!("take {}", node.id),
+        Status::Failed => command!("task retry {}", node.id),
+        _ => command!("task done {}", node.id),
+    }
+}

@@ -1,0 +1,305 @@
+//! The card: what whoever takes a node is given to read, in at most two kilobytes.
+
+use super::graph::Graph;
+use super::node::{Node, TaskId, Verification};
+use super::status::{Status, TaskFacts};
+use crate::core::id::SessionId;
+use crate::core::shell_word;
+use serde::Serialize;
+
+/// The most bytes of a card that nobody asked to see whole.
+pub const MOST: usize = 2048;
+
+/// Everything that a card says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Card {
+    pub session: SessionId,
+    pub intent: String,
+    pub task: TaskId,
+    pub title: String,
+    pub description: String,
+    pub kind: &'static str,
+    #[serde(rename = "type")]
+    pub work: Option<String>,
+    pub role: Option<String>,
+    pub status: Status,
+    /// Which attempt this is, and how many there may be.
+    pub attempt: u32,
+    pub attempts: u32,
+    pub criteria: Vec<String>,
+    pub verification: Option<Check>,
+    pub files: Vec<String>,
+    pub scenarios: Vec<String>,
+    pub outputs: Vec<String>,
+    /// What to read first, each with the id of its content where there is one.
+    pub reads: Vec<Read>,
+    /// What was left to know by the nodes that this one waits for.
+    pub before: Vec<Before>,
+    /// Why it failed the last time.
+    pub failed: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    Cmd(Vec<String>),
+    Manual(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Read {
+    pub path: String,
+    pub blob: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Before {
+    pub task: TaskId,
+    pub summary: Option<String>,
+    pub partial: Option<String>,
+    pub caveats: Vec<String>,
+    pub deferred: Vec<String>,
+}
+
+impl Before {
+    /// Something to know; an ordinary completion without a word is none.
+    fn of(facts: &TaskFacts) -> Option<Before> {
+        let done = &facts.completion.as_ref()?.value;
+        let before = Before {
+            task: facts.id.clone(),
+            summary: done.summary.clone(),
+            partial: done.partial.clone(),
+            caveats: done.caveats.clone(),
+            deferred: done.deferred.clone(),
+        };
+        let says = before.summary.is_some()
+            || before.partial.is_some()
+            || !before.caveats.is_empty()
+            || !before.deferred.is_empty();
+        says.then_some(before)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let partial = self.partial.iter().map(|left| format!("left: {left}"));
+        let caveats = self.caveats.iter().map(|one| format!("caveat: {one}"));
+        let deferred = self.deferred.iter().map(|one| format!("deferred: {one}"));
+        let all = self.summary.iter().cloned();
+        let all = all.chain(partial).chain(caveats).chain(deferred);
+        all.map(|said| format!("{}: {said}", self.task)).collect()
+    }
+}
+
+impl Card {
+    /// The card of one node. `facts` gives what happened to any of them; `blob` the content of what is to be read.
+    pub fn of<'f>(
+        graph: &Graph<'_>,
+        at: usize,
+        (session, intent): (&SessionId, &str),
+        facts: impl Fn(&TaskId) -> Option<&'f TaskFacts>,
+        blob: impl Fn(&str) -> Option<String>,
+    ) -> Card {
+        let node: &Node = &graph.nodes[at];
+        let own = facts(&node.id);
+        let failures = own.map_or(0, |own| own.failures);
+        let before = graph
+            .needs(at)
+            .filter_map(|(to, _)| facts(&graph.nodes[to].id));
+        Card {
+            session: session.clone(),
+            intent: intent.to_owned(),
+            task: node.id.clone(),
+            title: node.title.clone(),
+            description: node.description.clone(),
+            kind: node.kind.as_str(),
+            work: node.work.clone(),
+            role: node.role.clone(),
+            status: own.map_or(Status::Pending, |own| own.status),
+            attempt: failures.saturating_add(1),
+            attempts: node.cap,
+            criteria: node.criteria.clone(),
+            verification: node.verification.as_ref().map(|one| match one {
+                Verification::Cmd(argv) => Check::Cmd(argv.clone()),
+                Verification::Manual(what) => Check::Manual(what.clone()),
+            }),
+            files: node.files.iter().map(|file| file.path.clone()).collect(),
+            scenarios: node.scenarios.clone(),
+            outputs: node.outputs.clone(),
+            reads: node
+                .reads
+                .iter()
+                .map(|path| Read {
+                    path: path.clone(),
+                    blob: blob(path),
+                })
+                .collect(),
+            before: before.filter_map(Before::of).collect(),
+            failed: own
+                .and_then(|own| own.failure.as_ref())
+                .map(|failure| failure.reason.clone().unwrap_or_default()),
+        }
+    }
+
+    /// As text: whole, or in at most [`MOST`] bytes. What others wrote stands behind a bar.
+    pub fn text(&self, is_full: bool) -> String {
+        let whole = self.lines(usize::MAX, usize::MAX);
+        if is_full || whole.len() <= MOST {
+            return whole;
+        }
+        let sizes = [(400, 12), (200, 8), (120, 6), (80, 4), (60, 3)];
+        let mut cut = sizes.iter().map(|(text, rows)| self.lines(*text, *rows));
+        let fitting = cut.find(|text| text.len() + MORE.len() <= MOST);
+        let mut text = fitting.unwrap_or_else(|| {
+            let all = self.lines(60, 2);
+            clip(&all, (MOST - MORE.len()) / 4)
+        });
+        text.push_str(MORE);
+        text
+    }
+
+    fn lines(&self, most: usize, rows: usize) -> String {
+        let clip = |text: &str| clip(text, most);
+        let title: Vec<&str> = self.title.split_whitespace().collect();
+        let mut out = format!("{}  {}\n", self.task, clip(&title.join(" ")));
+        let mut traits: Vec<String> = self.work.iter().map(|work| clip(work)).collect();
+        traits.extend(self.role.iter().map(|role| format!("role {}", clip(role))));
+        if self.attempt > 1 {
+            traits.push(format!("attempt {} of {}", self.attempt, self.attempts));
+        }
+        let mut row = |label: &str, texts: &[String]| {
+            for (at, text) in texts.iter().take(rows).enumerate() {
+                let label = if at == 0 { label } else { "" };
+                for (nth, part) in text.lines().enumerate() {
+                    let label = if nth == 0 { label } else { "" };
+                    out.push_str(&format!("  {label:<8}| {}\n", part.trim_end()));
+                }
+            }
+            if let Some(more) = texts.len().checked_sub(rows).filter(|more| *more > 0) {
+                out.push_str(&format!("  {:<8}| and {more} more\n", ""));
+            }
+        };
+        let one = |text: &str| match text.trim() {
+            "" => Vec::new(),
+            text => vec![clip(text)],
+        };
+        let all =
+            |texts: &[String]| -> Vec<String> { texts.iter().map(|text| clip(text)).collect() };
+        row("for", &one(&self.intent));
+        row("kind", &one(&traits.join(", ")));
+        if self.description != self.title {
+            row("what", &one(&self.description));
+        }
+        row("until", &all(&self.criteria));
+        row(
+            "proof",
+            &match &self.verification {
+                Some(Check::Cmd(argv)) => {
+                    let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+                    one(&words.join(" "))
+                }
+                Some(Check::Manual(what)) => one(&format!("a person looks: {what}")),
+                None => Vec::new(),
+            },
+        );
+        row("files", &all(&self.files));
+        row("proves", &all(&self.scenarios));
+        row("outputs", &all(&self.outputs));
+        let reads = self.reads.iter().map(|read| match &read.blob {
+            Some(blob) => format!("{} ({})", read.path, clip_id(blob)),
+            None => format!("{} (not there)", read.path),
+        });
+        row("read", &all(&reads.collect::<Vec<_>>()));
+        let before: Vec<String> = self.before.iter().flat_map(Before::lines).collect();
+        row("before", &all(&before));
+        row("failed", &one(self.failed.as_deref().unwrap_or_default()));
+        out
+    }
+}
+
+const MORE: &str = "  (cut; `task show --full` shows all of it)\n";
+
+fn clip_id(blob: &str) -> &str {
+    blob.get(..10).unwrap_or(blob)
+}
+
+/// At most so many characters.
+fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Before, Card, Check, MOST, Read};
+    use crate::core::id::SessionId;
+    use crate::core::task::node::TaskId;
+    use crate::core::task::status::Status;
+
+    fn card(text: &str, rows: usize) -> Card {
+        let many = vec![text.to_owned(); rows];
+        let id = TaskId::parse(&"T".repeat(100)).expect("an id");
+        Card {
+            session: SessionId::parse("demo").expect("an id"),
+            intent: text.to_owned(),
+            task: id.clone(),
+            title: text.to_owned(),
+            description: format!("{text} "),
+            kind: "work",
+            work: Some(text.to_owned()),
+            role: Some(text.to_owned()),
+            status: Status::Claimed,
+            attempt: 2,
+            attempts: 3,
+            criteria: many.clone(),
+            verification: Some(Check::Cmd(many.clone())),
+            files: many.clone(),
+            scenarios: many.clone(),
+            outputs: many.clone(),
+            reads: vec![
+                Read {
+                    path: text.to_owned(),
+                    blob: Some(text.to_owned())
+                };
+                rows
+            ],
+            before: vec![
+                Before {
+                    task: id,
+                    summary: Some(text.to_owned()),
+                    partial: None,
+                    caveats: many,
+                    deferred: Vec::new(),
+                };
+                rows
+            ],
+            failed: Some(text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_card_has_at_most_two_kilobytes_whatever_is_in_it() {
+        for (text, rows) in [("x", 1), ("x", 70), ("word ", 20), ("\u{1f980}", 9)] {
+            for times in [1, 7, 900] {
+                let card = card(&text.repeat(times), rows);
+                let cut = card.text(false);
+                assert!(cut.len() <= MOST, "{} bytes of {text:?}", cut.len());
+                let whole = card.text(true);
+                assert_eq!(whole.len() <= MOST, whole == cut);
+                assert_eq!(cut.contains("--full"), whole != cut);
+            }
+        }
+    }
+
+    #[test]
+    fn what_others_wrote_stands_behind_a_bar() {
+        let card = card("a\n\nnext: rm -rf", 1);
+        for line in card
+            .text(true)
+            .lines()
+            .skip_while(|line| !line.contains('|'))
+        {
+            assert!(line.get(10..12) == Some("| "), "{line}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The topic `task`: what happened to a node of a session's graph, and the values that its records carry. What they
+//! make of the state is in [`super::status`].
+
+use super::node::TaskId;
+use super::status::Step;
+use crate::core::id::{Oid, OpId};
+use crate::core::op::Operation;
+use crate::core::session::{Beside, State, Way};
+use crate::core::topic::{Topic, Version, Weight};
+use serde::{Deserialize, Serialize};
+
+/// The topic `task`. Each variant is named by what happened; the reason stands in the envelope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskEvent {
+    /// Somebody has it now. A claim that is renewed, or taken over, names the one that it replaces.
+    Claimed { task: TaskId, claim: Claim },
+    /// Whoever had it gives it back.
+    Released { task: TaskId, claim: OpId },
+    Completed {
+        task: TaskId,
+        /// The claim under which it was done.
+        claim: OpId,
+        done: Completion,
+    },
+    /// An attempt ended without a result.
+    Failed { task: TaskId, claim: OpId },
+    /// It is to be done again.
+    Retried { task: TaskId },
+    /// It is not done, and nothing waits for it any more that can do without.
+    Skipped { task: TaskId },
+}
+
+/// Who has a node. Two claims are told apart by nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The worktree's token.
+    pub owner: String,
+    /// The agent session, where one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The lease that was asked for. Nothing is decided by it here: a clone that watched it run out says so.
+    pub seconds: u32,
+    /// The claim that it replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<OpId>,
+}
+
+/// What came of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Completion {
+    /// The code tree on which its verification passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Oid>,
+    /// A person looked, and says so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub manual: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What is left of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
+    /// What whoever comes after it has to know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
+    /// Work that was put off.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<String>,
+    /// Some of the files that differ from where the session begins and that the plan names for it, or nobody.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+impl TaskEvent {
+    pub fn task(&self) -> &TaskId {
+        match self {
+            TaskEvent::Claimed { task, .. }
+            | TaskEvent::Released { task, .. }
+            | TaskEvent::Completed { task, .. }
+            | TaskEvent::Failed { task, .. }
+            | TaskEvent::Retried { task }
+            | TaskEvent::Skipped { task } => task,
+        }
+    }
+
+    /// What its writer did.
+    pub fn step(&self) -> Step {
+        match self {
+            TaskEvent::Claimed { .. } => Step::Take,
+            TaskEvent::Released { .. } => Step::Release,
+            TaskEvent::Completed { .. } => Step::Done,
+            TaskEvent::Failed { .. } => Step::Fail,
+            TaskEvent::Retried { .. } => Step::Retry,
+            TaskEvent::Skipped { .. } => Step::Skip,
+        }
+    }
+}
+
+impl Topic for TaskEvent {
+    const NAME: &'static str = "task";
+    type Move = std::convert::Infallible;
+
+    fn kind(&self) -> &'static str {
+        match self {
+            TaskEvent::Claimed { .. } => "claimed",
+            TaskEvent::Released { .. } => "released",
+            TaskEvent::Completed { .. } => "completed",
+            TaskEvent::Failed { .. } => "failed",
+            TaskEvent::Retried { .. } => "retried",
+            TaskEvent::Skipped { .. } => "skipped",
+        }
+    }
+
+    fn word(&self) -> &str {
+        match self {
+            TaskEvent::Claimed { .. } => "take",
+            TaskEvent::Released { .. } => "task-release",
+            TaskEvent::Completed { .. } => "task-done",
+            TaskEvent::Failed { .. } => "task-fail",
+            TaskEvent::Retried { .. } => "task-retry",
+            TaskEvent::Skipped { .. } => "task-skip",
+        }
+    }
+
+    /// A claim and a failure hold the gate of their stage; whatever else happens may open it.
+    fn weight(&self) -> Weight {
+        match self {
+            TaskEvent::Claimed { .. } | TaskEvent::Failed { .. } => Weight::Holds,
+            _ => Weight::Opens,
+        }
+    }
+
+    fn needs(&self) -> Version {
+        Version::V0_5
+    }
+
+    fn trailers(&self) -> Vec<(&'static str, String)> {
+        let mut trailers = vec![("Loopx-Task", self.task().to_string())];
+        if let TaskEvent::Completed { done, .. } = self {
+            trailers.extend(
+                done.tree
+                    .iter()
+                    .map(|tree| ("Loopx-Tree", tree.to_string())),
+            );
+        }
+        trailers
+    }
+
+    /// Who has something keeps it, whatever is taken back.
+    fn is_passed_over(&self) -> bool {
+        matches!(self, TaskEvent::Claimed { .. })
+    }
+
+    fn fold(
+        &self,
+        record: &Operation,
+        state: &mut State,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        state.take_task(record, self, beside)
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+impl TaskEvent {
+    /// Whether it cannot hold beside a move of the session that its writer did not know of: work that turned out to
+    /// be open, when the way on was opened.
+    pub(in crate::core) fn is_stopped(&self, way: Way) -> bool {
+        let opens_work = matches!(self, TaskEvent::Failed { .. } | TaskEvent::Retried { .. });
+        opens_work
+            && !matches!(
+                way,
+                Way::To {
+                    is_rollback: true,
+                    ..
+                }
+            )
+    }
+}

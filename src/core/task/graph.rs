@@ -1,0 +1,420 @@
+//! The graph: which node waits for which, what is ready, and what holds the rest. A function of the nodes and of how
+//! far each is; nothing is stored.
+//!
+//! A node waits for what it depends on, for its parts, and for what the node waits for that it is a part of.
+
+use super::node::{Node, NodeKind, TaskId};
+use super::status::Status;
+use crate::core::stage::Stage;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// Nodes with their edges looked up.
+#[derive(Debug)]
+pub struct Graph<'n> {
+    pub nodes: &'n [Node],
+    places: HashMap<String, usize>,
+    /// What each node waits for.
+    edges: Vec<Vec<Way>>,
+    /// Which nodes wait for each.
+    dependents: Vec<Vec<usize>>,
+    /// The node that each is a part of, and the parts of each.
+    parents: Vec<Option<usize>>,
+    parts: Vec<Vec<usize>>,
+    /// What a node names and the plan does not have.
+    missing: Vec<Vec<TaskId>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    to: usize,
+    is_optional: bool,
+}
+
+/// How things stand: what a node waits for depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Now<'s> {
+    /// One for each node, in their order.
+    pub statuses: &'s [Status],
+    pub stage: Stage,
+    /// So many nodes may be claimed at once.
+    pub capacity: Option<usize>,
+}
+
+/// Something that a pending node waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum Wait {
+    /// Another node that is not done.
+    Task { task: TaskId, status: Status },
+    /// A node that the plan does not have.
+    Unknown { task: TaskId },
+    /// The session is in another stage than the node.
+    Stage { stage: Stage },
+    /// Something that a claimed node has for itself.
+    Resource { resource: String, task: TaskId },
+    /// A node that runs alone, or runs beside nothing.
+    Alone { task: TaskId },
+    /// As many are claimed as may be.
+    Capacity { capacity: usize },
+}
+
+impl Wait {
+    /// In words, behind `waits for`.
+    pub fn words(&self) -> String {
+        match self {
+            Wait::Task { task, status } => format!("{task} ({status})"),
+            Wait::Unknown { task } => format!("{task}, which the plan does not have"),
+            Wait::Stage { stage } => format!("stage {stage}"),
+            Wait::Resource { resource, task } => format!("{resource}, which {task} has"),
+            Wait::Alone { task } => format!("{task}, which runs alone or beside which it may not"),
+            Wait::Capacity { capacity } => format!("a place: {capacity} may be claimed at once"),
+        }
+    }
+}
+
+impl<'n> Graph<'n> {
+    pub fn of(nodes: &'n [Node]) -> Self {
+        let places: HashMap<String, usize> = nodes
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(at, node)| (node.id.key(), at))
+            .collect();
+        let mut graph = Graph {
+            nodes,
+            edges: vec![Vec::new(); nodes.len()],
+            dependents: vec![Vec::new(); nodes.len()],
+            parents: vec![None; nodes.len()],
+            parts: vec![Vec::new(); nodes.len()],
+            missing: vec![Vec::new(); nodes.len()],
+            places,
+        };
+        for (at, node) in nodes.iter().enumerate() {
+            if let Some(parent) = node.parent.as_ref().and_then(|id| graph.find(id)) {
+                graph.parents[at] = Some(parent);
+                graph.parts[parent].push(at);
+            }
+        }
+        for at in 0..nodes.len() {
+            graph.edges[at] = graph.ways(at);
+        }
+        for at in 0..nodes.len() {
+            for way in graph.edges[at].clone() {
+                graph.dependents[way.to].push(at);
+            }
+        }
+        graph
+    }
+
+    /// The place of a node.
+    pub fn find(&self, id: &TaskId) -> Option<usize> {
+        self.places.get(&id.key()).copied()
+    }
+
+    /// The node itself, and what it is a part of, from the nearest.
+    fn line(&self, at: usize) -> Vec<usize> {
+        let mut line = vec![at];
+        while let Some(parent) = self.parents[line[line.len() - 1]] {
+            if line.contains(&parent) {
+                break;
+            }
+            line.push(parent);
+        }
+        line
+    }
+
+    fn ways(&mut self, at: usize) -> Vec<Way> {
+        let mut ways: Vec<Way> = Vec::new();
+        let mut missing = Vec::new();
+        for holder in self.line(at) {
+            for edge in &self.nodes[holder].depends_on {
+                let Some(to) = self.find(&edge.on) else {
+                    missing.push(edge.on.clone());
+                    continue;
+                };
+                // What waits for its own part says nothing of the other parts.
+                if holder == at || !self.line(to).contains(&holder) {
+                    ways.push(Way {
+                        to,
+                        is_optional: edge.optional,
+                    });
+                }
+            }
+        }
+        ways.extend(self.parts[at].iter().map(|to| Way {
+            to: *to,
+            is_optional: true,
+        }));
+        // What one of two edges asks for is asked for.
+        ways.sort_by_key(|way| (way.to, way.is_optional));
+        ways.dedup_by_key(|way| way.to);
+        self.missing[at] = missing;
+        ways
+    }
+
+    /// The ids of a cycle, the first one repeated at its end.
+    pub fn cycle(&self) -> Option<Vec<TaskId>> {
+        let mut left: Vec<usize> = self.edges.iter().map(Vec::len).collect();
+        let mut free: VecDeque<usize> = (0..left.len()).filter(|at| left[*at] == 0).collect();
+        while let Some(at) = free.pop_front() {
+            for next in &self.dependents[at] {
+                left[*next] -= 1;
+                if left[*next] == 0 {
+                    free.push_back(*next);
+                }
+            }
+        }
+        // Whatever is left has a way to something that is left, and so ends in a cycle.
+        let start = (0..left.len()).find(|at| left[*at] > 0)?;
+        let mut path = vec![start];
+        loop {
+            let at = path[path.len() - 1];
+            let next = self.edges[at].iter().find(|way| left[way.to] > 0)?.to;
+            if let Some(first) = path.iter().position(|known| *known == next) {
+                path.push(next);
+                let ids = path[first..].iter();
+                return Some(ids.map(|at| self.nodes[*at].id.clone()).collect());
+            }
+            path.push(next);
+        }
+    }
+
+    /// Whether the node that an edge leads to is done for whoever waits.
+    fn is_met(way: Way, status: Status) -> bool {
+        match status {
+            Status::Completed => true,
+            Status::Skipped => way.is_optional,
+            _ => false,
+        }
+    }
+
+    /// The nodes that one waits for, of what it depends on.
+    fn unmet(&self, at: usize, statuses: &[Status]) -> impl Iterator<Item = usize> {
+        let ways = self.edges[at].iter();
+        ways.filter(|way| !Self::is_met(**way, statuses[way.to]))
+            .map(|way| way.to)
+    }
+
+    /// What a node waits for. A pending one that waits for nothing is ready.
+    pub fn waits(&self, at: usize, now: Now<'_>) -> Vec<Wait> {
+        self.waits_beside(at, now, &claimed(now.statuses))
+    }
+
+    fn waits_beside(&self, at: usize, now: Now<'_>, claimed: &[usize]) -> Vec<Wait> {
+        let node = &self.nodes[at];
+        let unmet = self.unmet(at, now.statuses).map(|to| Wait::Task {
+            task: self.nodes[to].id.clone(),
+            status: now.statuses[to],
+        });
+        let mut waits: Vec<Wait> = unmet.collect();
+        let missing = self.missing[at].iter();
+        waits.extend(missing.map(|task| Wait::Unknown { task: task.clone() }));
+        if node.stage != now.stage {
+            waits.push(Wait::Stage { stage: node.stage });
+        }
+        for other in claimed.iter().filter(|other| **other != at) {
+            let other = &self.nodes[*other];
+            let shared = node
+                .exclusive
+                .iter()
+                .find(|one| other.exclusive.contains(one));
+            if let Some(resource) = shared {
+                waits.push(Wait::Resource {
+                    resource: resource.clone(),
+                    task: other.id.clone(),
+                });
+            } else if !node.parallel || !other.parallel {
+                waits.push(Wait::Alone {
+                    task: other.id.clone(),
+                });
+            }
+        }
+        if let Some(capacity) = now.capacity.filter(|capacity| claimed.len() >= *capacity) {
+            waits.push(Wait::Capacity { capacity });
+        }
+        waits
+    }
+
+    /// The pending nodes that wait for nothing: those first that touch no file of a claimed one, then by priority,
+    /// then as they stand in the plan.
+    pub fn ready(&self, now: Now<'_>) -> Vec<usize> {
+        let held = claimed(now.statuses);
+        let is_ready = |at: &usize| {
+            now.statuses[*at] == Status::Pending && self.waits_beside(*at, now, &held).is_empty()
+        };
+        let mut ready: Vec<usize> = (0..self.nodes.len()).filter(is_ready).collect();
+        let claimed: BTreeSet<&str> = held
+            .iter()
+            .flat_map(|at| self.nodes[*at].files.iter().map(|file| file.path.as_str()))
+            .collect();
+        let meets = |at: usize| {
+            let mut files = self.nodes[at].files.iter();
+            files.any(|file| claimed.contains(file.path.as_str()))
+        };
+        ready.sort_by_key(|at| (meets(*at), self.nodes[*at].priority, *at));
+        ready
+    }
+
+    /// From a pending node along what it waits for, to the one that waits for nothing else.
+    pub fn chain(&self, at: usize, statuses: &[Status]) -> Vec<usize> {
+        let mut chain = vec![at];
+        loop {
+            let last = chain[chain.len() - 1];
+            if statuses[last] != Status::Pending {
+                return chain;
+            }
+            let mut unmet: Vec<usize> = self.unmet(last, statuses).collect();
+            // What failed is what somebody has to look at.
+            unmet.sort_by_key(|to| (statuses[*to] != Status::Failed, *to));
+            match unmet.into_iter().find(|to| !chain.contains(to)) {
+                Some(next) => chain.push(next),
+                None => return chain,
+            }
+        }
+    }
+
+    /// The chains of all that cannot go on because of what failed, was skipped, or is not in the plan.
+    pub fn blocked(&self, statuses: &[Status]) -> Vec<Vec<usize>> {
+        let pending = (0..self.nodes.len()).filter(|at| statuses[*at] == Status::Pending);
+        let chains = pending.map(|at| self.chain(at, statuses));
+        chains
+            .filter(|chain| {
+                let end = chain[chain.len() - 1];
+                matches!(statuses[end], Status::Failed | Status::Skipped)
+                    || !self.missing[end].is_empty()
+            })
+            .collect()
+    }
+
+    /// Nothing is ready, nobody works, and something is left.
+    pub fn is_stalled(&self, now: Now<'_>) -> bool {
+        let is_open = |status: &Status| !status.is_terminal();
+        now.statuses.iter().any(is_open)
+            && !now.statuses.contains(&Status::Claimed)
+            && self.ready(now).is_empty()
+    }
+
+    /// Whether two nodes may run side by side.
+    pub fn may_meet(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.nodes[one], &self.nodes[other]);
+        let paths: BTreeSet<&str> = one.files.iter().map(|file| file.path.as_str()).collect();
+        one.parallel
+            && other.parallel
+            && !one
+                .exclusive
+                .iter()
+                .any(|name| other.exclusive.contains(name))
+            && !other
+                .files
+                .iter()
+                .any(|file| paths.contains(file.path.as_str()))
+    }
+
+    /// Groups of what is not done, one after the other, in which all may run side by side; at most `limit` in one.
+    /// What waits for something that failed, or for a node that is not there, is in none.
+    pub fn waves(&self, statuses: &[Status], limit: Option<usize>) -> Vec<Vec<usize>> {
+        let mut statuses = statuses.to_vec();
+        let mut waves = Vec::new();
+        loop {
+            let is_free = |at: &usize| {
+                matches!(statuses[*at], Status::Pending | Status::Claimed)
+                    && self.missing[*at].is_empty()
+                    && self.unmet(*at, &statuses).next().is_none()
+            };
+            let mut free: Vec<usize> = (0..self.nodes.len()).filter(is_free).collect();
+            // What somebody has is running already.
+            free.sort_by_key(|at| {
+                (
+                    statuses[*at] == Status::Pending,
+                    self.nodes[*at].priority,
+                    *at,
+                )
+            });
+            let mut wave: Vec<usize> = Vec::new();
+            for at in free {
+                let has_room = limit.is_none_or(|limit| wave.len() < limit);
+                if has_room && wave.iter().all(|other| self.may_meet(at, *other)) {
+                    wave.push(at);
+                }
+            }
+            if wave.is_empty() {
+                return waves;
+            }
+            for at in &wave {
+                statuses[*at] = Status::Completed;
+            }
+            waves.push(wave);
+        }
+    }
+
+    /// Everything in an order in which each node stands behind what it waits for. Empty where there is a cycle.
+    pub fn order(&self) -> Vec<usize> {
+        let mut left: Vec<usize> = self.edges.iter().map(Vec::len).collect();
+        let mut free: VecDeque<usize> = (0..left.len()).filter(|at| left[*at] == 0).collect();
+        let mut order = Vec::new();
+        while let Some(at) = free.pop_front() {
+            order.push(at);
+            for next in &self.dependents[at] {
+                left[*next] -= 1;
+                if left[*next] == 0 {
+                    free.push_back(*next);
+                }
+            }
+        }
+        match order.len() == self.nodes.len() {
+            true => order,
+            false => Vec::new(),
+        }
+    }
+
+    /// The longest chain of what is not done: no number of hands is faster than it.
+    pub fn critical_path(&self, statuses: &[Status]) -> Vec<usize> {
+        let mut best: BTreeMap<usize, (usize, Option<usize>)> = BTreeMap::new();
+        for at in self.order() {
+            if statuses[at].is_terminal() {
+                continue;
+            }
+            let before = self.edges[at].iter().map(|way| way.to);
+            let before = before.filter_map(|to| Some((best.get(&to)?.0, to)));
+            let longest = before.max_by_key(|(length, to)| (*length, usize::MAX - to));
+            let row = longest.map_or((1, None), |(length, to)| (length + 1, Some(to)));
+            best.insert(at, row);
+        }
+        let end = best
+            .iter()
+            .max_by_key(|(at, row)| (row.0, usize::MAX - **at));
+        let mut path = Vec::new();
+        let mut next = end.map(|(at, _)| *at);
+        while let Some(at) = next {
+            path.push(at);
+            next = best.get(&at).and_then(|row| row.1);
+        }
+        path.reverse();
+        path
+    }
+
+    /// Nodes that only a person ends.
+    pub fn is_persons(&self, at: usize) -> bool {
+        self.nodes[at].kind != NodeKind::Work
+    }
+
+    /// What a node waits for, by place.
+    pub fn needs(&self, at: usize) -> impl Iterator<Item = (usize, bool)> {
+        self.edges[at].iter().map(|way| (way.to, way.is_optional))
+    }
+
+    /// The nodes that wait for one.
+    pub fn dependents(&self, at: usize) -> &[usize] {
+        &self.dependents[at]
+    }
+}
+
+/// The places of what somebody has.
+fn claimed(statuses: &[Status]) -> Vec<usize> {
+    let all = 0..statuses.len();
+    all.filter(|at| statuses[*at] == Status::Claimed).collect()
+}
+
+#[cfg(test)]
+mod tests;

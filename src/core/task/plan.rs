@@ -1,0 +1,72 @@
+//! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
+
+use super::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verification};
+use crate::core::artifact::Artifact;
+use crate::core::failure::Blocker;
+use crate::core::pack::{self, Slice};
+use crate::core::stage::Stage;
+use std::collections::BTreeMap;
+
+/// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
+/// them.
+pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
+    let mut found = Vec::new();
+    for file in pack::present(texts) {
+        if file == Artifact::Brief || texts.get(&file).is_some_and(|text| text.trim().is_empty()) {
+            continue;
+        }
+        let slices = pack::slices_in(file, texts)?;
+        found.extend(
+            slices
+                .into_iter()
+                .enumerate()
+                .filter_map(|(at, slice)| node(slice, at + 1)),
+        );
+    }
+    Ok(found)
+}
+
+/// A slice as a node. Its id was checked where it was read.
+fn node(slice: Slice, line: usize) -> Option<Node> {
+    let verification = match slice.verification.is_empty() {
+        true => Verification::Manual(slice.acceptance_criteria.join("; ")),
+        false => Verification::Cmd(slice.verification),
+    };
+    let edges = slice.blocked_by.iter();
+    let edges = edges.filter_map(|on| TaskId::parse(on));
+    Some(Node {
+        id: TaskId::parse(&slice.id)?,
+        title: match slice.title.is_empty() {
+            true => slice.behaviour.clone(),
+            false => slice.title,
+        },
+        description: slice.behaviour,
+        kind: NodeKind::Work,
+        work: None,
+        priority: Node::PRIORITY,
+        role: None,
+        stage: Stage::Build,
+        depends_on: edges
+            .map(|on| Edge {
+                on,
+                optional: false,
+            })
+            .collect(),
+        parent: None,
+        files: slice
+            .files
+            .into_iter()
+            .map(|path| NodeFile { path, action: None })
+            .collect(),
+        scenarios: slice.scenarios,
+        criteria: slice.acceptance_criteria,
+        verification: Some(verification),
+        reads: Vec::new(),
+        outputs: Vec::new(),
+        exclusive: Vec::new(),
+        parallel: true,
+        cap: Node::CAP,
+        time_limit: None,
+        line,
+    })
+}

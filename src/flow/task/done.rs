@@ -1,0 +1,225 @@
+//! `task done`: a task is completed by what passed, or by a named person's word where nothing can be run. Words of
+//! whoever did it complete nothing.
+
+use super::Plan;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::id::Oid;
+use crate::core::session::State;
+use crate::core::task::event::{Completion, TaskEvent};
+use crate::core::task::graph::Graph;
+use crate::core::task::node::{Node, NodeKind, TaskId, Verification};
+use crate::core::task::status::{Step, TaskFacts};
+use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
+use crate::flow::context::Context;
+use crate::flow::evidence::{self, Ran, RunRequest};
+use crate::flow::lease;
+use std::io::Write;
+
+/// The longest summary, in characters.
+const LONGEST: usize = 500;
+
+/// What `task done` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct DoneRequest {
+    /// The task; else the one that is taken here.
+    pub task: Option<String>,
+    pub summary: Option<String>,
+    /// What is left of it.
+    pub partial: Option<String>,
+    pub caveats: Vec<String>,
+    pub deferred: Vec<String>,
+    /// A person looked, and says so.
+    pub manual: bool,
+    pub reason: Option<String>,
+    /// Sign the record of what is run.
+    pub sign: bool,
+}
+
+/// A task that is done.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    pub task: TaskId,
+    pub tree: Option<Oid>,
+    /// Whether its check was run for it; else it had passed on this code.
+    pub has_run: bool,
+    pub completion: Completion,
+}
+
+/// Runs what proves a task where that has not passed on this code, and completes it.
+pub fn done(
+    ctx: &Context,
+    request: &DoneRequest,
+    live: impl Write + Send,
+) -> Result<Done<Finished>> {
+    check(request)?;
+    let (task, has_proof) = before(ctx, request)?;
+    if !has_proof {
+        let run = RunRequest {
+            task: Some(task.to_string()),
+            what: "test".to_owned(),
+            argv: Vec::new(),
+            sign: request.sign,
+        };
+        let ran = evidence::run(ctx, &run, live)?;
+        require_passed(&task, &ran)?;
+    }
+    act_beside(ctx, Needs::Code, |facts| {
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let owner = lease::owner(&ctx.repo, None)?;
+        let at = plan.find(&graph, task.as_str())?;
+        let claim = plan.own_claim(at, &owner, Step::Done)?.op.clone();
+        let is_manual = require_proof(facts, &plan, at, request)?;
+        let completion = Completion {
+            tree: facts.code.as_ref().map(|code| code.tree.clone()),
+            manual: is_manual,
+            summary: request.summary.clone(),
+            partial: request.partial.clone(),
+            caveats: request.caveats.clone(),
+            deferred: request.deferred.clone(),
+            files: Vec::new(),
+        };
+        let what = match &request.partial {
+            Some(_) => format!("{task} is done in part"),
+            None => format!("{task} is done"),
+        };
+        let finished = Finished {
+            task: task.clone(),
+            tree: completion.tree.clone(),
+            has_run: !has_proof,
+            completion: completion.clone(),
+        };
+        let event = TaskEvent::Completed {
+            task: task.clone(),
+            claim,
+            done: completion,
+        };
+        Ok(Act::new(event, what, finished).reason(request.reason.clone()))
+    })
+}
+
+fn check(request: &DoneRequest) -> Result<()> {
+    let summary = request.summary.as_deref().unwrap_or_default();
+    let length = summary.chars().count();
+    if length > LONGEST {
+        return Err(Failure::usage(
+            Code::SummaryTooLong,
+            format!("expected a summary of at most {LONGEST} characters, found {length}"),
+        )
+        .help("say in it what whoever comes next has to know"));
+    }
+    if request.manual && request.reason.is_none() {
+        let task = request.task.as_deref().unwrap_or("ID");
+        return Err(Failure::usage(
+            Code::ReasonRequired,
+            "a person's word that a task is done needs a reason: what was looked at",
+        )
+        .help(command!("task done {task} --manual --reason WHY")));
+    }
+    Ok(())
+}
+
+/// The task, and whether nothing has to be run for it. Everything that can be refused is refused before.
+fn before(ctx: &Context, request: &DoneRequest) -> Result<(TaskId, bool)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
+    let plan = Plan::of(&facts)?;
+    let graph = Graph::of(&plan.nodes);
+    let owner = lease::owner(&ctx.repo, None)?;
+    let at = plan.meant(&graph, request.task.as_deref(), &owner)?;
+    plan.own_claim(at, &owner, Step::Done)?;
+    let node = &plan.nodes[at];
+    let is_manual = is_manual(node);
+    if is_manual {
+        require_proof(&facts, &plan, at, request)?;
+    } else if request.manual {
+        return Err(Failure::refused(
+            Code::TaskUnverified,
+            format!(
+                "{} is proven by a command, and no word stands for it",
+                node.id
+            ),
+        )
+        .help(command!("task done {}", node.id)));
+    }
+    Ok((node.id.clone(), is_manual || plan.is_proven(at)))
+}
+
+/// Whether a person's word is what completes a node.
+fn is_manual(node: &Node) -> bool {
+    node.kind != NodeKind::Work || !matches!(node.verification, Some(Verification::Cmd(_)))
+}
+
+/// Refuses a node that nothing proves. Gives whether it was a person's word.
+fn require_proof(
+    facts: &Facts<'_>,
+    plan: &Plan<'_>,
+    at: usize,
+    request: &DoneRequest,
+) -> Result<bool> {
+    let node = &plan.nodes[at];
+    if plan.is_proven(at) {
+        return Ok(false);
+    }
+    if !is_manual(node) {
+        return Err(Failure::refused(
+            Code::TaskUnverified,
+            format!("the code changed since {} passed", node.id),
+        )
+        .help(command!("task done {}", node.id)));
+    }
+    if !request.manual {
+        let what = match &node.verification {
+            Some(Verification::Manual(what)) => format!(": {what}"),
+            _ => String::new(),
+        };
+        return Err(Failure::refused(
+            Code::TaskUnverified,
+            format!("no command proves {}: a person looks{what}", node.id),
+        )
+        .help(command!("task done {} --manual --reason WHY", node.id)));
+    }
+    facts.require_person("the word that a task is done")?;
+    Ok(true)
+}
+
+/// Refuses what did not pass; the attempt is recorded by then, and the task is as it was.
+fn require_passed(task: &TaskId, ran: &Done<Ran>) -> Result<()> {
+    let Ran {
+        evidence,
+        not_started,
+        ..
+    } = &ran.value;
+    let why = match (not_started, evidence.exit) {
+        (Some(why), _) => format!("could not be started: {why}"),
+        (None, Some(0)) if !evidence.tree_kept => format!(
+            "changed {} while it ran, and proves nothing",
+            evidence.changed.join(", ")
+        ),
+        (None, Some(0)) => return Ok(()),
+        (None, Some(code)) => format!("failed with exit code {code}"),
+        (None, None) => "was ended by a signal".to_owned(),
+    };
+    Err(Failure::refused(
+        Code::TaskUnverified,
+        format!("{task} is not done: `{}` {why}", evidence.argv.join(" ")),
+    )
+    .help(hint![
+        "mend the code, then: ",
+        command!("task done {task}"),
+        "  or: ",
+        command!("task fail {task} --reason WHY")
+    ]))
+}
+
+/// Whether a task is taken here: its check runs, whosever the build is.
+pub(in crate::flow) fn is_taken_here(ctx: &Context, state: &State, task: &str) -> Result<bool> {
+    let facts = TaskId::parse(task).and_then(|id| state.task(&id));
+    let Some(claim) = facts.and_then(TaskFacts::holder) else {
+        return Ok(false);
+    };
+    Ok(claim.value.is_of(&lease::owner(&ctx.repo, None)?))
+}

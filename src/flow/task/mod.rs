@@ -1,0 +1,252 @@
+//! Tasks: who takes which, and what becomes of it. The rules are in [`crate::core::task`]; here they meet the
+//! session, the worktree and the code as it is now.
+
+mod done;
+mod moves;
+mod take;
+mod view;
+
+pub(super) use done::is_taken_here;
+pub use done::{DoneRequest, Finished, done};
+pub use moves::{Moved, fail, release, retry, skip};
+pub use take::{TakeRequest, Taken, peek, take};
+pub use view::{
+    ClaimView, GraphView, Happened, Row, Rows, TaskTaken, TaskView, claimed, graph_of, list, log,
+    show,
+};
+
+use super::act::Facts;
+use super::lease;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate::{self, AuditItem};
+use crate::core::hint::{Hint, command, hint};
+use crate::core::id::SessionId;
+use crate::core::lease::{MAX_LEASE, Owner, clock, seconds_of, whose};
+use crate::core::session::{Recorded, State};
+use crate::core::task::card::Card;
+use crate::core::task::event::Claim;
+use crate::core::task::graph::{Graph, Now};
+use crate::core::task::node::{Node, TaskId};
+use crate::core::task::plan;
+use crate::core::task::status::{Status, Step, TaskFacts};
+use crate::git::Repo;
+
+/// The plan of a session beside what happened, as one decision sees it.
+struct Plan<'f> {
+    state: &'f State,
+    nodes: Vec<Node>,
+    statuses: Vec<Status>,
+    audit: Vec<AuditItem>,
+}
+
+impl<'f> Plan<'f> {
+    /// Refused where the plan cannot be read, or holds nothing.
+    fn of(facts: &'f Facts<'_>) -> Result<Self> {
+        let nodes = plan::nodes(&facts.texts).map_err(|blocker| {
+            Failure::refused(blocker.code, blocker.message).help(blocker.help)
+        })?;
+        let state = &facts.state;
+        if nodes.is_empty() {
+            return Err(Failure::not_found(
+                Code::TasksMissing,
+                format!("session {} has no tasks", state.id),
+            )
+            .help(gate::next_action(facts.view())));
+        }
+        let audit = gate::audit(facts.view());
+        let statuses = gate::task_statuses(facts.view(), &nodes, &audit);
+        Ok(Plan {
+            state,
+            nodes,
+            statuses,
+            audit,
+        })
+    }
+
+    fn now(&self) -> Now<'_> {
+        Now {
+            statuses: &self.statuses,
+            stage: self.state.stage,
+            capacity: None,
+        }
+    }
+
+    /// The place of the node that somebody names.
+    fn find(&self, graph: &Graph<'_>, name: &str) -> Result<usize> {
+        let found = TaskId::parse(name).and_then(|id| graph.find(&id));
+        found.ok_or_else(|| {
+            let ids = self.nodes.iter().map(|node| node.id.as_str());
+            let failure = Failure::not_found(
+                Code::TaskUnknown,
+                format!("session {} has no task `{name}`", self.state.id),
+            );
+            match crate::core::nearest(name, ids) {
+                Some(near) => failure.help(command!("task show {near}")),
+                None => failure.help(command!("task list")),
+            }
+        })
+    }
+
+    /// The node that is meant: by name, or the one that whoever asks has.
+    fn meant(&self, graph: &Graph<'_>, name: Option<&str>, owner: &Owner) -> Result<usize> {
+        if let Some(name) = name {
+            return self.find(graph, name);
+        }
+        let is_own = |at: &usize| {
+            let holder = self.facts(*at).and_then(TaskFacts::holder);
+            holder.is_some_and(|claim| claim.value.is_of(owner))
+        };
+        let own: Vec<usize> = (0..self.nodes.len()).filter(is_own).collect();
+        match own.as_slice() {
+            [at] => Ok(*at),
+            [] => Err(Failure::usage(
+                Code::TaskNotNamed,
+                "expected the id of a task: nobody here has one",
+            )
+            .help(command!("task list"))),
+            several => {
+                let ids = several.iter().map(|at| self.nodes[*at].id.as_str());
+                let ids: Vec<&str> = ids.collect();
+                Err(Failure::usage(
+                    Code::TaskNotNamed,
+                    format!(
+                        "expected the id of a task: {} are taken here",
+                        ids.join(", ")
+                    ),
+                )
+                .help(command!("task show {}", ids[0])))
+            }
+        }
+    }
+
+    fn facts(&self, at: usize) -> Option<&TaskFacts> {
+        self.state.task(&self.nodes[at].id)
+    }
+
+    /// The audit's line of a node's own check.
+    fn proof(&self, at: usize) -> Option<&AuditItem> {
+        let id = self.nodes[at].id.as_str();
+        self.audit
+            .iter()
+            .find(|item| item.is_check() && item.id == id)
+    }
+
+    fn is_proven(&self, at: usize) -> bool {
+        self.proof(at).is_some_and(AuditItem::is_proven)
+    }
+
+    /// Refuses a step that does not lead on from where the node is.
+    fn require(&self, at: usize, step: Step) -> Result<()> {
+        let status = self.state.task_status(&self.nodes[at].id);
+        match status.after(step) {
+            Some(_) => Ok(()),
+            None => Err(Failure::refused(
+                Code::TaskStepInvalid,
+                status.refuses(&self.nodes[at].id, step),
+            )
+            .help(next_step(&self.nodes[at].id, status))),
+        }
+    }
+
+    /// The claim of a node that whoever asks has.
+    fn own_claim(&self, at: usize, owner: &Owner, step: Step) -> Result<&Recorded<Claim>> {
+        self.require(at, step)?;
+        let id = &self.nodes[at].id;
+        let holder = self.facts(at).and_then(TaskFacts::holder);
+        match holder {
+            Some(claim) if claim.value.is_of(owner) => Ok(claim),
+            Some(claim) => Err(held(id, claim)),
+            None => Err(
+                Failure::refused(Code::TaskStepInvalid, Status::Pending.refuses(id, step))
+                    .help(command!("take {id}")),
+            ),
+        }
+    }
+
+    fn card(&self, repo: &Repo, graph: &Graph<'_>, at: usize) -> Card {
+        let state = self.state;
+        let blob = |path: &str| blob_of(repo, state, path);
+        let about = (&state.id, state.title.as_str());
+        Card::of(graph, at, about, |id| state.task(id), blob)
+    }
+}
+
+/// The content of something that is to be read: an artifact of the session, or a file of the code as it is committed.
+fn blob_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
+    let artifact = crate::core::artifact::Artifact::at(path);
+    if let Some(blob) = artifact.and_then(|artifact| state.artifacts.get(&artifact)) {
+        return Some(blob.to_string());
+    }
+    let head = repo.head().ok()?.commit?;
+    let tree = repo.commit_info(&head).ok()?.tree;
+    let entry = repo.entry_at(&tree, path).ok()??;
+    Some(entry.id.to_string())
+}
+
+/// Somebody else has a task: who, and until when.
+fn held(id: &TaskId, claim: &Recorded<Claim>) -> Failure {
+    Failure::waiting(
+        Code::TaskHeld,
+        format!("{id} is taken: {} has it {}", holder(claim), lasting(claim)),
+    )
+    .help(hint![
+        command!("take"),
+        "  (another one), or: ",
+        command!("take {id} --take-over --reason WHY")
+    ])
+}
+
+/// Who has a task, for people.
+fn holder(claim: &Recorded<Claim>) -> String {
+    let agent = claim.value.agent.as_deref();
+    whose(&claim.value.owner, agent, &claim.signed.by)
+}
+
+fn lasting(claim: &Recorded<Claim>) -> String {
+    format!("until {}", clock(until(claim)))
+}
+
+/// The second at which the lease of a claim ends; one whose time cannot be read has ended.
+fn until(claim: &Recorded<Claim>) -> i64 {
+    let seconds = i64::from(claim.value.seconds.min(MAX_LEASE));
+    seconds_of(&claim.signed.at).map_or(i64::MIN, |at| at.saturating_add(seconds))
+}
+
+/// What leads on from a status.
+fn next_step(id: &TaskId, status: Status) -> Hint {
+    match status {
+        Status::Pending => command!("take {id}"),
+        Status::Claimed => command!("task done {id}"),
+        Status::Completed => command!("task retry {id} --reason WHY"),
+        Status::Failed => command!("task retry {id}"),
+        Status::Skipped => command!("task retry {id}"),
+    }
+}
+
+/// When a decision is made, in seconds.
+fn now(facts: &Facts<'_>) -> i64 {
+    let identity = facts.identity;
+    identity
+        .and_then(|identity| seconds_of(&identity.at))
+        .unwrap_or(0)
+}
+
+/// Who asks, and the claim that they get.
+fn claim_for(owner: &Owner, over: Option<&Recorded<Claim>>) -> Claim {
+    Claim {
+        owner: owner.token.clone(),
+        agent: owner.agent.clone(),
+        seconds: owner.seconds.min(MAX_LEASE),
+        over: over.map(|claim| claim.op.clone()),
+    }
+}
+
+/// Writes the worktree's token down before something is claimed under it.
+fn keep(repo: &Repo, owner: &Owner) -> Result<()> {
+    lease::keep(repo, &owner.token)
+}
+
+/// The session that a reading is about.
+fn named(state: &State) -> SessionId {
+    state.id.clone()
+}

@@ -1,0 +1,157 @@
+//! The small steps of a task: failed, given back, to be done again, not done at all.
+
+use super::{Plan, until};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::task::event::TaskEvent;
+use crate::core::task::graph::Graph;
+use crate::core::task::node::TaskId;
+use crate::core::task::status::{Status, Step, TaskFacts};
+use crate::flow::act::{Act, Done, Needs, act_beside};
+use crate::flow::context::Context;
+use crate::flow::lease;
+
+/// A task that took a step.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub task: TaskId,
+    pub status: Status,
+    /// How often it failed, and how often it may be tried.
+    pub failures: u32,
+    pub cap: u32,
+}
+
+fn reason_required(task: Option<&str>, step: Step) -> Failure {
+    let help = match (task, step) {
+        (Some(task), Step::Skip) => command!("task skip {task} --reason WHY"),
+        (Some(task), _) => command!("task fail {task} --reason WHY"),
+        (None, _) => command!("task fail --reason WHY"),
+    };
+    let why = format!("`task {step}` needs a reason");
+    Failure::usage(Code::ReasonRequired, why).help(help)
+}
+
+/// The attempt ended without a result.
+pub fn fail(ctx: &Context, task: Option<&str>, reason: Option<String>) -> Result<Done<Moved>> {
+    let reason = reason.ok_or_else(|| reason_required(task, Step::Fail))?;
+    own(ctx, task, Step::Fail, Some(reason))
+}
+
+/// Whoever has it gives it back.
+pub fn release(ctx: &Context, task: Option<&str>, reason: Option<String>) -> Result<Done<Moved>> {
+    own(ctx, task, Step::Release, reason)
+}
+
+/// A step of whoever has the task.
+fn own(
+    ctx: &Context,
+    task: Option<&str>,
+    step: Step,
+    reason: Option<String>,
+) -> Result<Done<Moved>> {
+    act_beside(ctx, Needs::Stage, |facts| {
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let owner = lease::owner(&ctx.repo, None)?;
+        let at = plan.meant(&graph, task, &owner)?;
+        let claim = plan.own_claim(at, &owner, step)?.op.clone();
+        let id = plan.nodes[at].id.clone();
+        let failures = plan.facts(at).map_or(0, |facts| facts.failures);
+        let (event, status, failures) = match step {
+            Step::Fail => (
+                TaskEvent::Failed {
+                    task: id.clone(),
+                    claim,
+                },
+                Status::Failed,
+                failures + 1,
+            ),
+            _ => (
+                TaskEvent::Released {
+                    task: id.clone(),
+                    claim,
+                },
+                Status::Pending,
+                failures,
+            ),
+        };
+        let moved = Moved {
+            task: id.clone(),
+            status,
+            failures,
+            cap: plan.nodes[at].cap,
+        };
+        let what = match step {
+            Step::Fail => format!("{id} failed"),
+            _ => format!("release {id}"),
+        };
+        Ok(Act::new(event, what, moved).reason(reason.clone()))
+    })
+}
+
+/// It is to be done again. Beyond its cap a person says so, with a reason.
+pub fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Moved>> {
+    act_beside(ctx, Needs::Stage, |facts| {
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let at = plan.find(&graph, task)?;
+        plan.require(at, Step::Retry)?;
+        let node = &plan.nodes[at];
+        let failures = plan.facts(at).map_or(0, |facts| facts.failures);
+        if failures >= node.cap && reason.is_none() {
+            return Err(Failure::refused(
+                Code::TaskCapReached,
+                format!(
+                    "{} failed {failures} times, and may be tried {} times; a person decides whether it is tried again",
+                    node.id, node.cap
+                ),
+            )
+            .help(hint![
+                command!("task retry {} --reason WHY", node.id),
+                "  or: ",
+                command!("task skip {} --reason WHY", node.id)
+            ]));
+        }
+        if failures >= node.cap {
+            facts.require_person("another attempt beyond the cap")?;
+        }
+        let id = node.id.clone();
+        let moved = Moved {
+            task: id.clone(),
+            status: Status::Pending,
+            failures,
+            cap: node.cap,
+        };
+        let what = format!("retry {id}");
+        let act = Act::new(TaskEvent::Retried { task: id }, what, moved);
+        Ok(act.reason(reason.map(str::to_owned)))
+    })
+}
+
+/// It is not done. A person says so: what waits for it may go on without.
+pub fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Moved>> {
+    let reason = reason.ok_or_else(|| reason_required(Some(task), Step::Skip))?;
+    act_beside(ctx, Needs::Stage, |facts| {
+        facts.require_person("a skipped task")?;
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let at = plan.find(&graph, task)?;
+        plan.require(at, Step::Skip)?;
+        if let Some(claim) = plan.facts(at).and_then(TaskFacts::holder) {
+            let owner = lease::owner(&ctx.repo, None)?;
+            if !claim.value.is_of(&owner) && until(claim) > super::now(facts) {
+                return Err(super::held(&plan.nodes[at].id, claim));
+            }
+        }
+        let id = plan.nodes[at].id.clone();
+        let moved = Moved {
+            task: id.clone(),
+            status: Status::Skipped,
+            failures: plan.facts(at).map_or(0, |facts| facts.failures),
+            cap: plan.nodes[at].cap,
+        };
+        let what = format!("skip {id}");
+        let act = Act::new(TaskEvent::Skipped { task: id }, what, moved);
+        Ok(act.reason(Some(reason.clone())))
+    })
+}

@@ -1,0 +1,248 @@
+//! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
+//! writers through, and the other decides anew on what it finds then.
+
+use super::{Plan, claim_for, held, holder, keep, lasting, now, until};
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::gate;
+use crate::core::hint::command;
+use crate::core::lease::Owner;
+use crate::core::session::Recorded;
+use crate::core::task::card::Card;
+use crate::core::task::event::{Claim, TaskEvent};
+use crate::core::task::graph::{Graph, Wait};
+use crate::core::task::status::{Status, Step, TaskFacts};
+use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
+use crate::flow::context::Context;
+use crate::flow::lease;
+
+/// What `take` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct TakeRequest {
+    /// The task; else the next that is ready.
+    pub task: Option<String>,
+    /// Only what this role does, or anybody.
+    pub role: Option<String>,
+    /// Also from somebody whose lease is still running.
+    pub take_over: bool,
+    pub reason: Option<String>,
+}
+
+/// A task that somebody got.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub card: Card,
+    pub until: i64,
+    /// From whom it was taken.
+    pub from: Option<String>,
+}
+
+/// Claims a task.
+pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
+    if request.take_over && request.reason.is_none() {
+        let task = request.task.as_deref().unwrap_or("ID");
+        return Err(
+            Failure::usage(Code::ReasonRequired, "taking a task over needs a reason")
+                .help(command!("take {task} --take-over --reason WHY")),
+        );
+    }
+    act_beside(ctx, Needs::Stage, |facts| {
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let owner = lease::owner(&ctx.repo, None)?;
+        let (at, over) = choose(facts, &plan, &graph, (&owner, now(facts)), request)?;
+        keep(&ctx.repo, &owner)?;
+        let task = plan.nodes[at].id.clone();
+        let claim = claim_for(&owner, over);
+        let mut card = plan.card(&ctx.repo, &graph, at);
+        card.status = Status::Claimed;
+        let taken = Taken {
+            card,
+            until: now(facts).saturating_add(i64::from(claim.seconds)),
+            from: over.map(holder),
+        };
+        let what = match &taken.from {
+            Some(from) => format!("take {task} over from {from}"),
+            None => format!("take {task}"),
+        };
+        let act = Act::new(TaskEvent::Claimed { task, claim }, what, taken);
+        Ok(act.reason(request.reason.clone()))
+    })
+}
+
+/// The card of what `take` would give, with nothing claimed.
+pub fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = require_active(ctx.session(&snapshot)?)?;
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Stage)?;
+    let plan = Plan::of(&facts)?;
+    let graph = Graph::of(&plan.nodes);
+    let owner = lease::owner(&ctx.repo, None)?;
+    let asks = (&owner, ctx.now());
+    let (at, _) = choose(&facts, &plan, &graph, asks, request)?;
+    Ok(plan.card(&ctx.repo, &graph, at))
+}
+
+type Choice<'p> = (usize, Option<&'p Recorded<Claim>>);
+
+fn choose<'p>(
+    facts: &Facts<'_>,
+    plan: &'p Plan<'_>,
+    graph: &Graph<'_>,
+    asks: (&Owner, i64),
+    request: &TakeRequest,
+) -> Result<Choice<'p>> {
+    match &request.task {
+        Some(name) => named(facts, plan, graph, asks, (name, request.take_over)),
+        None => any(facts, plan, graph, asks.1, request.role.as_deref()),
+    }
+}
+
+/// The task that is asked for by name.
+fn named<'p>(
+    facts: &Facts<'_>,
+    plan: &'p Plan<'_>,
+    graph: &Graph<'_>,
+    (owner, moment): (&Owner, i64),
+    (name, take_over): (&str, bool),
+) -> Result<Choice<'p>> {
+    let at = plan.find(graph, name)?;
+    plan.require(at, Step::Take)?;
+    let id = &plan.nodes[at].id;
+    if let Some(claim) = plan.facts(at).and_then(TaskFacts::holder) {
+        let is_over = until(claim) <= moment;
+        if claim.value.is_of(owner) && !take_over {
+            return Err(Failure::waiting(
+                Code::TaskHeld,
+                format!("{id} is taken here already, {}", lasting(claim)),
+            )
+            .help(command!("task show {id}")));
+        }
+        return match is_over || take_over {
+            true => Ok((at, Some(claim))),
+            false => Err(held(id, claim)),
+        };
+    }
+    let waits = graph.waits(at, plan.now());
+    if waits.is_empty() {
+        return Ok((at, None));
+    }
+    let blockers: Vec<Blocker> = waits
+        .iter()
+        .map(|wait| Blocker::new(Code::TaskNotReady, wait.words(), lead(facts, wait)))
+        .collect();
+    Err(
+        Failure::refused(Code::TaskNotReady, format!("{id} is not ready: it waits"))
+            .help(lead(facts, &waits[0]))
+            .blockers(blockers),
+    )
+}
+
+/// What brings on something that a task waits for.
+fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
+    match wait {
+        Wait::Task { task, status } if *status == Status::Failed => command!("task retry {task}"),
+        Wait::Task { task, .. } | Wait::Resource { task, .. } | Wait::Alone { task } => {
+            command!("task show {task}")
+        }
+        Wait::Stage { .. } => gate::next_action(facts.view()),
+        Wait::Unknown { .. } => command!("edit tasks.jsonl"),
+        Wait::Capacity { .. } => command!("task list"),
+    }
+}
+
+/// The next task that is ready; else one whose lease has ended.
+fn any<'p>(
+    facts: &Facts<'_>,
+    plan: &'p Plan<'_>,
+    graph: &Graph<'_>,
+    moment: i64,
+    role: Option<&str>,
+) -> Result<Choice<'p>> {
+    let fits = |at: &usize| match (&plan.nodes[*at].role, role) {
+        (Some(own), Some(role)) => own.eq_ignore_ascii_case(role),
+        _ => true,
+    };
+    let ready = graph.ready(plan.now());
+    let work = ready.iter().find(|at| !graph.is_persons(**at) && fits(at));
+    if let Some(at) = work {
+        return Ok((*at, None));
+    }
+    let claimed = (0..plan.nodes.len()).filter(|at| fits(at));
+    let mut held: Vec<(usize, &Recorded<Claim>)> = claimed
+        .filter_map(|at| Some((at, plan.facts(at)?.holder()?)))
+        .collect();
+    if let Some((at, claim)) = held.iter().find(|(_, claim)| until(claim) <= moment) {
+        return Ok((*at, Some(claim)));
+    }
+    held.sort_by_key(|(_, claim)| until(claim));
+    Err(nothing(facts, plan, graph, &ready, &held))
+}
+
+/// Why there is nothing to take, and what leads on.
+fn nothing(
+    facts: &Facts<'_>,
+    plan: &Plan<'_>,
+    graph: &Graph<'_>,
+    ready: &[usize],
+    held: &[(usize, &Recorded<Claim>)],
+) -> Failure {
+    let id = |at: usize| &plan.nodes[at].id;
+    if let Some(at) = ready.iter().find(|at| graph.is_persons(**at)) {
+        return Failure::waiting(
+            Code::CheckpointOpen,
+            format!("{} waits for a person", id(*at)),
+        )
+        .help(command!("take {}", id(*at)));
+    }
+    if let Some((at, _)) = held.first() {
+        let all = held
+            .iter()
+            .map(|(at, claim)| format!("{} has {} {}", holder(claim), id(*at), lasting(claim)));
+        let all: Vec<String> = all.collect();
+        return Failure::waiting(
+            Code::TaskHeld,
+            format!("no task is free: {}", all.join("; ")),
+        )
+        .help(command!("task show {}", id(*at)));
+    }
+    if plan.statuses.iter().all(|status| status.is_terminal()) {
+        return Failure::nothing(Code::TasksDone, "every task is done")
+            .help(gate::next_action(facts.view()));
+    }
+    if !ready.is_empty() {
+        return Failure::nothing(Code::TasksDone, "no task is ready for this role")
+            .help(command!("task list"));
+    }
+    let stalled: Vec<Blocker> = (0..plan.nodes.len())
+        .filter(|at| !plan.statuses[*at].is_terminal())
+        .map(|at| stalled(facts, plan, graph, at))
+        .collect();
+    let failure = Failure::refused(
+        Code::TasksStalled,
+        "no task is ready, nobody works on one, and some are left",
+    );
+    match stalled.first().map(|first| first.help.clone()) {
+        Some(help) => failure.blockers(stalled).help(help),
+        None => failure,
+    }
+}
+
+/// What one task that is left waits for, along its chain.
+fn stalled(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Blocker {
+    let chain = graph.chain(at, &plan.statuses);
+    let end = chain[chain.len() - 1];
+    let ids: Vec<&str> = chain.iter().map(|at| plan.nodes[*at].id.as_str()).collect();
+    let last = &plan.nodes[end].id;
+    let waits = graph.waits(end, plan.now());
+    let (why, help) = match (plan.statuses[end], waits.first()) {
+        (Status::Pending, Some(wait)) => (format!("waits for {}", wait.words()), lead(facts, wait)),
+        (status, _) => (status.to_string(), super::next_step(last, status)),
+    };
+    Blocker::new(
+        Code::TasksStalled,
+        format!("{} ({why})", ids.join(" <- ")),
+        help,
+    )
+}

@@ -1,0 +1,288 @@
+//! Reading tasks: the list, one task, the graph, and what happened. Nothing here writes.
+
+use super::{Plan, holder, named, until};
+use crate::core::failure::Result;
+use crate::core::gate::CodeFacts;
+use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::lease::clock;
+use crate::core::op::{Body, Operation};
+use crate::core::session::{Recorded, State};
+use crate::core::task::card::Card;
+use crate::core::task::event::{Claim, TaskEvent};
+use crate::core::task::graph::{Graph, Wait};
+use crate::core::task::node::{Node, TaskId};
+use crate::core::task::status::{Aside, Status, Step, TaskFacts};
+use crate::flow::act::{Facts, Needs, gather_here};
+use crate::flow::context::Context;
+use crate::flow::lease;
+use serde::Serialize;
+
+/// Who has a task.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimView {
+    pub by: String,
+    pub agent: Option<String>,
+    /// This worktree's.
+    pub here: bool,
+    pub since: String,
+    pub until: String,
+    /// The lease is still running.
+    pub alive: bool,
+    /// Who in words.
+    #[serde(skip)]
+    pub words: String,
+}
+
+/// One task as a list shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub task: TaskId,
+    pub title: String,
+    pub kind: &'static str,
+    pub role: Option<String>,
+    pub priority: u32,
+    pub status: Status,
+    /// No record speaks of it: it is done by what passed on this code.
+    pub by_evidence: bool,
+    pub ready: bool,
+    pub waits: Vec<Wait>,
+    pub depends_on: Vec<TaskId>,
+    pub claim: Option<ClaimView>,
+    pub failures: u32,
+    pub cap: u32,
+    /// What is left of one that was completed in part.
+    pub partial: Option<String>,
+    pub reason: Option<String>,
+    /// How its check stands on this code; nothing where it has none.
+    pub proof: Option<crate::core::gate::Proof>,
+    /// What others did with it at the same time, and what does not count.
+    pub beside: Vec<Recorded<Aside>>,
+}
+
+/// The tasks of a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rows {
+    pub session: SessionId,
+    /// The code that the checks were judged on.
+    pub tree: Option<Oid>,
+    pub done: usize,
+    pub stalled: bool,
+    pub tasks: Vec<Row>,
+}
+
+/// One task with its card.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskView {
+    #[serde(flatten)]
+    pub row: Row,
+    pub card: Card,
+    pub completion: Option<Recorded<crate::core::task::event::Completion>>,
+    pub failure: Option<String>,
+    /// The steps that lead on from where it is.
+    pub steps: Vec<Step>,
+}
+
+/// Something that happened to a task.
+#[derive(Clone, Debug, Serialize)]
+pub struct Happened {
+    pub seq: u64,
+    pub op: OpId,
+    pub at: String,
+    pub by: String,
+    pub task: TaskId,
+    pub step: Step,
+    pub reason: Option<String>,
+    pub undone: bool,
+}
+
+/// The graph, as a view needs it.
+#[derive(Clone, Debug, Serialize)]
+pub struct GraphView {
+    pub session: SessionId,
+    pub nodes: Vec<Row>,
+    /// Groups that can run side by side, one after the other.
+    pub waves: Vec<Vec<TaskId>>,
+    /// The longest chain of what is not done.
+    pub critical: Vec<TaskId>,
+    /// What cannot go on, each along what it waits for.
+    pub blocked: Vec<Vec<TaskId>>,
+    pub stalled: bool,
+}
+
+/// Reads the session that is meant, and judges its checks on the code here or of a branch.
+fn read<T>(
+    ctx: &Context,
+    branch: Option<&str>,
+    show: impl FnOnce(&Facts<'_>, &Plan<'_>, &Graph<'_>) -> Result<T>,
+) -> Result<T> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let mut facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
+    if let Some(branch) = branch {
+        let head = ctx.repo.resolve_commit(branch)?;
+        facts.code = Some(CodeFacts {
+            tree: ctx.repo.commit_info(&head)?.tree,
+            head: Some(head),
+            is_dirty: false,
+            uncommitted: Vec::new(),
+        });
+    }
+    let plan = Plan::of(&facts)?;
+    let graph = Graph::of(&plan.nodes);
+    show(&facts, &plan, &graph)
+}
+
+/// The tasks of the session that is meant. `branch` judges the checks on the code of a branch.
+pub fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
+    read(ctx, branch, |facts, plan, graph| {
+        let rows = rows(ctx, plan, graph);
+        Ok(Rows {
+            session: named(plan.state),
+            tree: facts.code.as_ref().map(|code| code.tree.clone()),
+            done: plan.statuses.iter().filter(|one| one.is_terminal()).count(),
+            stalled: graph.is_stalled(plan.now()),
+            tasks: rows,
+        })
+    })
+}
+
+/// One task.
+pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
+    read(ctx, None, |_, plan, graph| {
+        let owner = lease::owner(&ctx.repo, None)?;
+        let at = plan.meant(graph, task, &owner)?;
+        let facts = plan.facts(at);
+        let failure = facts.and_then(|facts| facts.failure.as_ref());
+        Ok(TaskView {
+            row: row(ctx, plan, graph, at),
+            card: plan.card(&ctx.repo, graph, at),
+            completion: facts.and_then(|facts| facts.completion.clone()),
+            failure: failure.and_then(|failure| failure.reason.clone()),
+            steps: plan.state.task_status(&plan.nodes[at].id).steps().collect(),
+        })
+    })
+}
+
+/// The graph with its waves, at most `limit` tasks in one.
+pub fn graph_of(ctx: &Context, limit: Option<usize>) -> Result<GraphView> {
+    read(ctx, None, |_, plan, graph| {
+        let id = |at: &usize| plan.nodes[*at].id.clone();
+        let all = |places: Vec<usize>| -> Vec<TaskId> { places.iter().map(id).collect() };
+        let statuses = &plan.statuses;
+        Ok(GraphView {
+            session: named(plan.state),
+            waves: graph.waves(statuses, limit).into_iter().map(all).collect(),
+            critical: all(graph.critical_path(statuses)),
+            blocked: graph.blocked(statuses).into_iter().map(all).collect(),
+            stalled: graph.is_stalled(plan.now()),
+            nodes: rows(ctx, plan, graph),
+        })
+    })
+}
+
+/// What happened to the tasks of the session that is meant, oldest first; or to one of them.
+pub fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<Happened>)> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let operations = snapshot.operations(&session)?;
+    let undone = crate::core::replay::undone(&operations);
+    let wanted = task.and_then(TaskId::parse).map(|id| id.key());
+    let is_wanted = |event: &TaskEvent| match (task, &wanted) {
+        (None, _) => true,
+        (Some(_), wanted) => wanted.as_ref() == Some(&event.task().key()),
+    };
+    let happened = |op: &Operation| match &op.body {
+        Body::Task(event) if is_wanted(event) => Some(Happened {
+            seq: op.seq,
+            op: op.op.clone(),
+            at: op.at.clone(),
+            by: op.by.to_string(),
+            task: event.task().clone(),
+            step: event.step(),
+            reason: op.reason.clone(),
+            undone: undone.contains(&op.op),
+        }),
+        _ => None,
+    };
+    Ok((
+        named(&session.state),
+        operations.iter().filter_map(happened).collect(),
+    ))
+}
+
+fn rows(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>) -> Vec<Row> {
+    let all = 0..plan.nodes.len();
+    all.map(|at| row(ctx, plan, graph, at)).collect()
+}
+
+fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
+    let node: &Node = &plan.nodes[at];
+    let facts = plan.facts(at);
+    let status = plan.statuses[at];
+    let waits = match status {
+        Status::Pending => graph.waits(at, plan.now()),
+        _ => Vec::new(),
+    };
+    let of = |get: fn(&TaskFacts) -> u32| facts.map_or(0, get);
+    Row {
+        task: node.id.clone(),
+        title: node.title.clone(),
+        kind: node.kind.as_str(),
+        role: node.role.clone(),
+        priority: node.priority,
+        by_evidence: status != plan.state.task_status(&node.id),
+        ready: status == Status::Pending && waits.is_empty(),
+        status,
+        waits,
+        depends_on: node.depends_on.iter().map(|edge| edge.on.clone()).collect(),
+        claim: facts
+            .and_then(TaskFacts::holder)
+            .map(|claim| view(ctx, claim)),
+        failures: of(|facts| facts.failures),
+        cap: node.cap,
+        partial: facts.and_then(TaskFacts::partial).map(str::to_owned),
+        reason: facts.and_then(|facts| facts.last.reason.clone()),
+        proof: plan.proof(at).map(|item| item.proof),
+        beside: facts.map_or_else(Vec::new, |facts| facts.beside.clone()),
+    }
+}
+
+fn view(ctx: &Context, claim: &Recorded<Claim>) -> ClaimView {
+    let here = lease::token(&ctx.repo).as_deref() == Some(claim.value.owner.as_str());
+    let ends = until(claim);
+    ClaimView {
+        by: claim.signed.by.to_string(),
+        agent: claim.value.agent.clone(),
+        here,
+        since: claim.signed.at.clone(),
+        until: clock(ends),
+        alive: ends > ctx.now(),
+        words: match here {
+            true => "this worktree".to_owned(),
+            false => holder(claim),
+        },
+    }
+}
+
+/// A task that somebody has.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskTaken {
+    pub task: TaskId,
+    #[serde(flatten)]
+    pub claim: ClaimView,
+}
+
+/// The tasks that somebody has.
+pub fn claimed(ctx: &Context, state: &State) -> Vec<TaskTaken> {
+    let taken = |facts: &TaskFacts| {
+        Some(TaskTaken {
+            task: facts.id.clone(),
+            claim: view(ctx, facts.holder()?),
+        })
+    };
+    state.tasks.values().filter_map(taken).collect()
+}
