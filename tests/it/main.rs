@@ -154,6 +154,7 @@ mod words_files;
 mod words_run;
 mod words_start;
 mod workcopy;
+mod wrong_inputs;
 mod zoo;
 mod zoo_clone;
 mod zoo_index;
