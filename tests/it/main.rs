@@ -138,6 +138,7 @@ mod task;
 mod task_cases;
 mod task_races;
 mod task_scenarios;
+mod task_list;
 mod templates;
 mod torn;
 mod torn_repair;
