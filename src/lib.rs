@@ -14,6 +14,12 @@
 //! * [`cmd`]: one file per command: arguments in, text or JSON out. No rule lives here.
 //! * [`ui`]: the only place that prints.
 //!
+//! The words that the code and its messages use:
+//!
+//! ```text
+#![doc = include_str!("cmd/help/topics/words.txt")]
+//! ```
+//!
 //! `tests/it/layers.rs` reads the `use` lines and fails when something points back.
 
 pub mod cli;

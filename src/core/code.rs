@@ -4,7 +4,8 @@
 //! Words are part of the contract (scripts match on them). `git loopx help codes` prints them.
 
 use super::failure::Kind;
-use super::spec::FINDINGS;
+use super::spec::FINDINGS as OF_SPECS;
+use super::task::file::FINDINGS as OF_TASKS;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +19,7 @@ macro_rules! codes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $($variant,)+
-            /// A finding of the spec engine, by its id.
+            /// A finding about a spec or a list of tasks, by its id.
             Finding(&'static str),
         }
 
@@ -1202,11 +1203,11 @@ pub struct Entry {
 }
 
 /// Everything that a failure, a blocker or a note can be named, by its word: the codes, and the findings
-/// of the spec engine.
+/// about specs and lists of tasks.
 pub fn catalogue() -> Vec<Entry> {
     let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();
     let mut all: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    for finding in FINDINGS {
+    for finding in OF_SPECS.iter().chain(OF_TASKS) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();
         let first: String = meaning

@@ -28,6 +28,7 @@ pub mod hint;
 pub mod hooks;
 pub mod id;
 pub mod join;
+pub mod json_text;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]

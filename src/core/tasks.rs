@@ -1,174 +1,78 @@
-//! `tasks.jsonl`: the tasks of a plan, one JSON object a line (design 5). Read and checked here, shown and run as
-//! slices are: each task has one check. Fields that this program does not know are nobody's fault, and stay.
+//! The tasks of a list as slices: what gates, runs and coverage rest on. The list itself is read by [`super::task::file`].
 
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::hint::command;
-use super::pack::{Slice, SliceKind, cycle};
-use serde::Deserialize;
+use super::pack::{Slice, SliceKind};
+use super::spec::{Finding, Severity};
+use super::task::file::{check, read};
+use super::task::node::{Node, NodeKind, Verification};
 use serde_json::json;
-use std::collections::BTreeSet;
-
-/// The longest id.
-const MAX_ID: usize = 100;
-/// The criteria of one task.
-const MAX_CRITERIA: usize = 5;
-
-#[derive(Deserialize)]
-struct Task {
-    id: String,
-    title: String,
-    #[serde(default)]
-    depends_on: Vec<String>,
-    #[serde(default)]
-    scenarios: Vec<String>,
-    #[serde(default)]
-    files: Vec<TaskFile>,
-    #[serde(default)]
-    convergence: Convergence,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum TaskFile {
-    Path(String),
-    Entry { path: String },
-}
-
-#[derive(Default, Deserialize)]
-struct Convergence {
-    #[serde(default)]
-    criteria: Vec<String>,
-    verification: Option<Verification>,
-}
-
-/// How anybody sees that a task is done: by a command that is run, or by a person's word.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Verification {
-    Cmd(Vec<String>),
-    Manual(String),
-}
-
-const EXAMPLE: &str = r#"{"id":"TASK-001","title":"...","convergence":{"criteria":["..."],"verification":{"cmd":["cargo","test"]}}}"#;
 
 /// Reads the tasks as slices. The blocker names each line that is wrong, and what was expected there.
 pub fn tasks(text: &str) -> Result<Vec<Slice>, Blocker> {
-    let path = Artifact::TaskList.path();
-    let edit = command!("edit {path}");
-    let mut faults: Vec<String> = Vec::new();
-    let mut found: Vec<Slice> = Vec::new();
-    let mut ids: BTreeSet<String> = BTreeSet::new();
-    let lines = text.lines().enumerate();
-    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let at = format!("{path}:{}", number + 1);
-        let task: Task = match serde_json::from_str(line) {
-            Ok(task) => task,
-            Err(error) => {
-                faults.push(format!("{at}: {error}; expected a line like {EXAMPLE}"));
-                continue;
-            }
-        };
-        faults.extend(own_faults(&task).map(|fault| format!("{at}: {fault}")));
-        if !ids.insert(task.id.to_lowercase()) {
-            faults.push(format!("{at}: the id `{}` stands there twice", task.id));
-        }
-        found.push(slice(task));
-    }
-    for task in &found {
-        let missing = task.blocked_by.iter();
-        let missing = missing.filter(|other| !ids.contains(&other.to_lowercase()));
-        faults.extend(missing.map(|other| {
-            format!(
-                "{path}: {} depends on `{other}`, which does not exist",
-                task.id
-            )
-        }));
-    }
-    if let Some(cycle) = cycle(&found) {
-        faults.push(format!(
-            "{path}: tasks depend on each other: {}",
-            cycle.join(" -> ")
-        ));
-    }
-    if !faults.is_empty() {
-        return Err(Blocker::new(Code::TaskListInvalid, faults.join("\n"), edit));
-    }
-    if found.is_empty() {
+    let nodes = nodes(text)?;
+    Ok(nodes.into_iter().filter_map(slice).collect())
+}
+
+/// The nodes of a list that is a good plan too; else what is wrong with it.
+pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
+    let file = read(text).map_err(|findings| invalid(&findings))?;
+    if file.nodes.is_empty() {
+        let path = Artifact::TaskList.path();
         return Err(Blocker::new(
             Code::TaskListEmpty,
             format!("{path} holds no task yet; `plan` makes one for each scenario of the delta"),
             command!("plan").note("(or write a line by hand)"),
         ));
     }
-    Ok(found)
-}
-
-fn own_faults(task: &Task) -> impl Iterator<Item = String> {
-    let mut faults = Vec::new();
-    let id = &task.id;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let is_id = id.len() <= MAX_ID
-        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && id.chars().all(plain);
-    if !is_id {
-        faults.push(format!(
-            "expected an id of letters, digits, `-`, `_`, `.` (at most {MAX_ID}), found {id:?}"
-        ));
-    }
-    if task.title.trim().is_empty() {
-        faults.push(format!("{id} has no title"));
-    }
-    let criteria = &task.convergence.criteria;
-    if criteria.len() > MAX_CRITERIA || criteria.iter().all(|one| one.trim().is_empty()) {
-        faults.push(format!(
-            "{id}: expected 1 to {MAX_CRITERIA} criteria in convergence.criteria, found {}",
-            criteria.len()
-        ));
-    }
-    match &task.convergence.verification {
-        Some(Verification::Cmd(argv)) if argv.first().is_some_and(|word| !word.is_empty()) => {}
-        Some(Verification::Manual(what)) if !what.trim().is_empty() => {}
-        _ => faults.push(format!(
-            "{id} has no check yet; expected convergence.verification as {{\"cmd\":[\"cargo\",\"test\"]}} or {{\"manual\":\"what to look at\"}}"
-        )),
-    }
-    let outside = task.files.iter().map(TaskFile::path);
-    let outside = outside.filter(|path| !super::policy::is_inside(path));
-    faults.extend(
-        outside.map(|path| format!("{id} names `{path}`, which is not inside the repository")),
-    );
-    faults.into_iter()
-}
-
-impl TaskFile {
-    fn path(&self) -> &str {
-        match self {
-            TaskFile::Path(path) | TaskFile::Entry { path } => path,
-        }
+    let mut findings = check(&file, None);
+    findings.retain(|finding| finding.severity == Severity::Error);
+    match findings.is_empty() {
+        true => Ok(file.nodes),
+        false => Err(invalid(&findings)),
     }
 }
 
-fn slice(task: Task) -> Slice {
-    let (kind, verification) = match task.convergence.verification {
+fn invalid(findings: &[Finding]) -> Blocker {
+    let errors = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error);
+    let said: Vec<String> = errors
+        .map(|finding| format!("{}:{}: {}", finding.file, finding.line, finding.message))
+        .collect();
+    let path = Artifact::TaskList.path();
+    Blocker::new(
+        Code::TaskListInvalid,
+        said.join("\n"),
+        command!("edit {path}"),
+    )
+}
+
+/// A decision, a checkpoint or a goal is a slice only where it has a check of its own.
+fn slice(node: Node) -> Option<Slice> {
+    if node.kind != NodeKind::Work && node.verification.is_none() {
+        return None;
+    }
+    let (kind, verification) = match node.verification {
         Some(Verification::Cmd(argv)) => (SliceKind::Afk, argv),
         _ => (SliceKind::Hitl, Vec::new()),
     };
-    Slice {
-        id: task.id,
-        behaviour: task.title.clone(),
-        title: task.title,
+    Some(Slice {
+        id: node.id.to_string(),
+        behaviour: node.title.clone(),
+        title: node.title,
         kind,
-        acceptance_criteria: task.convergence.criteria,
+        acceptance_criteria: node.criteria,
         verification,
-        scenarios: task.scenarios,
-        blocked_by: task.depends_on,
-        files: task
-            .files
+        scenarios: node.scenarios,
+        blocked_by: node
+            .depends_on
             .iter()
-            .map(|file| file.path().to_owned())
+            .map(|edge| edge.on.to_string())
             .collect(),
-    }
+        files: node.files.into_iter().map(|file| file.path).collect(),
+    })
 }
 
 /// The text with a task for each of these scenarios (`domain/Requirement/Scenario`) that no line names; the writer
@@ -226,21 +130,19 @@ mod tests {
         let text = format!(
             "{GOOD}\nnonsense\n{}\n{}\n{}\n",
             r#"{"id":"task-001","title":"","convergence":{"criteria":[],"verification":{"cmd":[]}}}"#,
-            r#"{"id":"-x","title":"T","depends_on":["nobody"],"files":["../y"],"convergence":{"criteria":["1"],"verification":{"cmd":["a"]}}}"#,
+            "{\"id\":\"-x\",\"title\":\"T\"}\n{\"id\":\"x\",\"title\":\"T\",\"depends_on\":[\"nobody\"],\"files\":[\"../y\"]}",
             r#"{"id":"b","title":"T","convergence":{"criteria":["1","2","3","4","5","6"],"verification":"run it"}}"#,
         );
         let blocker = tasks(&text).expect_err("faults");
         assert_eq!(blocker.code, Code::TaskListInvalid);
         for said in [
             "tasks.jsonl:2: expected ident",
-            "tasks.jsonl:3: task-001 has no title",
-            "tasks.jsonl:3: task-001: expected 1 to 5 criteria",
-            "tasks.jsonl:3: task-001 has no check yet",
+            "tasks.jsonl:3: task-001: it has no title",
             "tasks.jsonl:3: the id `task-001` stands there twice",
             "tasks.jsonl:4: expected an id",
-            "-x depends on `nobody`",
+            "x depends on `nobody`",
             "`../y`, which is not inside",
-            "tasks.jsonl:5: ",
+            "tasks.jsonl:6: b: expected `convergence.verification` as",
         ] {
             assert!(
                 blocker.message.contains(said),
@@ -265,7 +167,7 @@ mod tests {
         assert!(text.starts_with(GOOD));
         assert_eq!(text.lines().count(), 2);
         let fault = tasks(&text).expect_err("no command yet").message;
-        assert!(fault.contains("TASK-002 has no check yet"), "{fault}");
+        assert!(fault.contains("TASK-002: it has no check yet"), "{fault}");
         let filled = text.replace("\"cmd\":[]", "\"cmd\":[\"true\"]");
         let found = tasks(&filled).expect("tasks");
         assert_eq!(found[1].scenarios, [scenarios[1].clone()]);

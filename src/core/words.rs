@@ -1,5 +1,5 @@
 //! The topic `log`: what operations say of other operations of the same log, whatever those are about.
-//! Everything that has a log has it. Which operations count after it is decided in [`super::clash`].
+//! Everything that has a log has it. Which operations count after it is decided in `super::clash`.
 
 use super::id::{OpId, SessionId};
 use super::topic::{Topic, Weight};

@@ -14,7 +14,8 @@ use crate::core::op::Write;
 use crate::core::session::State;
 use crate::failpoint::reach;
 use crate::git::Repo;
-use crate::git::merge::{Labels, merge_file};
+use crate::git::merge::Labels;
+use crate::store;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -487,7 +488,8 @@ impl<'r> WorkCopy<'r> {
             theirs: THEIRS,
         };
         let known = base_bytes.as_deref().unwrap_or_default();
-        let merged = merge_file(known, ours.as_bytes(), &read(theirs)?, labels)?;
+        let merged =
+            store::merge_artifact(artifact, [known, ours.as_bytes(), &read(theirs)?], labels)?;
         let text = String::from_utf8_lossy(&merged.text).into_owned();
         if merged.clean && base_bytes.is_some() && gate::faults(artifact, &text).is_empty() {
             Ok(Ok(text))

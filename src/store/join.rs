@@ -11,8 +11,9 @@ use crate::core::op::Operation;
 use crate::core::replay;
 use crate::core::review::without_verdicts;
 use crate::core::session::{Side, State};
+use crate::core::task;
 use crate::git::Repo;
-use crate::git::merge::{Labels, merge_file};
+use crate::git::merge::{Labels, Merged, merge_file};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -115,7 +116,7 @@ impl Lines<'_> {
                         ours: &names,
                         theirs: &name,
                     };
-                    let both = merge_file(&base, &before, &text, labels)?;
+                    let both = merge_artifact(artifact, [&base, &before, &text], labels)?;
                     clean &= both.clean;
                     (both.text, format!("{names}, {name}"))
                 }
@@ -134,6 +135,32 @@ impl Lines<'_> {
             clean,
         })
     }
+}
+
+/// Merges the versions of an artifact, base first: a list of tasks task by task and field by field, all others line by
+/// line.
+pub fn merge_artifact(
+    artifact: Artifact,
+    [base, ours, theirs]: [&[u8]; 3],
+    labels: Labels<'_>,
+) -> Result<Merged> {
+    let texts = [base, ours, theirs].map(|bytes| std::str::from_utf8(bytes).ok());
+    if artifact == Artifact::TaskList
+        && let [Some(base), Some(ours), Some(theirs)] = texts
+    {
+        let names = task::file::Names {
+            base: labels.base,
+            ours: labels.ours,
+            theirs: labels.theirs,
+        };
+        if let Some(merged) = task::file::merge(base, ours, theirs, names) {
+            return Ok(Merged {
+                clean: merged.clashes.is_empty(),
+                text: merged.text.into_bytes(),
+            });
+        }
+    }
+    merge_file(base, ours, theirs, labels)
 }
 
 /// Takes the computed blocks out of versions of a report that carry different verdicts.

@@ -53,7 +53,7 @@ pub use edits::Edits;
 pub use folder::Record;
 pub use import::Placed;
 pub use incoming::Flaw;
-pub use join::{Lines, replay};
+pub use join::{Lines, merge_artifact, replay};
 pub use lock::{Left, Lock, RefLock};
 pub use loss::has_all;
 pub use meet::{Begun, Linear, Meeting, Met, stands_for, was};

@@ -13,7 +13,7 @@ pub struct Topic {
     pub text: &'static str,
 }
 
-const TOPICS: [Topic; 5] = [
+const TOPICS: [Topic; 6] = [
     Topic {
         name: "stages",
         text: include_str!("topics/stages.txt"),
@@ -33,6 +33,10 @@ const TOPICS: [Topic; 5] = [
     Topic {
         name: "agents",
         text: include_str!("topics/agents.txt"),
+    },
+    Topic {
+        name: "words",
+        text: include_str!("topics/words.txt"),
     },
 ];
 

@@ -11,7 +11,6 @@ mod cursor;
 mod gemini;
 pub mod guard;
 pub mod identity;
-pub mod json_text;
 pub mod material;
 pub mod shell;
 pub mod stop;

@@ -1,10 +1,10 @@
 //! How a host is told of our hooks: its configuration file, what stands in it for us, and how that is put
 //! in and taken out without touching what is somebody else's.
 
-use super::json_text::{self, Node};
 use super::{Host, Moment, material, quoted};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
+use crate::core::json_text::{self, Node};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 

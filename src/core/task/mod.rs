@@ -5,6 +5,7 @@
 
 pub mod card;
 pub mod event;
+pub mod file;
 pub mod graph;
 #[cfg(test)]
 mod laws;

@@ -5,6 +5,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::Blocker;
 use crate::core::pack::{self, Slice};
 use crate::core::stage::Stage;
+use crate::core::tasks;
 use std::collections::BTreeMap;
 
 /// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
@@ -13,6 +14,10 @@ pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
     let mut found = Vec::new();
     for file in pack::present(texts) {
         if file == Artifact::Brief || texts.get(&file).is_some_and(|text| text.trim().is_empty()) {
+            continue;
+        }
+        if let (Artifact::TaskList, Some(text)) = (file, texts.get(&file)) {
+            found.extend(tasks::nodes(text)?);
             continue;
         }
         let slices = pack::slices_in(file, texts)?;

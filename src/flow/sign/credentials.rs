@@ -110,10 +110,7 @@ pub fn gather(
         credentials.participants =
             participants(repo, &judge, state, &commits, |who| repo.canonical(who))?;
         let signed = (operations.as_slice(), &files);
-        let rests = match state.stage {
-            Stage::Done => reviewed(repo, state, &commits)?,
-            _ => commits,
-        };
+        let rests = rests_on(repo, state, commits)?;
         prove(
             repo,
             policy,
@@ -138,10 +135,7 @@ pub fn proofs(
     let mut credentials = Credentials::default();
     if policy.counts_keys() {
         let commits = own_commits(ctx, policy, state)?;
-        let rests = match state.stage {
-            Stage::Done => reviewed(repo, state, &commits)?,
-            _ => commits,
-        };
+        let rests = rests_on(repo, state, commits)?;
         let files = snapshot.signatures(session)?;
         let operations = snapshot.operations(session)?;
         let signed = (operations.as_slice(), &files);
@@ -157,6 +151,14 @@ pub fn proofs(
         )?;
     }
     Ok(credentials.proofs.unwrap_or_default())
+}
+
+/// Those of a session's own commits whose keys matter at its stage: at done, those that the verdict is about.
+fn rests_on(repo: &Repo, state: &State, commits: Vec<Oid>) -> Result<Vec<Oid>> {
+    match state.stage {
+        Stage::Done => reviewed(repo, state, &commits),
+        _ => Ok(commits),
+    }
 }
 
 /// Whether gates may rest on records besides approvals and verdicts whose signatures policy asks for.
