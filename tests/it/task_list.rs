@@ -167,7 +167,7 @@ fn a_list_that_was_approved_is_closed_and_the_way_on_is_named() {
     s.loopx(&["approve", "--enter"]).ok();
     words(&s, "task add Two")
         .says("it is what was approved")
-        .says("plan --reason WHY")
+        .says("git loopx plan --reason")
         .fails_with(1);
     s.loopx(&["plan", "--reason", "more to do"]).ok();
     words(&s, "task add Two --criterion Always -- true").ok();
