@@ -993,6 +993,8 @@ codes! {
         "tasks.jsonl holds no task.";
     TaskListInvalid "task_list_invalid" [Refused]
         "A line of tasks.jsonl is no task.";
+    TaskNotCommitted "task_not_committed" [Refused]
+        "The files of a task could not be committed, and the task stays as it was.";
     TaskNotNamed "task_not_named" [Usage]
         "A command is about one task, and it is not clear which.";
     TaskNotReady "task_not_ready" [Refused]

@@ -284,3 +284,47 @@ fn b31_two_clones_that_did_one_task_apart_agree_on_whose_counts() {
     assert_eq!(listed["tasks"][0]["beside"], json!([]));
     all.loopx(0, &["fsck", "--full"]).says("all whole").ok();
 }
+
+#[test]
+fn j7_a_task_is_committed_with_its_own_files_alone_and_a_refused_commit_completes_nothing() {
+    let of = |id: &str, kind: &str, files: &[&str]| {
+        let mut task = task(id, &[], Some(&["true"]));
+        task["type"] = json!(kind);
+        task["files"] = json!(files);
+        task
+    };
+    let s = building(&[
+        of("T-1", "fix", &["src", "gone.txt"]),
+        of("T-2", "testing", &["src/a.txt"]),
+        of("T-3", "feature", &[]),
+    ]);
+    s.write("src/a.txt", "a\n");
+    s.write("other.txt", "not of it\n");
+    s.loopx(&["take", "T-1"]).ok();
+    s.script(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\necho nobody commits today >&2\nexit 1\n",
+    );
+    s.loopx(&["run", "--task", "T-1"]).ok();
+    let refused = refuses(&s, 1, "task_not_committed", &["task", "done", "--commit"]);
+    assert!(
+        text(&refused["message"]).ends_with(": nobody commits today"),
+        "{refused}"
+    );
+    assert_eq!(statuses(&s)["T-1"], "claimed");
+    std::fs::remove_file(s.path().join(".git/hooks/pre-commit")).expect("a hook");
+    let done = s.loopx(&["task", "done", "--commit", "--json"]).json();
+    assert_eq!(done["code_commit"], s.git(&["rev-parse", "HEAD"]).line());
+    let message = s.git(&["log", "-1", "--format=%B"]).ok();
+    assert!(
+        message.starts_with("fix: Do T-1\n") && message.contains("Loopx-Task: T-1"),
+        "{message}"
+    );
+    assert_eq!(s.git(&["status", "--porcelain"]).line(), "?? other.txt");
+    s.loopx(&["take", "T-2"]).ok();
+    let done = s.loopx(&["task", "done", "--commit", "--json"]).json();
+    assert_eq!(done["code_commit"], Value::Null, "nothing of it differs");
+    s.loopx(&["take", "T-3"]).ok();
+    s.loopx(&["run", "--task", "T-3"]).ok();
+    refuses(&s, 1, "task_not_committed", &["task", "done", "--commit"]);
+}

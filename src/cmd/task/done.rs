@@ -35,6 +35,9 @@ pub struct DoneArgs {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// Commit the files that the plan names for it, once it has passed
+    #[arg(long)]
+    commit: bool,
     #[command(flatten)]
     sign: SignArgs,
 }
@@ -49,6 +52,7 @@ pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         manual: args.manual,
         reason: args.reason,
         sign: args.sign.wanted(ctx),
+        commit: args.commit,
     };
     // With --json stdout carries one document; what the check prints goes to stderr.
     let done = match ui.is_json() {
@@ -66,11 +70,18 @@ pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         None => "",
     };
     let said = format!("{} is done{in_part}, {how}", finished.task);
+    let committed = &finished.committed;
+    if let Some(commit) = committed {
+        ui.status(format!("committed its files as {}", commit.short()));
+    } else if args.commit {
+        ui.status("nothing of its files was left to commit");
+    }
     let extra = json!({
         "task": finished.task,
         "status": "completed",
         "completion": finished.completion,
         "has_run": finished.has_run,
+        "code_commit": committed,
     });
     report(ctx, ui, "task done", &done, &said, extra);
     Ok(Exit::Done)

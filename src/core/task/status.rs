@@ -280,6 +280,13 @@ impl TaskFacts {
     }
 
     fn put_aside(&mut self, aside: Recorded<Aside>) {
+        // A claim that is renewed is still one.
+        if let (Step::Take, Some(new)) = (aside.value.step, &aside.value.claim) {
+            self.beside.retain(|known| {
+                let claim = known.value.claim.as_ref();
+                claim.is_none_or(|claim| claim.owner != new.owner || claim.agent != new.agent)
+            });
+        }
         // A retry or a release that came too late takes nothing from anybody.
         if !matches!(aside.value.step, Step::Retry | Step::Release) && self.beside.len() < KEPT {
             self.beside.push(aside);

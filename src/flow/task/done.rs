@@ -2,6 +2,7 @@
 //! whoever did it complete nothing.
 
 use super::Plan;
+use super::commit::commit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -34,6 +35,8 @@ pub struct DoneRequest {
     pub reason: Option<String>,
     /// Sign the record of what is run.
     pub sign: bool,
+    /// Commit the files that the plan names for it.
+    pub commit: bool,
 }
 
 /// A task that is done.
@@ -44,6 +47,8 @@ pub struct Finished {
     /// Whether its check was run for it; else it had passed on this code.
     pub has_run: bool,
     pub completion: Completion,
+    /// The commit of its files, where there was something to commit.
+    pub committed: Option<Oid>,
 }
 
 /// Runs what proves a task where that has not passed on this code, and completes it.
@@ -53,7 +58,8 @@ pub fn done(
     live: impl Write + Send,
 ) -> Result<Done<Finished>> {
     check(request)?;
-    let (task, has_proof) = before(ctx, request)?;
+    let (node, has_proof) = before(ctx, request)?;
+    let task = node.id.clone();
     if !has_proof {
         let run = RunRequest {
             task: Some(task.to_string()),
@@ -64,6 +70,10 @@ pub fn done(
         let ran = evidence::run(ctx, &run, live)?;
         require_passed(&task, &ran)?;
     }
+    let committed = match request.commit {
+        true => commit(ctx, &node)?,
+        false => None,
+    };
     act_beside(ctx, Needs::Code, |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
@@ -89,6 +99,7 @@ pub fn done(
             tree: completion.tree.clone(),
             has_run: !has_proof,
             completion: completion.clone(),
+            committed: committed.clone(),
         };
         let event = TaskEvent::Completed {
             task: task.clone(),
@@ -120,8 +131,8 @@ fn check(request: &DoneRequest) -> Result<()> {
     Ok(())
 }
 
-/// The task, and whether nothing has to be run for it. Everything that can be refused is refused before.
-fn before(ctx: &Context, request: &DoneRequest) -> Result<(TaskId, bool)> {
+/// The node, and whether nothing has to be run for it. Everything that can be refused is refused before.
+fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
@@ -145,7 +156,7 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(TaskId, bool)> {
         )
         .help(command!("task done {}", node.id)));
     }
-    Ok((node.id.clone(), is_manual || plan.is_proven(at)))
+    Ok((node.clone(), is_manual || plan.is_proven(at)))
 }
 
 /// Whether a person's word is what completes a node.

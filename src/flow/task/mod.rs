@@ -1,6 +1,7 @@
 //! Tasks: who takes which, and what becomes of it. The rules are in [`crate::core::task`]; here they meet the
 //! session, the worktree and the code as it is now.
 
+mod commit;
 mod done;
 mod moves;
 mod take;
