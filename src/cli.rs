@@ -3,14 +3,15 @@
 mod alias;
 mod help;
 mod task;
+mod wrong;
 
 pub use help::described;
 pub use task::TaskCommand;
 
 use crate::cmd;
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::settings::SyncPoint;
-use crate::flow::Context;
+use crate::flow::{Context, pager};
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
@@ -270,6 +271,14 @@ impl Command {
             _ => None,
         }
     }
+
+    /// Whether it only shows, and at length.
+    fn is_paged(&self) -> bool {
+        matches!(
+            self,
+            Command::List(_) | Command::Log(_) | Command::Show { .. } | Command::Diff { .. }
+        )
+    }
 }
 
 /// Takes the session that a command's own argument names for the one of `--session`.
@@ -304,6 +313,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if let Some((asked, options)) = help::asked(&args) {
         let mut ui = Ui::new(options);
+        ui.keep_for_pager();
         let exit = show_help(asked, &mut ui);
         return ended(Ok(exit), &mut ui);
     }
@@ -326,7 +336,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return not_run(&error, &args),
     };
     let mut ui = Ui::new(cli.global.options());
-    let outcome = run(cli, &mut ui);
+    let outcome = run(cli, &mut ui).map_err(|failure| match failure {
+        // Of a word that means nothing the help of its command says more.
+        Failure {
+            kind: Kind::Usage,
+            help: None,
+            ..
+        } => failure.help(help::leads_to(&args)),
+        failure => failure,
+    });
     ended(outcome, &mut ui)
 }
 
@@ -344,6 +362,12 @@ fn show_help(asked: help::Asked, ui: &mut Ui) -> Exit {
 /// Ends a call that the parser answers itself: with help, with the version, or with what is wrong.
 fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    if error.use_stderr() {
+        return ended(
+            Err(help::usage(error, args)),
+            &mut Ui::new(options_of(args)),
+        );
+    }
     // Only who reads help pays for the examples in it.
     let is_help = error.kind() != ErrorKind::DisplayVersion;
     let again = is_help.then(|| described().try_get_matches_from(args).err());
@@ -352,15 +376,10 @@ fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
         .as_ref()
         .filter(|again| again.kind() == error.kind())
         .unwrap_or(error);
-    if error.use_stderr() && wants_json(args) {
-        Ui::new(options_of(args)).failure(&help::usage(error, args));
-        return ExitCode::from(code);
-    }
     let mut ui = Ui::new(Options::default());
-    match error.use_stderr() {
-        true => ui.parser_refused(error, &help::leads_to(args)),
-        false => ui.parser_said(error),
-    }
+    ui.keep_for_pager();
+    ui.parser_said(error);
+    show_kept(&mut ui);
     match ui.lost_output() {
         Some(lost) => ended(Err(lost), &mut ui),
         None => ExitCode::from(code),
@@ -433,12 +452,25 @@ fn agent_hook_call(args: &[OsString]) -> Option<cmd::agent_hook::AgentHookArgs> 
     })
 }
 
+/// Hands what was kept for a pager to it, and ends; else it is printed.
+fn show_kept(ui: &mut Ui) {
+    if let Some(text) = ui.kept() {
+        pager::show(text);
+    }
+    ui.print_kept();
+}
+
 fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     // With --json an error document has it too, and stands alone.
     if outcome.is_ok() || !ui.is_json() {
         ui.warn_unfinished();
     }
     ui.say_taken();
+    // Of what failed, or ended with a code of its own, no pager may be the end.
+    match &outcome {
+        Ok(Exit::Done) => show_kept(ui),
+        _ => ui.print_kept(),
+    }
     // Whoever reads less than was to be said must not take it for all of it.
     let outcome = outcome.and_then(|exit| match ui.lost_output() {
         Some(lost) => Err(lost),
@@ -496,6 +528,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         is_bare.set(ctx.repo.work_dir().is_none());
         Ok(ctx.leaving_to(&unfinished).telling(&taken))
     };
+    if command.is_paged() {
+        ui.keep_for_pager();
+    }
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
         Command::Setup(command) => cmd::setup::run(command, open, ui),
@@ -570,7 +605,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_ref().map(Option::as_deref), ui),
         Command::Completions { shell } => cmd::complete::completions(shell, ui),
-        Command::Complete { words } => cmd::complete::complete(&words, ui),
+        Command::Complete { words } => cmd::complete::complete(&alias::expand_begun(words), ui),
     }
 }
 

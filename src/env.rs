@@ -33,6 +33,10 @@ pub const GIT_OBJECT_DIRECTORY: &str = "GIT_OBJECT_DIRECTORY";
 pub const GIT_NAMESPACE: &str = "GIT_NAMESPACE";
 /// git's: objects wait here until a push that is being received is accepted.
 pub const GIT_QUARANTINE_PATH: &str = "GIT_QUARANTINE_PATH";
+/// git's: the pager, before any setting.
+pub const GIT_PAGER: &str = "GIT_PAGER";
+/// git's: output goes through a pager already.
+pub const GIT_PAGER_IN_USE: &str = "GIT_PAGER_IN_USE";
 /// The columns of the screen, where they are not the terminal's.
 pub const COLUMNS: &str = "COLUMNS";
 /// The locale, the strongest first.
@@ -50,6 +54,11 @@ pub fn var(name: &str) -> Option<String> {
 /// The value of a variable as the system has it, if it is set and not empty.
 pub fn var_os(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Whether a variable is there, empty or not.
+pub fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some()
 }
 
 /// The clock of this machine, which no variable of git's sets, in seconds since 1970.

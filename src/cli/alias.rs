@@ -38,6 +38,23 @@ pub(super) fn expand(args: &[OsString]) -> Result<Option<Vec<OsString>>> {
     }
 }
 
+/// A command line that is still being typed, with its alias replaced: the last word is no alias yet.
+pub(super) fn expand_begun(words: Vec<String>) -> Vec<String> {
+    let Some((last, before)) = words.split_last() else {
+        return words;
+    };
+    let program = OsString::from("git-loopx");
+    let args: Vec<OsString> = std::iter::once(program)
+        .chain(before.iter().map(OsString::from))
+        .collect();
+    let Ok(Some(expanded)) = expand(&args) else {
+        return words;
+    };
+    let expanded = expanded.into_iter().skip(1);
+    let expanded = expanded.map(|word| word.to_string_lossy().into_owned());
+    expanded.chain([last.clone()]).collect()
+}
+
 /// Where the first word stands that is no option and no value of one.
 fn first_word(args: &[OsString]) -> Option<usize> {
     let mut at = 1;

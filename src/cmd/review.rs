@@ -139,7 +139,6 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
     if reviewed.entered && reviewed.verdict.is_none() {
         return entered(ctx, &done, extra, ui);
     }
-    let target = reviewed.judgement.as_ref().and_then(|j| j.target);
     for because in reviewed.judgement.iter().flat_map(|j| &j.because) {
         ui.status(format!("  {}", line(because)));
     }
@@ -152,10 +151,7 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
             roles.join(", ")
         ));
     }
-    let said = match target {
-        Some(target) => format!("changes are asked for in {target} ({})", basis.word()),
-        None => format!("approved ({})", basis.word()),
-    };
+    let said = format!("{} ({})", reviewed.message, basis.word());
     report(ctx, ui, "review", &done, &said, extra);
     Ok(Exit::Done)
 }

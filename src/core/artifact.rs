@@ -1,13 +1,10 @@
-//! The files of a session: which there are, at which stage a person may change them, what an empty
-//! one looks like, and which sections must hold something.
+//! The files of a session: which there are, at which stage a person may change them, and which
+//! fields of front matter they know.
 //!
-//! Knows names and rules only; reading and writing them is the business of `flow` and `store`.
+//! Knows names and rules only; what an empty one looks like is said in [`super::template`], and reading and writing
+//! them is the business of `flow` and `store`.
 
-use super::brief;
 use super::failure::{Code, Failure, Result};
-use super::id::SessionId;
-use super::markdown;
-use super::profile::Profile;
 use super::stage::Stage;
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
@@ -295,154 +292,6 @@ impl TryFrom<String> for Artifact {
                 )
             })
     }
-}
-
-/// What a template is filled with.
-#[derive(Clone, Copy, Debug)]
-pub struct TemplateInput<'a> {
-    pub id: &'a SessionId,
-    pub title: &'a str,
-    pub intent: &'a str,
-    /// Spec domains that the clarified spec names; `general` where it names none.
-    pub domains: &'a [String],
-    pub profile: &'a Profile,
-}
-
-impl Artifact {
-    /// The text that a person starts from, with every section that the profile asks for. Guidance stands in comments,
-    /// which count as nothing.
-    pub fn template(self, input: TemplateInput<'_>) -> String {
-        let mut text = self.usual_template(input);
-        let sections = markdown::sections(&text);
-        for title in input.profile.sections_of(self) {
-            if markdown::section(&sections, title).is_none() {
-                text.push_str(&format!("\n## {title}\n\n<!-- -->\n"));
-            }
-        }
-        text
-    }
-
-    fn usual_template(self, input: TemplateInput<'_>) -> String {
-        let TemplateInput {
-            id,
-            title,
-            intent,
-            domains,
-            profile,
-        } = input;
-        match self {
-            Artifact::Brief => brief::template(title, intent),
-            Artifact::TaskList => String::new(),
-            Artifact::Plan if profile.flags_of(self).is_empty() => format!(
-                "---\n\
-                 scope: []\n\
-                 ---\n\
-                 # Plan: {title}\n\n\
-                 ## Problem\n\n{}\n\n\
-                 ## Approach\n\n<!-- What is done, in which order, and why this way. -->\n\n\
-                 ## Scope\n\n<!-- What stays as it is. Paths that the build may touch go into `scope:` above, like [\"src/**\"]. -->\n\n\
-                 ## Risks\n\n<!-- What may go wrong, and how anybody would notice. \"None\" is an answer. -->\n",
-                intent.trim()
-            ),
-            Artifact::Intent => format!("{}\n", intent.trim_end()),
-            Artifact::Spec => format!(
-                "---\n\
-                 unresolved_ambiguity_count: 1\n\
-                 current_round: 0\n\
-                 ambiguity_score: 1.0\n\
-                 non_goals_resolved: false\n\
-                 decision_boundaries_resolved: false\n\
-                 pressure_pass_complete: false\n\
-                 target_domains: []\n\
-                 ---\n\
-                 # {title}\n\n\
-                 ## Desired outcome\n\n<!-- What is true for whom when this is done? -->\n\n\
-                 ## Open questions\n\n- [ ] A-1: What is not decided yet?\n\n\
-                 ## In scope\n\n<!-- What changes. -->\n\n\
-                 ## Non-goals\n\n<!-- What must not change, and what is left for later. -->\n\n\
-                 ## Decision boundaries\n\n<!-- What the builder may decide alone, and what needs an answer. -->\n\n\
-                 ## Success criteria\n\n<!-- How anybody can tell that it works. -->\n\n\
-                 ## Execution inputs\n\n<!-- Files, commands, data that the work needs, one bullet each. TBD blocks. -->\n\n\
-                 ## Assumptions and risks\n\n<!-- What was taken for granted; what may go wrong. -->\n"
-            ),
-            Artifact::Plan => "---\n\
-                 scope: []\n\
-                 acceptance_criteria_testable: false\n\
-                 verification_steps_resolved: false\n\
-                 ---\n\
-                 # Plan\n\n\
-                 ## Approach\n\n<!-- What is done, in which order, and why this way. -->\n\n\
-                 ## Options considered\n\n<!-- What else was possible, and why not. -->\n\n\
-                 ## Acceptance criteria\n\n<!-- One bullet each; each can be checked by a command or a look. -->\n"
-                .to_owned(),
-            Artifact::Architecture => "# Architecture\n\n\
-                 ## Structure\n\n<!-- Which parts are touched, what each owns, what flows between them. -->\n\n\
-                 ## Trade-offs\n\n<!-- The strongest objection, and the answer. -->\n"
-                .to_owned(),
-            Artifact::DevelopmentPlan => "# Development plan\n\n\
-                 ## Steps\n\n<!-- Small steps, each of which leaves everything working. -->\n"
-                .to_owned(),
-            Artifact::TestPlan => "# Test plan\n\n\
-                 ## Verification\n\n<!-- Which command proves which criterion. -->\n"
-                .to_owned(),
-            Artifact::Proposal => format!(
-                "# {title}\n\n## Why\n\n<!-- The problem, in two sentences. -->\n\n\
-                 ## What changes\n\n<!-- One bullet per spec domain. -->\n"
-            ),
-            Artifact::SpecDelta => spec_delta_template(domains),
-            Artifact::Design => "# Design\n\n\
-                 ## Decision\n\n<!-- What was decided; this becomes the decision record. -->\n\n\
-                 ## Consequences\n\n<!-- What gets easier, what gets harder. -->\n"
-                .to_owned(),
-            Artifact::Tasks => "# Tasks\n\n## Tasks\n\n<!-- - [ ] 1.1 One line a task -->\n".to_owned(),
-            Artifact::Slices => "[]\n".to_owned(),
-            Artifact::ExecutionRecord => "---\n\
-                 planned_scope: []\n\
-                 implemented_scope: []\n\
-                 remaining_scope: []\n\
-                 completion_claim: full\n\
-                 ---\n\
-                 # Execution record\n\n\
-                 ## Changes\n\n<!-- What was done. Evidence is what `git loopx run` recorded; words here prove nothing. -->\n\n\
-                 ## Limitations\n\n<!-- What is known not to work. -->\n"
-                .to_owned(),
-            Artifact::ReviewReport => format!(
-                "# Review of {id}\n\n## Findings\n\n<!-- What a maintainer has to know. -->\n\n\
-                 ## Architecture\n\n<!-- Does the change leave the house in order? -->\n"
-            ),
-            Artifact::ArtifactGraph | Artifact::AdrCandidate => String::new(),
-        }
-    }
-}
-
-fn spec_delta_template(domains: &[String]) -> String {
-    let general = ["general".to_owned()];
-    let domains = if domains.is_empty() {
-        &general[..]
-    } else {
-        domains
-    };
-    let mut out = String::new();
-    out.push_str(
-        "<!-- Where no behaviour changes (a refactoring, a dependency), begin the file with these four lines instead:\n\
-         ---\nbehaviour: unchanged\nreason: WHY\n---\n-->\n\n",
-    );
-    for domain in domains {
-        out.push_str(&format!(
-            "# Domain: {domain}\n\n\
-             <!-- Sections: ADDED, MODIFIED, REMOVED, RENAMED Requirements. Keep those that you need:\n\n\
-             ## ADDED Requirements\n\n\
-             ### Requirement: NAME\n\
-             The system SHALL ...\n\n\
-             #### Scenario: NAME\n\
-             - **WHEN** ...\n\
-             - **THEN** ...\n\
-             -->\n\n"
-        ));
-    }
-    out.truncate(out.trim_end().len());
-    out.push('\n');
-    out
 }
 
 #[cfg(test)]

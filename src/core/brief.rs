@@ -176,27 +176,6 @@ fn front_matter_end(text: &str) -> usize {
     0
 }
 
-/// The text that somebody starts from.
-pub fn template(title: &str, intent: &str) -> String {
-    format!(
-        "# {title}\n\n\
-         ## Why\n\n{}\n\n\
-         ## What changes\n\n<!-- What is different afterwards, and for whom. May stay empty where the title says it. -->\n\n\
-         <!-- Does what the specs say change? Then the delta comes last:\n\n\
-         # Domain: auth/session\n\n\
-         ## ADDED Requirements\n\n\
-         ### Requirement: Idle timeout\n\
-         The system SHALL end a session that is idle for ten minutes.\n\n\
-         #### Scenario: An idle session ends\n\
-         - **WHEN** nothing happens for ten minutes\n\
-         - **THEN** the session ends\n\
-         -->\n\n\
-         ## Checks\n\n<!-- One command a line, like: - `cargo test`\n\
-         It runs without a shell, and passes with exit code 0. `git loopx run -- COMMAND` adds what it ran. -->\n\n",
-        intent.trim()
-    )
-}
-
 /// The field of the front matter that names another file for the delta: the session has got a profile with one.
 const ELSEWHERE: &str = "delta";
 
@@ -242,7 +221,23 @@ pub fn of(texts: &BTreeMap<Artifact, String>) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{checks, delta, has_delta, template, why, with_check};
+    use super::{checks, delta, has_delta, why, with_check};
+    use crate::core::artifact::Artifact;
+    use crate::core::id::SessionId;
+    use crate::core::policy::Language;
+    use crate::core::profile::Profile;
+    use crate::core::template::TemplateInput;
+
+    fn template(title: &str, intent: &str) -> String {
+        Artifact::Brief.template(TemplateInput {
+            id: &SessionId::parse("it").expect("an id"),
+            title,
+            intent,
+            domains: &[],
+            profile: &Profile::empty(),
+            language: Language::Off,
+        })
+    }
 
     fn argv(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()

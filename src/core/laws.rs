@@ -10,6 +10,7 @@ use super::op::{
     Evidence, Lane, LaneStatus, Operation, PlanLane, PlanVerdict, ReviewFinding, SessionBody,
     Smell, Target, Verdict, Write,
 };
+use super::policy::Language;
 use super::profile::ProfileName;
 use super::replay::{begin, fold, undoable};
 use super::session::State;
@@ -446,7 +447,7 @@ fn read_everything(text: &str) {
     }
     drop(gate::scope_patterns(text));
     drop(review::scope_blockers(Some(text)));
-    drop(review::record_blockers(Some(text), &[]));
+    drop(review::record_blockers(Some(text), &[], Language::Off));
     drop(pack::slices(Some(text)));
     drop(markdown::sections(text));
     let _ = markdown::letters(text);

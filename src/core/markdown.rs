@@ -2,6 +2,9 @@
 //!
 //! Read with a CommonMark parser, so that headings in code and comments are no headings.
 
+use super::front::FrontMatter;
+use super::headings;
+use super::policy::Language;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// A level-2 section.
@@ -139,11 +142,35 @@ pub fn boxes(text: &str) -> Vec<Checkbox> {
     found
 }
 
-/// The section with that title, whatever the letter case.
+/// The section with that title, whatever the letter case and the language.
 pub fn section<'a>(sections: &'a [Section], title: &str) -> Option<&'a Section> {
     sections
         .iter()
-        .find(|s| s.title.to_lowercase() == title.to_lowercase())
+        .find(|section| headings::is_same(&section.title, title))
+}
+
+/// The sections of these that hold nothing, as the text names them; those that are not there, in this language.
+pub fn empty_sections(text: &str, asked: &[String], language: Language) -> Vec<String> {
+    let sections = sections(text);
+    let empty = asked
+        .iter()
+        .filter_map(|title| match section(&sections, title) {
+            Some(section) if section.filled => None,
+            Some(section) => Some(section.title.clone()),
+            None => Some(headings::written(title, language).to_owned()),
+        });
+    empty.collect()
+}
+
+/// What somebody wrote: the text without its front matter, its comments and the headings that templates have.
+pub fn said(text: &str) -> String {
+    let body = FrontMatter::parse(text).map_or(0, |front| front.body_offset());
+    let written = without_comments(&text[body..]);
+    let own = written.lines().filter(|line| {
+        let title = line.strip_prefix("## ").unwrap_or_default();
+        !headings::is_known(title.trim())
+    });
+    own.collect::<Vec<_>>().join("\n")
 }
 
 /// The text of a section without its comments, if anything is left of it.

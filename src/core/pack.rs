@@ -107,7 +107,9 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     if slices.is_empty() {
         return Err(Blocker::new(
             Code::VerticalSlicesMissing,
-            format!("{path} holds no slice; expected at least one, like {example}"),
+            format!(
+                "{path} holds no slice; `plan` proposes one for each scenario of the delta; expected at least one, like {example}"
+            ),
             &edit,
         ));
     }

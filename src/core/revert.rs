@@ -3,10 +3,12 @@
 //!
 //! It knows no git: which paths the commit changed, and which of them are still as it left them, are handed in.
 
-use super::artifact::{Artifact, TemplateInput};
+use super::artifact::Artifact;
 use super::counted;
 use super::id::{Oid, SessionId};
+use super::policy::Language;
 use super::profile::Profile;
+use super::template::TemplateInput;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -139,6 +141,7 @@ impl Revert {
             intent: &why,
             domains: &[],
             profile: &Profile::empty(),
+            language: Language::Off,
         };
         found.insert(Artifact::Intent, Artifact::Intent.template(input));
         found
@@ -154,6 +157,7 @@ impl Revert {
                 intent: "",
                 domains: &[],
                 profile: &Profile::empty(),
+                language: Language::Off,
             };
             return Artifact::Slices.template(input);
         }

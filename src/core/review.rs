@@ -6,8 +6,10 @@
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::front::{Fault, FrontMatter};
+use super::headings;
 use super::markdown;
 use super::op::{CodeVerdict, Smell, Target, Verdict};
+use super::policy::Language;
 use crate::core::hint::command;
 use serde::Serialize;
 
@@ -26,11 +28,14 @@ fn block_at(text: &str) -> Option<std::ops::Range<usize>> {
 }
 
 /// A report with these lines in the block that the program writes; the reviewer's own text is kept.
-pub fn with_block(text: &str, lines: &str) -> String {
+pub fn with_block(text: &str, lines: &str, language: Language) -> String {
     let block = format!("{BLOCK_BEGIN}\n\n{lines}\n\n{BLOCK_END}");
     match block_at(text) {
         Some(at) => format!("{}{block}{}", &text[..at.start], &text[at.end..]),
-        None => format!("{}\n\n## Verdict\n\n{block}\n", text.trim_end()),
+        None => {
+            let heading = headings::written("Verdict", language);
+            format!("{}\n\n## {heading}\n\n{block}\n", text.trim_end())
+        }
     }
 }
 
@@ -47,7 +52,7 @@ pub fn without_verdicts(sides: &[String]) -> Option<Vec<String>> {
         return None;
     }
     let neutral = |text: &String| match block_at(text) {
-        Some(_) => with_block(text, SEVERAL),
+        Some(_) => with_block(text, SEVERAL, Language::Off),
         None => text.clone(),
     };
     Some(sides.iter().map(neutral).collect())
@@ -138,7 +143,7 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
 
 /// Whether an execution record is complete, with something in each section that is asked for; what is missing otherwise. No pattern of the evidence's text
 /// counts: `Vec<u8>` is as good as any word (W21).
-pub fn record_blockers(text: Option<&str>, asked: &[String]) -> Vec<Blocker> {
+pub fn record_blockers(text: Option<&str>, asked: &[String], language: Language) -> Vec<Blocker> {
     let path = Artifact::ExecutionRecord.path();
     let help = command!("edit execution-record.md");
     let Some(text) = text else {
@@ -155,9 +160,7 @@ pub fn record_blockers(text: Option<&str>, asked: &[String]) -> Vec<Blocker> {
             &help,
         )];
     }
-    let sections = markdown::sections(text);
-    let mut empty = asked.to_vec();
-    empty.retain(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled));
+    let empty = markdown::empty_sections(text, asked, language);
     if empty.is_empty() {
         Vec::new()
     } else {
@@ -179,6 +182,44 @@ pub struct Judgement {
     pub target: Option<Target>,
     /// Why the outcome is not simply the reviewer's word.
     pub because: Vec<String>,
+}
+
+/// The words of the block that a verdict leaves in the report, and in Chinese.
+const LABELS: [(&str, &str); 13] = [
+    ("architecture", "架构"),
+    ("because", "原因"),
+    ("finding", "发现"),
+    ("goes back to", "退回"),
+    ("independent", "独立"),
+    ("no", "否"),
+    ("outcome", "结果"),
+    ("range", "范围"),
+    ("reason", "理由"),
+    ("reviewer", "审查者"),
+    ("tree", "代码树"),
+    ("verdict", "结论"),
+    ("yes", "是"),
+];
+
+/// A word of that block in the language that policy asks for.
+pub fn label(word: &'static str, language: Language) -> &'static str {
+    let found = LABELS.iter().find(|(english, _)| *english == word);
+    match (found, language) {
+        (Some((_, chinese)), Language::Zh) => chinese,
+        _ => word,
+    }
+}
+
+impl Judgement {
+    /// What it comes to, in the language that policy asks for.
+    pub fn message(&self, language: Language) -> String {
+        match (self.target, language) {
+            (Some(target), Language::Off) => format!("changes are asked for in {target}"),
+            (None, Language::Off) => "approved".to_owned(),
+            (Some(target), Language::Zh) => format!("要求修改,退回 {target}"),
+            (None, Language::Zh) => "审查通过".to_owned(),
+        }
+    }
 }
 
 /// The outcome of a verdict. Precedence: evidence -> build; scope -> build unless set; the code
@@ -222,6 +263,7 @@ mod tests {
     use crate::core::failure::Code;
     use crate::core::id::Oid;
     use crate::core::op::{CodeVerdict, Smell, Target, Verdict};
+    use crate::core::policy::Language;
 
     fn record(planned: &str, implemented: &str, remaining: &str, claim: &str) -> String {
         format!(
@@ -258,7 +300,7 @@ mod tests {
 
     #[test]
     fn u7_a_report_with_several_verdicts_is_merged_without_them() {
-        let report = |words: &str, verdict: &str| with_block(words, verdict);
+        let report = |words: &str, verdict: &str| with_block(words, verdict, Language::Off);
         let sides = [
             report("# R\n\nmine", "- verdict: approve"),
             report("# R", "- verdict: request-changes"),
@@ -280,13 +322,15 @@ mod tests {
     #[test]
     fn angle_brackets_in_a_record_are_words() {
         let asked = ["Changes".to_owned()];
-        assert!(record_blockers(Some(&record("", "", "", "full")), &asked).is_empty());
+        assert!(
+            record_blockers(Some(&record("", "", "", "full")), &asked, Language::Off).is_empty()
+        );
         assert_eq!(
-            record_blockers(None, &asked)[0].code,
+            record_blockers(None, &asked, Language::Off)[0].code,
             Code::ExecutionRecordMissing
         );
         assert_eq!(
-            record_blockers(Some("## Changes\n\n<!-- none -->\n"), &asked)[0].code,
+            record_blockers(Some("## Changes\n\n<!-- none -->\n"), &asked, Language::Off)[0].code,
             Code::ExecutionRecordPartial
         );
     }

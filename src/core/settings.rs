@@ -226,7 +226,7 @@ pub fn faults(value: impl Fn(&str) -> Option<String>) -> Vec<String> {
 }
 
 /// What git takes for a boolean.
-fn truth(value: &str) -> Option<bool> {
+pub fn truth(value: &str) -> Option<bool> {
     let is_one_of = |words: &[&str]| words.iter().any(|word| value.eq_ignore_ascii_case(word));
     if is_one_of(&["true", "yes", "on", "1"]) {
         return Some(true);

@@ -7,15 +7,14 @@ use super::pack::{Slice, SliceKind};
 use super::spec::{Finding, Severity};
 use super::task::file::{check, read};
 use super::task::node::{Node, NodeKind, Verification};
-use serde_json::json;
 
-/// Reads the tasks as slices. The blocker names each line that is wrong, and what was expected there.
+/// Reads the tasks as slices.
 pub fn tasks(text: &str) -> Result<Vec<Slice>, Blocker> {
-    let nodes = nodes(text)?;
-    Ok(nodes.into_iter().filter_map(slice).collect())
+    Ok(nodes(text)?.into_iter().filter_map(slice).collect())
 }
 
-/// The nodes of a list that is a good plan too; else what is wrong with it.
+/// Reads the tasks of a list that is a good plan. The blocker names each line that is wrong, and what was expected
+/// there.
 pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
     let file = read(text).map_err(|findings| invalid(&findings))?;
     if file.nodes.is_empty() {
@@ -75,42 +74,9 @@ fn slice(node: Node) -> Option<Slice> {
     })
 }
 
-/// The text with a task for each of these scenarios (`domain/Requirement/Scenario`) that no line names; the writer
-/// fills in the command.
-pub fn proposed(text: &str, scenarios: &[String]) -> Option<String> {
-    let is_named = |scenario: &String| {
-        let named = json!(scenario).to_string();
-        text.to_lowercase().contains(&named.to_lowercase())
-    };
-    let new: Vec<&String> = scenarios.iter().filter(|one| !is_named(one)).collect();
-    if new.is_empty() {
-        return None;
-    }
-    let mut out = text.to_owned();
-    if !out.is_empty() && !out.ends_with('\n') {
-        out.push('\n');
-    }
-    let mut number = 0;
-    for scenario in new {
-        let id = loop {
-            number += 1;
-            let id = format!("TASK-{number:03}");
-            if !text.contains(&id) {
-                break id;
-            }
-        };
-        let title = scenario.rsplit('/').next().unwrap_or(scenario);
-        let [id, title, scenario] = [json!(id), json!(title), json!(scenario)];
-        out.push_str(&format!(
-            "{{\"id\":{id},\"title\":{title},\"scenarios\":[{scenario}],\"convergence\":{{\"criteria\":[{title}],\"verification\":{{\"cmd\":[]}}}}}}\n"
-        ));
-    }
-    Some(out)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{proposed, tasks};
+    use super::tasks;
     use crate::core::failure::Code;
 
     const GOOD: &str = r#"{"id":"TASK-001","title":"T","scenarios":["a/R/S"],"depends_on":[],"files":["src/a.rs",{"path":"src/b.rs","action":"create"}],"priority":2,"convergence":{"criteria":["C"],"verification":{"cmd":["sh","t.sh"]}}}"#;
@@ -158,20 +124,5 @@ mod tests {
                 .message
                 .contains("TASK-001 -> TASK-001")
         );
-    }
-
-    #[test]
-    fn a_task_is_proposed_for_each_scenario_that_none_names() {
-        let scenarios = ["a/R/S".to_owned(), "a/R/Two \"words\"".to_owned()];
-        let text = proposed(GOOD, &scenarios).expect("a proposal");
-        assert!(text.starts_with(GOOD));
-        assert_eq!(text.lines().count(), 2);
-        let fault = tasks(&text).expect_err("no command yet").message;
-        assert!(fault.contains("TASK-002: it has no check yet"), "{fault}");
-        let filled = text.replace("\"cmd\":[]", "\"cmd\":[\"true\"]");
-        let found = tasks(&filled).expect("tasks");
-        assert_eq!(found[1].scenarios, [scenarios[1].clone()]);
-        assert_eq!(proposed(&filled, &scenarios), None);
-        assert_eq!(proposed("", &[]), None);
     }
 }

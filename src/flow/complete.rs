@@ -1,6 +1,7 @@
 //! What could be typed as a value, for completion: read from the repository, without a hook, the network or a write.
 //! Where nothing is initialised, or something cannot be read, there is nothing to offer: nobody asked for an error.
 
+use super::config::aliases;
 use super::context::Context;
 use super::specs;
 use crate::core::checks::checks;
@@ -29,6 +30,11 @@ pub enum Kind {
     /// A check of the session: a slice, a task.
     Check,
     Branch,
+    Remote,
+    /// A domain of the specs.
+    Domain,
+    /// A name of the person's own for a command.
+    Alias,
 }
 
 /// One value, and what it is, if there is more to say.
@@ -47,6 +53,11 @@ fn plain(text: impl Into<String>) -> Value {
 
 /// The values of a kind. `session` is what the command line names.
 pub fn values(kind: Kind, session: Option<String>) -> Vec<Value> {
+    // They need no repository.
+    if kind == Kind::Alias {
+        let own = aliases().into_iter();
+        return own.map(|(text, about)| Value { text, about }).collect();
+    }
     let found = Context::open(session).and_then(|ctx| of_kind(kind, &ctx));
     found.unwrap_or_default()
 }
@@ -56,6 +67,12 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
         let refs = ctx.repo.refs_below(HEADS)?.into_iter();
         let names = refs.filter_map(|(name, _)| Some(plain(name.strip_prefix(HEADS)?)));
         return Ok(names.collect());
+    }
+    if kind == Kind::Remote {
+        return Ok(ctx.repo.remotes()?.into_iter().map(plain).collect());
+    }
+    if kind == Kind::Domain {
+        return Ok(specs::domains(ctx)?.into_iter().map(plain).collect());
     }
     let store = ctx.store()?;
     let snapshot = store.read()?;

@@ -112,6 +112,28 @@ fn of_session(ctx: &Context) -> Result<Option<State>> {
     }
 }
 
+/// Every `loopx.alias.NAME` with its words, in a repository or outside of one.
+pub fn aliases() -> Vec<(String, String)> {
+    let asked = Run::git(["config", "-z", "--get-regexp", "^loopx\\.alias\\."]).capture();
+    let said = asked.map(|said| said.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let entries = said.split_terminator('\0');
+    let mut found: Vec<(String, String)> = entries
+        .filter_map(|entry| {
+            let (key, words) = entry.split_once('\n')?;
+            Some((
+                key.strip_prefix("loopx.alias.")?.to_owned(),
+                words.to_owned(),
+            ))
+        })
+        .collect();
+    // The last one counts, as for git.
+    found.reverse();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found.dedup_by(|one, other| one.0 == other.0);
+    found
+}
+
 /// What `git config loopx.alias.NAME` says, in a repository or outside of one.
 pub fn alias(name: &str) -> Option<String> {
     let is_key = |c: char| c.is_ascii_alphanumeric() || c == '-';

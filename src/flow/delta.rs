@@ -14,6 +14,7 @@ use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::markdown;
 use crate::core::op::RequirementBase;
+use crate::core::policy::Language;
 use crate::core::policy::Policy;
 use crate::core::profile::Profile;
 use crate::core::session::State;
@@ -465,11 +466,8 @@ pub fn is_filled(
             .is_some_and(|(delta, _)| operations(&delta) > 0 || delta.unchanged.is_some()),
         Artifact::Slices => crate::core::pack::slices(Some(text)).is_ok(),
         _ => {
-            let sections = markdown::sections(text);
             let asked = profile.sections_of(artifact);
-            let is_filled =
-                |title: &String| markdown::section(&sections, title).is_some_and(|s| s.filled);
-            asked.iter().all(is_filled)
+            markdown::empty_sections(text, asked, Language::Off).is_empty()
         }
     }
 }

@@ -9,17 +9,18 @@ use super::seated;
 use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::upstream;
-use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::op::{CodeVerdict, Dependence, Event, ReviewFinding, Smell, Target, Verdict};
 use crate::core::policy::Policy;
-use crate::core::review::{Judgement, with_block};
+use crate::core::review::{Judgement, label, with_block};
 use crate::core::session::State;
 use crate::core::signature::Basis;
 use crate::core::stage::{Stage, Transition};
+use crate::core::template::TemplateInput;
 use crate::git::{CommitInfo, Remerge, Repo};
 use std::collections::BTreeSet;
 
@@ -54,6 +55,8 @@ pub struct Reviewed {
     pub files: Vec<String>,
     pub verdict: Option<Verdict>,
     pub judgement: Option<Judgement>,
+    /// What the verdict comes to, in the language that policy asks for.
+    pub message: String,
 }
 
 /// Enters the review, or records a verdict; a verdict enters it first where that is approved.
@@ -273,6 +276,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
         intent: "",
         domains: &[],
         profile: facts.view().profile(),
+        language: facts.policy.artifacts.language,
     };
     let reviewed = Reviewed {
         entered: true,
@@ -281,6 +285,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
         commits,
         verdict: None,
         judgement: None,
+        message: String::new(),
     };
     let event = Event::Entered {
         transition: Transition::BuildToReview,
@@ -354,7 +359,11 @@ fn judge(
         Some(target) => format!("review asks for changes in {target}"),
         None => "review approves".to_owned(),
     };
+    let language = facts.policy.artifacts.language;
     let reviewed = Reviewed {
+        message: judgement
+            .as_ref()
+            .map_or_else(String::new, |judgement| judgement.message(language)),
         entered: false,
         files,
         proof: proof(&ctx.repo, facts, &commits)?,
@@ -530,7 +539,10 @@ fn report(
         .cloned()
         .unwrap_or_default();
     let mut block: Vec<String> = Vec::new();
-    let mut line = |key: &str, value: String| block.push(format!("- {key}: {value}"));
+    let language = facts.policy.artifacts.language;
+    let mut line = |key: &'static str, value: String| {
+        block.push(format!("- {}: {value}", label(key, language)));
+    };
     line("verdict", verdict.verdict.to_string());
     if let Some(judgement) = judgement {
         line("outcome", judgement.outcome.to_string());
@@ -546,10 +558,10 @@ fn report(
     line(
         "independent",
         if verdict.dependence.is_empty() {
-            "yes".into()
+            label("yes", language).into()
         } else {
             let roles: Vec<&str> = verdict.dependence.iter().map(|d| d.role.as_str()).collect();
-            format!("no ({})", roles.join(", "))
+            format!("{} ({})", label("no", language), roles.join(", "))
         },
     );
     let name = |oid: Option<&Oid>| oid.map_or("(nothing)".to_owned(), |oid| oid.to_string());
@@ -568,5 +580,5 @@ fn report(
     for finding in &verdict.findings {
         line("finding", crate::store::one_line(&finding.to_string()));
     }
-    Ok(with_block(&text, &block.join("\n")))
+    Ok(with_block(&text, &block.join("\n"), language))
 }

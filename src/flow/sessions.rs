@@ -1,17 +1,18 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
-use super::act::{Act, Done, Needs, act, act_after, differences};
+use super::act::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::begin as beginning;
 use super::context::Context;
 use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
 use super::revert;
 use super::workcopy::{self, WorkCopy};
-use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
 use crate::core::op::Event;
+use crate::core::policy::Language;
 use crate::core::policy::Policy;
 use crate::core::profile::{Profile, ProfileName};
 use crate::core::replay::begin;
@@ -19,6 +20,7 @@ use crate::core::revert::Revert;
 use crate::core::session::{Ending, State};
 use crate::core::shell_word;
 use crate::core::stage::Stage;
+use crate::core::template::TemplateInput;
 use crate::store::{self, Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
 
@@ -98,7 +100,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     let branch = match &request.binding {
         Binding::Current => head.branch.clone(),
         Binding::Branch(name) => {
-            crate::git::Repo::check_branch_name(name)?;
+            require_of_code(ctx, name)?;
             require_there(ctx, name, head.branch.as_deref())?;
             Some(name.clone())
         }
@@ -155,7 +157,13 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         }
         let texts = match &revert {
             Some(revert) => revert.artifacts(&id, &title, request.intent.as_deref()),
-            None => templates(&id, &title, request.intent.as_deref(), &profile),
+            None => templates(
+                &id,
+                &title,
+                request.intent.as_deref(),
+                &profile,
+                policy.artifacts.language,
+            ),
         };
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
@@ -229,7 +237,7 @@ fn profile_of(
         None => Ok((name, profile)),
         Some(why) => {
             let heavier = policy.default_profile()?;
-            let what = request.name.as_deref().unwrap_or("WHAT TO CHANGE");
+            let what = request.name.as_deref().unwrap_or("Fix the timeout");
             let what = crate::core::shell_word(what);
             Err(Failure::refused(
                 Code::ProfileForbidden,
@@ -246,6 +254,7 @@ fn templates(
     title: &str,
     intent: Option<&str>,
     profile: &Profile,
+    language: Language,
 ) -> BTreeMap<Artifact, String> {
     let input = TemplateInput {
         id,
@@ -253,6 +262,7 @@ fn templates(
         intent: intent.unwrap_or(title),
         domains: &[],
         profile,
+        language,
     };
     // A brief says why itself.
     let intent = [Artifact::Intent];
@@ -345,12 +355,25 @@ pub struct Used {
     pub before: Vec<SessionId>,
 }
 
+/// The branch of the sessions is no branch to work on.
+fn require_of_code(ctx: &Context, branch: &str) -> Result<()> {
+    crate::git::Repo::check_branch_name(branch)?;
+    if ctx.store()?.branch() != branch {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        Code::TargetInvalid,
+        format!("expected a branch with code, found `{branch}`, which keeps the sessions"),
+    )
+    .help(command!("list")))
+}
+
 /// Binds a branch to the session.
 pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
-    let name = ctx.wanted().unwrap_or("ID");
+    let name = ctx.wanted().unwrap_or_default();
     let branch = match branch {
         Some(name) => {
-            crate::git::Repo::check_branch_name(&name)?;
+            require_of_code(ctx, &name)?;
             name
         }
         None => ctx.repo.head()?.branch.ok_or_else(|| {
@@ -359,7 +382,7 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
                 "HEAD is detached, so there is no current branch to bind",
             )
             .help(hint![
-                command!("use {name} --branch NAME"),
+                command!("use {name} --branch {name}"),
                 ", or name the session each time: ",
                 command!("status").session(name)
             ])
@@ -408,7 +431,7 @@ pub fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
 
 /// Commits the edits of the working copy, and nothing else.
 pub fn save(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    save_after(ctx, reason, |_, _| Ok(()))
+    act(ctx, Needs::Stage, |facts| saved(facts, reason.clone()))
 }
 
 /// Commits the edits of the working copy, after something was done to it under the same lock.
@@ -418,15 +441,19 @@ pub fn save_after(
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
 ) -> Result<Done<()>> {
     act_after(ctx, Needs::Stage, prepare, |facts| {
-        if facts.saved.is_empty() {
-            return Err(super::act::nothing_to_save());
-        }
-        let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
-        let what = match names.as_slice() {
-            [one] => format!("save {one}"),
-            [one, two] => format!("save {one}, {two}"),
-            many => format!("save {} and {} more", many[0], many.len() - 1),
-        };
-        Ok(Act::new(Event::Saved, what, ()).reason(reason.clone()))
+        saved(facts, reason.clone())
     })
+}
+
+fn saved(facts: &Facts<'_>, reason: Option<String>) -> Result<Act<()>> {
+    if facts.saved.is_empty() {
+        return Err(super::act::nothing_to_save());
+    }
+    let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
+    let what = match names.as_slice() {
+        [one] => format!("save {one}"),
+        [one, two] => format!("save {one}, {two}"),
+        many => format!("save {} and {} more", many[0], many.len() - 1),
+    };
+    Ok(Act::new(Event::Saved, what, ()).reason(reason))
 }

@@ -54,6 +54,19 @@ pub fn worktree_fault(ctx: &Context) -> Option<String> {
 
 /// Every spec, by domain.
 pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+    each(ctx, |domain, path, read| Ok(listed(domain, &read()?, path)))
+}
+
+/// The domains that have a spec; none is read.
+pub fn domains(ctx: &Context) -> Result<Vec<String>> {
+    each(ctx, |domain, _, _| Ok(domain))
+}
+
+/// Makes something of each spec: of its domain, its path, and its text where that is wanted.
+fn each<T>(
+    ctx: &Context,
+    make: impl Fn(String, String, &dyn Fn() -> Result<Vec<u8>>) -> Result<T>,
+) -> Result<Vec<T>> {
     let folder = policy(ctx)?.paths.specs;
     let mut found = Vec::new();
     if let Some(top) = ctx.repo.work_dir() {
@@ -61,7 +74,8 @@ pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
         if dir.is_dir() {
             for domain in files::walk(&dir)?.0 {
                 let path = format!("{folder}/{domain}/spec.md");
-                found.push(listed(domain, &files::read(&top.join(&path))?, path));
+                let file = top.join(&path);
+                found.push(make(domain, path, &|| files::read(&file))?);
             }
         }
     } else if let Some(commit) = ctx.repo.head()?.commit {
@@ -69,9 +83,9 @@ pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
         if let Some(entry) = ctx.repo.entry_at(&tree, &folder)? {
             for (path, blob) in ctx.repo.walk_blobs(&entry.id)? {
                 if let Some(domain) = path.strip_suffix("/spec.md") {
-                    let bytes = ctx.repo.read_blob(&blob)?;
                     let path = format!("{folder}/{path}");
-                    found.push(listed(domain.to_owned(), &bytes, path));
+                    let read = || ctx.repo.read_blob(&blob);
+                    found.push(make(domain.to_owned(), path, &read)?);
                 }
             }
         }

@@ -8,7 +8,7 @@
 use crate::core::failure::{Code, Failure, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -238,6 +238,12 @@ impl Run {
         feed(child, input, |mut child| child.wait())
             .map(Ended::from)
             .map_err(|error| self.not_started(&error))
+    }
+
+    /// Becomes the program, which reads `stdin`: this process ends with it. Comes back where it cannot be started.
+    pub fn replace(self, stdin: std::fs::File) -> Failure {
+        let error = self.command().stdin(stdin).exec();
+        self.not_started(&error)
     }
 
     fn command(&self) -> Command {

@@ -14,6 +14,7 @@ use crate::core::failure::{Code, Failure, Kind};
 use crate::core::hint::{Hint, Place, print_hints};
 use crate::core::id::SessionId;
 use crate::core::next::{Advised, Next, Waits};
+use crate::core::settings::truth;
 use crate::core::unfinished::{Unfinished, UnfinishedList};
 use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
@@ -51,14 +52,43 @@ pub struct Ui {
     is_bare: Rc<Cell<bool>>,
     unfinished: UnfinishedList,
     taken: Rc<RefCell<Option<SessionId>>>,
+    stdout: Sink,
+}
+
+/// Where stdout goes.
+#[derive(Debug, Default)]
+struct Sink {
+    /// What is kept for a pager.
+    kept: Option<Vec<u8>>,
     /// Why stdout took something no more.
     lost: Option<io::Error>,
+}
+
+impl Sink {
+    fn print(&mut self, bytes: &[u8]) {
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(bytes);
+            return;
+        }
+        let mut stdout = io::stdout().lock();
+        let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        // A reader who went away is no error.
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+            && self.lost.is_none()
+        {
+            self.lost = Some(error);
+        }
+    }
 }
 
 impl Ui {
     pub fn new(options: Options) -> Self {
         let no_color = crate::env::var(crate::env::NO_COLOR).is_some();
         let dumb = crate::env::var("TERM").as_deref() == Some("dumb");
+        // git itself started a pager for us, as with `git -p`.
+        let is_paged = crate::env::var(crate::env::GIT_PAGER_IN_USE)
+            .is_some_and(|said| truth(&said) == Some(true));
         let wants = |terminal: bool| match options.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
@@ -66,19 +96,39 @@ impl Ui {
         };
         Ui {
             options,
-            color: wants(io::stdout().is_terminal()),
+            color: wants(io::stdout().is_terminal() || is_paged),
             color_err: wants(io::stderr().is_terminal()),
             session: None,
             is_bare: Rc::default(),
             unfinished: UnfinishedList::default(),
             taken: Rc::default(),
-            lost: None,
+            stdout: Sink::default(),
+        }
+    }
+
+    /// Keeps what goes to stdout from here on for a pager, where a terminal would show it.
+    pub fn keep_for_pager(&mut self) {
+        if !self.options.json && io::stdout().is_terminal() {
+            self.stdout.kept = Some(Vec::new());
+        }
+    }
+
+    /// What was kept for a pager, if there is any.
+    pub fn kept(&self) -> Option<&[u8]> {
+        let kept = self.stdout.kept.as_deref();
+        kept.filter(|text| !text.is_empty())
+    }
+
+    /// Prints what was kept. From here on nothing is.
+    pub fn print_kept(&mut self) {
+        if let Some(text) = self.stdout.kept.take() {
+            self.print(&text);
         }
     }
 
     /// The failure of a command whose output could not be written, whatever else it did.
     pub fn lost_output(&self) -> Option<Failure> {
-        let why = self.lost.as_ref()?;
+        let why = self.stdout.lost.as_ref()?;
         let message = format!(
             "the output could not be written: {why}; what the command changed, if anything, stands"
         );
@@ -321,26 +371,17 @@ impl Ui {
 
     /// What clap prints where it does not run a command: help and versions to stdout, in its own colours.
     pub fn parser_said(&mut self, error: &clap::Error) {
-        let printed = error.print().and_then(|()| io::stdout().flush());
-        remember(&mut self.lost, printed);
-    }
-
-    /// What clap says of a command line that it cannot read, and the help that leads on instead of `--help`, which git
-    /// may take for itself.
-    pub fn parser_refused(&mut self, error: &clap::Error, help: &Hint) {
         let said = error.render();
-        let said = match self.color_err {
+        let said = match self.color {
             true => said.ansi().to_string(),
             false => said.to_string(),
         };
-        let said = said.split("\n\nFor more information").next();
-        let said = said.unwrap_or_default().trim_end();
-        say(&format!("{said}\n\nhint: {}", self.command(help)));
+        self.print(said.as_bytes());
     }
 
     /// stdout, for what comes piece by piece.
     pub fn stream(&mut self) -> Stream<'_> {
-        Stream(&mut self.lost)
+        Stream(&mut self.stdout)
     }
 
     fn print_line(&mut self, text: &str) {
@@ -349,7 +390,7 @@ impl Ui {
     }
 
     fn print(&mut self, bytes: &[u8]) {
-        print(&mut self.lost, bytes);
+        self.stdout.print(bytes);
     }
 
     /// `text` in a role's colour, where stdout takes colour.
@@ -414,29 +455,13 @@ fn say(text: &str) {
     );
 }
 
-fn print(lost: &mut Option<io::Error>, bytes: &[u8]) {
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    remember(lost, written);
-}
-
-/// Keeps the first error that is more than a reader who went away.
-fn remember(lost: &mut Option<io::Error>, written: io::Result<()>) {
-    if let Err(error) = written
-        && error.kind() != ErrorKind::BrokenPipe
-        && lost.is_none()
-    {
-        *lost = Some(error);
-    }
-}
-
 /// stdout, for what comes piece by piece. A piece that cannot be written is remembered.
 #[derive(Debug)]
-pub struct Stream<'a>(&'a mut Option<io::Error>);
+pub struct Stream<'a>(&'a mut Sink);
 
 impl Write for Stream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        print(self.0, bytes);
+        self.0.print(bytes);
         Ok(bytes.len())
     }
 

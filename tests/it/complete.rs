@@ -75,6 +75,20 @@ fn each_place_is_offered_what_it_takes() {
     ] {
         assert_eq!(offered(&s, words), wanted, "{words:?}");
     }
+    s.git(&["remote", "add", "upstream", "../nowhere"]).ok();
+    s.git(&["config", "loopx.alias.waiting", "list --waiting"])
+        .ok();
+    s.git(&["config", "loopx.alias.to", "approve --to"]).ok();
+    s.write("specs/auth/session/spec.md", "# Session\n");
+    for (words, wanted) in [
+        (&["sync", "u"][..], &["upstream"][..]),
+        (&["spec", "show", ""], &["auth/session"]),
+        (&["wai"], &["waiting"]),
+        (&["waiting", "--st"], &["--stage"]),
+        (&["to", "b"], &["build"]),
+    ] {
+        assert_eq!(offered(&s, words), wanted, "{words:?}");
+    }
     let delta = "# Domain: auth\n\n## ADDED Requirements\n### Requirement: Timeout\nIt SHALL end.\n\
         #### Scenario: Nobody types\n- **WHEN** nobody types\n- **THEN** it ends\n";
     s.write(".loopx/fix-the-timeout/change/spec-delta.md", delta);
@@ -95,7 +109,14 @@ fn completion_is_quiet_and_quick_where_there_is_nothing() {
     let nowhere = Sandbox::empty("nowhere");
     let fresh = Sandbox::new();
     for s in [&nowhere, &fresh] {
-        for words in [&["use", ""][..], &["run", "--task", ""], &["cat", ""], &[]] {
+        for words in [
+            &["use", ""][..],
+            &["run", "--task", ""],
+            &["cat", ""],
+            &["sync", ""],
+            &["spec", "show", ""],
+            &[],
+        ] {
             assert_eq!(offered(s, words), Vec::<String>::new(), "{words:?}");
         }
         assert_eq!(offered(s, &["stat"]), ["status"]);

@@ -44,7 +44,7 @@ fn s_004_a_fresh_session_has_the_defaults() {
     assert!(gates.iter().all(|gate| gate["authorized"] == false));
     let spec = d.artifact("spec.md");
     for field in [
-        "unresolved_ambiguity_count: 1\n",
+        "- [ ] A-1: ",
         "current_round: 0\n",
         "ambiguity_score: 1.0\n",
     ] {

@@ -132,6 +132,9 @@ impl<'c> Walk<'c> {
                 let about = part.get_about().map(ToString::to_string);
                 Offer::Word(part.get_name().to_owned(), about.unwrap_or_default())
             }));
+            if self.path.is_empty() {
+                found.push(Offer::Of(Kind::Alias));
+            }
         }
         if self.path == ["help"] {
             let topics = help::topic_names().into_iter();
@@ -200,6 +203,8 @@ fn of_value(path: &str, id: &str, name: &str) -> Vec<Offer> {
             "deslop=complete",
         ]),
         ("profile", "name", _) | ("start", "profile", _) => vec![Offer::Of(Kind::Profile)],
+        ("sync", "remote", _) => vec![Offer::Of(Kind::Remote)],
+        (_, _, "DOMAIN") => vec![Offer::Of(Kind::Domain)],
         ("approve", "to", _) => vec![Offer::Of(Kind::NextStage)],
         ("plan", "architect", _) => words(&["approve", "iterate"]),
         ("plan", "critic", _) => words(&["approve", "iterate", "reject"]),

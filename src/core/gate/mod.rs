@@ -26,7 +26,7 @@ pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
     not_consumable, not_ready,
 };
-pub use build::{AuditItem, Proof, audit};
+pub use build::{AuditItem, Proof, audit, last_failed};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
 pub use evidence::counted;
 pub use findings::{
@@ -144,6 +144,7 @@ pub struct View<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct ReadSections {
     empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
+    spec_boxes: OnceCell<Vec<markdown::Checkbox>>,
     profile: OnceCell<Profile>,
 }
 
@@ -176,15 +177,21 @@ impl<'a> View<'a> {
         if let Some(known) = self.read.empty.borrow().get(&artifact) {
             return known.clone();
         }
-        let sections = markdown::sections(self.text(artifact).unwrap_or_default());
-        let asked = self.profile().sections_of(artifact).iter();
-        let empty: Vec<String> = asked
-            .filter(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled))
-            .cloned()
-            .collect();
+        let empty = markdown::empty_sections(
+            self.text(artifact).unwrap_or_default(),
+            self.profile().sections_of(artifact),
+            self.policy.artifacts.language,
+        );
         let mut read = self.read.empty.borrow_mut();
         read.insert(artifact, empty.clone());
         empty
+    }
+
+    /// The boxes of the specification: what is open, and what is decided.
+    fn spec_boxes(&self) -> &'a [markdown::Checkbox] {
+        let read: &'a ReadSections = self.read;
+        let text = || self.text(Artifact::Spec).unwrap_or_default();
+        read.spec_boxes.get_or_init(|| markdown::boxes(text()))
     }
 
     /// Whether an artifact holds more than its template.

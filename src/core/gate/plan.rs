@@ -4,6 +4,7 @@ use super::super::artifact::Artifact;
 use super::super::brief;
 use super::super::failure::{Blocker, Code};
 use super::super::front::{Fault, FrontMatter};
+use super::super::headings;
 use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
 use super::super::policy::Language;
@@ -123,7 +124,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
             );
         }
         if view.policy.artifacts.language == Language::Zh {
-            let (cjk, latin) = markdown::letters(text);
+            let (cjk, latin) = markdown::letters(&markdown::said(text));
             if !markdown::is_chinese(cjk, latin) {
                 found.push(Blocker::new(
                     Code::PlanArtifactNotChinese,
@@ -198,7 +199,10 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
             Code::ExecutionInputsUnresolved,
             match undecided {
                 Some(item) => format!("spec.md: the execution input `{item}` is not decided"),
-                None => "spec.md: no bullet stands under `## Execution inputs`".to_owned(),
+                None => format!(
+                    "spec.md: no bullet stands under `## {}`",
+                    headings::written("Execution inputs", view.policy.artifacts.language)
+                ),
             },
             command!("edit spec.md"),
         ));

@@ -6,16 +6,18 @@
 
 mod judge;
 
+use super::policy::Language;
 use crate::core::hint::command;
 pub use judge::{Judgement, Overlap, Remark, judge, overlaps};
 
-use super::artifact::{Artifact, TemplateInput};
+use super::artifact::Artifact;
 use super::failure::{Blocker, Code, Failure, Result};
 use super::front::{FrontMatter, set_field};
 use super::id::SessionId;
 use super::markdown;
 use super::profile::{Profile, ProfileName, Profiles};
 use super::spec::{Delta, DeltaPart, Finding, check_domain, join_deltas, utf8};
+use super::template::TemplateInput;
 use std::collections::BTreeMap;
 
 /// The file with a change's settings.
@@ -227,6 +229,7 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
             intent: "",
             domains: &domains,
             profile: &Profile::empty(),
+            language: Language::Off,
         };
         let spec = Artifact::Spec.template(input);
         let list = format!("[{}]", domains.join(", "));

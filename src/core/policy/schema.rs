@@ -165,7 +165,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "artifacts.language",
-        "Language that artifacts are checked for",
+        "Language that templates are laid out in, and that the plan is checked for",
     ),
     (
         "profiles",

@@ -1,13 +1,14 @@
 //! `build`: from the approved plan or a review into the build, and the completion audit that ends an iteration.
 
 use super::{Outcome, code_tree, require, wrong_stage};
-use crate::core::artifact::{Artifact, TemplateInput};
+use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::stage::{Stage, Transition};
+use crate::core::template::TemplateInput;
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::{lease, seated};
@@ -154,6 +155,7 @@ fn enter_build(facts: &Facts<'_>, request: &BuildRequest) -> Act<Outcome> {
         intent: &state.title,
         domains: &[],
         profile: facts.view().profile(),
+        language: facts.policy.artifacts.language,
     };
     let mut act = Act::new(event, "build", Outcome::entered(Transition::PlanToBuild))
         .reason(request.reason.clone());

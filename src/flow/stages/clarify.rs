@@ -70,13 +70,16 @@ fn clarify_subject(facts: &Facts<'_>) -> String {
     }
 }
 
-/// Going back to clarify keeps text and round; score and flags must be earned again (S-094).
+/// Going back to clarify keeps text and round; score and flags must be earned again (S-094), and so must a number of
+/// open questions that somebody keeps by hand.
 fn reopened_spec(text: &str) -> String {
-    let open = FrontMatter::parse(text)
+    let counted = FrontMatter::parse(text)
         .and_then(|front| front.count("unresolved_ambiguity_count"))
-        .unwrap_or(1)
-        .max(1);
-    let mut text = set_field(text, "unresolved_ambiguity_count", &open.to_string());
+        .ok();
+    let mut text = match counted {
+        Some(open) => set_field(text, "unresolved_ambiguity_count", &open.max(1).to_string()),
+        None => text.to_owned(),
+    };
     for (field, value) in [
         ("ambiguity_score", "1.0"),
         ("non_goals_resolved", "false"),

@@ -14,6 +14,7 @@ pub use plan::{plan, plan_review};
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::id::Oid;
@@ -32,10 +33,19 @@ pub struct Outcome {
     pub audit: Vec<gate::AuditItem>,
     /// What earlier drafts were told, for plan.
     pub history: Vec<Recorded<PlanReview>>,
-    /// Tasks that plan proposed.
-    pub proposed: usize,
+    /// What plan proposed.
+    pub proposed: Option<Proposed>,
     /// Whether the command judged anything: then blockers mean exit 1.
     pub judged: bool,
+}
+
+/// Tasks or slices that were laid out, each of which lacks its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proposed {
+    pub file: Artifact,
+    /// What one of them is called.
+    pub noun: &'static str,
+    pub count: usize,
 }
 
 impl Outcome {
@@ -45,7 +55,7 @@ impl Outcome {
             blockers: Vec::new(),
             audit: Vec::new(),
             history: Vec::new(),
-            proposed: 0,
+            proposed: None,
             judged: false,
         }
     }
@@ -56,7 +66,7 @@ impl Outcome {
             blockers: Vec::new(),
             audit: Vec::new(),
             history: Vec::new(),
-            proposed: 0,
+            proposed: None,
             judged: false,
         }
     }
@@ -85,6 +95,13 @@ fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
         "build" => Transition::PlanToBuild,
         _ => Transition::ReviewToClarify,
     };
+    if !facts.view().profile().has_stage(needed.to()) {
+        return Failure::refused(
+            Code::StageNotInProfile,
+            format!("the profile {} has no stage {}", state.profile, needed.to()),
+        )
+        .help(gate::next_action(facts.view()));
+    }
     Failure::refused(
         Code::ApprovedTransitionRequired,
         format!(
@@ -135,7 +152,7 @@ pub(super) fn code_tree(facts: &Facts<'_>) -> Result<Oid> {
                 Code::WorktreeRequired,
                 "this needs a worktree, and the repository is bare",
             )
-            .help("git worktree add ../work BRANCH")
+            .help("git worktree add ../work")
         })
 }
 

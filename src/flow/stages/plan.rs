@@ -1,14 +1,16 @@
 //! `plan`: the package of documents, and the loop of architect and critic.
 
-use super::{Outcome, require, wrong_stage};
-use crate::core::artifact::{Artifact, TemplateInput};
+use super::{Outcome, Proposed, require, wrong_stage};
+use crate::core::artifact::Artifact;
+use crate::core::coverage;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command};
 use crate::core::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
+use crate::core::proposal::{self, Proposal};
 use crate::core::stage::{Stage, Transition};
-use crate::core::{coverage, tasks};
+use crate::core::template::TemplateInput;
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::delta;
@@ -28,9 +30,12 @@ pub fn plan(ctx: &Context, reason: Option<String>) -> Result<Done<Outcome>> {
                 Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.clone()))
             }
             Stage::Plan if facts.view().profile().asks(Artifact::TaskList) => {
-                propose(facts).map(|act| act.reason(reason.clone()))
+                propose_tasks(facts).map(|act| act.reason(reason.clone()))
             }
-            Stage::Plan => next_draft(facts).map(|act| act.reason(reason.clone())),
+            Stage::Plan => {
+                let act = propose_slices(facts).map_or_else(|| next_draft(facts), Ok);
+                act.map(|act| act.reason(reason.clone()))
+            }
             Stage::Build => replan(facts, reason.as_deref()),
             _ => Err(wrong_stage(facts, "plan")),
         }
@@ -55,6 +60,7 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
         intent,
         domains: &domains,
         profile: facts.view().profile(),
+        language: facts.policy.artifacts.language,
     };
     let event = Event::Entered {
         transition,
@@ -88,10 +94,9 @@ fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
 }
 
 /// Adds a task for each scenario of the delta that none serves yet.
-fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
+fn propose_tasks(facts: &Facts<'_>) -> Result<Act<Outcome>> {
     let list = facts.texts.get(&Artifact::TaskList);
-    let scenarios =
-        delta::read(&facts.texts).map_or_else(Vec::new, |(delta, _)| coverage::scenarios(&delta));
+    let scenarios = scenarios(facts);
     if scenarios.is_empty() {
         return Err(Failure::nothing(
             Code::NothingToPropose,
@@ -99,22 +104,44 @@ fn propose(facts: &Facts<'_>) -> Result<Act<Outcome>> {
         )
         .help(gate::next_action(facts.view())));
     }
-    let text = tasks::proposed(list.map_or("", String::as_str), &scenarios);
-    let Some(text) = text else {
+    let proposal = proposal::tasks(list.map_or("", String::as_str), &scenarios);
+    let Some(proposal) = proposal else {
         return Err(Failure::nothing(
             Code::NothingToPropose,
             "every scenario of the delta has a task",
         )
         .help(gate::next_action(facts.view())));
     };
-    let what = "propose tasks for the scenarios of the delta";
-    let lines = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
+    Ok(proposed(Artifact::TaskList, "task", proposal))
+}
+
+/// Lays out slices for the scenarios of the delta, where the plan has none and no critic has judged it.
+fn propose_slices(facts: &Facts<'_>) -> Option<Act<Outcome>> {
+    let is_asked = facts.view().profile().asks(Artifact::Slices);
+    if !is_asked || facts.state.plan_review(PlanLane::Critic).is_some() {
+        return None;
+    }
+    let text = facts.texts.get(&Artifact::Slices);
+    let text = text.map_or("", String::as_str);
+    let proposal = proposal::slices(text, &scenarios(facts))?;
+    Some(proposed(Artifact::Slices, "slice", proposal))
+}
+
+fn scenarios(facts: &Facts<'_>) -> Vec<String> {
+    delta::read(&facts.texts).map_or_else(Vec::new, |(delta, _)| coverage::scenarios(&delta))
+}
+
+fn proposed(file: Artifact, noun: &'static str, proposal: Proposal) -> Act<Outcome> {
     let outcome = Outcome {
-        proposed: lines(&text) - lines(list.map_or("", String::as_str)),
+        proposed: Some(Proposed {
+            file,
+            noun,
+            count: proposal.count,
+        }),
         ..Outcome::recorded()
     };
-    let act = Act::new(Event::Saved, what, outcome);
-    Ok(act.write(Artifact::TaskList, text))
+    let what = format!("propose {noun}s for the scenarios of the delta");
+    Act::new(Event::Saved, what, outcome).write(file, proposal.text)
 }
 
 fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
@@ -171,6 +198,15 @@ fn exhausted(facts: &Facts<'_>) -> Failure {
     )
 }
 
+/// Says of a draft what was found, and asks for another.
+fn iterate(lane: PlanLane, found: &str) -> Hint {
+    let found = crate::core::shell_word(found);
+    match lane {
+        PlanLane::Architect => command!("plan --architect iterate --finding {found}"),
+        PlanLane::Critic => command!("plan --critic iterate --finding {found}"),
+    }
+}
+
 /// Records what the architect or the critic says of the present draft.
 pub fn plan_review(
     ctx: &Context,
@@ -192,15 +228,25 @@ pub fn plan_review(
                 finding.severity, finding.text
             ),
         )
-        .help(match lane {
-            PlanLane::Architect => command!("plan --architect iterate --finding WHAT"),
-            PlanLane::Critic => command!("plan --critic iterate --finding WHAT"),
-        }));
+        .help(iterate(
+            lane,
+            &format!("{}: {}", finding.severity, finding.text),
+        )));
     }
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         if state.stage != Stage::Plan {
             return Err(wrong_stage(facts, "plan"));
+        }
+        if !facts.view().profile().reviews.contains(&lane) {
+            return Err(Failure::refused(
+                Code::StageNotInProfile,
+                format!(
+                    "the profile {} has no review of the plan by the {lane}",
+                    state.profile
+                ),
+            )
+            .help(gate::next_action(facts.view())));
         }
         let files = gate::covered_files(state, Transition::PlanToBuild);
         if lane == PlanLane::Architect && verdict == PlanVerdict::Reject {
@@ -208,7 +254,7 @@ pub fn plan_review(
                 Code::VerdictUnknown,
                 "the architect answers approve or iterate; the critic may reject",
             )
-            .help(command!("plan --architect iterate --finding WHAT")));
+            .help(command!("plan --architect iterate")));
         }
         if lane == PlanLane::Architect && state.is_plan_exhausted() {
             return Err(exhausted(facts));
