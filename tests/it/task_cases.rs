@@ -137,9 +137,17 @@ fn chain_b1_nobody_passes_a_checkpoint_that_nobody_opened() {
     let agent = s.call(LOOPX).env("CLAUDECODE", "1").args(&open);
     agent.run().fails_with(6);
     assert_eq!(statuses(&s)["GATE"], "claimed");
+    // What it was to judge is to be done again: there is nothing to judge.
+    s.loopx(&["task", "retry", "A"]).ok();
+    s.commit_file("code.txt", "two\n", "Second").ok();
+    let waits = refuses(&s, 1, "task_not_ready", &open);
+    assert_eq!(waits["blockers"][0]["message"], "A (pending)");
+    s.loopx(&["run", "--task", "A"]).ok();
     s.loopx(&open).ok();
-    s.loopx(&["take", "B"]).ok();
-    s.loopx(&["task", "done"]).ok();
+    for id in ["B", "C"] {
+        assert_eq!(take(&s), id);
+        s.loopx(&["task", "done"]).ok();
+    }
     let blockers = s.loopx(&["status", "--json"]).json()["blockers"].clone();
     assert_eq!(blockers, json!([]));
 }

@@ -3,12 +3,13 @@
 
 use super::Plan;
 use super::commit::commit;
+use super::take::not_ready;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::session::State;
 use crate::core::task::event::{Completion, TaskEvent};
-use crate::core::task::graph::Graph;
+use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, NodeKind, TaskId, Verification};
 use crate::core::task::status::{Step, TaskFacts};
 use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
@@ -80,6 +81,7 @@ pub fn done(
         let owner = lease::owner(&ctx.repo, None)?;
         let at = plan.find(&graph, task.as_str())?;
         let claim = plan.own_claim(at, &owner, Step::Done)?.op.clone();
+        require_before(facts, &plan, &graph, at)?;
         let is_manual = require_proof(facts, &plan, at, request)?;
         let completion = Completion {
             tree: facts.code.as_ref().map(|code| code.tree.clone()),
@@ -142,6 +144,7 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
     let owner = lease::owner(&ctx.repo, None)?;
     let at = plan.meant(&graph, request.task.as_deref(), &owner)?;
     plan.own_claim(at, &owner, Step::Done)?;
+    require_before(&facts, &plan, &graph, at)?;
     let node = &plan.nodes[at];
     let is_manual = is_manual(node);
     if is_manual {
@@ -157,6 +160,20 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
         .help(command!("task done {}", node.id)));
     }
     Ok((node.clone(), is_manual || plan.is_proven(at)))
+}
+
+/// Refuses to open a decision, a checkpoint or a goal while work before it is not done: it may have been asked for
+/// anew since somebody took it.
+fn require_before(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Result<()> {
+    if !graph.is_persons(at) {
+        return Ok(());
+    }
+    let mut waits = graph.waits(at, plan.now());
+    waits.retain(|wait| matches!(wait, Wait::Task { .. } | Wait::Unknown { .. }));
+    match waits.is_empty() {
+        true => Ok(()),
+        false => Err(not_ready(facts, &plan.nodes[at].id, &waits)),
+    }
 }
 
 /// Whether a person's word is what completes a node.

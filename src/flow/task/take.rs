@@ -10,6 +10,7 @@ use crate::core::session::Recorded;
 use crate::core::task::card::Card;
 use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
+use crate::core::task::node::TaskId;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
 use crate::flow::context::Context;
@@ -128,15 +129,20 @@ fn named<'p>(
     if waits.is_empty() {
         return Ok((at, None));
     }
+    Err(not_ready(facts, id, &waits))
+}
+
+/// A task waits, and for what.
+pub(super) fn not_ready(facts: &Facts<'_>, id: &TaskId, waits: &[Wait]) -> Failure {
     let blockers: Vec<Blocker> = waits
         .iter()
         .map(|wait| Blocker::new(Code::TaskNotReady, wait.words(), lead(facts, wait)))
         .collect();
-    Err(
-        Failure::refused(Code::TaskNotReady, format!("{id} is not ready: it waits"))
-            .help(lead(facts, &waits[0]))
-            .blockers(blockers),
-    )
+    let failure = Failure::refused(Code::TaskNotReady, format!("{id} is not ready: it waits"));
+    match waits.first() {
+        Some(first) => failure.help(lead(facts, first)).blockers(blockers),
+        None => failure,
+    }
 }
 
 /// What brings on something that a task waits for.
