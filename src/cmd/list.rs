@@ -162,6 +162,7 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
     let head = join(shown(&heads));
     ui.out(format!("  {}", ui.paint(style::DIM, &head)));
     let mark = if layout::is_utf8() { "●" } else { "*" };
+    let mut board = String::new();
     for row in &rows {
         let mut cells = shown(&row.texts);
         let name = if row.current {
@@ -174,8 +175,10 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
             cells[1] = ui.paint(role, &cells[1]);
         }
         let mark = if row.current { mark } else { " " };
-        ui.out(format!("{mark} {}", join(cells)));
+        board.push_str(&format!("{mark} {}\n", join(cells)));
     }
+    // In one piece: ten thousand writes cost more than what is in them.
+    ui.out(board.trim_end_matches('\n'));
 }
 
 /// The widths of the columns in so many: what is long is cut first, then the title, the age, who is waited for and

@@ -183,7 +183,7 @@ pub fn act<T>(
     needs: Needs,
     decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<Done<T>> {
-    act_after(ctx, needs, |_, _| Ok(()), decide)
+    change(ctx, needs, true, None::<Prepare>, decide)
 }
 
 /// Changes one session and leaves its working copy alone: a note of the tool's own saves nobody's edits.
@@ -192,7 +192,7 @@ pub fn act_beside<T>(
     needs: Needs,
     decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<Done<T>> {
-    change(ctx, needs, false, |_, _| Ok(()), decide)
+    change(ctx, needs, false, None::<Prepare>, decide)
 }
 
 /// Changes one session, after something was done to its working copy under the same lock.
@@ -202,14 +202,17 @@ pub fn act_after<T>(
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
     decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<Done<T>> {
-    change(ctx, needs, true, prepare, decide)
+    change(ctx, needs, true, Some(prepare), decide)
 }
+
+/// What a command without anything to prepare does not do.
+type Prepare = fn(&State, Option<&mut WorkCopy<'_>>) -> Result<()>;
 
 fn change<T>(
     ctx: &Context,
     needs: Needs,
     saves: bool,
-    prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
+    prepare: Option<impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>>,
     mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<Done<T>> {
     let opening = Opening::of(ctx)?;
@@ -224,7 +227,9 @@ fn change<T>(
         Needs::Ended => snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id)),
         _ => load_active(snapshot, &id),
     };
-    prepare(&load(&store.snapshot()?)?.state, copy.as_mut())?;
+    if let Some(prepare) = prepare {
+        prepare(&load(&store.snapshot()?)?.state, copy.as_mut())?;
+    }
     let decide = |snapshot: &Snapshot<'_>| {
         let session = load(snapshot)?;
         let facts = gather(

@@ -8,7 +8,7 @@ use crate::core::session::State;
 use crate::core::unfinished::UnfinishedList;
 use crate::env;
 use crate::git::{Head, Identity, Repo};
-use crate::store::Store;
+use crate::store::{Snapshot, Store};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -132,29 +132,27 @@ impl Context {
     pub fn open_for(wanted: &str) -> Result<(Self, Option<SessionId>)> {
         let mut ctx = Context::open(None)?;
         let id = ctx.named(wanted);
-        let id = id.filter(|id| ctx.means_another(id).unwrap_or(false));
         ctx.wanted = Some(wanted.to_owned());
         Ok((ctx, id))
     }
 
-    /// The session that is named so.
+    /// The session that is named so, where it has to be named to be meant.
     fn named(&self, wanted: &str) -> Option<SessionId> {
-        match self.store().ok()?.read().ok()? {
-            Some(snapshot) => super::naming::find(&snapshot, wanted).ok(),
-            None => SessionId::fold(wanted).ok(),
-        }
-    }
-
-    /// Whether another session than this one is meant here, or none. `None`: there are no sessions.
-    fn means_another(&self, id: &SessionId) -> Option<bool> {
         let snapshot = self.store().ok()?.read().ok()??;
-        let meant = self.session_id(&snapshot);
-        Some(!meant.is_ok_and(|meant| meant == *id))
+        let id = super::naming::find(&snapshot, wanted).ok()?;
+        self.means_another(&snapshot, &id).then_some(id)
     }
 
-    /// Whether this session has to be named to be meant.
+    /// Whether another session than this one is meant here, or none.
+    fn means_another(&self, snapshot: &Snapshot<'_>, id: &SessionId) -> bool {
+        let meant = self.session_id(snapshot);
+        !meant.is_ok_and(|meant| meant == *id)
+    }
+
+    /// Whether this session has to be named to be meant. Where there are no sessions, no name helps.
     pub fn must_name(&self, id: &SessionId) -> bool {
-        self.means_another(id).unwrap_or(false)
+        let there = || self.store().ok()?.read().ok()?;
+        there().is_some_and(|snapshot| self.means_another(&snapshot, id))
     }
 
     /// The session that was asked for by name.

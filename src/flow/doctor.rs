@@ -68,6 +68,7 @@ impl Check {
 
 /// Looks at everything. What cannot be looked at is a finding, never an end.
 pub fn look(ctx: &Context) -> Result<Vec<Check>> {
+    ctx.repo.compare_hashes();
     let store = ctx.store()?;
     Ok(vec![
         git_version(),
@@ -552,6 +553,7 @@ pub struct Fixed {
 /// Takes away what is proven to be left over: our lock is held, so nobody of ours is at work. Then finishes
 /// what landed.
 pub fn fix(ctx: &Context) -> Result<Fixed> {
+    ctx.repo.compare_hashes();
     let store = ctx.store()?;
     let before = left_over(&ctx.repo);
     let locks = store.ref_locks();

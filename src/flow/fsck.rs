@@ -44,6 +44,7 @@ pub struct Checked {
 /// Checks every session and what history did to them; with `repair` restores the damaged ones by a new
 /// commit, and looks at everything before.
 pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
+    ctx.repo.compare_hashes();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let mut memory = match (depth, repair) {
@@ -165,6 +166,7 @@ fn signatures(
 
 /// What is damaged on the branch as it stands, whatever this clone knew of it or found before.
 pub fn damages(ctx: &Context, store: &Store<'_>) -> Result<Vec<Damage>> {
+    ctx.repo.compare_hashes();
     match store.read()? {
         Some(snapshot) => Ok(look(ctx, &snapshot, &mut Memory::empty(store, false))?.damages),
         None => Ok(Vec::new()),

@@ -30,6 +30,7 @@ pub fn pre_receive(
     updates: &[Update],
     budget: &Budget,
 ) -> Result<Outcome> {
+    ctx.repo.compare_hashes();
     let mut findings = Vec::new();
     let mut warnings = Vec::new();
     let mut tip = ctx.repo.find_ref(&store.branch_ref())?;

@@ -1,6 +1,6 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
-use super::act::{Act, Done, Needs, act, act_after, differences};
+use super::act::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::begin as beginning;
 use super::context::Context;
 use super::journal::Step;
@@ -418,7 +418,7 @@ pub fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
 
 /// Commits the edits of the working copy, and nothing else.
 pub fn save(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    save_after(ctx, reason, |_, _| Ok(()))
+    act(ctx, Needs::Stage, |facts| saved(facts, reason.clone()))
 }
 
 /// Commits the edits of the working copy, after something was done to it under the same lock.
@@ -428,15 +428,19 @@ pub fn save_after(
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
 ) -> Result<Done<()>> {
     act_after(ctx, Needs::Stage, prepare, |facts| {
-        if facts.saved.is_empty() {
-            return Err(super::act::nothing_to_save());
-        }
-        let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
-        let what = match names.as_slice() {
-            [one] => format!("save {one}"),
-            [one, two] => format!("save {one}, {two}"),
-            many => format!("save {} and {} more", many[0], many.len() - 1),
-        };
-        Ok(Act::new(Event::Saved, what, ()).reason(reason.clone()))
+        saved(facts, reason.clone())
     })
+}
+
+fn saved(facts: &Facts<'_>, reason: Option<String>) -> Result<Act<()>> {
+    if facts.saved.is_empty() {
+        return Err(super::act::nothing_to_save());
+    }
+    let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
+    let what = match names.as_slice() {
+        [one] => format!("save {one}"),
+        [one, two] => format!("save {one}, {two}"),
+        many => format!("save {} and {} more", many[0], many.len() - 1),
+    };
+    Ok(Act::new(Event::Saved, what, ()).reason(reason))
 }

@@ -7,6 +7,7 @@ use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
 use super::sign;
 use super::specs;
+use super::task::{self, TaskTaken};
 use super::upstream;
 use super::workcopy::{self, FileStatus};
 use crate::core::agent::stop::Parked;
@@ -56,6 +57,9 @@ pub struct Status {
     pub rounds: Rounds,
     /// Whose build it is.
     pub claim: Option<ClaimView>,
+    /// Who has which task; nothing where nobody has one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskTaken>,
     /// Why the build cannot go on.
     pub blocked: Option<Recorded<BuildBlock>>,
     /// Why agents of this worktree may stop until it is taken up again.
@@ -229,6 +233,7 @@ pub(super) fn status_of(
             .claim
             .as_ref()
             .map(|claim| lease::view(&ctx.repo, claim)),
+        tasks: task::claimed(ctx, state),
         blocked: state.build.blocked.clone(),
         parked: parked(ctx, state),
         gates,

@@ -127,6 +127,10 @@ impl Database {
     /// Writes these objects as a pack with its index into a folder. Gives the name without its ending.
     pub(super) fn write_pack(&self, ids: &[Oid], folder: &Path) -> Result<PathBuf> {
         let doing = |error: git2::Error| failed(&error, "write a pack");
+        if !ids.iter().all(|id| self.pending.is_new(id)) {
+            // Where it came from may be taken away for the new pack.
+            git2::opts::strict_hash_verification(true);
+        }
         let bare = match ids.iter().any(|id| self.pending.is_new(id)) {
             true => Some(self.with_only(ids)?),
             false => self.without_refs().map_err(doing)?,

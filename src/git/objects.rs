@@ -94,6 +94,12 @@ impl CommitInfo {
 }
 
 impl Repo {
+    /// Compares each object that is read from here on with its name: for whoever judges what is stored, and whoever
+    /// puts it into another place of which it may be the only copy.
+    pub fn compare_hashes(&self) {
+        git2::opts::strict_hash_verification(true);
+    }
+
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
         self.write(git2::ObjectType::Blob, bytes.to_vec())
     }

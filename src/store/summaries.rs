@@ -11,7 +11,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::session::{Ending, State};
 use crate::core::stage::Stage;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Below this many sessions reading them all is as fast.
@@ -66,40 +66,34 @@ impl Snapshot<'_> {
         let file = (folders.len() >= WORTH_KEEPING).then(|| place(&self.repo().common_dir()));
         let mut kept = file.as_deref().map(read).unwrap_or_default();
         let mut fresh = false;
+        let mut trees = HashSet::with_capacity(folders.len());
         let mut found = Vec::with_capacity(folders.len());
-        let mut now = HashMap::new();
         for (id, folder) in folders {
-            if let Some(summary) = kept.by_tree.remove(&folder.entry.id) {
-                now.insert(folder.entry.id, summary.clone());
-                found.push((id, Ok(summary)));
-                continue;
-            }
-            if let Some(summary) = now.get(&folder.entry.id) {
-                found.push((id, Ok(summary.clone())));
-                continue;
-            }
             let tree = folder.entry.id.clone();
-            let summary = self
-                .load_folder(folder)
-                .map(|Session { state, .. }| Summary::from(state));
-            if let Ok(summary) = &summary {
-                fresh = true;
-                now.insert(tree, summary.clone());
-            }
+            let summary = match kept.by_tree.get(&tree) {
+                Some(summary) => Ok(summary.clone()),
+                None => {
+                    let read = self.load_folder(folder);
+                    let read = read.map(|Session { state, .. }| Summary::from(state));
+                    if let Ok(summary) = &read {
+                        fresh = true;
+                        kept.by_tree.insert(tree.clone(), summary.clone());
+                    }
+                    read
+                }
+            };
+            trees.insert(tree);
             found.push((id, summary));
         }
         if let Some(file) = file
             && fresh
         {
             // What this list left out will be asked for again.
-            kept.by_tree
-                .retain(|_, summary| matches!(summary.ending, Some(Ending::Archived { .. })));
-            now.extend(kept.by_tree);
+            kept.by_tree.retain(|tree, summary| {
+                trees.contains(tree) || matches!(summary.ending, Some(Ending::Archived { .. }))
+            });
             // A list without its file is slower, and right.
-            let kept = Kept {
-                format: FORMAT,
-                by_tree: now,
-            };
+            kept.format = FORMAT;
             if let Ok(bytes) = serde_json::to_vec(&kept) {
                 drop(self.repo().write_shared(&file, &bytes));
             }

@@ -29,7 +29,11 @@ pub fn is_utf8() -> bool {
 
 /// The columns that a text takes.
 pub fn width(text: &str) -> usize {
-    text.width()
+    // Most texts are plain ASCII, whose columns are its bytes; what controls a terminal takes none, or is no text.
+    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => text.len(),
+        false => text.width(),
+    }
 }
 
 /// `text` with spaces behind it up to so many columns.

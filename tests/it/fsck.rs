@@ -4,7 +4,7 @@
 use crate::support::Sandbox;
 use crate::support::drive::Drive;
 use crate::support::forge::forge_records;
-use crate::support::store::{ID, assert_whole, operations, put, started, tamper, tip};
+use crate::support::store::{ID, READY, assert_whole, operations, put, started, tamper, tip};
 use serde_json::Value;
 use std::fs;
 
@@ -299,4 +299,47 @@ fn a_session_that_went_away_is_found_by_the_new_commits_alone() {
     s.loopx(&["fsck", "--repair"]).ok();
     s.loopx(&["-s", "two", "status"]).ok();
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+/// Ordinary reads take an object to be what it is named, as git does; what looks for damage does not.
+#[test]
+fn an_object_under_the_name_of_another_is_found() {
+    let s = started();
+    put(&s, "spec.md", READY).ok();
+    let entry = format!("loopx:sessions/{ID}/spec.md");
+    let blob = s.git(&["rev-parse", &entry]).line();
+    // Out of its pack, and the bytes of another blob into its file.
+    let pack = s.git(&["cat-file", "blob", &blob]).ok();
+    assert!(pack.contains("non_goals"), "{pack}");
+    let loose = |id: &str| {
+        s.path()
+            .join(format!(".git/objects/{}/{}", &id[..2], &id[2..]))
+    };
+    for name in packs(&s) {
+        let packed = s.path().join(".git").join(&name);
+        let bytes = fs::read(&packed).expect("a pack");
+        fs::remove_file(&packed).expect("remove the pack");
+        fs::remove_file(packed.with_extension("idx")).expect("remove its index");
+        let call = s.call("git").args(&["unpack-objects", "-q"]);
+        call.stdin(bytes).run().ok();
+    }
+    let call = s.call("git").args(&["hash-object", "-w", "--stdin"]);
+    let other = call.stdin("Another text.\n").run().line();
+    fs::remove_file(loose(&blob)).expect("remove the blob");
+    fs::copy(loose(&other), loose(&blob)).expect("put the other in its place");
+    s.loopx(&["-s", ID, "cat", "spec.md"])
+        .says("Another text.")
+        .ok();
+    s.loopx(&["fsck", "--full"])
+        .says("hash mismatch")
+        .fails_with(1);
+}
+
+fn packs(s: &Sandbox) -> Vec<String> {
+    let folder = fs::read_dir(s.path().join(".git/objects/pack")).expect("the packs");
+    let names = folder
+        .flatten()
+        .map(|entry| entry.file_name().into_string().expect("a name"));
+    let packs = names.filter(|name| name.ends_with(".pack"));
+    packs.map(|name| format!("objects/pack/{name}")).collect()
 }

@@ -367,6 +367,16 @@ fn people(status: &Status) -> Vec<Row> {
     if let Some(claim) = &status.claim {
         rows.push(Row::new("owner", &claim.words));
     }
+    for taken in &status.tasks {
+        let ends = if taken.claim.alive {
+            "until"
+        } else {
+            "lease ended"
+        };
+        let claim = &taken.claim;
+        let said = format!("{}: {}, {ends} {}", taken.task, claim.words, claim.until);
+        rows.push(Row::new("taken", said));
+    }
     if let Some(block) = &status.blocked {
         let why = block.reason.as_deref().unwrap_or_default();
         let said = format!("blocked:{}  {why}", block.value.cause);

@@ -8,6 +8,8 @@ use super::super::policy::Policy;
 use super::super::review;
 use super::super::session::Recorded;
 use super::super::stage::{ApprovalKey, Stage, Transition};
+use super::super::task::node::TaskId;
+use super::super::task::status::Status;
 use super::plan::delta;
 use super::{View, covered, covered_files};
 use crate::core::hint::{Hint, command, hint};
@@ -120,6 +122,21 @@ impl AuditItem {
     }
 }
 
+/// Whether a person's word ended the task of a check: it was skipped, or looked at where no command proves it. Where
+/// policy wants words signed, a signed waiver is what counts.
+fn is_ended_by_word(view: View<'_>, check: &Check) -> bool {
+    let facts = TaskId::parse(&check.id).and_then(|id| view.state.task(&id));
+    facts.is_some_and(|facts| match facts.status {
+        _ if view.policy.asks_signatures() => false,
+        Status::Skipped => true,
+        Status::Completed => {
+            let done = facts.completion.as_ref();
+            check.argv.is_empty() && done.is_some_and(|done| done.value.manual)
+        }
+        _ => false,
+    })
+}
+
 /// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
 /// passed was neither the one it began with nor the one it left.
 fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
@@ -136,7 +153,8 @@ fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
             && (run.value.tree_kept || !run.value.passed())
             && run.seq > fresh_after
     };
-    let proof = if view.state.build.waivers.contains_key(&check.id) {
+    let is_waived = view.state.build.waivers.contains_key(&check.id);
+    let proof = if is_waived || is_ended_by_word(view, check) {
         Proof::Waived
     } else {
         match own.iter().rev().find(counts) {

@@ -4,7 +4,6 @@ use super::super::artifact::Artifact;
 use super::super::counted;
 use super::super::failure::{Blocker, Code};
 use super::super::front::FrontMatter;
-use super::super::markdown;
 use super::{View, field_fault, unknown_field};
 use crate::core::hint::command;
 
@@ -30,7 +29,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         }
     };
     let mut found = Vec::new();
-    found.extend(open_questions(text, &front));
+    found.extend(open_questions(view, &front));
     let stray = unknown_field(Artifact::Spec, &front);
     found.extend(stray.map(|fault| field_fault(Code::FrontMatterInvalid, Artifact::Spec, &fault)));
     let max = view.max_rounds();
@@ -106,11 +105,11 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
 }
 
 /// What is not decided: the boxes that nobody ticked. A number in the front matter is checked against them.
-fn open_questions(text: &str, front: &FrontMatter) -> Option<Blocker> {
+fn open_questions(view: View<'_>, front: &FrontMatter) -> Option<Blocker> {
     let path = Artifact::Spec.path();
     let edit = command!("edit spec.md");
     let code = Code::UnresolvedAmbiguity;
-    let boxes = markdown::boxes(text);
+    let boxes = view.spec_boxes();
     let open: Vec<_> = boxes.iter().filter(|one| !one.is_ticked).collect();
     let said = match front.count("unresolved_ambiguity_count") {
         Err(fault) if !fault.missing => return Some(field_fault(code, Artifact::Spec, &fault)),

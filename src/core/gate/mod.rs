@@ -144,6 +144,7 @@ pub struct View<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct ReadSections {
     empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
+    spec_boxes: OnceCell<Vec<markdown::Checkbox>>,
     profile: OnceCell<Profile>,
 }
 
@@ -184,6 +185,13 @@ impl<'a> View<'a> {
         let mut read = self.read.empty.borrow_mut();
         read.insert(artifact, empty.clone());
         empty
+    }
+
+    /// The boxes of the specification: what is open, and what is decided.
+    fn spec_boxes(&self) -> &'a [markdown::Checkbox] {
+        let read: &'a ReadSections = self.read;
+        let text = || self.text(Artifact::Spec).unwrap_or_default();
+        read.spec_boxes.get_or_init(|| markdown::boxes(text()))
     }
 
     /// Whether an artifact holds more than its template.

@@ -8,7 +8,11 @@ use crate::core::hint::{Hint, command, hint};
 use crate::core::op::Evidence;
 use crate::core::session::Recorded;
 use crate::core::shell_word;
-use crate::core::stage::Transition;
+use crate::core::stage::{Stage, Transition};
+use crate::core::task::graph::{Graph, Now};
+use crate::core::task::node::{Node, Verification};
+use crate::core::task::plan;
+use crate::core::task::status::{Status, TaskFacts};
 
 /// `None`: the gate is ready.
 pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
@@ -34,6 +38,9 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     }
     if let Some(write) = unwritten(view) {
         return Some(write);
+    }
+    if let Some(task) = task(view, here) {
+        return Some(task);
     }
     if let Some(proof) = proof(view) {
         return Some(proof);
@@ -89,6 +96,73 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
         scope => format!(", in {}", scope.join(", ")),
     };
     is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
+}
+
+/// What leads on among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
+/// where nobody takes any: then checks are run.
+fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    if view.state.tasks.is_empty() {
+        return None;
+    }
+    let nodes = plan::nodes(view.texts).ok()?;
+    let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
+    let graph = Graph::of(&nodes);
+    let now = Now {
+        statuses: &statuses,
+        stage: Stage::Build,
+        capacity: None,
+    };
+    let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
+    let token = here.token.as_deref();
+    let is_own =
+        |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
+    if let Some(own) = nodes.iter().find(is_own) {
+        return Some(own_task(view, own));
+    }
+    if let Some(at) = graph
+        .ready(now)
+        .into_iter()
+        .find(|at| !graph.is_persons(*at))
+    {
+        let id = &nodes[at].id;
+        return Some(Advised::from(command!("take")).advice(format!("{id} is ready")));
+    }
+    if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
+        let id = &nodes[at].id;
+        let facts = view.state.task(id)?;
+        let again = match facts.failures >= nodes[at].cap {
+            true => command!("task retry {id} --reason WHY").because("a person decides"),
+            false => command!("task retry {id}"),
+        };
+        let why = facts.last.reason.as_deref().unwrap_or_default();
+        return Some(Advised::from(again).advice(format!("{id} failed: {why}")));
+    }
+    let held = nodes.iter().find_map(|node| Some((node, holders(node)?)))?;
+    let (claim, id) = (held.1, &held.0.id);
+    let agent = claim.value.agent.as_deref();
+    let whose = crate::core::lease::whose(&claim.value.owner, agent, &claim.signed.by);
+    let over = command!("take {id} --take-over --reason WHY");
+    Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
+}
+
+/// The task that is taken here.
+fn own_task(view: View<'_>, node: &Node) -> Advised {
+    let id = &node.id;
+    let Some(Verification::Cmd(_)) = &node.verification else {
+        let told = format!("look at what {id} asks for, and say what you saw: ");
+        return Advised::write(hint![
+            told,
+            command!("task done {id} --manual --reason WHY")
+        ]);
+    };
+    let done = Advised::from(command!("task done {id}"));
+    match own_runs(view, id.as_str()).next_back() {
+        Some(run) if !run.value.passed() => done.advice(hint![
+            format!("{id} failed on what ran last: mend it; what it printed: "),
+            command!("show --run {}", run.op)
+        ]),
+        _ => done,
+    }
 }
 
 /// The next check to run, or what keeps it from passing.

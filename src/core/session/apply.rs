@@ -668,6 +668,18 @@ impl Beside<'_> {
         last.is_some_and(|last| !self.saw(last))
     }
 
+    /// Whether somebody wrote of a task before of whom the writer of an operation did not know; from here on it is
+    /// one of those who did.
+    pub(in crate::core) fn missed_of(&mut self, task: &str, op: &Operation) -> bool {
+        let prefix = format!("task {task} ");
+        let before = self.writers.range(prefix.clone()..);
+        let mut before = before.take_while(|(fact, _)| fact.starts_with(&prefix));
+        let missed = before.any(|(_, writer)| !self.saw(writer));
+        self.writers
+            .insert(format!("{prefix}{}", op.op), op.op.clone());
+        missed
+    }
+
     /// Whether the writer of a fact had seen the one before; from here on it is the last.
     fn knew(&mut self, fact: &str, op: &Operation) -> bool {
         let before = self.writers.insert(fact.to_owned(), op.op.clone());

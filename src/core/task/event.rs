@@ -95,17 +95,6 @@ impl TaskEvent {
             TaskEvent::Skipped { .. } => Step::Skip,
         }
     }
-
-    /// The claim that has to hold for it.
-    pub(super) fn names(&self) -> Option<&OpId> {
-        match self {
-            TaskEvent::Claimed { claim, .. } => claim.over.as_ref(),
-            TaskEvent::Released { claim, .. }
-            | TaskEvent::Completed { claim, .. }
-            | TaskEvent::Failed { claim, .. } => Some(claim),
-            TaskEvent::Retried { .. } | TaskEvent::Skipped { .. } => None,
-        }
-    }
 }
 
 impl Topic for TaskEvent {
@@ -172,6 +161,9 @@ impl Topic for TaskEvent {
         state.take_task(record, self, beside)
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 impl TaskEvent {
     /// Whether it cannot hold beside a move of the session that its writer did not know of: work that turned out to

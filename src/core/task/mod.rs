@@ -7,6 +7,8 @@ pub mod card;
 pub mod event;
 pub mod file;
 pub mod graph;
+#[cfg(test)]
+mod laws;
 pub mod node;
 pub mod plan;
 pub mod status;

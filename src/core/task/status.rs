@@ -176,22 +176,28 @@ impl TaskFacts {
         }
     }
 
-    /// What a record makes of it whose writer had seen what gave it its status.
-    fn go_on(&mut self, op: &Operation, event: &TaskEvent) -> Result<(), String> {
+    /// What a record makes of it that fits it: the step leads on from here, and names the claim that holds.
+    fn go_on(&self, op: &Operation, event: &TaskEvent) -> Result<TaskFacts, String> {
         let step = event.step();
         let Some(to) = self.status.after(step) else {
             return Err(self.status.refuses(event.task(), step));
         };
-        if let Some(named) = event.names()
-            && self.holder().map(|claim| &claim.op) != Some(named)
-        {
+        let names = match event {
+            TaskEvent::Retried { .. } | TaskEvent::Skipped { .. } => None,
+            TaskEvent::Claimed { claim, .. } => Some(claim.over.as_ref()),
+            TaskEvent::Released { claim, .. }
+            | TaskEvent::Completed { claim, .. }
+            | TaskEvent::Failed { claim, .. } => Some(Some(claim)),
+        };
+        if names.is_some_and(|named| self.holder().map(|claim| &claim.op) != named) {
             return Err(format!(
                 "`{step}` of {} names a claim that does not hold",
                 event.task()
             ));
         }
-        self.set(op, event, to);
-        Ok(())
+        let mut after = self.clone();
+        after.set(op, event, to);
+        Ok(after)
     }
 
     fn set(&mut self, op: &Operation, event: &TaskEvent, to: Status) {
@@ -199,8 +205,9 @@ impl TaskFacts {
         self.last = recorded(op, Mark {});
         match event {
             TaskEvent::Claimed { claim, .. } => self.claim = Some(recorded(op, claim.clone())),
-            TaskEvent::Completed { done, .. } => {
+            TaskEvent::Completed { claim, done, .. } => {
                 self.completion = Some(recorded(op, done.clone()));
+                self.bring_back(claim);
             }
             TaskEvent::Failed { .. } => {
                 self.failures += 1;
@@ -248,6 +255,17 @@ impl TaskFacts {
         }
         if let Some(to) = outcome(event.step()) {
             self.set(op, event, to);
+        }
+    }
+
+    /// The claim under which something was completed counts again, where another one stood before it.
+    fn bring_back(&mut self, claim: &OpId) {
+        let Some(at) = self.beside.iter().position(|aside| aside.op == *claim) else {
+            return;
+        };
+        let aside = self.beside.remove(at);
+        if let Some(own) = aside.value.claim.clone() {
+            self.claim = Some(of(&aside, own));
         }
     }
 
@@ -317,15 +335,18 @@ impl State {
         &mut self,
         op: &Operation,
         event: &TaskEvent,
-        beside: &Beside<'_>,
+        beside: &mut Beside<'_>,
     ) -> Result<(), String> {
         let id = event.task();
         let known = self.tasks.get(&id.key());
-        let is_apart = known.is_some_and(|facts| !beside.saw(&facts.last.op));
+        let missed_last = known.is_some_and(|facts| !beside.saw(&facts.last.op));
+        let missed_any = beside.missed_of(&id.key(), op);
         let mut facts = known.cloned().unwrap_or_else(|| TaskFacts::new(op, id));
-        match is_apart {
-            true => facts.go_apart(op, event),
-            false => facts.go_on(op, event)?,
+        match facts.go_on(op, event) {
+            Ok(after) if !missed_last => facts = after,
+            // Whoever knew everything writes nothing that does not fit.
+            Err(why) if !missed_any => return Err(why),
+            _ => facts.go_apart(op, event),
         }
         self.fold = self.fold.max(TASK_FOLD);
         self.tasks.insert(id.key(), facts);

@@ -11,7 +11,8 @@ pub use done::{DoneRequest, Finished, done};
 pub use moves::{Moved, fail, release, retry, skip};
 pub use take::{TakeRequest, Taken, peek, take};
 pub use view::{
-    ClaimView, GraphView, Happened, Row, Rows, TaskView, claimed, graph_of, list, log, show,
+    ClaimView, GraphView, Happened, Row, Rows, TaskTaken, TaskView, claimed, graph_of, list, log,
+    show,
 };
 
 use super::act::Facts;

@@ -22,12 +22,13 @@ pub struct Moved {
 }
 
 fn reason_required(task: Option<&str>, step: Step) -> Failure {
-    let task = task.map_or_else(String::new, |task| format!(" {task}"));
-    Failure::usage(
-        Code::ReasonRequired,
-        format!("`task {step}` needs a reason"),
-    )
-    .help(command!("task {step}{task} --reason WHY"))
+    let help = match (task, step) {
+        (Some(task), Step::Skip) => command!("task skip {task} --reason WHY"),
+        (Some(task), _) => command!("task fail {task} --reason WHY"),
+        (None, _) => command!("task fail --reason WHY"),
+    };
+    let why = format!("`task {step}` needs a reason");
+    Failure::usage(Code::ReasonRequired, why).help(help)
 }
 
 /// The attempt ended without a result.

@@ -268,9 +268,21 @@ fn view(ctx: &Context, claim: &Recorded<Claim>) -> ClaimView {
     }
 }
 
-/// The tasks that somebody has, in a line each, for `status`.
-pub fn claimed(ctx: &Context, state: &State) -> Vec<(TaskId, ClaimView)> {
-    let all = state.tasks.values();
-    all.filter_map(|facts| Some((facts.id.clone(), view(ctx, facts.holder()?))))
-        .collect()
+/// A task that somebody has.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskTaken {
+    pub task: TaskId,
+    #[serde(flatten)]
+    pub claim: ClaimView,
+}
+
+/// The tasks that somebody has.
+pub fn claimed(ctx: &Context, state: &State) -> Vec<TaskTaken> {
+    let taken = |facts: &TaskFacts| {
+        Some(TaskTaken {
+            task: facts.id.clone(),
+            claim: view(ctx, facts.holder()?),
+        })
+    };
+    state.tasks.values().filter_map(taken).collect()
 }

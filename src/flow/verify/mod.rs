@@ -105,6 +105,7 @@ impl Report {
 /// `verify`.
 pub fn verify(ctx: &Context, request: &Request) -> Result<Report> {
     let repo = &ctx.repo;
+    repo.compare_hashes();
     let sessions = Sessions::open(ctx)?;
     let policy_from = match &request.policy_from {
         Some(revision) => Some(span::one_commit(repo, revision)?),

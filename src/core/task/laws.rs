@@ -1,0 +1,275 @@
+//! Laws of tasks in clones that were apart: what is true is a function of the set of records, nothing that was done
+//! is lost, and a merge completes nothing that nobody completed.
+
+use super::event::{Claim, Completion, TaskEvent};
+use super::node::TaskId;
+use super::status::{Status, Step};
+use crate::core::laws::{id, op_id, operation, started};
+use crate::core::op::{Body, Operation};
+use crate::core::replay::fold;
+use crate::core::session::{FOLD, State, TASK_FOLD};
+use crate::core::words::Word;
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq, proptest};
+use proptest::sample::select;
+use std::collections::BTreeSet;
+
+const CLONES: usize = 3;
+
+#[derive(Clone, Debug)]
+enum Turn {
+    Step(usize, Step),
+    Fetch(usize),
+}
+
+fn turns() -> impl Strategy<Value = Vec<(usize, Turn)>> {
+    let steps = [
+        Step::Take,
+        Step::Take,
+        Step::Done,
+        Step::Done,
+        Step::Fail,
+        Step::Retry,
+        Step::Skip,
+        Step::Release,
+    ];
+    let turn = proptest::prop_oneof![
+        8 => (0..2_usize, select(steps.to_vec())).prop_map(|(task, step)| Turn::Step(task, step)),
+        1 => (0..CLONES).prop_map(Turn::Fetch),
+    ];
+    vec((0..CLONES, turn), 0..40)
+}
+
+fn task(n: usize) -> TaskId {
+    TaskId::parse(&format!("T-{n}")).expect("an id")
+}
+
+fn state(ops: &[Operation]) -> State {
+    fold(&id(), ops).expect("a state")
+}
+
+fn union(a: &[Operation], b: &[Operation]) -> Vec<Operation> {
+    let mut all = a.to_vec();
+    all.extend(b.iter().filter(|op| !a.contains(op)).cloned());
+    all
+}
+
+/// What a clone records that takes a step from what it has; nothing where it may not.
+fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEvent> {
+    state.task_status(&task).after(step)?;
+    let holder = state.claim_of(&task).cloned();
+    Some(match step {
+        Step::Take => TaskEvent::Claimed {
+            task,
+            claim: Claim {
+                owner: format!("worktree-{clone}"),
+                agent: None,
+                seconds: 60,
+                over: holder,
+            },
+        },
+        Step::Release => TaskEvent::Released {
+            task,
+            claim: holder?,
+        },
+        Step::Done => TaskEvent::Completed {
+            task,
+            claim: holder?,
+            done: Completion::default(),
+        },
+        Step::Fail => TaskEvent::Failed {
+            task,
+            claim: holder?,
+        },
+        Step::Retry => TaskEvent::Retried { task },
+        Step::Skip => TaskEvent::Skipped { task },
+    })
+}
+
+/// The sets of records that the clones end with. Each writes only what fits what it has.
+fn played(turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
+    let mut clones = vec![vec![started()]; CLONES];
+    let mut made = 1;
+    for (clone, turn) in turns {
+        let (n, step) = match turn {
+            Turn::Fetch(other) => {
+                clones[clone] = union(&clones[clone], &clones[other]);
+                continue;
+            }
+            Turn::Step(n, step) => (n, step),
+        };
+        let before = state(&clones[clone]);
+        let Some(event) = event(&before, clone, task(n), step) else {
+            continue;
+        };
+        let mut op = operation(made, before.seq + 1, event, None);
+        op.format = 2;
+        op.after = before.newest();
+        let mut after = before.clone();
+        after.apply(&op);
+        assert_eq!(after.conflicts, before.conflicts, "it fits what is there");
+        made += 1;
+        clones[clone].push(op);
+    }
+    clones
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    #[test]
+    fn clones_that_have_the_same_records_say_the_same_and_lose_nothing(turns in turns()) {
+        let c = played(turns);
+        let ops = union(&union(&c[0], &c[1]), &c[2]);
+        let all = state(&ops);
+        prop_assert_eq!(&state(&union(&c[2], &union(&c[1], &c[0]))), &all);
+        prop_assert_eq!(&state(&union(&union(&c[1], &c[2]), &c[0])), &all);
+        prop_assert_eq!(&state(&union(&ops, &c[1])), &all);
+        prop_assert!(all.conflicts.is_empty(), "{:?}", all.conflicts);
+        prop_assert_eq!(all.fold == TASK_FOLD, !all.tasks.is_empty());
+        // Whatever was completed counts, or stands beside what counts, until somebody who could see it goes on.
+        let retried = |id: &TaskId| ops.iter().any(|op| matches!(&op.body, Body::Task(TaskEvent::Retried { task }) if task == id));
+        for op in &ops {
+            let Body::Task(TaskEvent::Completed { task, .. }) = &op.body else { continue };
+            if retried(task) { continue }
+            let facts = all.task(task).expect("facts");
+            let counts = facts.completion.as_ref().is_some_and(|done| done.op == op.op);
+            let stands_beside = facts.beside.iter().any(|aside| aside.op == op.op);
+            prop_assert!(counts || stands_beside);
+            prop_assert_eq!(facts.status, Status::Completed);
+        }
+        // A merge completes and skips nothing that nobody did.
+        for facts in all.tasks.values() {
+            let step = match facts.status {
+                Status::Completed => Step::Done,
+                Status::Skipped => Step::Skip,
+                _ => continue,
+            };
+            let is_it = |op: &&Operation| matches!(&op.body, Body::Task(event) if event.task() == &facts.id && event.step() == step);
+            prop_assert!(ops.iter().any(|op| is_it(&op)));
+        }
+    }
+
+    #[test]
+    fn an_undo_of_any_step_gives_the_state_before(turns in turns(), n in 0..2_usize, step in select(vec![Step::Take, Step::Done, Step::Fail, Step::Retry, Step::Skip, Step::Release])) {
+        let mut ops = played(turns).swap_remove(0);
+        let before = state(&ops);
+        let Some(event) = event(&before, 0, task(n), step) else { return Ok(()) };
+        let made = CLONES * 50;
+        let mut op = operation(made, before.seq + 1, event, None);
+        op.after = before.newest();
+        ops.push(op);
+        let mut undo = operation(made + 1, before.seq + 2, Word::Undone { undone: vec![op_id(made)] }, None);
+        undo.after = vec![op_id(made)];
+        ops.push(undo);
+        let undone = state(&ops);
+        prop_assert_eq!(undone.tasks, before.tasks);
+        prop_assert_eq!(undone.conflicts, before.conflicts);
+        prop_assert_eq!(undone.fold, before.fold);
+    }
+}
+
+/// Two clones that took one node apart, and what each did with it.
+fn apart(steps: [&[Step]; 2]) -> State {
+    let mut sets = vec![vec![started()], vec![started()]];
+    let mut made = 1;
+    for (clone, steps) in steps.into_iter().enumerate() {
+        for step in steps {
+            let before = state(&sets[clone]);
+            let event = event(&before, clone, task(0), *step).expect("a legal step");
+            let mut op = operation(made, before.seq + 1, event, None);
+            op.after = before.newest();
+            sets[clone].push(op);
+            made += 1;
+        }
+    }
+    state(&union(&sets[1], &sets[0]))
+}
+
+#[test]
+fn what_two_clones_did_apart_has_one_outcome_and_both_stay_visible() {
+    use Step::{Done, Fail, Skip, Take};
+    let table: [(&[Step], &[Step], Status, &[Step]); 7] = [
+        // The first of two claims, and the other beside it.
+        (&[Take], &[Take], Status::Claimed, &[Take]),
+        // Completed work outweighs the claim that came first.
+        (&[Take], &[Take, Done], Status::Completed, &[Take]),
+        (
+            &[Take, Done],
+            &[Take, Done],
+            Status::Completed,
+            &[Take, Done],
+        ),
+        (
+            &[Take, Fail],
+            &[Take, Done],
+            Status::Completed,
+            &[Take, Fail],
+        ),
+        (&[Take, Done], &[Skip], Status::Completed, &[Skip]),
+        // A skip lets others go on, so that a claim outweighs it.
+        (&[Skip], &[Take], Status::Claimed, &[Skip]),
+        (&[Take], &[Skip], Status::Claimed, &[Skip]),
+    ];
+    for (one, other, status, beside) in table {
+        let merged = apart([one, other]);
+        let facts = merged.task(&task(0)).expect("facts");
+        let mut found: Vec<Step> = facts.beside.iter().map(|aside| aside.value.step).collect();
+        found.sort();
+        assert_eq!(
+            (facts.status, found.as_slice()),
+            (status, beside),
+            "{one:?} {other:?}"
+        );
+        assert!(merged.conflicts.is_empty());
+        let both = [one, other].iter().all(|steps| steps.contains(&Done));
+        assert_eq!(
+            facts.is_contested(),
+            both || one.contains(&Fail),
+            "{one:?} {other:?}"
+        );
+    }
+}
+
+#[test]
+fn a_session_without_tasks_has_the_state_that_it_had() {
+    let state = state(&[started()]);
+    assert!(state.tasks.is_empty() && state.fold <= FOLD);
+    let bytes = String::from_utf8(state.to_bytes().expect("bytes")).expect("UTF-8");
+    assert!(!bytes.contains("tasks"), "{bytes}");
+}
+
+#[test]
+fn a_record_that_names_another_claim_is_a_conflict_of_the_session() {
+    let mut ops = vec![started()];
+    let mut push = |event: TaskEvent| {
+        let at = ops.len();
+        let mut op = operation(at, at as u64 + 1, event, None);
+        op.after = vec![ops[at - 1].op.clone()];
+        ops.push(op);
+    };
+    let claim = |over| Claim {
+        owner: "w".into(),
+        agent: None,
+        seconds: 1,
+        over,
+    };
+    push(TaskEvent::Claimed {
+        task: task(0),
+        claim: claim(None),
+    });
+    push(TaskEvent::Completed {
+        task: task(0),
+        claim: op_id(7),
+        done: Completion::default(),
+    });
+    let merged = state(&ops);
+    assert_eq!(merged.task_status(&task(0)), Status::Claimed);
+    assert!(
+        merged.conflicts[0]
+            .why
+            .contains("names a claim that does not hold")
+    );
+    let ids: BTreeSet<_> = merged.tasks.keys().collect();
+    assert_eq!(ids.len(), 1);
+}
