@@ -3,12 +3,13 @@
 mod alias;
 mod help;
 mod task;
+mod wrong;
 
 pub use help::described;
 pub use task::TaskCommand;
 
 use crate::cmd;
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::settings::SyncPoint;
 use crate::flow::{Context, pager};
 use crate::ui::{ColorChoice, Options, Ui};
@@ -335,7 +336,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return not_run(&error, &args),
     };
     let mut ui = Ui::new(cli.global.options());
-    let outcome = run(cli, &mut ui);
+    let outcome = run(cli, &mut ui).map_err(|failure| match failure {
+        // Of a word that means nothing the help of its command says more.
+        Failure {
+            kind: Kind::Usage,
+            help: None,
+            ..
+        } => failure.help(help::leads_to(&args)),
+        failure => failure,
+    });
     ended(outcome, &mut ui)
 }
 
@@ -353,6 +362,12 @@ fn show_help(asked: help::Asked, ui: &mut Ui) -> Exit {
 /// Ends a call that the parser answers itself: with help, with the version, or with what is wrong.
 fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    if error.use_stderr() {
+        return ended(
+            Err(help::usage(error, args)),
+            &mut Ui::new(options_of(args)),
+        );
+    }
     // Only who reads help pays for the examples in it.
     let is_help = error.kind() != ErrorKind::DisplayVersion;
     let again = is_help.then(|| described().try_get_matches_from(args).err());
@@ -361,19 +376,10 @@ fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
         .as_ref()
         .filter(|again| again.kind() == error.kind())
         .unwrap_or(error);
-    if error.use_stderr() && wants_json(args) {
-        Ui::new(options_of(args)).failure(&help::usage(error, args));
-        return ExitCode::from(code);
-    }
     let mut ui = Ui::new(Options::default());
-    match error.use_stderr() {
-        true => ui.parser_refused(error, &help::leads_to(args)),
-        false => {
-            ui.keep_for_pager();
-            ui.parser_said(error);
-            show_kept(&mut ui);
-        }
-    }
+    ui.keep_for_pager();
+    ui.parser_said(error);
+    show_kept(&mut ui);
     match ui.lost_output() {
         Some(lost) => ended(Err(lost), &mut ui),
         None => ExitCode::from(code),

@@ -117,14 +117,19 @@ pub(super) fn leads_to(args: &[OsString]) -> Hint {
     }
 }
 
-/// What clap says of a command line that it cannot read: its first paragraph, without the usage.
+/// What is said of a command line that the parser does not take.
 pub(super) fn usage(error: &clap::Error, args: &[OsString]) -> Failure {
-    let text = error.render().to_string();
-    let said = text.split("\n\n").next().unwrap_or_default();
-    let said: Vec<&str> = said.split_whitespace().collect();
-    Failure::usage(
-        Code::CommandLineInvalid,
-        said.join(" ").trim_start_matches("error: "),
-    )
-    .help(leads_to(args))
+    let path = named(args);
+    let said = super::wrong::sentence(error, &path, &below(&path));
+    Failure::usage(Code::CommandLineInvalid, said).help(leads_to(args))
+}
+
+/// The commands behind a command.
+fn below(path: &str) -> Vec<String> {
+    let cli = Cli::command();
+    let mut words = path.split(' ').filter(|word| !word.is_empty());
+    let found = words.try_fold(&cli, |at, word| at.find_subcommand(word));
+    let shown = found.into_iter().flat_map(clap::Command::get_subcommands);
+    let shown = shown.filter(|one| !one.is_hide_set());
+    shown.map(|one| one.get_name().to_owned()).collect()
 }

@@ -2,9 +2,9 @@
 
 use super::SignArgs;
 use crate::cli::Exit;
-use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
+use crate::core::{counted, shell_word};
 use crate::flow::Context;
 use crate::flow::archive::{self, Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::ui::{Ui, clean, diff};
@@ -70,8 +70,12 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         sign,
     };
     if !waivers.scenarios.is_empty() && waivers.reason.is_empty() {
-        return Err(Failure::usage(Code::ReasonMissing, "the reason is empty")
-            .help(command!("archive --waive SCENARIO --reason WHY")));
+        return Err(
+            Failure::usage(Code::ReasonMissing, "the reason is empty").help(command!(
+                "archive --waive {} --reason WHY",
+                shell_word(&waivers.scenarios[0])
+            )),
+        );
     }
     let request = Request {
         names: &args.ids,

@@ -87,7 +87,7 @@ fn nothing(board: &Board, ui: &mut Ui) {
             counted(left, "session")
         )),
     }
-    ui.hint(command!("start \"WHAT TO CHANGE\""));
+    ui.hint(command!("start \"Fix the timeout\""));
 }
 
 /// One session as cells: marker, id, stage, who is waited for, what is next, age, title.
@@ -181,8 +181,8 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
     ui.out(board.trim_end_matches('\n'));
 }
 
-/// The widths of the columns in so many: what is long is cut first, then the title, the age, who is waited for and
-/// what is next go, in this order.
+/// The widths of the columns in so many: what is long is cut first, then the title, the age and who is waited for go,
+/// in this order; what is next stays.
 fn fitted(natural: &[usize], columns: usize) -> Vec<usize> {
     let mut widths = natural.to_vec();
     let taken = |widths: &[usize]| {
@@ -200,9 +200,9 @@ fn fitted(natural: &[usize], columns: usize) -> Vec<usize> {
         (2, 12),
         (5, 0),
         (4, 0),
-        (0, 14),
         (2, 0),
-        (3, 0),
+        (0, 14),
+        (3, 8),
         (0, 10),
     ];
     for (at, least) in steps {
@@ -232,6 +232,7 @@ mod tests {
             let taken = 2 + shown.iter().map(|width| width + 2).sum::<usize>() - 2;
             assert!(taken <= columns, "{columns}: {widths:?}");
             assert!(widths[0] >= 10 && widths[1] == 8, "{columns}: {widths:?}");
+            assert!(widths[3] >= 8, "{columns}: {widths:?}");
         }
         assert_eq!(fitted(&natural, 300), natural);
     }

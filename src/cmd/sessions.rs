@@ -28,7 +28,7 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             match super::sync::way_on(&begun.damaged, &done.branch) {
                 Some(way) => ui.hint(way),
                 None => ui.hint(hint![
-                    command!("start \"WHAT TO CHANGE\""),
+                    command!("start \"Fix the timeout\""),
                     "   (and, to let git hold the gates: ",
                     command!("hooks install"),
                     ")"

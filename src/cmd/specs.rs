@@ -100,7 +100,7 @@ pub fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if all.is_empty() {
         ui.status("no spec yet");
         ui.hint(hint![
-            command!("start \"WHAT TO CHANGE\""),
+            command!("start \"Fix the timeout\""),
             "   (archive writes the first one)"
         ]);
     }

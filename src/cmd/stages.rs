@@ -2,15 +2,15 @@
 
 use super::{SignArgs, blocker_lines, report, tell_policy_moved};
 use crate::cli::Exit;
-use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::finding::Finding;
 use crate::core::gate::Proof;
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
 use crate::core::profile::ProfileName;
 use crate::core::session::Recorded;
 use crate::core::stage::{Stage, Transition};
+use crate::core::{counted, shell_word};
 use crate::flow::approve::{self as approve_flow, Approved, Ends};
 use crate::flow::lease;
 use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Proposed, Report};
@@ -260,7 +260,13 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Code::FindingWithoutVerdict,
             "a finding belongs to a verdict",
         )
-        .help(command!("plan --critic iterate --finding TEXT")));
+        .help(hint![
+            command!(
+                "plan --critic iterate --finding {}",
+                shell_word(&finding[0])
+            ),
+            "  (or --architect)"
+        ]));
     }
     if let Some(more) = more {
         let sign = SignArgs::of(sign, no_sign).wanted(ctx);
@@ -339,7 +345,7 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     if let Some(delegate) = delegate {
-        let (id, status) = delegation(&delegate, ui)?;
+        let (id, status, warning) = delegation(&delegate)?;
         let request = DelegationRequest {
             id: id.clone(),
             status,
@@ -349,6 +355,9 @@ pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             sign,
         };
         let done = stages::delegate(ctx, &request)?;
+        if let Some(warning) = warning {
+            ui.warn(warning);
+        }
         return Ok(tell(
             ctx,
             ui,
@@ -428,7 +437,7 @@ fn pair<T: std::str::FromStr<Err = Failure>>(text: &str) -> Result<(String, T)> 
 }
 
 /// An unknown status counts as pending, which holds the hand-off: nothing fails open (S-078).
-fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
+fn delegation(text: &str) -> Result<(String, DelegationStatus, Option<String>)> {
     let (id, word) = text.split_once('=').ok_or_else(|| {
         Failure::usage(
             Code::PairExpected,
@@ -447,14 +456,17 @@ fn delegation(text: &str, ui: &mut Ui) -> Result<(String, DelegationStatus)> {
             format!("expected an id of letters, digits, `-`, `_`, `.`, found `{id}`"),
         ));
     }
-    let status = word.parse().unwrap_or_else(|_| {
-        ui.warn(format!(
-            "`{}` is no status of a delegation; recorded as pending",
-            clean(word)
-        ));
-        DelegationStatus::Pending
-    });
-    Ok((id.to_owned(), status))
+    let (status, warning) = match word.parse() {
+        Ok(status) => (status, None),
+        Err(_) => {
+            let said = format!(
+                "`{}` is no status of a delegation; recorded as pending",
+                clean(word)
+            );
+            (DelegationStatus::Pending, Some(said))
+        }
+    };
+    Ok((id.to_owned(), status, warning))
 }
 
 fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &str) -> Exit {

@@ -944,7 +944,7 @@ codes! {
     StageMismatch "stage_mismatch" [Refused]
         "The command does not belong to the stage of the session.";
     StageNotInProfile "stage_not_in_profile" [Refused]
-        "The session's profile lacks the stage that a move leads to.";
+        "The session's profile lacks the stage that a move leads to, or the review of it.";
     StageNotReached "stage_not_reached" [Refused]
         "The session has not reached the stage.";
     StageRefusesCode "stage_refuses_code" [Refused]

@@ -30,7 +30,10 @@ impl Globs {
             let invalid = |error: globset::Error| {
                 Failure::usage(
                     Code::PatternInvalid,
-                    format!("`{pattern}` is not a path pattern: {}", error.kind()),
+                    format!(
+                        "expected a path pattern, found `{pattern}`: {}",
+                        error.kind()
+                    ),
                 )
             };
             let anchored = pattern.trim_start_matches('/');

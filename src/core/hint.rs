@@ -11,7 +11,7 @@ use std::fmt;
 
 /// How the program is called.
 const PROGRAM: &str = "git loopx";
-/// The place for a reason in a command whose reason somebody has to give.
+/// The place for a reason in a template: [`Hint::because`] fills it with what is known, else [`general_reason`] does.
 const REASON: &str = " --reason WHY";
 /// The one key of a hint in a document that is not printed yet.
 const KEY: &str = "\u{1}hint";
@@ -184,9 +184,19 @@ impl Command {
     fn typed(&self, place: Place<'_>) -> String {
         let named =
             |id: &&str| self.about_a_session && !self.words.split(' ').any(|word| word == *id);
+        let why = super::shell_word(general_reason(&self.words));
+        let words = self.words.replacen(REASON, &format!(" --reason {why}"), 1);
+        // Which command shows that a change works, only a person knows.
+        if let Some(before) = words.strip_suffix(" COMMAND") {
+            let session = self.session.as_deref().or(place.session.filter(named));
+            let session = session.map_or_else(String::new, |id| format!("-s {id} "));
+            return format!(
+                "run the command that shows that it works, behind `{PROGRAM} {session}{before}`"
+            );
+        }
         let command = match self.session.as_deref().or(place.session.filter(named)) {
-            Some(id) => format!("{PROGRAM} -s {id} {}", self.words),
-            None => format!("{PROGRAM} {}", self.words),
+            Some(id) => format!("{PROGRAM} -s {id} {words}"),
+            None => format!("{PROGRAM} {words}"),
         };
         // The verb of one that was printed into a document is gone.
         let needs_worktree = ["edit ", "put ", "save", "checkout"];
@@ -198,6 +208,34 @@ impl Command {
             return format!("git worktree add ../work  (and there: {command})");
         }
         command
+    }
+}
+
+/// A reason that is true of whoever types this command, whatever else moves them.
+fn general_reason(words: &str) -> &'static str {
+    const REASONS: [(&str, &str); 15] = [
+        ("abandon", "it is not wanted any more"),
+        ("agent block", "it cannot go on"),
+        ("agent park", "it waits for a person"),
+        ("archive --waive", "it needs no evidence"),
+        ("build --more", "it is not finished"),
+        ("build --take-over", "it goes on here"),
+        ("build --waive", "it was looked at by hand"),
+        ("clarify --more", "it is not clear yet"),
+        ("plan --more", "the plan is not ready"),
+        ("plan", "the plan has to change"),
+        ("profile", "this profile fits the change"),
+        ("rebase", "the base has moved"),
+        ("reopen", "there is more to do"),
+        ("review --answer", "it is meant to be so"),
+        ("undo", "it is not wanted"),
+    ];
+    let found = REASONS.iter().find(|(verb, _)| words.starts_with(verb));
+    match found {
+        Some((_, reason)) => reason,
+        None if words.contains("approve") => "no file has to change",
+        None if words.contains("request-changes") => "it has to be mended",
+        None => "it was agreed on",
     }
 }
 
@@ -491,6 +529,26 @@ mod tests {
         assert_eq!(lead.as_deref(), Some(wanted));
         assert_eq!(Hint::git("switch b").to_string(), "git switch b");
         assert_eq!(hint!["ask: ", command!("list")].lead(), None);
+    }
+
+    #[test]
+    fn a_reason_that_nobody_gave_is_never_a_place_to_fill() {
+        for (hint, wanted) in [
+            (
+                command!("undo --only 7 --reason WHY"),
+                "git loopx undo --only 7 --reason 'it is not wanted'",
+            ),
+            (
+                command!("review --verdict approve --reason WHY --sign"),
+                "git loopx review --verdict approve --reason 'no file has to change' --sign",
+            ),
+            (
+                command!("reopen --reason WHY").because("it fails"),
+                "git loopx reopen --reason 'it fails'",
+            ),
+        ] {
+            assert_eq!(hint.addressed(Place::default()), wanted);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Each has a private field and one parser, so that a value in hand is a valid one.
 
 use super::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
+use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
@@ -33,7 +33,7 @@ impl SessionId {
                 Code::SessionIdInvalid,
                 format!("expected a session id like `auth-timeout` (a-z, 0-9, -; at most {MAX_ID}), found `{text}`"),
             )
-            .help(hint!["`", command!("list"), "` shows the ids"]));
+            .help(command!("list").note("(shows the ids)")));
         }
         if is_reserved(text) {
             return Err(Failure::usage(

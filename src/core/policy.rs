@@ -2,16 +2,18 @@
 //!
 //! Which version of the file counts (the base's, never the change's) is decided by the caller.
 
+mod fault;
 pub mod schema;
 mod signing;
 pub mod unknown;
 
-use super::failure::{Code, Failure, Result};
+use super::failure::Result;
 use super::globs::Globs;
 use super::id::Person;
 use super::op::Lane;
 use super::profile::{Profile, ProfileName, Profiles};
 use super::stage::{Stage, Transition};
+use fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use unknown::UnknownKey;
@@ -378,29 +380,37 @@ impl Policy {
             Ok(policy) => policy,
             Err(error) => unknown::read(text, label, &error)?,
         };
-        policy.allowed()?;
-        policy.denied()?;
+        match policy.check() {
+            Ok(()) => Ok(policy),
+            Err(fault) => Err(fault.placed(text, label)),
+        }
+    }
+
+    /// Every value means something.
+    fn check(&self) -> Result<(), Fault> {
+        let of_files = |key, patterns: &[String]| patterns_of(key, patterns, Globs::of_files);
+        of_files("gates.always_allow", &self.gates.always_allow)?;
+        patterns_of("approve.deny", &self.approve.deny, Globs::in_any_case)?;
         for (name, path) in [
-            ("paths.specs", &policy.paths.specs),
-            ("paths.adr", &policy.paths.adr),
-            ("approve.signers", &policy.approve.signers),
-            ("approve.revoked", &policy.approve.revoked),
-            ("changelog.fragments", &policy.changelog.fragments),
+            ("paths.specs", &self.paths.specs),
+            ("paths.adr", &self.paths.adr),
+            ("approve.signers", &self.approve.signers),
+            ("approve.revoked", &self.approve.revoked),
+            ("changelog.fragments", &self.changelog.fragments),
         ] {
             let off = name == "changelog.fragments" && path.is_empty();
             if !off && (!is_inside(path) || is_working_copy(path)) {
-                return Err(Failure::usage(
-                    Code::PolicyInvalid,
+                return Err(Fault::new(
+                    name,
                     format!(
-                        "{label}: {name}: expected a path inside the repository and outside `.loopx`, found `{path}`"
+                        "expected a path inside the repository and outside `.loopx`, found `{path}`"
                     ),
                 ));
             }
         }
-        policy.check_roles(label)?;
-        policy.check_profiles(label)?;
-        policy.check_landing(label)?;
-        Ok(policy)
+        self.check_roles()?;
+        self.check_profiles()?;
+        self.check_landing()
     }
 
     /// What there is to say of keys that are passed over.
@@ -446,19 +456,19 @@ impl Policy {
     }
 
     /// Every role that may approve is one that somebody can have.
-    fn check_roles(&self, label: &str) -> Result<()> {
-        for patterns in self.approve.roles.values() {
-            Globs::new(patterns)?;
+    fn check_roles(&self) -> Result<(), Fault> {
+        for (role, patterns) in &self.approve.roles {
+            patterns_of(&format!("approve.roles.{role}"), patterns, Globs::new)?;
         }
         // Nobody has a role of approve.take_back or evidence.by that is not known: that closes, and needs no refusal.
         for (transition, roles) in &self.approve.by {
             for role in roles {
                 if !self.approve.roles.contains_key(role) {
                     let known: Vec<&str> = self.approve.roles.keys().map(String::as_str).collect();
-                    return Err(Failure::usage(
-                        Code::PolicyInvalid,
+                    return Err(Fault::new(
+                        format!("approve.by.{transition}"),
                         format!(
-                            "{label}: approve.by: {transition} names the role `{role}`, and approve.roles has {}",
+                            "expected a role of approve.roles, found `{role}`; it has {}",
                             if known.is_empty() {
                                 "none".to_owned()
                             } else {
@@ -473,19 +483,19 @@ impl Policy {
     }
 
     /// Every profile that is written or named can be read.
-    fn check_profiles(&self, label: &str) -> Result<()> {
-        let invalid =
-            |what: String| Failure::usage(Code::PolicyInvalid, format!("{label}: {what}"));
-        if let Some(fault) = self.profiles.fault() {
-            return Err(invalid(fault));
+    fn check_profiles(&self) -> Result<(), Fault> {
+        if let Some(said) = self.profiles.fault() {
+            let (key, what) = said.split_once(": ").unwrap_or(("profiles", &said));
+            return Err(Fault::new(key, what));
         }
         if let Some(name) = &self.start.profile {
             self.profiles
                 .get(name)
-                .map_err(|failure| invalid(format!("start.profile: {}", failure.message)))?;
+                .map_err(|failure| Fault::new("start.profile", failure.message))?;
         }
         for pattern in self.profiles.demand.keys() {
-            Globs::new(std::slice::from_ref(pattern))?;
+            let key = format!("profiles.demand.{pattern}");
+            patterns_of(&key, std::slice::from_ref(pattern), Globs::new)?;
         }
         Ok(())
     }
@@ -583,11 +593,10 @@ impl Policy {
     }
 
     /// An exception has paths and a key.
-    fn check_landing(&self, label: &str) -> Result<()> {
-        let invalid =
-            |what: String| Failure::usage(Code::PolicyInvalid, format!("{label}: landing.{what}"));
+    fn check_landing(&self) -> Result<(), Fault> {
         for exception in &self.landing.exception {
-            Globs::of_files(&exception.paths)?;
+            let paths = "landing.exception.paths";
+            patterns_of(paths, &exception.paths, Globs::of_files)?;
             let mut words = exception.key.split_whitespace();
             let is_key = |kind: &str| {
                 ["ssh-", "ecdsa-", "sk-"]
@@ -601,15 +610,16 @@ impl Policy {
             let is_public_key =
                 words.next().is_some_and(is_key) && words.next().is_some_and(is_base64);
             if !is_public_key || exception.key.contains(['\n', '\r']) {
-                return Err(invalid(format!(
-                    "exception.key: expected a public key like `ssh-ed25519 AAAA...`, found `{}`",
-                    exception.key
-                )));
+                return Err(Fault::new(
+                    "landing.exception.key",
+                    format!(
+                        "expected a public key like `ssh-ed25519 AAAA...`, found `{}`",
+                        exception.key
+                    ),
+                ));
             }
             if exception.paths.is_empty() {
-                return Err(invalid(
-                    "exception.paths: expected paths, found none".to_owned(),
-                ));
+                return Err(Fault::new(paths, "expected paths, found none"));
             }
         }
         Ok(())
@@ -648,19 +658,15 @@ impl Policy {
     }
 }
 
-fn invalid(text: &str, label: &str, error: &toml::de::Error) -> Failure {
-    let line = error.span().map_or(1, |span| line_of(text, span.start));
-    Failure::usage(
-        Code::PolicyInvalid,
-        format!("{label}:{line}: {}", error.message().trim()),
-    )
-    .help("mend the file on the branch that the session starts from, or remove the line")
-}
-
-/// The line of a byte, from 1.
-fn line_of(text: &str, byte: usize) -> usize {
-    let before = text.bytes().take(byte);
-    before.filter(|byte| *byte == b'\n').count() + 1
+/// Refuses patterns that no path could match, by their key.
+fn patterns_of(
+    key: &str,
+    patterns: &[String],
+    read: impl Fn(&[String]) -> Result<Globs>,
+) -> Result<(), Fault> {
+    read(patterns)
+        .map(drop)
+        .map_err(|failure| Fault::new(key, failure.message))
 }
 
 fn is_named(globs: &Globs, people: &[Person]) -> bool {

@@ -186,13 +186,11 @@ impl Profiles {
 
     /// What is wrong with the table, as a sentence.
     pub fn fault(&self) -> Option<String> {
-        let named = self.allowed.iter().chain(self.demand.values());
-        for name in self.written.keys().chain(named) {
-            if let Err(failure) = self.get(name) {
-                return Some(failure.message);
-            }
-        }
-        None
+        let written = self.written.keys().map(|name| ("", name));
+        let allowed = self.allowed.iter().map(|name| ("profiles.allowed: ", name));
+        let demand = self.demand.values().map(|name| ("profiles.demand: ", name));
+        let mut all = written.chain(allowed).chain(demand);
+        all.find_map(|(key, name)| Some(format!("{key}{}", self.get(name).err()?.message)))
     }
 
     fn resolve(
@@ -213,7 +211,9 @@ impl Profiles {
             if chain.len() == MAX_EXTENDS {
                 return Err(Failure::usage(
                     Code::PolicyInvalid,
-                    format!("profiles.{name} extends itself, or more than {MAX_EXTENDS} others"),
+                    format!(
+                        "profiles.{name}.extends: expected at most {MAX_EXTENDS} profiles in a row, found more"
+                    ),
                 ));
             }
             chain.push(written);
@@ -224,7 +224,7 @@ impl Profiles {
                 (Some(_), None) => {
                     return Err(Failure::usage(
                         Code::PolicyInvalid,
-                        format!("profiles.{name} extends itself"),
+                        format!("profiles.{name}.extends: expected another profile, found itself"),
                     ));
                 }
                 (None, None) => match base.and_then(|all| all.get(&ProfileName::standard())) {
@@ -254,8 +254,8 @@ impl Profiles {
             ),
         );
         match near {
-            Some(near) => failure.help(command!("start --profile {near} \"WHAT TO CHANGE\"")),
-            None => failure,
+            Some(near) => failure.help(command!("start --profile {near} \"Fix the timeout\"")),
+            None => failure.help(command!("profile")),
         }
     }
 }
@@ -301,7 +301,7 @@ impl Profile {
         let invalid = |what: &str| {
             Err(Failure::usage(
                 Code::PolicyInvalid,
-                format!("profiles.{name}: {what}"),
+                format!("profiles.{name}.{what}"),
             ))
         };
         if !self.stages.is_sorted() || self.stages.windows(2).any(|two| two[0] == two[1]) {

@@ -8,8 +8,14 @@ use super::spec::{Finding, Severity};
 use super::task::file::{check, read};
 use super::task::node::{Node, NodeKind, Verification};
 
-/// Reads the tasks as slices. The blocker names each line that is wrong, and what was expected there.
+/// Reads the tasks as slices.
 pub fn tasks(text: &str) -> Result<Vec<Slice>, Blocker> {
+    Ok(nodes(text)?.into_iter().filter_map(slice).collect())
+}
+
+/// Reads the tasks of a list that is a good plan. The blocker names each line that is wrong, and what was expected
+/// there.
+pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
     let file = read(text).map_err(|findings| invalid(&findings))?;
     if file.nodes.is_empty() {
         let path = Artifact::TaskList.path();
@@ -22,7 +28,7 @@ pub fn tasks(text: &str) -> Result<Vec<Slice>, Blocker> {
     let mut findings = check(&file, None);
     findings.retain(|finding| finding.severity == Severity::Error);
     match findings.is_empty() {
-        true => Ok(file.nodes.into_iter().filter_map(slice).collect()),
+        true => Ok(file.nodes),
         false => Err(invalid(&findings)),
     }
 }

@@ -302,7 +302,7 @@ pub fn require_active(session: Session) -> Result<Session> {
             Code::SessionArchived,
             format!("session {id} is archived on {target}"),
         )
-        .help(command!("start \"A FOLLOW-UP\""))),
+        .help(command!("start \"Follow up\""))),
     }
 }
 

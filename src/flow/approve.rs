@@ -89,7 +89,10 @@ pub(super) fn meant(facts: &Facts<'_>, ends: Ends) -> Result<Transition> {
             Code::InvalidTransition,
             format!("{found} needs no approval"),
         )
-        .help(found.command()));
+        .help(match view.profile().has(found) {
+            true => found.command(),
+            false => gate::next_action(view),
+        }));
     }
     Ok(found)
 }

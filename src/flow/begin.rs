@@ -14,7 +14,7 @@ const LARGEST: u64 = 1 << 20;
 
 /// The command.
 pub fn way(ctx: &Context) -> Result<Hint> {
-    let start = command!("start \"WHAT TO CHANGE\"");
+    let start = command!("start \"Fix the timeout\"");
     let head = ctx.repo.head()?;
     let Some(branch) = head.branch else {
         return Ok(start);

@@ -9,6 +9,7 @@ use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
+use crate::core::setup::typed;
 use crate::failpoint::reach;
 use crate::git::run::Run;
 use crate::git::{Entry, EntryKind, Repo};
@@ -67,14 +68,17 @@ pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Res
             Code::FileExists,
             format!("{} is there already", file.display()),
         )
-        .help(command!("export {id} --force -o FILE")));
+        .help(command!(
+            "export {id} --force -o {}",
+            typed(&file.display().to_string())
+        )));
     }
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::not_found(
             Code::FolderMissing,
             format!("there is no folder {} to write into", folder.display()),
         )
-        .help(command!("export {id} -o FILE")));
+        .help(command!("export {id}").note("(writes it here)")));
     }
     // A ref is written for a moment, and what it names.
     let _lock = store.lock()?;
@@ -161,7 +165,7 @@ pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
                 file.display()
             ),
         )
-        .help(command!("export SESSION").note("(in the repository that has it)"))
+        .help("ask for one that `export` made in the repository that has the session")
     };
     let heads = Run::git(["bundle", "list-heads"])
         .args([file.as_os_str()])

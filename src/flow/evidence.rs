@@ -86,7 +86,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             Code::WorktreeRequired,
             "evidence needs a worktree, and the repository is bare",
         )
-        .help("git worktree add ../work BRANCH")
+        .help("git worktree add ../work")
     })?;
     let before = ctx.repo.code()?.map(|code| code.tree);
     let started = ctx.repo.identity()?.at;

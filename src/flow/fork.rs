@@ -5,8 +5,9 @@ use super::bundle::{IMPORT, Imported, own_history, set_ref, sweep, take};
 use super::context::Context;
 use super::opening::Opening;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
+use crate::core::nearest;
 use crate::core::refusal::Refusal;
 use crate::core::setup::typed;
 use crate::failpoint::reach;
@@ -33,7 +34,7 @@ pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Fo
     if from.starts_with('-') {
         let message = format!("expected the address of a repository, found `{from}`");
         return Err(Failure::usage(Code::AddressInvalid, message)
-            .help(command!("import --from URL --session ID")));
+            .help("name the address of the fork, or a remote, behind --from"));
     }
     let opening = Opening::of(ctx)?;
     sweep(repo)?;
@@ -53,7 +54,7 @@ pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Fo
         _ => {
             let message = format!("{from} has no branch `{branch}`, so no session");
             return Err(Failure::not_found(Code::RemoteWithoutSessions, message)
-                .help(format!("ask its owner to run: git push URL {branch}")));
+                .help(format!("ask its owner to push the branch `{branch}` there")));
         }
     };
     reach("bundle-fetched");
@@ -65,7 +66,6 @@ pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Fo
 
 /// What is said of a repository that gave nothing. Nothing of it is a remote that could be synced with.
 fn unreached(said: &str, (from, doing): (&str, &str), branch: &str) -> Failure {
-    let again = command!("import --from URL --session ID");
     let refusal = Refusal::read(said);
     let failure = refusal.failure(doing, from, branch, said);
     match refusal {
@@ -76,11 +76,11 @@ fn unreached(said: &str, (from, doing): (&str, &str), branch: &str) -> Failure {
             ),
             ..failure
         }
-        .help(hint!["git remote -v  (shows the remotes), then: ", again]),
-        _ => failure.help(hint![
-            format!("git ls-remote {}  (until git answers), then: ", typed(from)),
-            again
-        ]),
+        .help("git remote -v  (shows the remotes)"),
+        _ => failure.help(format!(
+            "git ls-remote {}  (until git answers), then again",
+            typed(from)
+        )),
     }
 }
 
@@ -103,8 +103,13 @@ fn from_tip(
     };
     let Some(wanted) = wanted else {
         let message = format!("expected the session to take in from {from}: {listed}");
-        return Err(Failure::usage(Code::SessionRequired, message)
-            .help(command!("import --from URL --session ID")));
+        let first = names.first();
+        return Err(
+            Failure::usage(Code::SessionRequired, message).help(match first {
+                Some(first) => command!("import --from {} --session {first}", typed(from)),
+                None => "ask its owner which session is meant".into(),
+            }),
+        );
     };
     let id = SessionId::fold(wanted)?;
     // What is damaged there is mended there.
@@ -121,8 +126,12 @@ fn from_tip(
     };
     let Some(session) = there.find(&id).map_err(foreign)? else {
         let message = format!("no session is named `{id}` in {from}: {listed}");
-        return Err(Failure::not_found(Code::SessionUnknown, message)
-            .help(command!("import --from URL --session ID")));
+        return Err(Failure::not_found(Code::SessionUnknown, message).help(
+            match nearest(wanted, names.iter().map(String::as_str)) {
+                Some(near) => command!("import --from {} --session {near}", typed(from)),
+                None => Hint::default(),
+            },
+        ));
     };
     let (alone, _) = own_history(repo, &there, &session).map_err(foreign)?;
     repo.keep(&alone)?;

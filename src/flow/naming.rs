@@ -9,6 +9,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
 use crate::core::prefix::{Meant, meant};
+use crate::core::session::Ending;
 use crate::store::{Session, Snapshot};
 
 /// How many sessions a refusal names.
@@ -71,10 +72,8 @@ impl Context {
                 format!("the branch {branch} is bound to session `{id}`, which is not there"),
             )
             .help(hint![
-                command!("use ID"),
-                "  (`",
                 command!("list"),
-                "` shows the ids)"
+                "  (shows the ids), then bind one with `use`"
             ]));
         }
         Ok(Some(id))
@@ -89,7 +88,7 @@ impl Context {
         match active.as_slice() {
             [only] => Ok(only.clone()),
             [] => Err(
-                Failure::not_found(Code::NoActiveSession, "no session is active")
+                Failure::not_found(Code::NoActiveSession, self.none_is_active(snapshot)?)
                     .help(super::begin::way(self)?),
             ),
             many => Err(Failure::usage(
@@ -110,6 +109,26 @@ impl Context {
                 None => command!("status").session(&many[0]),
             })),
         }
+    }
+
+    /// Says what ended on this branch, where something did.
+    fn none_is_active(&self, snapshot: &Snapshot<'_>) -> Result<String> {
+        let last = match self.head()?.branch {
+            Some(branch) => snapshot.last_ended_on(&branch)?,
+            None => None,
+        };
+        let ended = last.as_ref().and_then(|last| {
+            let id = &last.state.id;
+            Some(match last.state.ending.as_ref()? {
+                Ending::Archived { target, .. } => {
+                    format!("; {id}, the last on this branch, was archived on {target}")
+                }
+                Ending::Abandoned { .. } => {
+                    format!("; {id}, the last on this branch, was abandoned")
+                }
+            })
+        });
+        Ok(format!("no session is active{}", ended.unwrap_or_default()))
     }
 
     /// The refusal to change a session from a branch that it is not bound to.

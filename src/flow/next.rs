@@ -77,6 +77,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         token: lease::token(&ctx.repo),
         now: ctx.now(),
         archive: archive.clone(),
+        onto: onto(ctx, state, worktree.as_ref())?,
         is_empty: is_empty(&facts),
         asks: crate::env::has_terminal(),
         remote: remote.clone(),
@@ -199,6 +200,15 @@ fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec
     let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
     found.extend(review::unreviewed_blocker(&unreviewed));
     Ok(found)
+}
+
+/// The branch that an archive has to name.
+fn onto(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Option<String>> {
+    let is_detached = worktree.is_some_and(|worktree| worktree.branch.is_none());
+    match state.stage == Stage::Done && state.branch.is_none() && is_detached {
+        true => archive::likely_target(ctx, state),
+        false => Ok(None),
+    }
 }
 
 fn worktree(ctx: &Context, state: &State) -> Result<Option<Worktree>> {

@@ -32,8 +32,9 @@ pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
     let Note::Noted { kind, text, .. } = note;
     if text.trim().is_empty() {
         return Err(
-            Failure::usage(Code::NoteEmpty, "expected the text of a note, found none")
-                .help(command!("note \"WHAT WAS LEARNED\"")),
+            Failure::usage(Code::NoteEmpty, "expected the text of a note, found none").help(
+                command!("note \"The cache is never cleared\" --kind learning").note("(for one)"),
+            ),
         );
     }
     if text.len() > LONGEST {

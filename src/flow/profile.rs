@@ -2,15 +2,17 @@
 
 use super::act::{Act, Done, Needs, act};
 use super::context::Context;
+use super::verify::policy_at;
 use crate::core::artifact::Artifact;
 use crate::core::brief;
-use crate::core::failure::{Code, Failure, Result};
+use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::front::set_field;
 use crate::core::hint::command;
 use crate::core::op::Event;
 use crate::core::profile::{Profile, ProfileName};
 use crate::core::stage::{Stage, Transition};
 use crate::core::template::TemplateInput;
+use crate::store::Session;
 use serde::Serialize;
 
 /// One profile, as `profile` lists it.
@@ -27,18 +29,27 @@ pub struct Listed {
 
 /// The profiles that a session could have, the lightest first.
 pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
-    let store = ctx.store()?;
-    let session = ctx.session_to_change(&store.snapshot()?)?;
-    let (policy, missing) = ctx.policy_if_there(&session.state)?;
-    if let Some(missing) = missing {
-        return Err(missing);
-    }
+    let session = session(ctx)?;
+    let policy = match &session {
+        Some(session) => {
+            let (policy, missing) = ctx.policy_if_there(&session.state)?;
+            if let Some(missing) = missing {
+                return Err(missing);
+            }
+            policy
+        }
+        None => policy_at(ctx, ctx.repo.head()?.commit.as_ref())?,
+    };
+    let is_current = |name: &ProfileName| {
+        let state = session.as_ref().map(|session| &session.state);
+        state.is_some_and(|state| state.profile == *name)
+    };
     let names = policy.profiles.names().into_iter();
     names
         .map(|name| {
             let profile = policy.profiles.get(&name)?;
             Ok(Listed {
-                current: session.state.profile == name,
+                current: is_current(&name),
                 forbidden: policy.forbids(&name, &profile),
                 stages: profile.stages,
                 files: profile.files,
@@ -46,6 +57,19 @@ pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
             })
         })
         .collect()
+}
+
+/// The session that is meant; where none is named and none is open here, those that could begin are listed.
+fn session(ctx: &Context) -> Result<Option<Session>> {
+    let store = ctx.store()?;
+    let found = store
+        .snapshot()
+        .and_then(|snapshot| ctx.session_to_change(&snapshot));
+    match found {
+        Ok(session) => Ok(Some(session)),
+        Err(failure) if ctx.wanted().is_some() || failure.kind == Kind::Internal => Err(failure),
+        Err(_) => Ok(None),
+    }
 }
 
 /// What changed with the profile.

@@ -196,8 +196,8 @@ fn nothing() -> Failure {
         "nothing that no remote has yet has such a text",
     )
     .help(
-        command!("redact --text-from FILE --dry-run")
-            .note("(for a text that looks like no credential)"),
+        command!("redact --text-from - --dry-run")
+            .note("(reads a text that looks like no credential)"),
     )
 }
 

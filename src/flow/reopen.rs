@@ -20,7 +20,7 @@ pub struct Reopened {
 
 /// Opens the session that is meant, or the one of this name, again.
 pub fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Reopened>> {
-    let Some(reason) = reason else {
+    let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
         return Err(Failure::usage(
             Code::ReasonRequired,
             "opening a finished session again needs a reason",

@@ -35,7 +35,7 @@ pub(super) fn of(ctx: &Context, revision: &str, base: Option<&Oid>) -> Result<Re
                 commit.short()
             ),
         )
-        .help(command!("start \"WHAT TO CHANGE\"")));
+        .help(command!("start \"Fix the timeout\"")));
     };
     let old = repo.commit_info(&before)?.tree;
     let now = repo.commit_info(base)?.tree;

@@ -100,7 +100,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     let branch = match &request.binding {
         Binding::Current => head.branch.clone(),
         Binding::Branch(name) => {
-            crate::git::Repo::check_branch_name(name)?;
+            require_of_code(ctx, name)?;
             require_there(ctx, name, head.branch.as_deref())?;
             Some(name.clone())
         }
@@ -237,7 +237,7 @@ fn profile_of(
         None => Ok((name, profile)),
         Some(why) => {
             let heavier = policy.default_profile()?;
-            let what = request.name.as_deref().unwrap_or("WHAT TO CHANGE");
+            let what = request.name.as_deref().unwrap_or("Fix the timeout");
             let what = crate::core::shell_word(what);
             Err(Failure::refused(
                 Code::ProfileForbidden,
@@ -355,12 +355,25 @@ pub struct Used {
     pub before: Vec<SessionId>,
 }
 
+/// The branch of the sessions is no branch to work on.
+fn require_of_code(ctx: &Context, branch: &str) -> Result<()> {
+    crate::git::Repo::check_branch_name(branch)?;
+    if ctx.store()?.branch() != branch {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        Code::TargetInvalid,
+        format!("expected a branch with code, found `{branch}`, which keeps the sessions"),
+    )
+    .help(command!("list")))
+}
+
 /// Binds a branch to the session.
 pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
-    let name = ctx.wanted().unwrap_or("ID");
+    let name = ctx.wanted().unwrap_or_default();
     let branch = match branch {
         Some(name) => {
-            crate::git::Repo::check_branch_name(&name)?;
+            require_of_code(ctx, &name)?;
             name
         }
         None => ctx.repo.head()?.branch.ok_or_else(|| {
@@ -369,7 +382,7 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
                 "HEAD is detached, so there is no current branch to bind",
             )
             .help(hint![
-                command!("use {name} --branch NAME"),
+                command!("use {name} --branch {name}"),
                 ", or name the session each time: ",
                 command!("status").session(name)
             ])

@@ -102,7 +102,7 @@ fn target(ctx: &Context, onto: Option<&str>) -> Result<(Option<String>, Oid)> {
             Code::RevisionUnknown,
             "there is no commit yet, and so nobody's keys",
         )
-        .help(command!("signers check --onto BRANCH"))),
+        .help(Hint::git("commit"))),
     }
 }
 

@@ -265,7 +265,7 @@ pub fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
 pub fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
     Ok(match ctx.repo.head()?.branch {
         Some(_) => command!("use {id}"),
-        None => command!("use {id} --branch NAME"),
+        None => command!("use {id} --branch {id}"),
     })
 }
 

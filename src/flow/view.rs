@@ -51,6 +51,9 @@ pub struct Status {
     pub blockers: Vec<Blocker>,
     pub evidence_chain: Vec<Claim>,
     pub audit: Vec<AuditItem>,
+    /// The command that ran last on the present code, where it failed.
+    #[serde(skip)]
+    pub failed: Vec<String>,
     pub review: Option<ReviewView>,
     /// What was found, answered or not.
     pub findings: Vec<FindingView>,
@@ -207,6 +210,7 @@ pub(super) fn status_of(
             gate::conflicts(view)
         },
         evidence_chain: gate::evidence_chain(view),
+        failed: gate::last_failed(view),
         audit: if matches!(state.stage, Stage::Build | Stage::Review) {
             gate::audit(view)
         } else {

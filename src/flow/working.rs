@@ -21,7 +21,7 @@ fn no_worktree() -> Failure {
         Code::WorktreeRequired,
         "a working copy needs a worktree, and the repository is bare",
     )
-    .help("git worktree add ../work BRANCH")
+    .help("git worktree add ../work")
 }
 
 /// The files of the working copy of the session that is meant that no `save` takes in.
@@ -82,14 +82,18 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = load_active(&snapshot, &ctx.session_id_to_change(&snapshot)?)?;
-    let state = session.state;
+    let state = session.state.clone();
     if !artifact.is_open_at(state.stage) {
         return Err(Failure::refused(
             Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),
         )
-        .help(command!("cat {artifact}")));
+        .help(match state.artifacts.contains_key(&artifact) {
+            true => command!("cat {artifact}"),
+            false => command!("status"),
+        }));
     }
+    let mut laid_out = false;
     let path = {
         let _lock = store.lock()?;
         let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
@@ -97,7 +101,12 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         copy.publish(&state, &BTreeMap::new())?;
         let path = copy.path(artifact)?;
         if !path.exists() {
-            // A first version, or one that was removed.
+            // One that was removed comes back; else it is a first version.
+            if let Some(stored) = snapshot.artifact(&session, artifact)? {
+                files::write(&path, &stored)?;
+            }
+        }
+        if !path.exists() {
             let (policy, _) = ctx.policy_if_there(&state)?;
             let profile = policy.profiles.get(&state.profile);
             let text = artifact.template(TemplateInput {
@@ -109,6 +118,7 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
                 language: policy.artifacts.language,
             });
             files::write(&path, text.as_bytes())?;
+            laid_out = true;
         }
         path
     };
@@ -123,6 +133,10 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         .inherit_stdin()
         .stream()?;
     if !ended.success() {
+        // Nobody wrote it.
+        if laid_out {
+            files::remove(&path)?;
+        }
         return Err(Failure::refused(
             Code::EditorFailed,
             format!(
@@ -130,7 +144,10 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
                 ended.code
             ),
         )
-        .help(command!("put {artifact} FILE")));
+        .help(hint![
+            "git config core.editor vi  (or another that works), then: ",
+            command!("edit {artifact}")
+        ]));
     }
     Ok(files::read(&path, u64::MAX)? != before)
 }
@@ -197,8 +214,8 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
         .help(command!("status")));
     }
     let again = hint![
-        "mend the input, then run: ",
-        command!("put {artifact} FILE")
+        "mend the input, and put it again; or: ",
+        command!("edit {artifact}")
     ];
     let (policy, _) = ctx.policy_if_there(state)?;
     if bytes.len() as u64 > policy.artifacts.max_bytes {

@@ -48,6 +48,9 @@ fn format_of(repo: &Repo, tree: &Oid) -> Result<String> {
     Ok(String::from_utf8_lossy(&said).trim().to_owned())
 }
 
+/// Months of the archive that are searched for what ended last.
+const RECENT: usize = 2;
+
 impl<'r> Snapshot<'r> {
     /// Reads a commit of the branch, refusing formats that this program does not know.
     pub fn at(repo: &'r Repo, commit: Oid, label: &str) -> Result<Self> {
@@ -72,7 +75,7 @@ impl<'r> Snapshot<'r> {
                     layout::FORMAT_FILE
                 ),
             )
-            .help("git config loopx.branch ANOTHER-NAME")),
+            .help("git config loopx.branch loopx-sessions")),
         }
     }
 
@@ -195,6 +198,23 @@ impl<'r> Snapshot<'r> {
             found.extend(self.folders(&format!("{}/{month}", layout::ARCHIVE))?);
         }
         Ok(found)
+    }
+
+    /// The session that ended last of those that were bound to a branch, of the newest month that has one. What is
+    /// damaged there is not asked.
+    pub fn last_ended_on(&self, branch: &str) -> Result<Option<Session>> {
+        for month in self.months()?.into_iter().rev().take(RECENT) {
+            let folders = self.folders(&format!("{}/{month}", layout::ARCHIVE))?;
+            let of_branch = folders
+                .into_iter()
+                .filter_map(|(_, session)| session.ok())
+                .filter(|session| session.state.branch.as_deref() == Some(branch));
+            let last = of_branch.max_by(|a, b| a.state.touched.at.cmp(&b.state.touched.at));
+            if last.is_some() {
+                return Ok(last);
+            }
+        }
+        Ok(None)
     }
 
     /// Where the folder of a session lies, by its path.

@@ -29,7 +29,7 @@ pub fn is_utf8() -> bool {
 
 /// The columns that a text takes.
 pub fn width(text: &str) -> usize {
-    // Most texts are plain ASCII, whose columns are its bytes; what controls a terminal takes none, or is no text.
+    // Of printable ASCII, which most texts are, each byte is a column.
     match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         true => text.len(),
         false => text.width(),

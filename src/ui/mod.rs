@@ -379,19 +379,6 @@ impl Ui {
         self.print(said.as_bytes());
     }
 
-    /// What clap says of a command line that it cannot read, and the help that leads on instead of `--help`, which git
-    /// may take for itself.
-    pub fn parser_refused(&mut self, error: &clap::Error, help: &Hint) {
-        let said = error.render();
-        let said = match self.color_err {
-            true => said.ansi().to_string(),
-            false => said.to_string(),
-        };
-        let said = said.split("\n\nFor more information").next();
-        let said = said.unwrap_or_default().trim_end();
-        say(&format!("{said}\n\nhint: {}", self.command(help)));
-    }
-
     /// stdout, for what comes piece by piece.
     pub fn stream(&mut self) -> Stream<'_> {
         Stream(&mut self.stdout)

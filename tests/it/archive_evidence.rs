@@ -157,7 +157,10 @@ fn a_waiver_is_signed_where_policy_asks_for_signatures_and_lands_no_other_way() 
             let refusal = s.error(1, &waive("--no-sign"));
             assert_eq!(refusal["code"], "opening_unsigned");
             let help = refusal["help"].as_str().expect("help");
-            assert!(help.ends_with("--reason WHY --sign"), "{help}");
+            assert!(
+                help.ends_with("--reason 'it needs no evidence' --sign"),
+                "{help}"
+            );
             use_key(&s, key("bob"));
             let refusal = s.error(1, &waive("--sign"));
             assert_eq!(refusal["code"], "opening_unsigned");

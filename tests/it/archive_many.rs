@@ -218,7 +218,7 @@ fn sessions_of_different_branches_need_the_branch_to_be_said() {
     let failure = refused(&y, &["one", "two"], 1, "targets_differ");
     let message = failure["message"].as_str().expect("a message");
     assert!(message.contains("one on one; two on two"), "{message}");
-    assert_eq!(failure["help"], "git loopx archive one two --onto BRANCH");
+    assert_eq!(failure["help"], "git loopx archive one two --onto one");
 }
 
 #[test]

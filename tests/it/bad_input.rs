@@ -319,7 +319,7 @@ fn a_branch_bound_to_nothing_is_named_and_can_be_bound_again() {
         &["status"],
         4,
         "session_unknown",
-        &["main is bound to session `gone`", "git loopx use"],
+        &["main is bound to session `gone`", "git loopx list"],
     );
     s.loopx(&["fsck"]).fails_with(1).says("branches/main");
     s.loopx(&["use", ID]).ok();

@@ -39,7 +39,7 @@ fn leads_on(out: Output, onto: &str) {
     for words in [
         "which is not in this repository",
         "git fetch",
-        &format!("git loopx rebase --onto {onto} --reason WHY"),
+        &format!("git loopx rebase --onto {onto} --reason 'the base has moved'"),
     ] {
         assert!(out.stderr.contains(words), "`{words}`\n{out}");
     }
@@ -48,13 +48,16 @@ fn leads_on(out: Output, onto: &str) {
 #[test]
 fn t7_what_asks_no_gate_works_and_every_gate_says_what_leads_on() {
     let (s, onto) = gone();
-    let rebase = format!("git loopx rebase --onto {onto} --reason WHY");
+    let rebase = format!("git loopx rebase --onto {onto} --reason 'the base has moved'");
     s.loopx(&["-v", "status"])
         .says("base_missing")
         .says(&rebase)
         .ok();
     let status = s.loopx(&["--json", "status"]).json();
-    let next = rebase.replace("WHY", "'the commit that it started from is gone'");
+    let next = rebase.replace(
+        "'the base has moved'",
+        "'the commit that it started from is gone'",
+    );
     assert_eq!(status["next_action"], next.as_str(), "{status:#}");
     for args in [
         &["show"][..],
@@ -82,7 +85,7 @@ fn t7_what_asks_no_gate_works_and_every_gate_says_what_leads_on() {
     for args in [&["change", "validate"][..], &["config", "show"]] {
         s.loopx(args)
             .fails_with(1)
-            .says("git loopx rebase --onto COMMIT --reason WHY");
+            .says("git loopx rebase --onto COMMIT --reason 'the base has moved'");
     }
     s.loopx(&["doctor"])
         .fails_with(1)

@@ -68,7 +68,7 @@ fn u6_a_finding_that_blocks_holds_done_until_it_is_answered() {
     assert!(
         refusal
             .help
-            .ends_with("review --answer 1 wontfix --reason WHY"),
+            .ends_with("review --answer 1 wontfix --reason 'it is meant to be so'"),
         "{refusal:#?}"
     );
     assert_eq!(
@@ -259,4 +259,20 @@ fn u7_two_verdicts_that_meet_leave_no_markers_in_the_report() {
     assert_eq!(status["review"]["verdict"]["verdict"], "request-changes");
     assert_eq!(status["next_action"], "git loopx approve --to build");
     assert_eq!(d.does(&["fsck"])["damages"], json!([]));
+}
+
+#[test]
+fn an_agent_leaves_no_finding_as_it_is_and_a_rejected_review_leads_to_the_mending() {
+    let d = sent_back();
+    let leave = [&answer("1", "wontfix")[..], &["--reason", "a toy"]].concat();
+    let call = d.call(LOOPX).args(&leave).env("CLAUDECODE", "1");
+    call.run().fails_with(6).says("claude");
+    // Nothing is to be typed before something was mended: what was found is to be read.
+    let next = d.status();
+    assert!(next["next_action"].is_null(), "{next:#}");
+    let advice = next["advice"].as_str().expect("advice");
+    assert!(advice.contains("what the review found"), "{advice}");
+    d.commit_code("mended");
+    let next = d.status()["next_action"].clone();
+    assert_eq!(next, "git loopx run --task VS-1");
 }

@@ -1,6 +1,7 @@
 //! Commands that the program suggests, as the sources make them: each is read by the parser of the
 //! command line (finding A3, design 9).
 
+use crate::support::shell::words;
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use git_loopx::cli::Cli;
 use git_loopx::core::hint::Verb;
@@ -60,27 +61,6 @@ fn literal(text: &str) -> Option<String> {
             c => out.push(c),
         }
     }
-}
-
-/// The words of a command, as a shell takes them apart.
-fn words(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for c in command.chars() {
-        match (quote, c) {
-            (Some(q), c) if c == q => quote = None,
-            (Some(_), c) => word.get_or_insert_default().push(c),
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, ' ') => words.extend(word.take()),
-            (None, c) => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    words
 }
 
 /// `template` with each place filled by a value, in every way.

@@ -635,3 +635,71 @@ fn commits_before_and_after_another_profile_land_by_the_profile_that_the_session
     serve(&s);
     landing::lands(&s, &rev(&s, "work"));
 }
+
+/// What a session that ended, a branch that is none, and a command that failed lead to.
+#[test]
+fn what_is_said_where_no_session_goes_on() {
+    let s = repository("");
+    // Outside of a session the profiles are listed; the branch of the sessions is nobody's to work on.
+    s.loopx(&["profile"]).says("quick").says("lite").ok();
+    s.loopx(&["start", "--quick", "it", "--branch", "loopx"])
+        .fails_with(2)
+        .says("which keeps the sessions");
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.loopx(&["run", "--", "sh", "check.sh"]).fails_with(1);
+    s.loopx(&["status"])
+        .says("`sh check.sh` failed on this code")
+        .ok();
+    s.loopx(&["plan"])
+        .fails_with(1)
+        .says("the profile quick has no stage plan");
+    edit_code(&s);
+    s.loopx(&["run", "--", "sh", "check.sh"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.loopx(&["approve"])
+        .fails_with(4)
+        .says("it, the last on this branch, was archived on work");
+    // Its archive is taken back first, and then it is opened.
+    s.loopx(&["archive", "--undo", "it"]).ok();
+    s.loopx(&["-s", "it", "reopen", "--reason", " "])
+        .fails_with(2);
+    s.loopx(&["-s", "it", "reopen", "--reason", "a comment"])
+        .ok();
+    assert_eq!(status(&s)["stage"], "build");
+}
+
+#[test]
+fn a_task_list_that_was_removed_is_edited_as_it_is_stored() {
+    let s = repository("");
+    s.loopx(&["start", "--profile", "lite", "it"]).ok();
+    s.write(".loopx/it/change/spec-delta.md", DELTA);
+    s.loopx(&["save"]).ok();
+    s.loopx(&["plan"]).ok();
+    let before = s.read(".loopx/it/tasks.jsonl");
+    assert!(before.contains("TASK-001"), "{before}");
+    std::fs::remove_file(s.path().join(".loopx/it/tasks.jsonl")).expect("remove");
+    let call = s.call(crate::support::LOOPX).args(&["edit", "tasks.jsonl"]);
+    drop(call.env("GIT_EDITOR", "true").run());
+    assert_eq!(s.read(".loopx/it/tasks.jsonl"), before);
+}
+
+#[test]
+fn on_a_detached_head_next_names_the_branch_of_the_archive() {
+    let s = repository("");
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    s.loopx(&["start", "--quick", "it"]).ok();
+    edit_code(&s);
+    s.loopx(&["run", "--", "sh", "check.sh"]).ok();
+    for args in [
+        &["approve", "--to", "review"][..],
+        &["review"],
+        &["review", "--verdict", "approve"],
+        &["approve", "--to", "done"],
+    ] {
+        s.loopx(args).ok();
+    }
+    assert_eq!(s.loopx(&["next"]).line(), "git loopx archive --onto main");
+    s.loopx(&["archive"])
+        .fails_with(2)
+        .says("git loopx archive --onto main");
+}

@@ -111,7 +111,10 @@ fn s_073_ten_iterations_and_then_a_person_decides() {
     let refusal = d
         .refuses(&["build"])
         .is("build_iterations_exhausted", &["lane_incomplete_execution"]);
-    assert_eq!(refusal.help, "git loopx build --more 5 --reason WHY");
+    assert_eq!(
+        refusal.help,
+        "git loopx build --more 5 --reason 'it is not finished'"
+    );
     d.does(&["build", "--more", "5", "--reason", "nearly there"]);
     d.finish_build();
     assert_eq!(d.status()["rounds"]["build_iteration"], 11);

@@ -144,7 +144,7 @@ fn an_alias_is_a_command_with_its_words_and_never_more() {
         ("shell", "expected a command of git loopx, and no shell's"),
         ("open", "expected each quote to be closed"),
         ("nothing", "expected a command"),
-        ("unset", "unrecognized subcommand 'unset'"),
+        ("unset", "expected a command, found `unset`"),
     ] {
         s.loopx(&[name]).fails_with(2).says(said);
         let json = s.loopx(&["--json", name]).fails_with(2).error_json();

@@ -265,7 +265,13 @@ fn checks(status: &Status) -> Option<Row> {
     let all: Vec<_> = status.audit.iter().filter(|item| item.is_check()).collect();
     if all.is_empty() {
         let nothing_ran = status.audit.iter().any(|item| item.is_of_nothing());
-        return nothing_ran.then(|| Row::new("checks", "no check has passed on this code"));
+        return nothing_ran.then(|| match status.failed.as_slice() {
+            [] => Row::new("checks", "no check has passed on this code"),
+            argv => {
+                let said = format!("`{}` failed on this code", argv.join(" "));
+                Row::new("checks", said).role(style::BAD)
+            }
+        });
     }
     let passed = all.iter().filter(|item| item.is_proven()).count();
     let open: Vec<String> = all

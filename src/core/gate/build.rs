@@ -214,6 +214,15 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     items
 }
 
+/// The command that ran last on the present code, where it failed; else nothing.
+pub fn last_failed(view: View<'_>) -> Vec<String> {
+    let tree = view.code.map(|code| &code.tree);
+    let mut ran = view.state.evidence.iter().rev();
+    let last = ran.find(|run| Some(&run.value.tree) == tree);
+    let failed = last.filter(|run| !run.value.passed());
+    failed.map_or_else(Vec::new, |run| run.value.argv.clone())
+}
+
 /// What the execution record lacks, where the profile asks for one.
 pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
     let artifact = Artifact::ExecutionRecord;
@@ -277,7 +286,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     let mut found = brief(view);
     let lanes = &view.profile().lanes;
     let required = |lane: Lane| view.policy.build.lanes.contains(&lane) && lanes.contains(&lane);
-    let report = |lane: Lane, word: &str| command!("build --report {lane}={word} --reason SUMMARY");
+    let report = |lane: Lane, word: &str| command!("build --report {lane}={word}");
 
     let execution = facts.lanes.get(&Lane::Execution).map(|r| r.value.status);
     match execution {

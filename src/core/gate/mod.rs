@@ -26,7 +26,7 @@ pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
     not_consumable, not_ready,
 };
-pub use build::{AuditItem, Proof, audit};
+pub use build::{AuditItem, Proof, audit, last_failed};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
 pub use evidence::counted;
 pub use findings::{

@@ -3,10 +3,11 @@
 //!
 //! A task of which no record speaks is completed by what passed on the present code: whoever works alone and takes
 //! nothing has no step more for it. In the build the completion audit asks for that pass, so it is not asked for twice.
+//! A decision, a checkpoint or a goal is completed by its records alone: no run stands for a person's word.
 
 use super::super::failure::{Blocker, Code};
 use super::super::stage::{Stage, Transition};
-use super::super::task::node::Node;
+use super::super::task::node::{Node, NodeKind};
 use super::super::task::plan;
 use super::super::task::status::Status;
 use super::{AuditItem, View, audit};
@@ -21,7 +22,9 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         .map(|item| item.id.as_str())
         .collect();
     let status = |node: &Node| match view.state.task_status(&node.id) {
-        Status::Pending if proven.contains(node.id.as_str()) => Status::Completed,
+        Status::Pending if node.kind == NodeKind::Work && proven.contains(node.id.as_str()) => {
+            Status::Completed
+        }
         status => status,
     };
     nodes.iter().map(status).collect()
@@ -35,8 +38,9 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         return Vec::new();
     };
     let own = |node: &&Node| node.stage == stage;
-    let is_asked = nodes.iter().any(|node| node.stage == stage)
-        && (stage != Stage::Build || !view.state.tasks.is_empty());
+    let is_audited = |node: &Node| stage == Stage::Build && node.kind == NodeKind::Work;
+    let is_asked = !view.state.tasks.is_empty() || nodes.iter().any(|node| !is_audited(node));
+    let is_asked = is_asked && nodes.iter().any(|node| own(&node));
     if !is_asked {
         return Vec::new();
     }
@@ -44,7 +48,7 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let open: Vec<(&Node, Status)> = nodes
         .iter()
         .zip(statuses)
-        .filter(|(node, status)| own(node) && is_open(stage, *status))
+        .filter(|(node, status)| own(node) && is_open(is_audited(node), *status))
         .collect();
     let Some((first, status)) = open.first() else {
         return Vec::new();
@@ -60,11 +64,11 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     )]
 }
 
-/// Whether a task holds its stage. What is pending in the build is asked for by the audit.
-fn is_open(stage: Stage, status: Status) -> bool {
+/// Whether a task holds its stage. What is pending in the build, and is work, is asked for by the audit.
+fn is_open(is_audited: bool, status: Status) -> bool {
     match status {
         Status::Completed | Status::Skipped => false,
-        Status::Pending => stage != Stage::Build,
+        Status::Pending => !is_audited,
         Status::Claimed | Status::Failed => true,
     }
 }

@@ -178,7 +178,10 @@ pub(super) fn proof(view: View<'_>) -> Option<Advised> {
         let any = open.iter().any(|item| item.is_of_nothing());
         return any.then(|| match any_check(view) {
             Some(command) => command.into(),
-            None => Advised::write("run a check of the change, behind `run --`"),
+            None => Advised::write(hint![
+                "run the command that shows that it works, like: ",
+                command!("run -- cargo test")
+            ]),
         });
     };
     if item.is_manual() {

@@ -170,6 +170,8 @@ pub struct Here<'a> {
     pub now: i64,
     /// What the archive is held by, as far as review and done know it.
     pub archive: Vec<Blocker>,
+    /// The branch that an archive has to name, where neither the session nor this worktree has one.
+    pub onto: Option<String>,
     /// No file differs from where the review begins.
     pub is_empty: bool,
     /// Somebody sits at a terminal, and can be asked.
@@ -437,10 +439,10 @@ fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
             Some(Verb::Put) => command!("edit spec.md").into(),
             _ => lead.into(),
         },
-        Code::DelegationActive => Advised::from(lead).advice(blocker.message.clone()),
-        Code::LaneIncompleteExecution | Code::ArchitectPending | Code::DeslopPending => {
-            Advised::from(without_summary(&lead)).advice(blocker.message.clone())
-        }
+        Code::DelegationActive
+        | Code::LaneIncompleteExecution
+        | Code::ArchitectPending
+        | Code::DeslopPending => Advised::from(lead).advice(blocker.message.clone()),
         // What nobody mended is written, not answered.
         Code::FindingOpen if has_place(&lead) => {
             Advised::from(command!("edit plan.md")).advice(blocker.message.clone())
@@ -457,16 +459,9 @@ fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
     }
 }
 
-/// A report of a lane, without the summary that nobody has to give.
-fn without_summary(lead: &Hint) -> Hint {
-    let args = lead.command().map_or("", |lead| lead.args());
-    let report = args.split(' ').nth(1).unwrap_or_default();
-    command!("build --report {report}")
-}
-
 /// Whether a command has a place that the program cannot fill.
 fn has_place(command: &Hint) -> bool {
-    const PLACES: [&str; 7] = ["COMMAND", "SUMMARY", "NAME", "BRANCH", "FILE", "ID", "WHY"];
+    const PLACES: [&str; 6] = ["COMMAND", "NAME", "BRANCH", "FILE", "ID", "WHY"];
     let args = command.command().map_or("", |command| command.args());
     args.split(' ').any(|word| PLACES.contains(&word))
 }
@@ -474,7 +469,6 @@ fn has_place(command: &Hint) -> bool {
 fn without_place(view: View<'_>, lead: &Hint) -> Option<Hint> {
     match lead.command()?.verb() {
         Verb::Run => build::any_check(view),
-        Verb::Build => Some(without_summary(lead)),
         _ => None,
     }
 }

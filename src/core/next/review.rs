@@ -129,7 +129,10 @@ pub(super) fn archive(view: View<'_>, here: &Here<'_>) -> Advised {
     let mut blockers = gate::archive(view);
     blockers.extend(here.archive.iter().cloned());
     let Some(first) = blockers.first() else {
-        return command!("archive").into();
+        return match &here.onto {
+            Some(onto) => command!("archive --onto {}", shell_word(onto)).into(),
+            None => command!("archive").into(),
+        };
     };
     let lead = first.help.lead();
     let verb = lead

@@ -3,7 +3,8 @@
 //! A gate that a team closed must not open because somebody's program is older. So a key that may ask
 //! for something holds (the file is refused), and one that asks for nothing is passed over with a warning.
 
-use super::{Policy, invalid, line_of};
+use super::Policy;
+use super::fault::{line_of, unreadable};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::nearest;
 use serde::Deserialize;
@@ -92,7 +93,7 @@ impl UnknownKey {
 /// what it did not take.
 pub(super) fn read(text: &str, label: &str, error: &toml::de::Error) -> Result<Policy> {
     let Ok(mut root) = DeTable::parse(text) else {
-        return Err(invalid(text, label, error));
+        return Err(unreadable(text, label, error));
     };
     // A policy is plain data: it always has a JSON form.
     let known = serde_json::to_value(Policy::default()).unwrap_or_default();
@@ -105,10 +106,10 @@ pub(super) fn read(text: &str, label: &str, error: &toml::de::Error) -> Result<P
     search.take("", root.get_mut(), &known)?;
     let found = search.found;
     if found.is_empty() {
-        return Err(invalid(text, label, error));
+        return Err(unreadable(text, label, error));
     }
     let mut policy = Policy::deserialize(Deserializer::from(root))
-        .map_err(|error| invalid(text, label, &error))?;
+        .map_err(|error| unreadable(text, label, &error))?;
     if let Some((_, first)) = found.iter().find(|(holds, _)| *holds) {
         return Err(first.holds());
     }

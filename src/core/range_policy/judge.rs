@@ -375,7 +375,7 @@ fn forged(commit: &Commit, fault: &Fault) -> Finding {
         Fault::EndedAt(session, state) => (
             Code::SessionEnded,
             format!("session {session} had ended at {}", state.short()),
-            command!("start \"A FOLLOW-UP\""),
+            command!("start \"Follow up\""),
         ),
         Fault::Damaged(why) => (Code::StateDamaged, why.clone(), command!("fsck")),
         Fault::OtherSession(session) => (
@@ -430,7 +430,7 @@ fn stale(policy: &Policy, head: &Head) -> Result<Option<Finding>> {
         ),
         paths,
         help: if done {
-            command!("start \"A FOLLOW-UP\"")
+            command!("start \"Follow up\"")
         } else {
             command!("review --verdict approve")
         },

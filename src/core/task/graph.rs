@@ -1,7 +1,8 @@
 //! The graph: which node waits for which, what is ready, and what holds the rest. A function of the nodes and of how
 //! far each is; nothing is stored.
 //!
-//! A node waits for what it depends on, for its parts, and for what the node waits for that it is a part of.
+//! A node waits for what it depends on, for its parts, for what the node waits for that it is a part of, and for each
+//! open decision and checkpoint anywhere before it.
 
 use super::node::{Node, NodeKind, TaskId};
 use super::status::Status;
@@ -23,6 +24,8 @@ pub struct Graph<'n> {
     parts: Vec<Vec<usize>>,
     /// What a node names and the plan does not have.
     missing: Vec<Vec<TaskId>>,
+    /// Decisions and checkpoints: while one is open, nothing behind it goes on, however far what stands between is.
+    gates: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +91,7 @@ impl<'n> Graph<'n> {
             parents: vec![None; nodes.len()],
             parts: vec![Vec::new(); nodes.len()],
             missing: vec![Vec::new(); nodes.len()],
+            gates: gates(nodes),
             places,
         };
         for (at, node) in nodes.iter().enumerate() {
@@ -189,11 +193,30 @@ impl<'n> Graph<'n> {
         }
     }
 
-    /// The nodes that one waits for, of what it depends on.
-    fn unmet(&self, at: usize, statuses: &[Status]) -> impl Iterator<Item = usize> {
+    /// The nodes that one waits for: of what it depends on, else the gates before it that are open. So no gate is
+    /// passed by skipping what stands behind it, or by asking anew at one that was open already.
+    fn unmet(&self, at: usize, statuses: &[Status]) -> Vec<usize> {
         let ways = self.edges[at].iter();
-        ways.filter(|way| !Self::is_met(**way, statuses[way.to]))
-            .map(|way| way.to)
+        let own = ways.filter(|way| !Self::is_met(**way, statuses[way.to]));
+        let own: Vec<usize> = own.map(|way| way.to).collect();
+        let is_open = |at: &usize| !statuses[*at].is_terminal();
+        if !own.is_empty() || !self.gates.iter().any(is_open) {
+            return own;
+        }
+        let before = self.before(at);
+        let gates = self.gates.iter().copied().filter(is_open);
+        gates.filter(|gate| before.contains(gate)).collect()
+    }
+
+    /// All nodes that have to be done before one.
+    fn before(&self, at: usize) -> BTreeSet<usize> {
+        let mut before = BTreeSet::new();
+        let mut left = vec![at];
+        while let Some(next) = left.pop() {
+            let ways = self.edges[next].iter().map(|way| way.to);
+            left.extend(ways.filter(|to| *to != at && before.insert(*to)));
+        }
+        before
     }
 
     /// What a node waits for. A pending one that waits for nothing is ready.
@@ -203,7 +226,8 @@ impl<'n> Graph<'n> {
 
     fn waits_beside(&self, at: usize, now: Now<'_>, claimed: &[usize]) -> Vec<Wait> {
         let node = &self.nodes[at];
-        let unmet = self.unmet(at, now.statuses).map(|to| Wait::Task {
+        let unmet = self.unmet(at, now.statuses).into_iter();
+        let unmet = unmet.map(|to| Wait::Task {
             task: self.nodes[to].id.clone(),
             status: now.statuses[to],
         });
@@ -264,7 +288,7 @@ impl<'n> Graph<'n> {
             if statuses[last] != Status::Pending {
                 return chain;
             }
-            let mut unmet: Vec<usize> = self.unmet(last, statuses).collect();
+            let mut unmet = self.unmet(last, statuses);
             // What failed is what somebody has to look at.
             unmet.sort_by_key(|to| (statuses[*to] != Status::Failed, *to));
             match unmet.into_iter().find(|to| !chain.contains(to)) {
@@ -320,7 +344,7 @@ impl<'n> Graph<'n> {
             let is_free = |at: &usize| {
                 matches!(statuses[*at], Status::Pending | Status::Claimed)
                     && self.missing[*at].is_empty()
-                    && self.unmet(*at, &statuses).next().is_none()
+                    && self.unmet(*at, &statuses).is_empty()
             };
             let mut free: Vec<usize> = (0..self.nodes.len()).filter(is_free).collect();
             // What somebody has is running already.
@@ -408,6 +432,12 @@ impl<'n> Graph<'n> {
     pub fn dependents(&self, at: usize) -> &[usize] {
         &self.dependents[at]
     }
+}
+
+/// The places of the nodes at which something is decided.
+fn gates(nodes: &[Node]) -> Vec<usize> {
+    let is_gate = |at: &usize| matches!(nodes[*at].kind, NodeKind::Decision | NodeKind::Checkpoint);
+    (0..nodes.len()).filter(is_gate).collect()
 }
 
 /// The places of what somebody has.

@@ -5,6 +5,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::Blocker;
 use crate::core::pack::{self, Slice};
 use crate::core::stage::Stage;
+use crate::core::tasks;
 use std::collections::BTreeMap;
 
 /// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
@@ -13,6 +14,10 @@ pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
     let mut found = Vec::new();
     for file in pack::present(texts) {
         if file == Artifact::Brief || texts.get(&file).is_some_and(|text| text.trim().is_empty()) {
+            continue;
+        }
+        if let (Artifact::TaskList, Some(text)) = (file, texts.get(&file)) {
+            found.extend(tasks::nodes(text)?);
             continue;
         }
         let slices = pack::slices_in(file, texts)?;
@@ -69,4 +74,29 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         time_limit: None,
         line,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nodes;
+    use crate::core::artifact::Artifact;
+    use crate::core::stage::Stage;
+    use crate::core::task::node::NodeKind;
+
+    #[test]
+    fn what_a_list_says_of_a_task_holds_for_its_node() {
+        let text = r#"{"id":"A","title":"T","priority":0,"role":"writer","cap":1,"exclusive":["db"],"convergence":{"criteria":["It says no"],"verification":{"cmd":["true"]}}}
+{"id":"B","title":"T","kind":"checkpoint","stage":"review","depends_on":[{"id":"A","optional":true}]}"#;
+        let texts = [(Artifact::TaskList, text.to_owned())].into();
+        let nodes = nodes(&texts).expect("a plan");
+        let first = &nodes[0];
+        assert_eq!((first.priority, first.cap), (0, 1));
+        assert_eq!(first.role.as_deref(), Some("writer"));
+        assert_eq!(first.exclusive, ["db"]);
+        assert_eq!(
+            (nodes[1].kind, nodes[1].stage),
+            (NodeKind::Checkpoint, Stage::Review)
+        );
+        assert!(nodes[1].depends_on[0].optional);
+    }
 }

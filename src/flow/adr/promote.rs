@@ -86,7 +86,7 @@ pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
         Some(branch) => branch.to_owned(),
         None => candidate.branch.clone().ok_or_else(|| {
             Failure::usage(Code::TargetUnknown, "HEAD is detached; expected a branch")
-                .help(command!("adr promote --onto BRANCH"))
+                .help("name the branch with --onto")
         })?,
     };
     require_target(ctx, &target, opening.store.branch())?;
@@ -111,7 +111,7 @@ fn require_target(ctx: &Context, target: &str, sessions: &str) -> Result<()> {
             Code::TargetInvalid,
             format!("`{target}` keeps the sessions; records belong on a code branch"),
         )
-        .help(command!("adr promote --onto BRANCH")));
+        .help("name a code branch with --onto"));
     }
     if ctx.repo.is_being_rebased(&format!("refs/heads/{target}")) {
         return Err(Failure::refused(
@@ -328,7 +328,7 @@ fn land(
             Code::BranchUnknown,
             format!("there is no branch `{target}`"),
         )
-        .help(command!("adr promote --onto BRANCH")));
+        .help("name a code branch with --onto"));
     }
     let tree = match &tip {
         Some(tip) => Some(repo.commit_info(tip)?.tree),

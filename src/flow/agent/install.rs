@@ -54,7 +54,7 @@ fn top(repo: &Repo, host: Host) -> Result<PathBuf> {
             Code::WorktreeRequired,
             "a host's file lies in a worktree, and the repository is bare",
         )
-        .help("git worktree add ../work BRANCH")
+        .help("git worktree add ../work")
     })?;
     // Codex reads the primary checkout's file, whatever worktree it runs in.
     let primary = repo.common_dir();

@@ -29,7 +29,7 @@ fn top(repo: &Repo) -> Result<&Path> {
             Code::WorktreeRequired,
             "material is written into a worktree, and the repository is bare",
         )
-        .help("git worktree add ../work BRANCH")
+        .help("git worktree add ../work")
     })
 }
 

@@ -17,8 +17,8 @@ mod unarchive;
 use crate::core::hint::command;
 pub use closing::adr_candidate;
 pub use contest::has_conflicts;
-pub(in crate::flow) use plan::target_tree;
 use plan::way;
+pub(in crate::flow) use plan::{likely_target, target_tree};
 pub(in crate::flow) use unarchive::undoing;
 pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
 

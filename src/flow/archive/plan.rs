@@ -8,13 +8,14 @@ use super::super::ground;
 use super::super::review;
 use super::super::seat;
 use super::super::spec::{Verdict, blocker};
+use super::super::upstream;
 use super::contest::{Fight, Way};
 use super::{SpecChange, Waivers};
 use crate::core::artifact::Artifact;
 use crate::core::changelog;
 use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
 use crate::core::gate::{self, View};
-use crate::core::hint::{command, hint};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
 use crate::core::shell_word;
@@ -207,6 +208,30 @@ fn require(state: &State, blockers: Vec<Blocker>) -> Result<()> {
     .help(help))
 }
 
+/// A branch that is here and that the session would go to: its own, else the one that changes land on.
+pub(in crate::flow) fn likely_target(ctx: &Context, state: &State) -> Result<Option<String>> {
+    let own = delta::target_branch(ctx, state)?;
+    let landing = upstream::target(ctx, own.as_deref(), &ctx.policy_if_there(state)?.0)?;
+    for branch in own.into_iter().chain(landing.map(|target| target.name)) {
+        if ctx
+            .repo
+            .find_ref(&format!("refs/heads/{branch}"))?
+            .is_some()
+        {
+            return Ok(Some(branch));
+        }
+    }
+    Ok(None)
+}
+
+/// The archive on another branch than the one that will not do.
+fn elsewhere(ctx: &Context, state: &State) -> Result<Hint> {
+    Ok(match likely_target(ctx, state)? {
+        Some(branch) => command!("archive --onto {}", shell_word(&branch)),
+        None => "git branch  (lists them), then name one with --onto".into(),
+    })
+}
+
 /// The branch that is meant: the named one, or the one that the session is bound to.
 pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
     let target = match onto {
@@ -214,20 +239,23 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
             Repo::check_branch_name(branch)?;
             branch.to_owned()
         }
-        None => delta::target_branch(ctx, state)?.ok_or_else(|| {
-            Failure::usage(
-                Code::TargetUnknown,
-                "the session is bound to no branch and HEAD is detached",
-            )
-            .help(command!("archive --onto BRANCH"))
-        })?,
+        None => match delta::target_branch(ctx, state)? {
+            Some(branch) => branch,
+            None => {
+                return Err(Failure::usage(
+                    Code::TargetUnknown,
+                    "expected a branch to archive on: the session is bound to none, and HEAD is detached",
+                )
+                .help(elsewhere(ctx, state)?));
+            }
+        },
     };
     if target == ctx.store()?.branch() {
         return Err(Failure::usage(
             Code::TargetInvalid,
             format!("`{target}` keeps the sessions; specs belong on a code branch"),
         )
-        .help(command!("archive --onto BRANCH")));
+        .help(elsewhere(ctx, state)?));
     }
     let target_ref = format!("refs/heads/{target}");
     if ctx.repo.is_being_rebased(&target_ref) {
@@ -247,7 +275,7 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
             Code::BranchUnknown,
             format!("there is no branch `{target}`"),
         )
-        .help(command!("archive --onto BRANCH")));
+        .help(elsewhere(ctx, state)?));
     }
     let tree = match &tip {
         Some(tip) => Some(ctx.repo.commit_info(tip)?.tree),

@@ -184,7 +184,10 @@ fn in_order<'s, 'a>(
                 named.join("; ")
             ),
         )
-        .help(command!("archive {} --onto BRANCH", ids.join(" "))));
+        .help(match targets.keys().flatten().next() {
+            Some(target) => command!("archive {} --onto {target}", ids.join(" ")),
+            None => "name the branch with --onto".into(),
+        }));
     }
     let order = depends::order(&waiting).map_err(|cycle| {
         let cycle: Vec<&str> = cycle.iter().map(SessionId::as_str).collect();

@@ -213,7 +213,7 @@ fn aim_at(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
         _ => None,
     };
     aim(ctx, state, onto.or(target)).map_err(|failure| match failure.code {
-        Code::BranchUnknown => failure.help(command!("archive --undo {} --onto BRANCH", state.id)),
+        Code::BranchUnknown => failure.help("name the branch that has the archive with --onto"),
         _ => failure,
     })
 }

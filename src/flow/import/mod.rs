@@ -212,7 +212,7 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
                 Code::WorktreeRequired,
                 "a bare repository has no openspec/ to import",
             )
-            .help(command!("import openspec --no-specs PATH")));
+            .help("git worktree add ../work  (and import there)"));
         }
     };
     let label = label.trim_end_matches('/').to_owned();
@@ -221,7 +221,7 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
     }
     Err(
         Failure::not_found(Code::ImportMissing, format!("there is no folder `{label}`"))
-            .help(command!("import openspec PATH")),
+            .help("name the folder that has specs/ and changes/ in it"),
     )
 }
 
@@ -243,7 +243,7 @@ fn plan_specs(
         } else {
             let top = ctx.repo.work_dir().ok_or_else(|| {
                 Failure::usage(Code::WorktreeRequired, "specs are written to a worktree")
-                    .help(command!("import openspec --no-specs PATH"))
+                    .help("git worktree add ../work  (and import there)")
             })?;
             match files::read(&files::inside(top, &path)?, u64::MAX)? {
                 None => SpecStatus::New,

@@ -1,7 +1,6 @@
 //! Reads an OpenSpec tree from the file system. Links are not followed: they could lead anywhere.
 
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
 use crate::core::openspec::{Folder, Tree};
 use crate::core::spec::{check_domain, utf8};
 use crate::flow::spec;
@@ -131,7 +130,7 @@ pub(super) fn read_tree(root: &Path, label: &str) -> Result<Tree> {
                 "`{label}` is no OpenSpec tree: expected specs/<domain>/spec.md or changes/<id>/proposal.md in it"
             ),
         )
-        .help(command!("import openspec PATH")));
+        .help("name the folder that has specs/ and changes/ in it"));
     }
     Ok(tree)
 }

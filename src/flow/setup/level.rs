@@ -88,7 +88,7 @@ pub fn read(ctx: &Context, request: &Request) -> Result<Plan> {
         wires: Vec::new(),
         warnings: Vec::new(),
         by_hand: Vec::new(),
-        next: command!("start \"WHAT TO CHANGE\""),
+        next: command!("start \"Fix the timeout\""),
     };
     if let Some(level) = request.level {
         plan.files.push(File {

@@ -95,6 +95,13 @@ fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
         "build" => Transition::PlanToBuild,
         _ => Transition::ReviewToClarify,
     };
+    if !facts.view().profile().has_stage(needed.to()) {
+        return Failure::refused(
+            Code::StageNotInProfile,
+            format!("the profile {} has no stage {}", state.profile, needed.to()),
+        )
+        .help(gate::next_action(facts.view()));
+    }
     Failure::refused(
         Code::ApprovedTransitionRequired,
         format!(
@@ -145,7 +152,7 @@ pub(super) fn code_tree(facts: &Facts<'_>) -> Result<Oid> {
                 Code::WorktreeRequired,
                 "this needs a worktree, and the repository is bare",
             )
-            .help("git worktree add ../work BRANCH")
+            .help("git worktree add ../work")
         })
 }
 

@@ -6,7 +6,7 @@ use crate::core::coverage;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::front::FrontMatter;
 use crate::core::gate;
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command};
 use crate::core::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
 use crate::core::proposal::{self, Proposal};
 use crate::core::stage::{Stage, Transition};
@@ -198,6 +198,15 @@ fn exhausted(facts: &Facts<'_>) -> Failure {
     )
 }
 
+/// Says of a draft what was found, and asks for another.
+fn iterate(lane: PlanLane, found: &str) -> Hint {
+    let found = crate::core::shell_word(found);
+    match lane {
+        PlanLane::Architect => command!("plan --architect iterate --finding {found}"),
+        PlanLane::Critic => command!("plan --critic iterate --finding {found}"),
+    }
+}
+
 /// Records what the architect or the critic says of the present draft.
 pub fn plan_review(
     ctx: &Context,
@@ -219,15 +228,25 @@ pub fn plan_review(
                 finding.severity, finding.text
             ),
         )
-        .help(match lane {
-            PlanLane::Architect => command!("plan --architect iterate --finding WHAT"),
-            PlanLane::Critic => command!("plan --critic iterate --finding WHAT"),
-        }));
+        .help(iterate(
+            lane,
+            &format!("{}: {}", finding.severity, finding.text),
+        )));
     }
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         if state.stage != Stage::Plan {
             return Err(wrong_stage(facts, "plan"));
+        }
+        if !facts.view().profile().reviews.contains(&lane) {
+            return Err(Failure::refused(
+                Code::StageNotInProfile,
+                format!(
+                    "the profile {} has no review of the plan by the {lane}",
+                    state.profile
+                ),
+            )
+            .help(gate::next_action(facts.view())));
         }
         let files = gate::covered_files(state, Transition::PlanToBuild);
         if lane == PlanLane::Architect && verdict == PlanVerdict::Reject {
@@ -235,7 +254,7 @@ pub fn plan_review(
                 Code::VerdictUnknown,
                 "the architect answers approve or iterate; the critic may reject",
             )
-            .help(command!("plan --architect iterate --finding WHAT")));
+            .help(command!("plan --architect iterate")));
         }
         if lane == PlanLane::Architect && state.is_plan_exhausted() {
             return Err(exhausted(facts));

@@ -334,10 +334,10 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
         let near = crate::core::nearest(name, all.iter().map(String::as_str));
         let help = match near {
             Some(near) => command!("sync {near}"),
-            None => hint![
-                format!("git remote add NAME {name}, then: "),
-                command!("sync NAME")
-            ],
+            None => match all.first() {
+                Some(first) => command!("sync {first}"),
+                None => "add one with `git remote add`".into(),
+            },
         };
         let message = format!("no remote is named `{name}`");
         return Err(Failure::not_found(Code::RemoteUnknown, message).help(help));
@@ -356,7 +356,7 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
             Code::RemoteMissing,
             "this repository has no remote to sync with",
         )
-        .help("git remote add origin URL")),
+        .help("add one with `git remote add origin`, and its address")),
         (None, many) => origin().ok_or_else(|| {
             Failure::usage(
                 Code::RemoteAmbiguous,

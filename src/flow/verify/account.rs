@@ -241,12 +241,12 @@ fn help(target: &str, why: &Why) -> Hint {
         ]
     };
     match why {
-        Why::Nobody => command!("start \"WHAT TO CHANGE\""),
+        Why::Nobody => command!("start \"Fix the timeout\""),
         Why::NotDone { session, .. } | Why::NoVerdict(session) => {
             command!("status").session(session)
         }
         Why::Changed { .. } | Why::Landed(_) | Why::NoArchive(_) => {
-            command!("start \"A FOLLOW-UP\"")
+            command!("start \"Follow up\"")
         }
         Why::Conflict(session) => hint![
             format!("git merge {target}  (on the session's branch), then: "),

@@ -133,7 +133,7 @@ pub(super) fn end(repo: &Repo, revision: &str) -> Result<Oid> {
         failure.help(if repo.is_shallow() {
             "git fetch --unshallow  (this clone is shallow), with the branch that is missing"
         } else {
-            "git fetch REMOTE +refs/heads/BRANCH:refs/remotes/REMOTE/BRANCH"
+            "git fetch --all  (gets what the remotes have), or name a commit of git log"
         })
     })
 }

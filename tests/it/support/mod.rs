@@ -19,6 +19,7 @@ pub(crate) mod place;
 pub(crate) mod scale;
 pub(crate) mod server;
 pub(crate) mod session;
+pub(crate) mod shell;
 pub(crate) mod store;
 pub(crate) mod zoo;
 

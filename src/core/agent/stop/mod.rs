@@ -342,11 +342,9 @@ fn block_text(build: &Build, judged: &Judged, ledger: &Ledger) -> String {
         text.push_str(&format!("- and {} more\n", judged.missing.len() - NAMED));
     }
     text.push_str(&format!(
-        "Next: {}\nIf something real stops you: {}\n\
-         To leave it for later: {}",
-        judged.next,
-        command!("agent block --reason WHY"),
-        command!("agent park --reason WHY")
+        "Next: {}\nIf something real stops you: git loopx agent block --reason WHY\n\
+         To leave it for later: git loopx agent park --reason WHY",
+        judged.next
     ));
     text
 }

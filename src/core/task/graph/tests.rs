@@ -105,6 +105,23 @@ fn j2_a_wave_holds_what_may_run_side_by_side() {
     assert_eq!(graph.waves(&[PENDING; 2], None), [vec![0], vec![1]]);
 }
 
+/// Whoever depends on something that failed waits, with what depends on it in turn; the rest goes on.
+#[test]
+fn s172_what_is_blocked_holds_what_depends_on_it_and_nothing_else() {
+    let nodes = [
+        node("A", &[]),
+        node("B", &["A"]),
+        node("C", &[]),
+        node("D", &["B"]),
+    ];
+    let graph = Graph::of(&nodes);
+    let statuses = [Status::Failed, PENDING, PENDING, PENDING];
+    assert_eq!(ids(&graph, &graph.ready(now(&statuses))), ["C"]);
+    let blocked = graph.blocked(&statuses);
+    let blocked: Vec<Vec<String>> = blocked.iter().map(|one| ids(&graph, one)).collect();
+    assert_eq!(blocked, [vec!["B", "A"], vec!["D", "B", "A"]]);
+}
+
 #[test]
 fn i3_a_cycle_is_printed() {
     let nodes = [
@@ -168,6 +185,26 @@ fn a_part_waits_for_what_its_whole_waits_for_and_the_whole_for_its_parts() {
         Status::Skipped,
     ];
     assert_eq!(graph.ready(now(&parts_done)), [1]);
+}
+
+#[test]
+fn team_a2_a4_what_waits_for_two_waits_for_both_and_two_that_wait_for_one_go_together() {
+    let nodes = [
+        node("PLAN", &[]),
+        node("IMPL", &["PLAN"]),
+        node("DEV-FE", &["PLAN"]),
+        node("TEST", &["IMPL"]),
+        node("QA-FE", &["DEV-FE"]),
+        node("REVIEW", &["TEST", "QA-FE"]),
+    ];
+    let graph = Graph::of(&nodes);
+    let done = Status::Completed;
+    let ready = |statuses: [Status; 6]| ids(&graph, &graph.ready(now(&statuses)));
+    let after_plan = [done, PENDING, PENDING, PENDING, PENDING, PENDING];
+    assert_eq!(ready(after_plan), ["IMPL", "DEV-FE"]);
+    let qa_works = [done, done, done, done, Status::Claimed, PENDING];
+    assert_eq!(ready(qa_works), [""; 0]);
+    assert_eq!(ready([done, done, done, done, done, PENDING]), ["REVIEW"]);
 }
 
 #[test]
@@ -238,6 +275,42 @@ fn b4_what_failed_stalls_what_waits_for_it_and_is_named() {
     );
 }
 
+/// Fault 11 of the step chains: a step between is skipped, and what stands behind the open gate goes on.
+#[test]
+fn fault_11_no_gate_is_passed_by_skipping_what_stands_behind_it() {
+    let mut nodes = [
+        node("A", &[]),
+        node("GATE", &["A"]),
+        node("DUMMY", &["GATE"]),
+        node("B", &["DUMMY?"]),
+    ];
+    nodes[1].kind = NodeKind::Checkpoint;
+    let graph = Graph::of(&nodes);
+    let done = Status::Completed;
+    for (gate, dummy, is_ready) in [
+        (PENDING, Status::Skipped, false),
+        (Status::Claimed, Status::Skipped, false),
+        // It was open, and is asked anew.
+        (PENDING, done, false),
+        (done, Status::Skipped, true),
+        (Status::Skipped, Status::Skipped, true),
+    ] {
+        let statuses = [done, gate, dummy, PENDING];
+        let ready = graph.ready(now(&statuses));
+        assert_eq!(ready.contains(&3), is_ready, "{gate} {dummy}");
+        let said: Vec<String> = graph
+            .waits(3, now(&statuses))
+            .iter()
+            .map(Wait::words)
+            .collect();
+        assert_eq!(
+            said.contains(&format!("GATE ({gate})")),
+            !is_ready,
+            "{said:?}"
+        );
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Drawn {
     nodes: Vec<Node>,
@@ -259,13 +332,16 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         proptest::option::weighted(0.3, 0..2_usize),
         proptest::bool::weighted(0.9),
         select(all.to_vec()),
+        proptest::bool::weighted(0.2),
     );
     vec(one, 1..8).prop_map(|rows| {
         let mut drawn = Drawn {
             nodes: Vec::new(),
             statuses: Vec::new(),
         };
-        for (at, (edges, parent, exclusive, parallel, status)) in rows.into_iter().enumerate() {
+        for (at, (edges, parent, exclusive, parallel, status, is_gate)) in
+            rows.into_iter().enumerate()
+        {
             let mut new = node(&format!("N{at}"), &[]);
             new.depends_on = edges
                 .into_iter()
@@ -277,6 +353,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             new.parent = parent.and_then(|to| TaskId::parse(&format!("N{to}")));
             new.exclusive = exclusive.iter().map(|n| format!("r{n}")).collect();
             new.parallel = parallel;
+            if is_gate {
+                new.kind = NodeKind::Checkpoint;
+            }
             drawn.nodes.push(new);
             drawn.statuses.push(status);
         }
@@ -325,7 +404,44 @@ fn is_ready(drawn: &Drawn, at: usize) -> bool {
                 .any(|one| nodes[other].exclusive.contains(one));
             !shares && nodes[at].parallel && nodes[other].parallel
         });
-    statuses[at] == PENDING && own && above && parts && beside
+    // A gate is before what waits for it, and before what waits for that; and so on.
+    let mut before = vec![at];
+    for _ in 0..=nodes.len() {
+        for low in before.clone() {
+            let waits = |to: usize| waits_for(drawn, low, to, &find, &is_below);
+            let new: Vec<usize> = (0..nodes.len()).filter(|to| waits(*to)).collect();
+            before.extend(new);
+        }
+        before.sort_unstable();
+        before.dedup();
+    }
+    let is_open_gate =
+        |gate: usize| nodes[gate].kind == NodeKind::Checkpoint && !statuses[gate].is_terminal();
+    let gates = before
+        .iter()
+        .all(|gate| *gate == at || !is_open_gate(*gate));
+    statuses[at] == PENDING && own && above && parts && beside && gates
+}
+
+/// Whether one node waits for another itself: it says so, its whole says so of what is no part of it, or it is the
+/// other's whole.
+fn waits_for(
+    drawn: &Drawn,
+    low: usize,
+    to: usize,
+    find: &impl Fn(&TaskId) -> Option<usize>,
+    is_below: &impl Fn(usize, usize) -> bool,
+) -> bool {
+    let names = |from: usize| {
+        let mut edges = drawn.nodes[from].depends_on.iter();
+        edges.any(|edge| find(&edge.on) == Some(to))
+    };
+    let above = (0..drawn.nodes.len()).filter(|high| *high != low && is_below(low, *high));
+    names(low)
+        || above
+            .into_iter()
+            .any(|high| names(high) && !is_below(to, high))
+        || drawn.nodes[to].parent.as_ref().and_then(find) == Some(low)
 }
 
 proptest! {
@@ -349,7 +465,7 @@ proptest! {
             prop_assert!(!wave.is_empty() && wave.len() <= limit);
             for at in &wave {
                 prop_assert_eq!(statuses[*at], PENDING);
-                prop_assert_eq!(graph.unmet(*at, &statuses).next(), None);
+                prop_assert!(graph.unmet(*at, &statuses).is_empty());
             }
             for at in wave {
                 statuses[at] = Status::Completed;
