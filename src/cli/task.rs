@@ -20,4 +20,10 @@ pub enum TaskCommand {
     Graph(cmd::task::graph::GraphArgs),
     Waves(cmd::task::graph::WavesArgs),
     Log(cmd::task::log::LogArgs),
+    Add(Box<cmd::task::add::AddArgs>),
+    Edit(Box<cmd::task::edit::EditArgs>),
+    Move(cmd::task::place::MoveArgs),
+    Check(cmd::task::check::CheckArgs),
+    Import(cmd::task::import::ImportArgs),
+    Export(cmd::task::export::ExportArgs),
 }

@@ -443,6 +443,8 @@ codes! {
         "The execution record names another scope as done than as planned.";
     ImportDelta "import_delta" [Refused]
         "The delta of an OpenSpec change cannot be read.";
+    ImportFormatUnknown "import_format_unknown" [Usage]
+        "A file is in none of the forms that can be taken in.";
     ImportMissing "import_missing" [NotFound]
         "There is no folder to import.";
     ImportNotUtf8 "import_not_utf8" [Refused]
@@ -991,7 +993,7 @@ codes! {
         "Somebody has the task.";
     TaskListEmpty "task_list_empty" [Refused]
         "tasks.jsonl holds no task.";
-    TaskListInvalid "task_list_invalid" [Refused]
+    TaskListInvalid "task_list_invalid" [Refused, Usage, Internal]
         "A line of tasks.jsonl is no task.";
     TaskNotNamed "task_not_named" [Usage]
         "A command is about one task, and it is not clear which.";

@@ -131,6 +131,16 @@ pub fn names(dir: &Path) -> Option<BTreeSet<String>> {
     }
 }
 
+/// The names in a folder as they are written, in order; none where it cannot be read.
+pub fn entries(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
 /// Removes the temporary files that a kill left in a folder. The caller holds the store's lock, under
 /// which all files of a working copy are written, so that none of them is in use.
 pub fn sweep(dir: &Path) {

@@ -71,6 +71,7 @@ pub mod stages;
 mod strays;
 pub mod sync;
 pub mod task;
+pub mod task_list;
 pub mod undo;
 pub mod upstream;
 pub mod verify;

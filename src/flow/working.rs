@@ -163,23 +163,57 @@ pub struct Put {
 /// Replaces an artifact by these bytes and saves it, merging as `save` does. Writing the file and
 /// saving it happen under one lock, so that of two who put at once neither loses.
 pub fn put(ctx: &Context, artifact: Artifact, bytes: &[u8], reason: Option<String>) -> Result<Put> {
+    replace(ctx, artifact, reason, |_, _| Ok(Made::Anew(bytes.to_vec())))
+}
+
+/// Replaces an artifact by what `make` makes of the text in its file, edits that were not saved among it.
+pub fn rewrite(
+    ctx: &Context,
+    artifact: Artifact,
+    reason: Option<String>,
+    make: impl FnOnce(&State, Option<&[u8]>) -> Result<Vec<u8>>,
+) -> Result<Put> {
+    replace(ctx, artifact, reason, |state, stood| {
+        make(state, stood).map(Made::OfWhatStood)
+    })
+}
+
+/// The new bytes of an artifact.
+enum Made {
+    Anew(Vec<u8>),
+    OfWhatStood(Vec<u8>),
+}
+
+fn replace(
+    ctx: &Context,
+    artifact: Artifact,
+    reason: Option<String>,
+    make: impl FnOnce(&State, Option<&[u8]>) -> Result<Made>,
+) -> Result<Put> {
     let mut kept = None;
     // What stood in the file, to be put back where nothing came of it.
     let mut before = None;
     let saved = sessions::save_after(ctx, reason, |state, copy| {
         let copy = copy.ok_or_else(no_worktree)?;
+        let path = copy.path(artifact)?;
+        let known = match (copy.exists(), state.artifacts.get(&artifact)) {
+            (true, _) => files::read(&path, u64::MAX)?,
+            (false, Some(blob)) => Some(ctx.repo.read_blob(blob)?),
+            (false, None) => None,
+        };
+        let made = make(state, known.as_deref())?;
+        let (Made::Anew(bytes) | Made::OfWhatStood(bytes)) = &made;
         check_input(ctx, artifact, bytes, state)?;
         workcopy::exclude(&ctx.repo)?;
         if !copy.exists() {
             copy.publish(state, &BTreeMap::new())?;
         }
-        let path = copy.path(artifact)?;
         let stood = files::read(&path, u64::MAX)?;
-        if stood.as_deref() != Some(bytes) {
+        if matches!(made, Made::Anew(_)) && stood.as_ref() != Some(bytes) {
             kept = copy.keep_unsaved(state, artifact)?;
         }
         files::write(&path, bytes)?;
-        before = Some((path, stood));
+        before = Some((path, stood, bytes.clone()));
         Ok(())
     });
     match (saved, before) {
@@ -191,8 +225,8 @@ pub fn put(ctx: &Context, artifact: Artifact, bytes: &[u8], reason: Option<Strin
         )
         .help(command!("status"))),
         // A conflict stands in the file, for a person to resolve.
-        (Err(failure), Some((path, stood))) if failure.kind != Kind::Conflict => {
-            if files::read(&path, u64::MAX)?.as_deref() == Some(bytes) {
+        (Err(failure), Some((path, stood, bytes))) if failure.kind != Kind::Conflict => {
+            if files::read(&path, u64::MAX)?.as_ref() == Some(&bytes) {
                 match stood {
                     Some(stood) => files::write(&path, &stood)?,
                     None => files::remove(&path)?,

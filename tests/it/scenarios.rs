@@ -28,7 +28,8 @@ use Held::{Elsewhere, Here, Not, Unit, With};
 
 const AGENT: &str = "drives an agent: no agent is driven in issue 2";
 const STOP_GATE: &str = "stop gates: issue 4";
-const TASKS: &str = "task graph (design 5): a later issue";
+const TASK_FILE: &str = "src/core/task/file/tests.rs";
+const TASK_GRAPH: &str = "src/core/task/graph/tests.rs";
 const ARCHIVE: &str = "tests/it/archive.rs";
 
 const SCENARIOS: [(&str, Held); 92] = [
@@ -193,9 +194,24 @@ const SCENARIOS: [(&str, Held); 92] = [
         "S-165",
         Here("operations of one session: there is no journal yet"),
     ),
-    ("S-170", Not(TASKS)),
-    ("S-172", Not(TASKS)),
-    ("S-173", Not(TASKS)),
+    (
+        "S-170",
+        Unit(TASK_FILE, "i2_i3_i6_each_fault_is_named_with_its_line"),
+    ),
+    (
+        "S-172",
+        Unit(
+            TASK_GRAPH,
+            "s172_what_is_blocked_holds_what_depends_on_it_and_nothing_else",
+        ),
+    ),
+    (
+        "S-173",
+        Unit(
+            TASK_GRAPH,
+            "what_somebody_has_for_himself_and_the_number_of_hands_hold_the_rest",
+        ),
+    ),
     (
         "S-175",
         Here(

@@ -1,53 +1,10 @@
 //! Tasks: taken by one, completed by what passed, and the gate of their stage. Rules of the graph and of merging have
 //! their tests beside them; here the real program meets the session, the worktree and other processes.
 
-use crate::support::clones::Clones;
-use crate::support::store::{count, detached, tip};
+use crate::support::store::detached;
+use crate::support::tasks::{building, clones_building, refuses, statuses, task, text};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Barrier;
-use std::thread;
-
-const DELTA: &str =
-    "---\nbehaviour: unchanged\nreason: \"only words change\"\n---\n\n# Nothing that users see\n";
-const PLAN: &str =
-    "---\nscope: []\n---\n# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n";
-
-/// One line of `tasks.jsonl`. No command: a person looks.
-fn task(id: &str, on: &[&str], cmd: Option<&[&str]>) -> Value {
-    let verification = match cmd {
-        Some(cmd) => json!({ "cmd": cmd }),
-        None => json!({ "manual": "the page looks well" }),
-    };
-    json!({
-        "id": id,
-        "title": format!("Do {id}"),
-        "depends_on": on,
-        "convergence": { "criteria": ["it is there"], "verification": verification },
-    })
-}
-
-/// Fills the plan of the session `demo` in a worktree, and enters the build.
-fn build(s: &Sandbox, tasks: &[Value]) {
-    let lines: Vec<String> = tasks.iter().map(Value::to_string).collect();
-    s.write(".loopx/demo/plan.md", PLAN);
-    s.write(".loopx/demo/change/spec-delta.md", DELTA);
-    s.write(".loopx/demo/tasks.jsonl", lines.join("\n") + "\n");
-    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
-}
-
-/// A lite session on the branch `work` in the build.
-fn building(tasks: &[Value]) -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("code.txt", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--profile", "lite", "demo"]).ok();
-    build(&s, tasks);
-    s
-}
 
 /// One that passes where `FILE` is there, one that waits for it, one that a person looks at.
 fn three() -> Sandbox {
@@ -56,29 +13,6 @@ fn three() -> Sandbox {
         task("T-2", &["t-1"], Some(&["true"])),
         task("T-3", &["T-1"], None),
     ])
-}
-
-fn statuses(s: &Sandbox) -> BTreeMap<String, String> {
-    let listed = s.loopx(&["task", "list", "--json"]).json();
-    let rows = listed["tasks"].as_array().expect("tasks").iter();
-    rows.map(|row| (text(&row["task"]), text(&row["status"])))
-        .collect()
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().expect("text").to_owned()
-}
-
-/// Refused with this exit code and error code, and nothing was written.
-#[track_caller]
-fn refuses(s: &Sandbox, code: i32, word: &str, args: &[&str]) -> Value {
-    let before = tip(s);
-    let mut all = vec!["--json"];
-    all.extend(args);
-    let error = s.loopx(&all).fails_with(code).error_json()["error"].clone();
-    assert_eq!(error["code"], word, "{args:?}: {error:#}");
-    assert_eq!(tip(s), before, "{args:?}");
-    error
 }
 
 #[test]
@@ -187,7 +121,9 @@ fn what_is_claimed_or_failed_holds_the_gate_and_a_run_alone_still_opens_it() {
     assert_eq!(next["next_action"], "git loopx task done T-2");
     s.loopx(&["task", "fail", "--reason", "no"]).ok();
     assert_eq!(codes(&s), ["tasks_open"]);
-    refuses(&s, 1, "tasks_open", &["approve", "--to", "review"]);
+    let review = ["approve", "--to", "review"];
+    let held = refuses(&s, 1, "build_review_gate_blocked", &review);
+    assert_eq!(held["blockers"][0]["code"], "tasks_open");
     let next = s.loopx(&["next", "--json"]).json();
     assert_eq!(next["next_action"], "git loopx task retry T-2");
     s.loopx(&["task", "retry", "T-2"]).ok();
@@ -220,6 +156,12 @@ fn e1_a_task_that_failed_as_often_as_it_may_waits_for_a_person() {
         .map(|one| text(&one["message"]))
         .collect();
     assert_eq!(said, ["T-1 (failed)", "T-2 <- T-1 (failed)"]);
+    let listed = s.loopx(&["task", "list", "--json"]).json();
+    assert_eq!(
+        (&listed["stalled"], &listed["done"]),
+        (&json!(true), &json!(0)),
+        "nothing ready is not the end"
+    );
     refuses(&s, 1, "task_cap_reached", &["task", "retry", "T-1"]);
     let again = ["task", "retry", "T-1", "--reason", "the server is back"];
     let agent = s
@@ -258,6 +200,8 @@ fn l6_a_task_whose_lease_is_over_goes_to_whoever_asks_and_the_one_before_cannot_
         &["take", "T-1"],
         &["task", "done", "T-1"],
         &["task", "fail", "T-1", "--reason", "x"],
+        &["task", "release", "T-1"],
+        &["task", "skip", "T-1", "--reason", "x"],
     ] {
         let held = there(args, soon).fails_with(6).error_json();
         assert_eq!(held["error"]["code"], "task_held", "{args:?}");
@@ -288,78 +232,9 @@ fn l6_a_task_whose_lease_is_over_goes_to_whoever_asks_and_the_one_before_cannot_
 }
 
 #[test]
-fn b3_of_many_processes_that_take_one_task_one_gets_it() {
-    let rounds = count(2, 1000);
-    let tasks: Vec<Value> = (0..rounds)
-        .map(|n| {
-            let before = format!("T-{}", n.max(1) - 1);
-            let on: &[&str] = if n == 0 { &[] } else { &[&before] };
-            task(&format!("T-{n}"), on, Some(&["true"]))
-        })
-        .collect();
-    let s = building(&tasks);
-    let folders: Vec<PathBuf> = (0..4).map(|at| detached(&s, &format!("w{at}"))).collect();
-    for round in 0..rounds {
-        let start = Barrier::new(8);
-        let outcomes: Vec<(usize, Option<i32>, String)> = thread::scope(|scope| {
-            let workers: Vec<_> = (0..8)
-                .map(|worker| {
-                    let (s, dir, start) = (&s, &folders[worker % 4], &start);
-                    scope.spawn(move || {
-                        start.wait();
-                        let call = s.call(LOOPX).cwd(dir).env("LOOPX_SESSION", "demo");
-                        let out = call.args(&["take", "--json"]).run();
-                        (worker, out.code, format!("{out}"))
-                    })
-                })
-                .collect();
-            workers
-                .into_iter()
-                .map(|one| one.join().expect("a worker"))
-                .collect()
-        });
-        let winners: Vec<usize> = outcomes
-            .iter()
-            .filter(|one| one.1 == Some(0))
-            .map(|one| one.0)
-            .collect();
-        assert_eq!(winners.len(), 1, "round {round}: {outcomes:?}");
-        for (_, code, out) in outcomes.iter().filter(|one| one.1 != Some(0)) {
-            assert_eq!(*code, Some(6), "round {round}: {out}");
-            assert!(
-                out.contains("task_held") && out.contains("worktree "),
-                "{out}"
-            );
-        }
-        let dir = &folders[winners[0] % 4];
-        let done = s.call(LOOPX).cwd(dir).env("LOOPX_SESSION", "demo");
-        done.args(&["task", "done"]).run().ok();
-    }
-    s.loopx(&["fsck", "--full"]).says("all whole").ok();
-}
-
-#[test]
 fn b31_two_clones_that_did_one_task_apart_agree_on_whose_counts() {
-    let all = Clones::sharing(2);
-    all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
-    all.loopx(0, &["start", "--profile", "lite", "demo"]).ok();
-    let write = |name: &str, text: &str| {
-        std::fs::write(all.dir(0).join(".loopx/demo").join(name), text).expect("a file");
-    };
-    write("plan.md", PLAN);
-    write("change/spec-delta.md", DELTA);
-    write(
-        "tasks.jsonl",
-        &(task("T-1", &[], Some(&["true"])).to_string() + "\n"),
-    );
-    all.loopx(
-        0,
-        &["-s", "demo", "approve", "--enter", "--reason", "agreed"],
-    )
-    .ok();
-    all.settle();
+    let all = clones_building(2, &[task("T-1", &[], Some(&["true"]))]);
     for at in [0, 1] {
-        all.git(at, &["checkout", "--quiet", "--detach"]).ok();
         all.loopx(at, &["-s", "demo", "take"]).ok();
         all.loopx(
             at,

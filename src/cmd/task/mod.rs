@@ -1,10 +1,17 @@
 //! `take` and `task`: one file per word. No rule lives here.
 
+pub mod add;
+pub mod check;
 pub mod done;
+pub mod edit;
+pub mod export;
+pub mod fields;
 pub mod graph;
+pub mod import;
 pub mod list;
 pub mod log;
 pub mod moves;
+pub mod place;
 pub mod show;
 pub mod take;
 
@@ -27,6 +34,12 @@ pub fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         TaskCommand::Graph(args) => graph::run(&args, ctx, ui),
         TaskCommand::Waves(args) => graph::waves(&args, ctx, ui),
         TaskCommand::Log(args) => log::run(&args, ctx, ui),
+        TaskCommand::Add(args) => add::run(*args, ctx, ui),
+        TaskCommand::Edit(args) => edit::run(*args, ctx, ui),
+        TaskCommand::Move(args) => place::run(args, ctx, ui),
+        TaskCommand::Check(args) => check::run(&args, ctx, ui),
+        TaskCommand::Import(args) => import::run(args, ctx, ui),
+        TaskCommand::Export(args) => export::run(&args, ctx, ui),
     }
 }
 

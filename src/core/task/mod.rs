@@ -7,6 +7,7 @@ pub mod card;
 pub mod event;
 pub mod file;
 pub mod graph;
+pub mod import;
 #[cfg(test)]
 mod laws;
 pub mod node;

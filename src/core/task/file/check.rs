@@ -327,12 +327,12 @@ fn could_meet(file: &TaskFile, one: usize, other: usize) -> bool {
 /// the file.
 fn order(file: &TaskFile) -> Vec<usize> {
     let count = file.nodes.len();
-    let mut waits: Vec<usize> = vec![0; count];
+    let before: Vec<Vec<usize>> = (0..count).map(|at| file.before(at).collect()).collect();
+    let mut waits: Vec<usize> = before.iter().map(Vec::len).collect();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for at in 0..count {
-        for before in file.before(at) {
-            waits[at] += 1;
-            after[before].push(at);
+    for (at, all) in before.iter().enumerate() {
+        for one in all {
+            after[*one].push(at);
         }
     }
     let mut free: BTreeSet<usize> = (0..count).filter(|at| waits[*at] == 0).collect();

@@ -69,13 +69,19 @@ pub fn set(text: &str, node: &Node, changes: &[Change]) -> Result<String, String
     let content = row.trim_end_matches(['\r', '\n']);
     let tail = row[content.len()..].to_owned();
     let bom = content.starts_with('\u{feff}').then_some('\u{feff}');
-    let mut content = content.trim_start_matches('\u{feff}').to_owned();
+    let content = with(content.trim_start_matches('\u{feff}'), changes)?;
+    *row = bom.into_iter().collect::<String>() + &content + &tail;
+    Ok(rows.concat())
+}
+
+/// One line with other values in its fields.
+pub fn with(line: &str, changes: &[Change]) -> Result<String, String> {
+    let mut content = line.to_owned();
     for change in changes {
         let value = change.value.as_ref().map(Value::to_string);
         content = set_field(&content, change.field, value.as_deref())?;
     }
-    *row = bom.into_iter().collect::<String>() + &content + &tail;
-    Ok(rows.concat())
+    Ok(content)
 }
 
 fn rows(text: &str) -> Vec<String> {

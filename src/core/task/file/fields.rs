@@ -37,7 +37,7 @@ const OWN: [&str; 24] = [
 ];
 
 /// What the lists of other tools have besides. It stays, and means nothing here.
-const OF_PEERS: [&str; 25] = [
+const OF_PEERS: [&str; 27] = [
     "_execution",
     "acceptance",
     "code_skeleton",
@@ -62,6 +62,8 @@ const OF_PEERS: [&str; 25] = [
     "test",
     "updated_at",
     "created_at",
+    "details",
+    "complexityScore",
     "wave",
 ];
 
@@ -99,7 +101,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
     let known: Vec<&str> = OWN.iter().chain(&OF_PEERS).copied().collect();
     row.names("", fields.0.iter().map(|(name, _)| name), &known);
     let title = row.text("title", fields.get("title")).unwrap_or_default();
-    if title.trim().is_empty() && !fields.get("title").is_some_and(|value| !value.is_string()) {
+    if title.trim().is_empty() && fields.get("title").is_none_or(serde_json::Value::is_string) {
         row.say("task_field_missing", "it has no title");
     }
     let (criteria, verification) = convergence(fields.get("convergence"), row);
@@ -370,7 +372,7 @@ fn sentence(text: &str, row: &mut Row<'_>) -> Option<Verification> {
 }
 
 /// Reads `cmd: WORD WORD` and `manual: WHAT`. A command that a shell would have to read is none.
-pub(super) fn said(text: &str) -> Option<Verification> {
+pub fn said(text: &str) -> Option<Verification> {
     let (form, rest) = text.split_once(':')?;
     let rest = rest.trim();
     match form.trim() {

@@ -11,11 +11,14 @@ mod fields;
 mod finding;
 mod merge;
 mod row;
+mod show;
 
 pub use check::{Vague, check, vague};
+pub use fields::said;
 pub use finding::FINDINGS;
 pub use merge::{Clash, Merged, Names, merge};
 pub use row::Fields;
+pub use show::{Form, markdown, values};
 
 use super::node::{Node, TaskId};
 use crate::core::spec::{Finding, has_errors};

@@ -1,0 +1,32 @@
+//! `task export`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::task::file::{Form, markdown, values};
+use crate::flow::{Context, task_list};
+use crate::ui::Ui;
+use serde_json::json;
+
+/// Print the list of tasks: as it is, as a table for people, or as one document
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ExportArgs {
+    /// jsonl, markdown or json
+    #[arg(long, value_name = "FORM", default_value = "jsonl")]
+    format: Form,
+}
+
+pub fn run(args: &ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (state, text, file) = task_list::readable(ctx)?;
+    if !ui.is_json() {
+        match args.format {
+            Form::Jsonl => ui.raw(text.as_bytes()),
+            Form::Markdown => ui.raw(markdown(&file).as_bytes()),
+            Form::Json => ui.raw(format!("{:#}\n", json!({ "tasks": values(&file) })).as_bytes()),
+        }
+    }
+    ui.json(
+        "task export",
+        &json!({ "session": state.id, "tasks": values(&file) }),
+    );
+    Ok(Exit::Done)
+}

@@ -1,0 +1,70 @@
+//! `task import`.
+
+use crate::cli::Exit;
+use crate::cmd::artifacts::read_text;
+use crate::cmd::report;
+use crate::core::counted;
+use crate::core::failure::Result;
+use crate::core::task::import::{Format, Remark};
+use crate::flow::{Context, task_list};
+use crate::ui::{Ui, line};
+use serde_json::json;
+
+/// Take the tasks of another list in behind those that are there: whole, or not at all
+///
+/// tasks.jsonl, slices.json, plan.json with its folder .task, OpenSpec's and spec-kit's tasks.md, and Task Master's
+/// tasks.json. What has no counterpart is listed. Nothing counts as done because another tool says so, and no sentence
+/// becomes a command.
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// The file, `-` for stdin
+    file: String,
+    /// jsonl, slices, plan, openspec, spec-kit or task-master (default: as the file looks)
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Show the lines and what has no counterpart; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let text = read_text(&args.file)?;
+    let found = task_list::look(&args.file, text, args.format)?;
+    if args.dry_run {
+        for one in &found.lines {
+            ui.out(line(one));
+        }
+        say(&found.remarks, ui);
+        let body = json!({ "format": found.format, "lines": found.lines, "remarks": found.remarks, "dry_run": true });
+        ui.json("task import", &body);
+        return Ok(Exit::Done);
+    }
+    let done = task_list::take_in(ctx, &found, args.reason)?;
+    say(&found.remarks, ui);
+    let said = format!(
+        "{} taken in from {}",
+        counted(done.value.tasks, "task"),
+        found.format
+    );
+    report(
+        ctx,
+        ui,
+        "task import",
+        &done.put.done,
+        &said,
+        json!(done.value),
+    );
+    Ok(Exit::Done)
+}
+
+fn say(remarks: &[Remark], ui: &mut Ui) {
+    for Remark { task, message } in remarks {
+        match task.as_str() {
+            "" => ui.warn(line(message)),
+            task => ui.warn(line(&format!("{task}: {message}"))),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! `task add|edit|move|check|import|export`: the list of tasks as a file of the session. It is written on the road
+//! that every artifact takes; what becomes of a task is the business of its records.
+
+use super::act::texts_here;
+use super::context::Context;
+use super::working::{self, Put};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::id::SessionId;
+use crate::core::session::State;
+use crate::core::spec::{Finding, Severity};
+use crate::core::stage::Stage;
+use crate::core::task::file::edit::{self, Change, Place};
+use crate::core::task::file::{TaskFile, check, read};
+use crate::core::task::import::{Format, Imported, Remark, Source, import};
+use crate::core::task::node::{Node, TaskId};
+use serde::Serialize;
+use std::path::Path;
+
+/// The list of the session that is meant, as it stands in the working copy.
+pub fn text(ctx: &Context) -> Result<(State, String)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let state = ctx.session(&snapshot)?.state;
+    let (policy, _) = ctx.policy_if_there(&state)?;
+    let texts = texts_here(ctx, &state, &policy)?;
+    let path = Artifact::TaskList.path();
+    match texts.get(&Artifact::TaskList) {
+        Some(text) => Ok((state, text.clone())),
+        None => Err(Failure::not_found(
+            Code::ArtifactMissing,
+            format!("session {} has no {path}", state.id),
+        )
+        .help(command!("task add TITLE"))),
+    }
+}
+
+/// The same, and what it says; refused where it is no list.
+pub fn readable(ctx: &Context) -> Result<(State, String, TaskFile)> {
+    let (state, text) = text(ctx)?;
+    let file = read(&text).map_err(|findings| invalid(&findings, "is"))?;
+    Ok((state, text, file))
+}
+
+/// What is wrong with a list.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    pub session: SessionId,
+    pub tasks: usize,
+    pub findings: Vec<Finding>,
+}
+
+/// Judges the list of the session that is meant. While it is being planned, its files are held against the code.
+pub fn judge(ctx: &Context) -> Result<Checked> {
+    let (state, text) = text(ctx)?;
+    let tree = match state.stage {
+        Stage::Clarify | Stage::Plan => ctx.repo.head()?.commit,
+        _ => None,
+    };
+    let tree = tree
+        .map(|commit| ctx.repo.commit_info(&commit))
+        .transpose()?;
+    let exists = |path: &str| {
+        let entry = tree
+            .as_ref()
+            .map(|info| ctx.repo.entry_at(&info.tree, path));
+        !matches!(entry, Some(Ok(None)))
+    };
+    let (tasks, findings) = match read(&text) {
+        Ok(file) => {
+            let exists: Option<&dyn Fn(&str) -> bool> = tree.is_some().then_some(&exists as _);
+            (file.nodes.len(), check(&file, exists))
+        }
+        Err(findings) => (0, findings),
+    };
+    Ok(Checked {
+        session: state.id,
+        tasks,
+        findings,
+    })
+}
+
+/// What a change of the list came to.
+#[derive(Debug)]
+pub struct Changed<T> {
+    pub put: Put,
+    pub value: T,
+}
+
+/// Adds a task. Without an id it gets the next free `TASK-NNN`.
+pub fn add(
+    ctx: &Context,
+    id: Option<TaskId>,
+    title: &str,
+    changes: &[Change],
+    place: &Place,
+    reason: Option<String>,
+) -> Result<Changed<TaskId>> {
+    rewrite(ctx, reason, |text, file| {
+        require_place(file, place)?;
+        let id = match &id {
+            Some(id) => id.clone(),
+            None => free_id(file)?,
+        };
+        if let Some(known) = file.node(&id) {
+            return Err(Failure::usage(
+                Code::TaskListInvalid,
+                format!("the id `{}` is taken on line {}", known.id, known.line),
+            )
+            .help(command!("task edit {}", known.id)));
+        }
+        let [name, title] = [id.as_str(), title].map(serde_json::Value::from);
+        let line = format!("{{\"id\":{name},\"title\":{title}}}");
+        let line = edit::with(&line, changes).map_err(odd)?;
+        Ok((edit::add(text, file, &line, place), id))
+    })
+}
+
+/// Puts other values into the fields of a task.
+pub fn set(
+    ctx: &Context,
+    id: &TaskId,
+    changes: &[Change],
+    reason: Option<String>,
+) -> Result<Changed<TaskId>> {
+    rewrite(ctx, reason, |text, file| {
+        let node = find(file, id)?;
+        let text = edit::set(text, node, changes).map_err(odd)?;
+        Ok((text, node.id.clone()))
+    })
+}
+
+/// Puts a task into another place.
+pub fn relocate(
+    ctx: &Context,
+    id: &TaskId,
+    place: &Place,
+    reason: Option<String>,
+) -> Result<Changed<TaskId>> {
+    rewrite(ctx, reason, |text, file| {
+        let node = find(file, id)?;
+        require_place(file, place)?;
+        Ok((edit::relocate(text, file, node, place), node.id.clone()))
+    })
+}
+
+/// A list of somebody else's, before it is taken in.
+pub fn look(path: &str, text: String, format: Option<Format>) -> Result<Imported> {
+    let mut source = Source {
+        path: path.to_owned(),
+        text,
+        ..Source::default()
+    };
+    let beside = Path::new(path)
+        .parent()
+        .unwrap_or(Path::new(""))
+        .join(".task");
+    for name in super::files::entries(&beside) {
+        if name.ends_with(".json") {
+            let bytes = super::files::read(&beside.join(&name), 1 << 20)?.unwrap_or_default();
+            let text = String::from_utf8(bytes).map_err(|_| {
+                Failure::usage(Code::InputNotUtf8, format!(".task/{name}: expected UTF-8"))
+            })?;
+            source.tasks.insert(name, text);
+        }
+    }
+    import(&source, format)
+}
+
+/// What taking in a list came to.
+#[derive(Debug, Serialize)]
+pub struct TakenIn {
+    pub format: Format,
+    pub tasks: usize,
+    /// What has no counterpart.
+    pub remarks: Vec<Remark>,
+}
+
+/// Takes a list in behind what is there, whole or not at all.
+pub fn take_in(
+    ctx: &Context,
+    found: &Imported,
+    reason: Option<String>,
+) -> Result<Changed<TakenIn>> {
+    rewrite(ctx, reason, |text, _| {
+        let mut out = text.to_owned();
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        out.push_str(&found.lines.join("\n"));
+        out.push('\n');
+        let taken = TakenIn {
+            format: found.format,
+            tasks: found.lines.len(),
+            remarks: found.remarks.clone(),
+        };
+        Ok((out, taken))
+    })
+}
+
+/// Changes the list, and saves it. A list that would be none is not written; one that is none already has to be mended
+/// by hand first.
+fn rewrite<T>(
+    ctx: &Context,
+    reason: Option<String>,
+    change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
+) -> Result<Changed<T>> {
+    let mut value = None;
+    let put = working::rewrite(ctx, Artifact::TaskList, reason, |state, stood| {
+        require_open(state)?;
+        let text = stood.unwrap_or_default();
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let file = read(text).map_err(|findings| invalid(&findings, "is"))?;
+        let (text, made) = change(text, &file)?;
+        read(&text).map_err(|findings| invalid(&findings, "would be"))?;
+        value = Some(made);
+        Ok(text.into_bytes())
+    })?;
+    let value = value.ok_or_else(|| {
+        Failure::internal(Code::TaskListInvalid, "a list was saved that nobody made")
+    })?;
+    Ok(Changed { put, value })
+}
+
+/// After plan->build the list is what was approved: it opens again where the plan does.
+fn require_open(state: &State) -> Result<()> {
+    if Artifact::TaskList.is_open_at(state.stage) {
+        return Ok(());
+    }
+    let path = Artifact::TaskList.path();
+    let failure = Failure::refused(
+        Code::ArtifactLocked,
+        format!(
+            "{path} is closed in stage {}: it is what was approved",
+            state.stage
+        ),
+    );
+    Err(match state.stage {
+        Stage::Build => failure.help(hint![
+            command!("plan --reason WHY"),
+            "  (goes back to the plan, where the list is open)"
+        ]),
+        _ => failure.help(command!("cat {path}")),
+    })
+}
+
+fn invalid(findings: &[Finding], verb: &str) -> Failure {
+    let path = Artifact::TaskList.path();
+    let errors = findings
+        .iter()
+        .filter(|one| one.severity == Severity::Error);
+    let blockers: Vec<Blocker> = errors
+        .map(|one| {
+            let at = format!("{}:{}: {}", one.file, one.line, one.message);
+            Blocker::new(Code::Finding(one.id), at, one.fix.clone())
+        })
+        .collect();
+    let first = blockers
+        .first()
+        .map_or(String::new(), |one| one.message.clone());
+    Failure::refused(
+        Code::TaskListInvalid,
+        format!("{path} {verb} no list of tasks, and stays as it is: {first}"),
+    )
+    .help(command!("edit {path}"))
+    .blockers(blockers)
+}
+
+fn odd(message: String) -> Failure {
+    Failure::refused(Code::TaskListInvalid, message)
+        .help(command!("edit {}", Artifact::TaskList.path()))
+}
+
+fn find<'f>(file: &'f TaskFile, id: &TaskId) -> Result<&'f Node> {
+    file.node(id).ok_or_else(|| {
+        let ids = file.nodes.iter().map(|node| node.id.as_str());
+        let near = crate::core::nearest(id.as_str(), ids.take(2_000));
+        let failure = Failure::not_found(
+            Code::TaskUnknown,
+            format!("{} has no task `{id}`", Artifact::TaskList.path()),
+        );
+        match near {
+            Some(near) => failure.help(command!("task edit {near}")),
+            None => failure.help(command!("task export --format markdown")),
+        }
+    })
+}
+
+fn require_place(file: &TaskFile, place: &Place) -> Result<()> {
+    match place {
+        Place::Before(id) | Place::After(id) => find(file, id).map(drop),
+        Place::First | Place::End => Ok(()),
+    }
+}
+
+fn free_id(file: &TaskFile) -> Result<TaskId> {
+    let ids = (1..).filter_map(|number: u32| TaskId::parse(&format!("TASK-{number:03}")));
+    let mut free = ids.filter(|id| file.place(id).is_none());
+    free.next()
+        .ok_or_else(|| Failure::internal(Code::TaskListInvalid, "no id is free"))
+}
