@@ -227,7 +227,7 @@ fn approvals_and_the_hold_on_a_build_come_back_right() {
     assert_eq!(d.status()["next_action"], "git loopx build");
     d.does(&["undo"]);
     assert_eq!(d.approval("build"), "not-requested");
-    assert_eq!(d.status()["next_action"], "git loopx approve --to build");
+    assert_eq!(d.status()["next_action"], "git loopx approve --enter");
     d.does(&["redo"]);
     assert_eq!(d.approval("build"), "approved");
     // An approval that came back is about what it was given to.
