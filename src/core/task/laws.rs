@@ -171,7 +171,7 @@ proptest! {
 
 /// Two clones that took one node apart, and what each did with it.
 fn apart(steps: [&[Step]; 2]) -> State {
-    let mut sets = vec![vec![started()], vec![started()]];
+    let mut sets = [vec![started()], vec![started()]];
     let mut made = 1;
     for (clone, steps) in steps.into_iter().enumerate() {
         for step in steps {
