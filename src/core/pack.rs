@@ -6,7 +6,7 @@ use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::id::Oid;
 use super::{brief, tasks};
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,7 +110,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
             format!(
                 "{path} holds no slice; `plan` proposes one for each scenario of the delta; expected at least one, like {example}"
             ),
-            &edit,
+            hint![command!("plan"), "  or, by hand: ", &edit],
         ));
     }
     let faults = faults(&slices);

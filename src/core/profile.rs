@@ -199,6 +199,7 @@ impl Profiles {
         base: Option<&BTreeMap<ProfileName, Profile>>,
     ) -> Result<Profile> {
         let mut chain: Vec<&Written> = Vec::new();
+        let mut seen: Vec<ProfileName> = Vec::new();
         let mut at = name.clone();
         let mut profile = loop {
             let built_in = base.and_then(|all| all.get(&at));
@@ -208,6 +209,15 @@ impl Profiles {
                     None => return Err(self.unknown(&at)),
                 };
             };
+            if seen.contains(&at) {
+                return Err(Failure::usage(
+                    Code::PolicyInvalid,
+                    format!(
+                        "profiles.{name}.extends: expected another profile, found that `{at}` extends itself"
+                    ),
+                ));
+            }
+            seen.push(at.clone());
             if chain.len() == MAX_EXTENDS {
                 return Err(Failure::usage(
                     Code::PolicyInvalid,

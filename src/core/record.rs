@@ -312,6 +312,12 @@ impl Operation {
                 }
             }
         }
+        // An older program, which does not know the kind, goes by this word alone.
+        if let Body::Task(event) = &body
+            && said != Some(event.weight())
+        {
+            return Err(damaged(path, "its weight is not that of its kind"));
+        }
         let changes_files = !writes.is_empty() || !others.is_empty();
         if matches!(body, Body::Note(_)) && changes_files {
             return Err(damaged(path, "a note changes no file"));

@@ -33,13 +33,21 @@ pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
     }
 }
 
+/// So many findings one message tells.
+const SHOWN: usize = 5;
+
 fn invalid(findings: &[Finding]) -> Blocker {
     let errors = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Error);
-    let said: Vec<String> = errors
+    let mut said: Vec<String> = errors
         .map(|finding| format!("{}:{}: {}", finding.file, finding.line, finding.message))
         .collect();
+    if said.len() > SHOWN {
+        let more = said.len() - SHOWN;
+        said.truncate(SHOWN);
+        said.push(format!("and {more} more; a task stands on one line"));
+    }
     let path = Artifact::TaskList.path();
     Blocker::new(
         Code::TaskListInvalid,

@@ -13,7 +13,7 @@ use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Event, Operation};
+use crate::core::op::{Body, Event, Operation};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
 use crate::core::stage::Transition;
@@ -116,8 +116,12 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: bool) -> R
 
 /// Refuses to an agent what undoes or brings back what only a person may say.
 fn require_person(ctx: &Context, state: &State, about: &[&Operation], what: &str) -> Result<()> {
-    let events = about.iter().filter_map(|op| op.event());
-    if !events.into_iter().any(Event::is_persons_word) {
+    let is_kept = |op: &&Operation| match &op.body {
+        Body::Session(step) => step.event.is_persons_word(),
+        Body::Task(event) => event.is_kept_from_agents(),
+        _ => false,
+    };
+    if !about.iter().copied().any(|op| is_kept(&op)) {
         return Ok(());
     }
     let agent = agent::host(crate::env::var);

@@ -47,7 +47,10 @@ pub fn journal_message(what: &str, op: &Operation) -> String {
     text
 }
 
-/// Text for a subject or a trailer: one line, whatever it was.
+/// Text for a subject or a trailer: one line, whatever it was, and nothing in it that drives a terminal.
 pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let seen = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let words = text.split_whitespace();
+    let words: Vec<String> = words.map(|word| word.chars().map(seen).collect()).collect();
+    words.join(" ")
 }

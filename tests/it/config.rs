@@ -118,7 +118,9 @@ fn a_key_that_is_not_known_is_warned_of_and_holds_where_it_could_open_a_gate() {
     policy("[policy]\nstrict = true\n[paths]\nspec = \"x\"\n");
     start().fails_with(2).says("policy.strict is set");
     policy("[paths]\nspecs = 3\nspec = \"x\"\n");
-    start().fails_with(2).says(":2: invalid type");
+    start()
+        .fails_with(2)
+        .says(":2: paths.specs: expected a string, found integer `3`");
     let ids = s.loopx(&["list", "--json"]).json()["sessions"].clone();
     assert_eq!(ids.as_array().map(Vec::len), Some(1), "{ids}");
 }

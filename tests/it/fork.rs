@@ -90,7 +90,7 @@ fn an_import_from_a_fork_that_cannot_be_says_what_leads_on_and_changes_nothing()
     s.loopx(&["import", "--from", "../nowhere", "-s", "feature"])
         .fails_with(1)
         .says("expected the address of a repository, or the name of a remote, found `../nowhere`")
-        .says("hint: git remote -v  (shows the remotes), then: git loopx import --from URL --session ID");
+        .says("hint: git remote -v  (shows the remotes)");
     let bare = Sandbox::new();
     import(&s, &bare, &["-s", "feature"])
         .fails_with(4)

@@ -164,7 +164,8 @@ fn told(d: &Drive, what: &str, since: &str) {
     d.loopx(&["fsck", "--repair"]).says("take").fails_with(70);
     let (_, command) = said.split_once("`git loopx ").expect("a command");
     let (command, _) = command.split_once('`').expect("its end");
-    let args: Vec<&str> = command.split(' ').collect();
+    let args = shlex::split(command).expect("a command");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     d.loopx(&args).ok();
     // What stood there before comes back.
     d.loopx(&["fsck", "--repair"]).ok();

@@ -449,8 +449,7 @@ fn a_key_that_was_taken_away_shows_what_it_leaves_open() {
     let help = d.loopx(&check).fails_with(1).json()["open"][0]["help"].clone();
     let help = help.as_str().expect("help").to_owned();
     let (undo, again) = help.split_once(", then: ").expect("two commands");
-    let words =
-        |line: &str| -> Vec<String> { line.split(' ').skip(2).map(str::to_owned).collect() };
+    let words = |line: &str| -> Vec<String> { shlex::split(line).expect("a command").split_off(2) };
     for line in [undo, again] {
         let words = words(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

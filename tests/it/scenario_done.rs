@@ -100,9 +100,12 @@ fn s_130_a_damaged_session_hides_no_other_and_is_restored() {
         .collect();
     assert_eq!(damaged, [("demo", true), ("other", false)]);
     assert_eq!(d.does(&["-s", "other", "status"])["stage"], "clarify");
-    for command in [&["status"][..], &["clarify"], &["approve", "--to", "plan"]] {
-        let refusal = d.fails(70, command).is("record_damaged", &[]).names(state);
-        assert_eq!(refusal.help, "git loopx fsck --repair");
+    let refusal = d.fails(70, &["status"]);
+    let refusal = refusal.is("record_damaged", &[]).names(state);
+    assert_eq!(refusal.help, "git loopx fsck --repair");
+    // Whoever writes is told first that somebody else wrote by hand.
+    for command in [&["clarify"][..], &["approve", "--to", "plan"]] {
+        d.fails(3, command).is("branch_edited", &[]);
     }
 
     let out = d.loopx(&["--json", "fsck"]).fails_with(1);

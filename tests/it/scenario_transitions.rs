@@ -24,7 +24,7 @@ fn s_031_an_unknown_transition_is_refused() {
     let d = Drive::planned();
     d.fails(2, &["approve", "--to", "shipped"])
         .is("command_line_invalid", &[])
-        .names("'shipped'");
+        .names("`shipped`");
     d.loopx(&["approve", "--to"]).fails_with(2);
 }
 

@@ -951,7 +951,7 @@ fn which_remote_is_meant() {
     s.loopx(&["init"]).ok();
     s.loopx(&["sync"])
         .fails_with(4)
-        .says("git remote add origin URL");
+        .says("git remote add origin");
     for name in ["one", "two"] {
         s.git(&["clone", "--quiet", "--bare", ".", &format!("../{name}.git")])
             .ok();

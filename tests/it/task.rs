@@ -328,3 +328,56 @@ fn j7_a_task_is_committed_with_its_own_files_alone_and_a_refused_commit_complete
     s.loopx(&["run", "--task", "T-3"]).ok();
     refuses(&s, 1, "task_not_committed", &["task", "done", "--commit"]);
 }
+
+#[test]
+fn an_agent_brings_no_word_of_a_task_back_and_takes_no_failed_attempt_away() {
+    let s = three();
+    let agent = |args: &[&str]| {
+        let call = s.call(LOOPX).args(args);
+        call.env("CLAUDECODE", "1").run()
+    };
+    s.loopx(&["task", "skip", "T-2", "--reason", "not now"])
+        .ok();
+    s.loopx(&["undo"]).ok();
+    agent(&["redo"])
+        .fails_with(6)
+        .says("bringing a person's word back");
+    assert_eq!(statuses(&s)["T-2"], "pending");
+    s.loopx(&["take", "T-1"]).ok();
+    s.loopx(&["task", "fail", "--reason", "no"]).ok();
+    agent(&["undo"]).fails_with(6);
+    assert_eq!(statuses(&s)["T-1"], "failed");
+    s.loopx(&["undo"]).ok();
+    assert_eq!(statuses(&s)["T-1"], "claimed");
+}
+
+#[test]
+fn a_persons_word_on_a_task_holds_for_the_code_that_they_looked_at() {
+    let s = building(&[task("T-1", &[], None)]);
+    s.commit_file("code.txt", "two\n", "Second").ok();
+    let taken = s.loopx(&["take", "--json"]).json();
+    assert_eq!(
+        taken["next_action"],
+        "git loopx task done T-1 --manual --reason 'it was looked at by hand'"
+    );
+    s.loopx(&["task", "done", "--manual", "--reason", "it reads well"])
+        .ok();
+    let list = s.loopx(&["task", "list"]).ok();
+    assert!(!list.contains("shown again"), "{list}");
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve", "--show"]).ok();
+    s.commit_file("code.txt", "three\n", "Third").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    let list = s.loopx(&["task", "list"]).ok();
+    assert!(list.contains("shown again"), "{list}");
+    let held = refuses(
+        &s,
+        1,
+        "build_review_gate_blocked",
+        &["approve", "--to", "review"],
+    );
+    assert!(held["blockers"].to_string().contains("T-1"), "{held:#}");
+    s.loopx(&["build", "--waive", "T-1", "--reason", "it still reads well"])
+        .ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+}

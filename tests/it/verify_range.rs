@@ -180,7 +180,7 @@ fn a_renamed_or_deleted_branch_is_noticed() {
     s.loopx(&["-s", "demo", "review", "--verdict", "approve"])
         .fails_with(1)
         .says("which is not here")
-        .says("git loopx use demo --branch NAME");
+        .says("git loopx use demo --branch demo");
     // A branch that only the remote has is not gone.
     s.git(&["switch", "--quiet", "-c", "renamed"]).ok();
     s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();

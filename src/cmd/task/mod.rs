@@ -67,6 +67,9 @@ fn remarks(row: &Row) -> Vec<String> {
     if row.by_evidence {
         said.push("its check has passed on this code".to_owned());
     }
+    if row.status == Status::Completed && row.proof.is_some_and(|proof| !proof.is_proven()) {
+        said.push("what proves it has to be shown again: the code changed since".to_owned());
+    }
     said.extend(row.partial.iter().map(|left| format!("left: {left}")));
     if matches!(row.status, Status::Failed | Status::Skipped) {
         said.extend(row.reason.clone());

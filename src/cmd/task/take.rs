@@ -66,7 +66,10 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "{id}: {task} is yours until {until}{}",
         clean(&over)
     ));
-    let next = command!("task done {task}");
+    let next = match taken.card.is_manual() {
+        true => command!("task done {task} --manual --reason WHY"),
+        false => command!("task done {task}"),
+    };
     ui.hint(hint![
         &next,
         "  or: ",

@@ -74,9 +74,15 @@ pub struct AuditItem {
     pub changed: Vec<String>,
 }
 
+impl Proof {
+    pub fn is_proven(self) -> bool {
+        matches!(self, Proof::Passed | Proof::Waived)
+    }
+}
+
 impl AuditItem {
     pub fn is_proven(&self) -> bool {
-        matches!(self.proof, Proof::Passed | Proof::Waived)
+        self.proof.is_proven()
     }
 
     /// Whether it is about one check.
@@ -122,16 +128,18 @@ impl AuditItem {
     }
 }
 
-/// Whether a person's word ended the task of a check: it was skipped, or looked at where no command proves it. Where
-/// policy wants words signed, a signed waiver is what counts.
+/// Whether a person's word ended the task of a check: it was skipped, or, where no command proves it, looked at on the
+/// present tree. Where policy wants words signed, a signed waiver is what counts.
 fn is_ended_by_word(view: View<'_>, check: &Check) -> bool {
     let facts = TaskId::parse(&check.id).and_then(|id| view.state.task(&id));
     facts.is_some_and(|facts| match facts.status {
         _ if view.policy.asks_signatures() => false,
         Status::Skipped => true,
         Status::Completed => {
-            let done = facts.completion.as_ref();
-            check.argv.is_empty() && done.is_some_and(|done| done.value.manual)
+            let done = facts.completion.as_ref().map(|done| &done.value);
+            let tree = view.code.map(|code| &code.tree);
+            check.argv.is_empty()
+                && done.is_some_and(|done| done.manual && done.tree.as_ref() == tree)
         }
         _ => false,
     })

@@ -90,6 +90,11 @@ impl Before {
 }
 
 impl Card {
+    /// Whether a person's word completes it.
+    pub fn is_manual(&self) -> bool {
+        !matches!(self.verification, Some(Check::Cmd(_)))
+    }
+
     /// The card of one node. `facts` gives what happened to any of them; `blob` the content of what is to be read.
     pub fn of<'f>(
         graph: &Graph<'_>,

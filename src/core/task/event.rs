@@ -84,6 +84,18 @@ impl TaskEvent {
         }
     }
 
+    /// Whether an agent neither takes it back nor brings it back: a person's word, or an attempt that failed, which
+    /// counts against the cap.
+    pub fn is_kept_from_agents(&self) -> bool {
+        match self {
+            TaskEvent::Skipped { .. } | TaskEvent::Failed { .. } | TaskEvent::Retried { .. } => {
+                true
+            }
+            TaskEvent::Completed { done, .. } => done.manual,
+            TaskEvent::Claimed { .. } | TaskEvent::Released { .. } => false,
+        }
+    }
+
     /// What its writer did.
     pub fn step(&self) -> Step {
         match self {

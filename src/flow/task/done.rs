@@ -123,12 +123,15 @@ fn check(request: &DoneRequest) -> Result<()> {
         .help("say in it what whoever comes next has to know"));
     }
     if request.manual && request.reason.is_none() {
-        let task = request.task.as_deref().unwrap_or("ID");
+        let again = match &request.task {
+            Some(id) => command!("task done {id} --manual --reason WHY"),
+            None => command!("task done --manual --reason WHY"),
+        };
         return Err(Failure::usage(
             Code::ReasonRequired,
             "a person's word that a task is done needs a reason: what was looked at",
         )
-        .help(command!("task done {task} --manual --reason WHY")));
+        .help(again));
     }
     Ok(())
 }
@@ -234,7 +237,10 @@ fn require_passed(task: &TaskId, ran: &Done<Ran>) -> Result<()> {
     };
     Err(Failure::refused(
         Code::TaskUnverified,
-        format!("{task} is not done: `{}` {why}", evidence.argv.join(" ")),
+        format!(
+            "{task} is not done: `{}` {why}",
+            crate::store::one_line(&evidence.argv.join(" "))
+        ),
     )
     .help(hint![
         "mend the code, then: ",

@@ -219,7 +219,7 @@ fn next_step(id: &TaskId, status: Status) -> Hint {
         Status::Pending => command!("take {id}"),
         Status::Claimed => command!("task done {id}"),
         Status::Completed => command!("task retry {id} --reason WHY"),
-        Status::Failed => command!("task retry {id}"),
+        Status::Failed => command!("task retry {id} --reason WHY"),
         Status::Skipped => command!("task retry {id}"),
     }
 }

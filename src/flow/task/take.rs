@@ -40,10 +40,12 @@ pub struct Taken {
 /// Claims a task.
 pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
     if request.take_over && request.reason.is_none() {
-        let task = request.task.as_deref().unwrap_or("ID");
+        let again = match &request.task {
+            Some(id) => command!("take {id} --take-over --reason WHY"),
+            None => command!("take --take-over --reason WHY"),
+        };
         return Err(
-            Failure::usage(Code::ReasonRequired, "taking a task over needs a reason")
-                .help(command!("take {task} --take-over --reason WHY")),
+            Failure::usage(Code::ReasonRequired, "taking a task over needs a reason").help(again),
         );
     }
     act_beside(ctx, Needs::Stage, |facts| {
@@ -148,7 +150,9 @@ pub(super) fn not_ready(facts: &Facts<'_>, id: &TaskId, waits: &[Wait]) -> Failu
 /// What brings on something that a task waits for.
 fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
     match wait {
-        Wait::Task { task, status } if *status == Status::Failed => command!("task retry {task}"),
+        Wait::Task { task, status } if *status == Status::Failed => {
+            command!("task retry {task} --reason WHY")
+        }
         Wait::Task { task, .. } | Wait::Resource { task, .. } | Wait::Alone { task } => {
             command!("task show {task}")
         }

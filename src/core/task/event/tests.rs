@@ -105,3 +105,18 @@ fn a_task_that_is_no_id_is_a_damaged_record() {
         "{failure}"
     );
 }
+
+#[test]
+fn a_record_that_weighs_less_than_its_kind_is_damaged() {
+    let (op, document) = stored(TaskEvent::Skipped { task: task() });
+    assert_eq!(document["weight"], "opens");
+    let text = String::from_utf8(op.to_bytes().expect("bytes")).expect("text");
+    let forged = text.replacen("\"weight\": \"opens\"", "\"weight\": \"note\"", 1);
+    assert_ne!(forged, text);
+    let said = Operation::parse(forged.as_bytes(), "op", &oid(1)).expect_err("refused");
+    assert!(
+        said.message.contains("its weight is not that of its kind"),
+        "{}",
+        said.message
+    );
+}
