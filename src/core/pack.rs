@@ -110,7 +110,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
             format!(
                 "{path} holds no slice; `plan` proposes one for each scenario of the delta; expected at least one, like {example}"
             ),
-            hint![command!("plan"), "  or, by hand: ", &edit],
+            hint![&edit, "  or let them be proposed: ", command!("plan")],
         ));
     }
     let faults = faults(&slices);

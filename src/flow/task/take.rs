@@ -42,7 +42,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
     if request.take_over && request.reason.is_none() {
         let again = match &request.task {
             Some(id) => command!("take {id} --take-over --reason WHY"),
-            None => command!("take --take-over --reason WHY"),
+            None => command!("task list"),
         };
         return Err(
             Failure::usage(Code::ReasonRequired, "taking a task over needs a reason").help(again),
