@@ -210,12 +210,7 @@ impl Profiles {
                 };
             };
             if seen.contains(&at) {
-                return Err(Failure::usage(
-                    Code::PolicyInvalid,
-                    format!(
-                        "profiles.{name}.extends: expected another profile, found that `{at}` extends itself"
-                    ),
-                ));
+                return Err(extends_itself(name, &at));
             }
             seen.push(at.clone());
             if chain.len() == MAX_EXTENDS {
@@ -232,10 +227,7 @@ impl Profiles {
                 // A table with a name of the program's changes that profile.
                 (_, Some(profile)) => break profile.clone(),
                 (Some(_), None) => {
-                    return Err(Failure::usage(
-                        Code::PolicyInvalid,
-                        format!("profiles.{name}.extends: expected another profile, found itself"),
-                    ));
+                    return Err(extends_itself(name, &at));
                 }
                 (None, None) => match base.and_then(|all| all.get(&ProfileName::standard())) {
                     Some(profile) => break profile.clone(),
@@ -426,6 +418,15 @@ impl Profile {
         let here = self.stages.iter().copied().find(|stage| *stage >= now);
         skipped.or(here).unwrap_or(now)
     }
+}
+
+fn extends_itself(name: &ProfileName, at: &ProfileName) -> Failure {
+    Failure::usage(
+        Code::PolicyInvalid,
+        format!(
+            "profiles.{name}.extends: expected another profile, found that `{at}` extends itself"
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
 }
 
 /// So many findings one message tells.
-const SHOWN: usize = 5;
+const SHOWN: usize = 12;
 
 fn invalid(findings: &[Finding]) -> Blocker {
     let errors = findings
