@@ -66,7 +66,6 @@ pub mod spec;
 pub mod stage;
 mod tagged;
 pub mod task;
-pub mod tasks;
 pub mod template;
 pub mod topic;
 pub mod trailers;

@@ -5,7 +5,7 @@
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::id::Oid;
-use super::{brief, tasks};
+use super::{brief, task};
 use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ pub fn slices_in(
 ) -> Result<Vec<Slice>, Blocker> {
     match (file, texts.get(&file)) {
         (_, None) => Ok(Vec::new()),
-        (Artifact::TaskList, Some(text)) => tasks::tasks(text),
+        (Artifact::TaskList, Some(text)) => task::slices::slices(text),
         (Artifact::Brief, Some(text)) => brief::checks(text),
         (_, Some(text)) => slices(Some(text)),
     }

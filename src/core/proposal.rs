@@ -1,4 +1,4 @@
-//! What `plan` proposes: a task, or a slice, for each scenario of the delta that none serves yet. Which command shows
+//! The proposal of `plan`: a task, or a slice, for each scenario of the delta that none serves yet. Which command shows
 //! that it works only its writer knows: that place stays empty, and holds the gate.
 
 use super::pack::{Slice, SliceKind};
@@ -33,7 +33,7 @@ fn missing<'a>(
     .collect()
 }
 
-/// What a proposal comes to.
+/// A proposal: the new text, and what it adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     pub text: String,
@@ -91,7 +91,7 @@ pub fn slices(text: &str, scenarios: &[String]) -> Option<Proposal> {
 mod tests {
     use super::{slices, tasks};
     use crate::core::pack;
-    use crate::core::tasks::tasks as read_tasks;
+    use crate::core::task::slices::{good_plan, slices as read_tasks};
 
     const ONE: &str = r#"{"id":"TASK-001","title":"T","scenarios":["a/R/S"],"convergence":{"criteria":["C"],"verification":{"cmd":["sh","t.sh"]}}}"#;
 
@@ -101,10 +101,11 @@ mod tests {
         let proposal = tasks(ONE, &scenarios).expect("a proposal");
         assert!(proposal.text.starts_with(ONE));
         assert_eq!((proposal.count, proposal.text.lines().count()), (1, 2));
-        let fault = read_tasks(&proposal.text).expect_err("no command yet");
+        let fault = good_plan(&proposal.text).expect_err("no command yet");
         let said = "TASK-002: it has no check yet";
         assert!(fault.message.contains(said), "{}", fault.message);
         let filled = proposal.text.replace("\"cmd\":[]", "\"cmd\":[\"true\"]");
+        good_plan(&filled).expect("a plan");
         let found = read_tasks(&filled).expect("tasks");
         assert_eq!(found[1].scenarios, [scenarios[1].clone()]);
         assert_eq!(tasks(&filled, &scenarios), None);

@@ -7,8 +7,10 @@ use super::super::front::{Fault, FrontMatter};
 use super::super::headings;
 use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
+use super::super::pack;
 use super::super::policy::Language;
 use super::super::stage::Transition;
+use super::super::task::slices::good_plan;
 use super::{View, covered_files, field_fault, open_blockers};
 use crate::core::hint::command;
 
@@ -257,7 +259,10 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
         }
     }
     found.extend(delta(view));
-    if let Err(blocker) = view.slices() {
+    let listed = pack::present(view.texts).contains(&Artifact::TaskList);
+    let list = view.text(Artifact::TaskList).filter(|_| listed);
+    let planned = view.slices().map(drop);
+    if let Err(blocker) = planned.and_then(|()| list.map_or(Ok(()), good_plan)) {
         found.push(blocker);
     }
     found.extend(view.delta.strays.iter().cloned());

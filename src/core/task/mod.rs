@@ -12,4 +12,5 @@ pub mod import;
 mod laws;
 pub mod node;
 pub mod plan;
+pub mod slices;
 pub mod status;

@@ -1,11 +1,11 @@
 //! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
 
 use super::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verification};
+use super::slices;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Blocker;
 use crate::core::pack::{self, Slice};
 use crate::core::stage::Stage;
-use crate::core::tasks;
 use std::collections::BTreeMap;
 
 /// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
@@ -17,7 +17,7 @@ pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
             continue;
         }
         if let (Artifact::TaskList, Some(text)) = (file, texts.get(&file)) {
-            found.extend(tasks::nodes(text)?);
+            found.extend(slices::nodes(text)?);
             continue;
         }
         let slices = pack::slices_in(file, texts)?;

@@ -1,20 +1,19 @@
 //! The tasks of a list as slices: what gates, runs and coverage rest on. The list itself is read by [`super::task::file`].
 
-use super::artifact::Artifact;
-use super::failure::{Blocker, Code};
-use super::hint::command;
-use super::pack::{Slice, SliceKind};
-use super::spec::{Finding, Severity};
-use super::task::file::{check, read};
-use super::task::node::{Node, NodeKind, Verification};
+use super::file::{check, read};
+use super::node::{Node, NodeKind, Verification};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Code};
+use crate::core::hint::command;
+use crate::core::pack::{Slice, SliceKind};
+use crate::core::spec::{Finding, Severity};
 
 /// Reads the tasks as slices.
-pub fn tasks(text: &str) -> Result<Vec<Slice>, Blocker> {
+pub fn slices(text: &str) -> Result<Vec<Slice>, Blocker> {
     Ok(nodes(text)?.into_iter().filter_map(slice).collect())
 }
 
-/// Reads the tasks of a list that is a good plan. The blocker names each line that is wrong, and what was expected
-/// there.
+/// Reads the tasks of a list. The blocker names each line that cannot be read, and what was expected there.
 pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
     let file = read(text).map_err(|findings| invalid(&findings))?;
     if file.nodes.is_empty() {
@@ -25,10 +24,17 @@ pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
             command!("plan").note("(or write a line by hand)"),
         ));
     }
+    Ok(file.nodes)
+}
+
+/// Whether a list is a good plan, too: asked once, before it is approved. What was approved by then stays readable
+/// where a later program finds more to say of it.
+pub fn good_plan(text: &str) -> Result<(), Blocker> {
+    let file = read(text).map_err(|findings| invalid(&findings))?;
     let mut findings = check(&file, None);
     findings.retain(|finding| finding.severity == Severity::Error);
     match findings.is_empty() {
-        true => Ok(file.nodes),
+        true => Ok(()),
         false => Err(invalid(&findings)),
     }
 }
@@ -84,7 +90,7 @@ fn slice(node: Node) -> Option<Slice> {
 
 #[cfg(test)]
 mod tests {
-    use super::tasks;
+    use super::{good_plan, slices};
     use crate::core::failure::Code;
 
     const GOOD: &str = r#"{"id":"TASK-001","title":"T","scenarios":["a/R/S"],"depends_on":[],"files":["src/a.rs",{"path":"src/b.rs","action":"create"}],"priority":2,"convergence":{"criteria":["C"],"verification":{"cmd":["sh","t.sh"]}}}"#;
@@ -92,7 +98,7 @@ mod tests {
     #[test]
     fn a_line_is_a_task_and_what_is_not_known_stays() {
         let manual = r#"{"id":"TASK-002","title":"Look","depends_on":["TASK-001"],"convergence":{"criteria":["C"],"verification":{"manual":"the page"}}}"#;
-        let found = tasks(&format!("{GOOD}\n\n{manual}\n")).expect("tasks");
+        let found = slices(&format!("{GOOD}\n\n{manual}\n")).expect("tasks");
         assert_eq!(found[0].verification, ["sh", "t.sh"]);
         assert_eq!(found[0].files, ["src/a.rs", "src/b.rs"]);
         assert!(found[1].verification.is_empty());
@@ -107,7 +113,7 @@ mod tests {
             "{\"id\":\"-x\",\"title\":\"T\"}\n{\"id\":\"x\",\"title\":\"T\",\"depends_on\":[\"nobody\"],\"files\":[\"../y\"]}",
             r#"{"id":"b","title":"T","convergence":{"criteria":["1","2","3","4","5","6"],"verification":"run it"}}"#,
         );
-        let blocker = tasks(&text).expect_err("faults");
+        let blocker = slices(&text).expect_err("faults");
         assert_eq!(blocker.code, Code::TaskListInvalid);
         for said in [
             "tasks.jsonl:2: expected ident",
@@ -124,13 +130,22 @@ mod tests {
                 blocker.message
             );
         }
-        assert_eq!(tasks("\n").expect_err("nothing").code, Code::TaskListEmpty);
+        assert_eq!(slices("\n").expect_err("nothing").code, Code::TaskListEmpty);
         let circle = GOOD.replace("\"depends_on\":[]", "\"depends_on\":[\"TASK-001\"]");
         assert!(
-            tasks(&circle)
+            slices(&circle)
                 .expect_err("a circle")
                 .message
                 .contains("TASK-001 -> TASK-001")
         );
+    }
+
+    #[test]
+    fn a_vague_list_is_no_good_plan_and_stays_readable_once_it_was_approved() {
+        let vague = GOOD.replace("\"C\"", "\"ok\"");
+        let blocker = good_plan(&vague).expect_err("a vague criterion");
+        assert_eq!(blocker.code, Code::TaskListInvalid);
+        assert_eq!(slices(&vague).expect("slices").len(), 1);
+        good_plan(&GOOD.replace("\"C\"", "\"The session ends after 10 minutes\"")).expect("a plan");
     }
 }
