@@ -2,7 +2,7 @@
 //! their tests beside them; here the real program meets the session, the worktree and other processes.
 
 use crate::support::store::detached;
-use crate::support::tasks::{building, clones_building, refuses, statuses, task, text};
+use crate::support::tasks::{building, clones_building, planning, refuses, statuses, task, text};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
@@ -297,6 +297,7 @@ fn j7_a_task_is_committed_with_its_own_files_alone_and_a_refused_commit_complete
         of("T-1", "fix", &["src", "gone.txt"]),
         of("T-2", "testing", &["src/a.txt"]),
         of("T-3", "feature", &[]),
+        of("T-4", "feature", &["deep/new/x.txt"]),
     ]);
     s.write("src/a.txt", "a\n");
     s.write("other.txt", "not of it\n");
@@ -312,6 +313,8 @@ fn j7_a_task_is_committed_with_its_own_files_alone_and_a_refused_commit_complete
         "{refused}"
     );
     assert_eq!(statuses(&s)["T-1"], "claimed");
+    let as_before = s.git(&["status", "--porcelain"]).ok();
+    assert_eq!(as_before, "?? other.txt\n?? src/\n");
     std::fs::remove_file(s.path().join(".git/hooks/pre-commit")).expect("a hook");
     let done = s.loopx(&["task", "done", "--commit", "--json"]).json();
     assert_eq!(done["code_commit"], s.git(&["rev-parse", "HEAD"]).line());
@@ -327,6 +330,21 @@ fn j7_a_task_is_committed_with_its_own_files_alone_and_a_refused_commit_complete
     s.loopx(&["take", "T-3"]).ok();
     s.loopx(&["run", "--task", "T-3"]).ok();
     refuses(&s, 1, "task_not_committed", &["task", "done", "--commit"]);
+    s.loopx(&["task", "done"]).ok();
+    // Of a folder that git does not know, only what the plan names.
+    s.write("deep/new/x.txt", "x\n");
+    s.write("deep/new/y.txt", "y\n");
+    s.loopx(&["take", "T-4"]).ok();
+    s.loopx(&["task", "done", "--commit"]).ok();
+    let committed = s.git(&["show", "--format=", "--name-only", "HEAD"]).line();
+    assert_eq!(committed, "deep/new/x.txt");
+}
+
+#[test]
+fn a_task_is_not_taken_before_its_stage_also_where_the_list_is_not_saved_yet() {
+    let s = planning(&[task("T-1", &[], Some(&["true"]))]);
+    let waits = refuses(&s, 1, "task_not_ready", &["take", "T-1"]);
+    assert_eq!(waits["blockers"][0]["message"], "stage build");
 }
 
 #[test]

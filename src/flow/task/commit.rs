@@ -2,6 +2,7 @@
 //! judge it like every other. What else is not committed stays as it is.
 
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate::{FileState, Uncommitted};
 use crate::core::hint::Hint;
 use crate::core::id::Oid;
 use crate::core::task::node::Node;
@@ -19,44 +20,82 @@ pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
             "the plan names no file of it, so that nobody knows what belongs to it",
         ));
     }
-    let is_own = |path: &str| {
-        let mut files = node.files.iter();
-        files.any(|file| {
-            let below = path.strip_prefix(file.path.trim_end_matches('/'));
-            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
-    };
     let code = ctx.repo.code()?;
-    let all = code.iter().flat_map(|code| &code.uncommitted);
-    let own: Vec<&str> = all
-        .map(|one| one.path.as_str())
-        .filter(|path| is_own(path))
-        .collect();
-    if own.is_empty() {
+    let uncommitted = code.as_ref().map_or(&[][..], |code| &code.uncommitted);
+    let Own { all, new } = own(node, uncommitted, |path| top.join(path).exists());
+    if all.is_empty() {
         return Ok(None);
     }
-    let subject = format!("{}: {}", kind(node), one_line(&node.title));
+    let subject = format!("{}: {}", kind(node), crate::store::one_line(&node.title));
     let task = format!("Loopx-Task: {}", node.id);
-    let steps: [&[&str]; 2] = [
-        &["add"],
-        &[
-            "commit",
-            "--quiet",
-            "-m",
-            &subject,
-            "--trailer",
-            &task,
-            "--only",
-        ],
-    ];
-    for step in steps {
-        let run = Run::git(step).args(["--"]).args(&own).cwd(top);
-        let ended = run.env("GIT_LITERAL_PATHSPECS", "1").capture()?;
-        if !ended.ended.success() {
-            return Err(refused(node, &ended.complaint()));
+    let git = |words: &[&str], paths: &[&str]| {
+        let run = Run::git(words).args(["--"]).args(paths).cwd(top);
+        run.env("GIT_LITERAL_PATHSPECS", "1").capture()
+    };
+    // git commits a path alone only where it knows it.
+    if !new.is_empty() {
+        let known = git(&["add", "--intent-to-add"], &new)?;
+        if !known.ended.success() {
+            return Err(refused(node, &known.complaint()));
         }
     }
+    let commit = [
+        "commit",
+        "--quiet",
+        "-m",
+        &subject,
+        "--trailer",
+        &task,
+        "--only",
+    ];
+    let ended = git(&commit, &all)?;
+    if !ended.ended.success() {
+        // A refusal leaves the index as it was.
+        if !new.is_empty() {
+            drop(git(&["reset", "--quiet"], &new)?);
+        }
+        return Err(refused(node, &ended.complaint()));
+    }
     Ok(ctx.repo.head()?.commit)
+}
+
+/// The paths that differ and belong to a node.
+struct Own<'p> {
+    all: Vec<&'p str>,
+    /// Those of them that git does not know yet.
+    new: Vec<&'p str>,
+}
+
+/// git names a new folder, and not what is in it: then the path is the plan's.
+fn own<'p>(
+    node: &'p Node,
+    uncommitted: &'p [Uncommitted],
+    is_there: impl Fn(&str) -> bool,
+) -> Own<'p> {
+    let is_below = |path: &str, above: &str| {
+        let below = path.strip_prefix(above.trim_end_matches('/'));
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mut own = Own {
+        all: Vec::new(),
+        new: Vec::new(),
+    };
+    for one in uncommitted {
+        let planned = node.files.iter().map(|file| file.path.as_str());
+        let found: Vec<&str> = match planned.clone().any(|file| is_below(&one.path, file)) {
+            true => vec![one.path.as_str()],
+            false => planned
+                .filter(|file| {
+                    one.path.ends_with('/') && is_below(file, &one.path) && is_there(file)
+                })
+                .collect(),
+        };
+        if one.state == FileState::Untracked {
+            own.new.extend(&found);
+        }
+        own.all.extend(found);
+    }
+    own
 }
 
 fn refused(node: &Node, why: &str) -> Failure {
@@ -77,8 +116,4 @@ fn kind(node: &Node) -> &'static str {
         "infrastructure" | "chore" => "chore",
         _ => "feat",
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -48,7 +48,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             Failure::usage(Code::ReasonRequired, "taking a task over needs a reason").help(again),
         );
     }
-    act_beside(ctx, Needs::Stage, |facts| {
+    let taken = act_beside(ctx, Needs::Stage, |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
@@ -69,7 +69,16 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         };
         let act = Act::new(TaskEvent::Claimed { task, claim }, what, taken);
         Ok(act.reason(request.reason.clone()))
-    })
+    });
+    match taken {
+        // A claim is about what is saved; what everybody sees here may be newer, and says what leads on.
+        Err(failure)
+            if failure.code == Code::TasksMissing || failure.code == Code::TaskListEmpty =>
+        {
+            Err(peek(ctx, request).err().unwrap_or(failure))
+        }
+        taken => taken,
+    }
 }
 
 /// The card of what `take` would give, with nothing claimed.
