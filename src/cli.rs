@@ -377,7 +377,9 @@ fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
         .filter(|again| again.kind() == error.kind())
         .unwrap_or(error);
     let mut ui = Ui::new(Options::default());
-    ui.keep_for_pager();
+    if is_help {
+        ui.keep_for_pager();
+    }
     ui.parser_said(error);
     show_kept(&mut ui);
     match ui.lost_output() {

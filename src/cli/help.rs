@@ -117,7 +117,7 @@ pub(super) fn leads_to(args: &[OsString]) -> Hint {
     }
 }
 
-/// What is said of a command line that the parser does not take.
+/// Sentences about a command line that the parser refuses.
 pub(super) fn usage(error: &clap::Error, args: &[OsString]) -> Failure {
     let path = named(args);
     let said = super::wrong::sentence(error, &path, &below(&path));

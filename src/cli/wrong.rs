@@ -1,4 +1,4 @@
-//! What is said of a command line that the parser does not take: one sentence of what was expected and what was
+//! The message about a command line that the parser refuses: one sentence of what was expected and what was
 //! found. Owns the parser's reasons; what a command makes of its own values is its own business.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -71,7 +71,7 @@ pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> 
     }
 }
 
-/// What the reader of a value said; of numbers the parser's own reader says less.
+/// The message of a value's reader; for numbers the parser's own reader says less.
 fn invalid(error: &clap::Error, value: &str) -> String {
     let said = error.source().map(ToString::to_string).unwrap_or_default();
     if said.contains("found `") {

@@ -15,7 +15,7 @@ pub trait Joiner {
     fn join(&self, artifact: Artifact, base: Option<&Oid>, sides: &[Side]) -> Result<Joined>;
 }
 
-/// What a merge gave.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
     /// The merged text, or one that shows the sides.

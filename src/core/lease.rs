@@ -69,8 +69,13 @@ pub enum Standing<'a> {
 
 /// The second at which a claim ends; one whose time cannot be read has ended.
 pub fn until(claim: &Recorded<Claim>) -> i64 {
-    let seconds = i64::from(claim.value.seconds.min(MAX_LEASE));
-    seconds_of(&claim.signed.at).map_or(i64::MIN, |at| at.saturating_add(seconds))
+    ends(claim, claim.value.seconds)
+}
+
+/// The second at which a lease of so many seconds ends that began with a record.
+pub fn ends<T>(record: &Recorded<T>, seconds: u32) -> i64 {
+    let seconds = i64::from(seconds.min(MAX_LEASE));
+    seconds_of(&record.signed.at).map_or(i64::MIN, |at| at.saturating_add(seconds))
 }
 
 /// A time of the records as seconds since 1970.

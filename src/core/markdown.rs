@@ -162,7 +162,7 @@ pub fn empty_sections(text: &str, asked: &[String], language: Language) -> Vec<S
     empty.collect()
 }
 
-/// What somebody wrote: the text without its front matter, its comments and the headings that templates have.
+/// The text that somebody wrote: without its front matter, its comments and the headings that templates have.
 pub fn said(text: &str) -> String {
     let body = FrontMatter::parse(text).map_or(0, |front| front.body_offset());
     let written = without_comments(&text[body..]);

@@ -205,7 +205,7 @@ pub fn act_after<T>(
     change(ctx, needs, true, Some(prepare), decide)
 }
 
-/// What a command without anything to prepare does not do.
+/// The preparation of a command that prepares nothing.
 type Prepare = fn(&State, Option<&mut WorkCopy<'_>>) -> Result<()>;
 
 fn change<T>(

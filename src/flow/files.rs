@@ -58,7 +58,7 @@ pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The same as [`write()`] for a file of the git dir, which others may share.
+/// Writes a file of the git dir as [`write()`] does; others may share it.
 pub fn write_in_git_dir(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
     fail("file-written")
         .and_then(|()| repo.write_shared(path, bytes))

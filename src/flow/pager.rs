@@ -7,7 +7,7 @@ use crate::env;
 use crate::git::run::Run;
 use std::io::{Seek, Write};
 
-/// What git tells a pager that has not been told otherwise (git(1), GIT_PAGER).
+/// Variables that git sets for a pager where nobody set them (git(1), GIT_PAGER).
 const TOLD: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 
 /// Shows the text and ends this process. Comes back where there is no pager, or none can be started.

@@ -50,6 +50,8 @@ fn format_of(repo: &Repo, tree: &Oid) -> Result<String> {
 
 /// Months of the archive that are searched for what ended last.
 const RECENT: usize = 2;
+/// Sessions of a month that are read for it: beyond that, an answer in passing costs too much.
+const FEW: usize = 200;
 
 impl<'r> Snapshot<'r> {
     /// Reads a commit of the branch, refusing formats that this program does not know.
@@ -201,13 +203,16 @@ impl<'r> Snapshot<'r> {
     }
 
     /// The session that ended last of those that were bound to a branch, of the newest month that has one. What is
-    /// damaged there is not asked.
+    /// damaged there is not asked, and nothing where very many ended.
     pub fn last_ended_on(&self, branch: &str) -> Result<Option<Session>> {
         for month in self.months()?.into_iter().rev().take(RECENT) {
-            let folders = self.folders(&format!("{}/{month}", layout::ARCHIVE))?;
+            let folders = self.entries_below(&format!("{}/{month}", layout::ARCHIVE))?;
+            if folders.len() > FEW {
+                return Ok(None);
+            }
             let of_branch = folders
                 .into_iter()
-                .filter_map(|(_, session)| session.ok())
+                .filter_map(|(_, folder)| self.load_folder(folder).ok())
                 .filter(|session| session.state.branch.as_deref() == Some(branch));
             let last = of_branch.max_by(|a, b| a.state.touched.at.cmp(&b.state.touched.at));
             if last.is_some() {

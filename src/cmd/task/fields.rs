@@ -5,7 +5,7 @@ use crate::core::task::file::edit::{Change, Place};
 use crate::core::task::node::TaskId;
 use serde_json::{Value, json};
 
-/// What a task says. An option that can be given several times replaces the whole list.
+/// The fields of a task. An option that can be given several times replaces the whole list.
 #[derive(Debug, Default, clap::Args)]
 pub struct FieldArgs {
     /// What has to be done, in more words than the title

@@ -57,7 +57,7 @@ fn status_word(ui: &Ui, row: &Row) -> String {
     ui.paint(role, &format!("{word:<7}"))
 }
 
-/// What there is to say of a task beside its title.
+/// Remarks on a task, beside its title.
 fn remarks(row: &Row) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(claim) = &row.claim {

@@ -1,5 +1,5 @@
-//! What the tasks of a stage hold: its forward transition is not ready while one of them is claimed or failed, or is
-//! open and nothing else speaks for it.
+//! The gate of open tasks: the forward transition of a stage is not ready while one of its tasks is claimed or failed, or
+//! is open and nothing else speaks for it.
 //!
 //! A task of which no record speaks is completed by what passed on the present code: whoever works alone and takes
 //! nothing has no step more for it. In the build the completion audit asks for that pass, so it is not asked for twice.

@@ -98,7 +98,7 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
     is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
 }
 
-/// What leads on among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
+/// The next step among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
 /// where nobody takes any: then checks are run.
 fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     if view.state.tasks.is_empty() {

@@ -1,4 +1,4 @@
-//! What is wrong with a `loopx.toml` that cannot be read: `FILE:LINE: KEY: expected X, found Y`.
+//! The fault of a `loopx.toml` that cannot be read: `FILE:LINE: KEY: expected X, found Y`.
 
 use crate::core::failure::{Code, Failure};
 use std::ops::Range;
@@ -27,7 +27,7 @@ impl Fault {
     }
 }
 
-/// What the parser did not take.
+/// The text that the parser refused.
 pub(super) fn unreadable(text: &str, label: &str, error: &toml::de::Error) -> Failure {
     let start = error.span().map_or(0, |span| span.start);
     let line = line_of(text, start);

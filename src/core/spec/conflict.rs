@@ -79,7 +79,7 @@ impl Default for MarkerNames<'_> {
     }
 }
 
-/// What a merge gave.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     /// The merged spec; with diff3 markers around each conflict when there are any.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub enum TaskEvent {
     /// Somebody has it now. A claim that is renewed, or taken over, names the one that it replaces.
     Claimed { task: TaskId, claim: Claim },
-    /// Whoever had it gives it back.
+    /// The claim is given back.
     Released { task: TaskId, claim: OpId },
     Completed {
         task: TaskId,
@@ -46,7 +46,7 @@ pub struct Claim {
     pub over: Option<OpId>,
 }
 
-/// What came of a node.
+/// The result of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Completion {
@@ -58,10 +58,10 @@ pub struct Completion {
     pub manual: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// What is left of it.
+    /// Work of it that is left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
-    /// What whoever comes after it has to know.
+    /// Notes for whoever does the tasks after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
     /// Work that was put off.
@@ -96,7 +96,7 @@ impl TaskEvent {
         }
     }
 
-    /// What its writer did.
+    /// The step that its writer took.
     pub fn step(&self) -> Step {
         match self {
             TaskEvent::Claimed { .. } => Step::Take,

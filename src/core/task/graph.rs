@@ -22,7 +22,7 @@ pub struct Graph<'n> {
     /// The node that each is a part of, and the parts of each.
     parents: Vec<Option<usize>>,
     parts: Vec<Vec<usize>>,
-    /// What a node names and the plan does not have.
+    /// Ids that a node names and the plan does not have.
     missing: Vec<Vec<TaskId>>,
     /// Decisions and checkpoints: while one is open, nothing behind it goes on, however far what stands between is.
     gates: Vec<usize>,
@@ -219,7 +219,7 @@ impl<'n> Graph<'n> {
         before
     }
 
-    /// What a node waits for. A pending one that waits for nothing is ready.
+    /// The nodes and resources that a node waits for. A pending one that waits for nothing is ready.
     pub fn waits(&self, at: usize, now: Now<'_>) -> Vec<Wait> {
         self.waits_beside(at, now, &claimed(now.statuses))
     }

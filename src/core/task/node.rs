@@ -28,7 +28,7 @@ impl TaskId {
         &self.0
     }
 
-    /// What is equal for two ids of one node.
+    /// A text that is equal for two ids of one node.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }

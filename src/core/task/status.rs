@@ -1,4 +1,4 @@
-//! What happened to a node: its status, and what records make of it. One table says which step leads where.
+//! The status of a node, and what records make of it. One table says which step leads where.
 //!
 //! No clock is read here, and no plan: who waits for whom is the business of [`super::graph`].
 
@@ -176,7 +176,7 @@ impl TaskFacts {
         }
     }
 
-    /// What a record makes of it that fits it: the step leads on from here, and names the claim that holds.
+    /// Takes in a record that fits it: the step leads on from here, and names the claim that holds.
     fn go_on(&self, op: &Operation, event: &TaskEvent) -> Result<TaskFacts, String> {
         let step = event.step();
         let Some(to) = self.status.after(step) else {
@@ -223,7 +223,7 @@ impl TaskFacts {
         }
     }
 
-    /// What becomes of a record whose writer did not know what gave the node its status. Completed work outweighs
+    /// Takes in a record whose writer did not know what gave the node its status. Completed work outweighs
     /// everything, a claim outweighs a skip; of two alike the first in replay order counts. What does not count
     /// stands beside it.
     fn go_apart(&mut self, op: &Operation, event: &TaskEvent) {
@@ -294,7 +294,7 @@ impl TaskFacts {
     }
 }
 
-/// What a step leads to, wherever it began.
+/// The status that a step leads to, wherever it began.
 fn outcome(step: Step) -> Option<Status> {
     TABLE
         .iter()
@@ -327,7 +327,7 @@ fn of<A, B>(known: &Recorded<A>, value: B) -> Recorded<B> {
 }
 
 impl State {
-    /// What is known of a node. Nothing: no record speaks of it.
+    /// The facts of a node; nothing where no record speaks of it.
     pub fn task(&self, id: &TaskId) -> Option<&TaskFacts> {
         self.tasks.get(&id.key())
     }
@@ -337,7 +337,7 @@ impl State {
         self.task(id).map_or(Status::Pending, |facts| facts.status)
     }
 
-    /// What a record of a node makes of the session.
+    /// Takes in a record of a node.
     pub(in crate::core) fn take_task(
         &mut self,
         op: &Operation,

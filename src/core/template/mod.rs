@@ -1,4 +1,4 @@
-//! What a person starts from: the text of each artifact before anybody wrote in it, in English and in Chinese. Guidance
+//! Templates: the text of each artifact before anybody wrote in it, in English and in Chinese. Guidance
 //! and examples stand in comments, which no gate counts.
 //!
 //! The texts are the files beside this one; a word in braces is filled in. Which sections have to hold something is the
@@ -11,7 +11,7 @@ use super::markdown;
 use super::policy::Language;
 use super::profile::Profile;
 
-/// What a template is filled with.
+/// The values that fill a template.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateInput<'a> {
     pub id: &'a SessionId,

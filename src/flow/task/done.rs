@@ -27,7 +27,7 @@ pub struct DoneRequest {
     /// The task; else the one that is taken here.
     pub task: Option<String>,
     pub summary: Option<String>,
-    /// What is left of it.
+    /// Work of it that is left.
     pub partial: Option<String>,
     pub caveats: Vec<String>,
     pub deferred: Vec<String>,

@@ -22,7 +22,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, AuditItem};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
-use crate::core::lease::{MAX_LEASE, Owner, clock, seconds_of, whose};
+use crate::core::lease::{MAX_LEASE, Owner, clock, ends, seconds_of, whose};
 use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
 use crate::core::task::event::Claim;
@@ -209,8 +209,7 @@ fn lasting(claim: &Recorded<Claim>) -> String {
 
 /// The second at which the lease of a claim ends; one whose time cannot be read has ended.
 fn until(claim: &Recorded<Claim>) -> i64 {
-    let seconds = i64::from(claim.value.seconds.min(MAX_LEASE));
-    seconds_of(&claim.signed.at).map_or(i64::MIN, |at| at.saturating_add(seconds))
+    ends(claim, claim.value.seconds)
 }
 
 /// What leads on from a status.

@@ -14,7 +14,7 @@ const MAX_CRITERIA: usize = 5;
 /// A criterion that is shorter and has a vague word says too little.
 const SHORT: usize = 15;
 
-/// What `type` may be. The type of the commit that completes a task follows from it.
+/// The words of `type`. The type of the commit that completes a task follows from it.
 const TYPES: [&str; 8] = [
     "feature",
     "enhancement",
@@ -129,7 +129,7 @@ fn words(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What is wrong with the tasks as a plan, in the order of lines. `exists` says which files the code has; where nobody
+/// Faults of the tasks as a plan, in the order of lines. `exists` says which files the code has; where nobody
 /// can say, nothing is said of them.
 pub fn check(file: &TaskFile, exists: Option<&dyn Fn(&str) -> bool>) -> Vec<Finding> {
     let mut findings = file.warnings.clone();

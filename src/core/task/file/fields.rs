@@ -8,7 +8,7 @@ use crate::core::stage::Stage;
 use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verification};
 use serde_json::Value;
 
-/// What this program reads.
+/// Fields that this program reads.
 const OWN: [&str; 24] = [
     "id",
     "title",
@@ -36,7 +36,7 @@ const OWN: [&str; 24] = [
     "revision_of",
 ];
 
-/// What the lists of other tools have besides. It stays, and means nothing here.
+/// Fields of other tools' lists. They stay, and mean nothing here.
 const OF_PEERS: [&str; 27] = [
     "_execution",
     "acceptance",
@@ -286,7 +286,7 @@ fn inside(path: &str, row: &mut Row<'_>) {
     }
 }
 
-/// What has to be read first. What may wait stands under `deferred`, and stays in the file.
+/// Required reading. Reading that may wait stands under `deferred`, and stays in the file.
 fn reads(value: Option<&Value>, row: &mut Row<'_>) -> Vec<String> {
     match value {
         Some(Value::Object(reads)) => {

@@ -1,4 +1,4 @@
-//! What can be wrong with a list of tasks: each finding by its id, how much it matters, and what it means.
+//! The findings about a list of tasks: each by its id, how much it matters, and what it means.
 
 use crate::core::artifact::Artifact;
 use crate::core::hint::command;

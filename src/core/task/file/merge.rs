@@ -22,7 +22,7 @@ pub struct Clash {
     pub field: String,
 }
 
-/// What a merge gave.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     pub text: String,

@@ -35,7 +35,7 @@ pub struct TaskFile {
     pub nodes: Vec<Node>,
     /// The fields of each node as they are written, those that nobody here knows among them.
     pub fields: Vec<Fields>,
-    /// What is odd, and does not stop anybody from reading it.
+    /// Oddities that stop nobody from reading it.
     pub warnings: Vec<Finding>,
     places: HashMap<String, usize>,
 }
@@ -107,7 +107,7 @@ pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
     Ok(file)
 }
 
-/// What is wrong between nodes.
+/// Faults between nodes: edges to nowhere, and cycles.
 fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
     for node in &file.nodes {
         let on = node.depends_on.iter().map(|edge| ("depends on", &edge.on));

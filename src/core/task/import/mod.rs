@@ -51,7 +51,7 @@ pub struct Remark {
     pub message: String,
 }
 
-/// What a list comes to.
+/// A list that was taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     pub format: Format,
@@ -171,7 +171,7 @@ fn no_check() -> Value {
     json!({"cmd": []})
 }
 
-/// What a sentence about a verification becomes: its own form where it begins with one, otherwise something for a
+/// A verification from a sentence: its own form where it begins with one, otherwise something for a
 /// person to look at.
 fn check_of(text: &str) -> Value {
     match super::file::said(text) {
