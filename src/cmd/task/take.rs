@@ -70,7 +70,12 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         true => command!("task done {task} --manual --reason WHY"),
         false => command!("task done {task}"),
     };
+    let before = match taken.card.is_manual() {
+        true => format!("look at what {task} asks for, and say what you saw: "),
+        false => String::new(),
+    };
     ui.hint(hint![
+        before,
         &next,
         "  or: ",
         command!("task fail {task} --reason WHY"),
