@@ -7,13 +7,14 @@ use super::findings::Notes;
 use super::outline::{Block, Heading, OpenKind, Outline};
 use super::words::{self, Language, OpKind, SectionWord};
 use std::ops::Range;
+use std::rc::Rc;
 
 const BOM: &str = "\u{feff}";
 
 #[derive(Debug)]
 pub(crate) struct Layout<'t> {
     pub(crate) text: &'t str,
-    pub(crate) outline: Outline,
+    pub(crate) outline: Rc<Outline>,
     /// Bytes of the byte order mark: 0 or 3.
     pub(crate) bom: usize,
     /// The inside of a leading `---` block.
@@ -99,7 +100,8 @@ impl<'t> Layout<'t> {
     }
 
     fn fill(&mut self) {
-        let headings = std::mem::take(&mut self.outline.headings);
+        let outline = Rc::clone(&self.outline);
+        let headings = &outline.headings;
         let tops: Vec<usize> = (0..headings.len())
             .filter(|index| headings.get(*index).is_some_and(|h| h.level <= 2))
             .collect();
@@ -118,7 +120,6 @@ impl<'t> Layout<'t> {
                 self.sections.push(section);
             }
         }
-        self.outline.headings = headings;
     }
 
     /// `headings[0]` opens the section; the rest is below it.

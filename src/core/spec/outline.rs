@@ -4,7 +4,10 @@
 //! One parser for specs and deltas, so that no two readers can disagree. Knows no word of the grammar.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// One heading at the top level of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,9 +57,70 @@ pub(crate) struct Outline {
     lines: Vec<usize>,
 }
 
+/// Texts of at least so many bytes are remembered.
+const LARGE: usize = 64 * 1024;
+/// So many outlines are remembered: of the base, ours, theirs and the result of one merge.
+const REMEMBERED: usize = 4;
+
+/// The outlines of large texts that this thread read last, the newest at the end. One command meets the same text as
+/// base, as target and as result; to parse it is most of what a large spec costs.
+#[derive(Default)]
+struct Memory {
+    /// Their keys nobody can guess, so that no text is made to look like another one.
+    keys: [RandomState; 2],
+    outlines: Vec<(Key, Rc<Outline>)>,
+}
+
+/// The length of a text, two hashes of it, and where its Markdown starts.
+type Key = (usize, u64, u64, usize);
+
+impl Memory {
+    fn key(&self, text: &str, start: usize) -> Key {
+        let [first, second] = &self.keys;
+        (
+            text.len(),
+            first.hash_one(text),
+            second.hash_one(text),
+            start,
+        )
+    }
+
+    fn find(&mut self, key: Key) -> Option<Rc<Outline>> {
+        let at = self.outlines.iter().position(|(known, _)| *known == key)?;
+        let found = self.outlines.remove(at);
+        let outline = Rc::clone(&found.1);
+        self.outlines.push(found);
+        Some(outline)
+    }
+
+    fn keep(&mut self, key: Key, outline: &Rc<Outline>) {
+        if self.outlines.len() == REMEMBERED {
+            self.outlines.remove(0);
+        }
+        self.outlines.push((key, Rc::clone(outline)));
+    }
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
 impl Outline {
     /// Reads `text` from `start` on (a byte order mark and front matter are not Markdown).
-    pub(crate) fn read(text: &str, start: usize) -> Outline {
+    pub(crate) fn read(text: &str, start: usize) -> Rc<Outline> {
+        if text.len() < LARGE {
+            return Rc::new(Outline::parse(text, start));
+        }
+        let key = MEMORY.with_borrow(|memory| memory.key(text, start));
+        if let Some(known) = MEMORY.with_borrow_mut(|memory| memory.find(key)) {
+            return known;
+        }
+        let outline = Rc::new(Outline::parse(text, start));
+        MEMORY.with_borrow_mut(|memory| memory.keep(key, &outline));
+        outline
+    }
+
+    fn parse(text: &str, start: usize) -> Outline {
         let lines = line_starts(text);
         let room = lines.len().min(1_000);
         let mut outline = Outline {
@@ -303,6 +367,23 @@ mod tests {
             .iter()
             .map(|h| (h.level, &text[h.title.clone()]))
             .collect()
+    }
+
+    #[test]
+    fn t10_a_large_text_is_parsed_once_and_no_other_text_has_its_outline() {
+        let large = |mark: char| format!("# A\n\n{}\n\n## {mark}\n", "x\n".repeat(LARGE));
+        let (text, other) = (large('B'), large('C'));
+        let first = Outline::read(&text, 0);
+        assert!(Rc::ptr_eq(&first, &Outline::read(&text.clone(), 0)));
+        // Equally long, another content; the same content, another start.
+        assert!(!Rc::ptr_eq(&first, &Outline::read(&other, 0)));
+        assert!(Outline::read(&text, 5).headings.len() < first.headings.len());
+        assert!(Rc::ptr_eq(&first, &Outline::read(&text, 0)));
+        for mark in "DEFG".chars() {
+            Outline::read(&large(mark), 0);
+        }
+        assert!(!Rc::ptr_eq(&first, &Outline::read(&text, 0)));
+        assert_eq!(*Outline::read(&text, 0).headings, *first.headings);
     }
 
     #[test]

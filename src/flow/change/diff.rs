@@ -68,9 +68,12 @@ pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
             ..PlanOptions::default()
         };
         let was = written.default.as_deref();
-        let alone = plan_domain(domain, &written, was, part, &options, &FileMerge);
-        let meant = after(&alone.action, was);
         let target = applied.before.as_deref();
+        // Where nothing came in between, what archive makes of the spec is what the delta means.
+        let is_alone = target == was && written.per_requirement.is_empty();
+        let plan = || plan_domain(domain, &written, was, part, &options, &FileMerge);
+        let alone = (!is_alone).then(plan);
+        let meant = after(&alone.as_ref().unwrap_or(&applied.outcome).action, was);
         let merged = if applied.outcome.conflicts.is_empty() {
             after(&applied.outcome.action, target)
         } else {
