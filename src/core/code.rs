@@ -245,6 +245,8 @@ codes! {
         "A run of another command was asked for under the name of a check that has its own.";
     CheckNotAgreed "check_not_agreed" [Refused]
         "A role's key runs only what an approved plan says.";
+    CheckNotTrusted "check_not_trusted" [Waiting]
+        "A check of the session is a command that somebody else wrote, and that nobody agreed to run here.";
     CheckpointOpen "checkpoint_open" [Waiting]
         "The next task is one that a person ends.";
     ChecksFresh "checks_fresh" [Nothing]

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, policy_moved, seated, sign, task};
+use super::{lease, policy_moved, seated, sign, task, trust};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
 use crate::core::checks::checks;
@@ -34,6 +34,8 @@ pub struct RunRequest {
     pub argv: Vec<String>,
     /// Sign the record.
     pub sign: bool,
+    /// The check may run, whoever wrote it.
+    pub trust: bool,
 }
 
 /// What a run came to.
@@ -71,12 +73,13 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     if !is_apart {
         lease::check(ctx, &session.state)?;
     }
-    if request.sign && request.task.is_some() {
+    if is_of_role(ctx, &session.state, &policy, request)? {
         let target = policy_moved::of_target(ctx, &session.state)?;
         let asked = target.as_ref().unwrap_or(&policy);
-        if is_role || !asked.evidence.by.is_empty() {
-            require_agreed(ctx, &store.snapshot()?, &session, asked)?;
-        }
+        require_agreed(ctx, &store.snapshot()?, &session, asked)?;
+    } else if is_check && request.argv.is_empty() {
+        // Whoever types the words agrees to them.
+        require_trusted(ctx, (&store.snapshot()?, &session), &policy, request)?;
     }
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
         copy.require_open(&session.state)?;
@@ -198,6 +201,35 @@ fn counts(ctx: &Context, policy: &Policy, state: &State) -> Result<Option<bool>>
     Ok(Some(counted.any(|run| run.op == state.last)))
 }
 
+/// Whether a check is run with the key of a role, for which the approval of the plan is asked as policy wants it.
+fn is_of_role(ctx: &Context, state: &State, policy: &Policy, request: &RunRequest) -> Result<bool> {
+    if !request.sign || request.task.is_none() {
+        return Ok(false);
+    }
+    if !policy.evidence.by.is_empty() {
+        return Ok(true);
+    }
+    let target = policy_moved::of_target(ctx, state)?;
+    Ok(target.is_some_and(|target| !target.evidence.by.is_empty()))
+}
+
+/// Refuses the check of a task that nobody here agreed to run.
+fn require_trusted(
+    ctx: &Context,
+    at: (&Snapshot<'_>, &Session),
+    policy: &Policy,
+    request: &RunRequest,
+) -> Result<()> {
+    let texts = check_texts(ctx, &at.1.state, request, policy)?;
+    let mut own = checks(&texts).unwrap_or_default();
+    own.retain(|check| request.task.as_ref() == Some(&check.id));
+    let again = match &request.task {
+        Some(task) => command!("run --task {task} --trust"),
+        None => command!("run --all --trust"),
+    };
+    trust::require(ctx, at, policy, &own, (request.trust, again))
+}
+
 /// Refuses to run what a slice says in the place where a role's key lies, before the plan that has the slice was
 /// approved as the target's policy wants it: whoever may push could write any command there.
 fn require_agreed(
@@ -258,13 +290,8 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
             Ok((request.argv.clone(), false))
         };
     };
-    // A role's word is about what is stored; a person runs what the files say here and now.
     let (policy, _) = ctx.policy_if_there(state)?;
-    let mut texts = BTreeMap::new();
-    match request.sign && !policy.evidence.by.is_empty() {
-        true => super::act::read_texts(&ctx.repo, state, &mut texts)?,
-        false => texts = super::act::texts_here(ctx, state, &policy)?,
-    }
+    let texts = check_texts(ctx, state, request, &policy)?;
     let checks = checks(&texts).unwrap_or_default();
     let Some(check) = checks.iter().find(|check| check.id == *task) else {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
@@ -309,6 +336,21 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
         "  or, as a note: ",
         command!("run -- {}", command.join(" "))
     ]))
+}
+
+/// What the checks stand in. A role's word is about what is stored; a person runs what the files say here and now.
+fn check_texts(
+    ctx: &Context,
+    state: &State,
+    request: &RunRequest,
+    policy: &Policy,
+) -> Result<BTreeMap<Artifact, String>> {
+    if !request.sign || policy.evidence.by.is_empty() {
+        return super::act::texts_here(ctx, state, policy);
+    }
+    let mut texts = BTreeMap::new();
+    super::act::read_texts(&ctx.repo, state, &mut texts)?;
+    Ok(texts)
 }
 
 /// The kept part of an output: all of it, or its beginning and its end.

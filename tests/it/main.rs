@@ -142,6 +142,7 @@ mod task_scenarios;
 mod templates;
 mod torn;
 mod torn_repair;
+mod trust;
 mod two_ages;
 mod unchanged;
 mod undo;

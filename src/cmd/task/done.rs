@@ -38,6 +38,9 @@ pub struct DoneArgs {
     /// Commit the files that the plan names for it, once it has passed
     #[arg(long)]
     commit: bool,
+    /// Run its check although somebody else wrote it: you have read it, and are not asked again for these words
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     sign: SignArgs,
 }
@@ -53,6 +56,7 @@ pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         reason: args.reason,
         sign: args.sign.wanted(ctx),
         commit: args.commit,
+        trust: args.trust,
     };
     // With --json stdout carries one document; what the check prints goes to stderr.
     let done = match ui.is_json() {

@@ -38,6 +38,8 @@ pub struct DoneRequest {
     pub sign: bool,
     /// Commit the files that the plan names for it.
     pub commit: bool,
+    /// Its check may run, whoever wrote it.
+    pub trust: bool,
 }
 
 /// A task that is done.
@@ -67,8 +69,12 @@ pub fn done(
             what: "test".to_owned(),
             argv: Vec::new(),
             sign: request.sign,
+            trust: request.trust,
         };
-        let ran = evidence::run(ctx, &run, live)?;
+        let ran = evidence::run(ctx, &run, live).map_err(|failure| match failure.code {
+            Code::CheckNotTrusted => failure.help(command!("task done {task} --trust")),
+            _ => failure,
+        })?;
         require_passed(&task, &ran)?;
     }
     let committed = match request.commit {
