@@ -67,6 +67,11 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ran = &done.value;
     let said = match (&ran.not_started, ran.evidence.exit) {
         (Some(why), _) => format!("could not be started: {why}"),
+        _ if ran.limit.is_some() => format!(
+            "was ended after {} s, its time limit; recorded for tree {}",
+            ran.limit.unwrap_or_default(),
+            ran.evidence.tree.short()
+        ),
         (None, Some(0)) => format!(
             "passed in {} ms; recorded for tree {}",
             ran.evidence.millis,
@@ -157,6 +162,12 @@ fn all(args: &RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let evidence = &done.value.evidence;
         let how = match (&done.value.not_started, evidence.exit) {
             (Some(why), _) => format!("could not be started: {why}"),
+            _ if evidence.limit.is_some() => {
+                format!(
+                    "was ended after {} s, its time limit",
+                    evidence.limit.unwrap_or_default()
+                )
+            }
             (None, Some(0)) if !evidence.tree_kept => {
                 "passed, and changed the worktree: no evidence".to_owned()
             }

@@ -17,10 +17,13 @@ use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::shell_word;
 use crate::core::stage::Stage;
-use crate::git::capture::record;
+use crate::core::task::plan;
+use crate::git::capture::{Recording, Watch, record};
 use crate::store::{Session, Snapshot, left_out};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
 
 /// The part of an output that is kept on the branch: this much of the beginning and of the end.
 pub const LOG_HALF: u64 = 32 * 1024;
@@ -47,6 +50,8 @@ pub struct Ran {
     pub counts: Option<bool>,
     /// Whether it is what a check of the session says.
     pub is_check: bool,
+    /// The seconds that it had, where they were over.
+    pub limit: Option<u64>,
 }
 
 /// So many of the files that a command changed stand in its record.
@@ -99,7 +104,10 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         None => crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
     };
     let is_top = cwd.canonicalize().ok() == top.canonicalize().ok();
-    let recording = record(&argv, &cwd, live)?;
+    let limit = limit(ctx, (&session.state, &policy), request, is_check)?;
+    let holds = (!is_apart, request.task.as_deref().filter(|_| is_own_task));
+    let recording = attended(ctx, holds, (&argv, &cwd, limit), live)?;
+    let limit = limit.filter(|_| recording.is_over);
     let output = ctx.repo.hash_file(recording.output.path())?;
     let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
     let log = ctx.repo.write_blob(&log)?;
@@ -128,6 +136,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             output: output.clone(),
             output_bytes: recording.bytes,
             truncated,
+            limit,
         };
         let command = crate::store::one_line(&argv.join(" "));
         let command: String = command.chars().take(60).collect();
@@ -142,6 +151,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             not_started: recording.not_started.clone(),
             counts: None,
             is_check,
+            limit,
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());
@@ -158,6 +168,49 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     lease::works(ctx);
     done.value.counts = counts(ctx, &policy, &done.state)?;
     Ok(done)
+}
+
+/// The seconds that the check of a task may take, where its plan says so.
+fn limit(
+    ctx: &Context,
+    (state, policy): (&State, &Policy),
+    request: &RunRequest,
+    is_check: bool,
+) -> Result<Option<u64>> {
+    if !is_check {
+        return Ok(None);
+    }
+    let texts = check_texts(ctx, state, request, policy)?;
+    let nodes = plan::nodes(&texts).unwrap_or_default();
+    let node = nodes
+        .iter()
+        .find(|node| Some(node.id.as_str()) == request.task.as_deref());
+    Ok(node.and_then(|node| node.time_limit))
+}
+
+/// Runs a command, and keeps what is held meanwhile: the build, a task.
+fn attended(
+    ctx: &Context,
+    (has_build, task): (bool, Option<&str>),
+    (argv, cwd, limit): (&[String], &Path, Option<u64>),
+    live: impl Write + Send,
+) -> Result<Recording> {
+    let lease = u64::from(lease::owner(&ctx.repo, None)?.seconds);
+    // A lease that cannot be renewed runs out, as it would without us.
+    let mut tick = || {
+        if let Some(task) = task {
+            drop(task::renew(ctx, task));
+        }
+        if has_build {
+            drop(lease::renew(ctx));
+        }
+    };
+    let watch = Watch {
+        limit: limit.map(Duration::from_secs),
+        every: Some(Duration::from_millis((lease * 250).max(500))),
+        tick: &mut tick,
+    };
+    record(argv, cwd, live, watch)
 }
 
 /// The check that a command is, where it is a check word for word; and the brief with it, where a session has a brief

@@ -37,6 +37,7 @@ mod complete;
 mod config;
 mod differential;
 mod doctor;
+mod earned;
 mod edge_bypass;
 mod edge_commit;
 mod edge_push;

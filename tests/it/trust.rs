@@ -47,7 +47,7 @@ fn a_check_of_somebody_else_runs_once_somebody_here_said_so() {
     // An agent gives no such word.
     let trust = ["-s", DEMO, "run", "--task", "T-2", "--trust"];
     let agent = all.call(1).env("CLAUDECODE", "1").args(&trust).run();
-    agent.fails_with(6).says("agent_may_not");
+    agent.fails_with(6).says("comes from the agent claude");
     assert!(!all.dir(1).join("ran by push").exists());
     all.git(1, &["config", "loopx.trust", "all"]).ok();
     all.loopx(1, &["-s", DEMO, "run", "--task", "T-1"]).ok();
@@ -76,6 +76,8 @@ fn words_that_another_person_brings_into_ones_own_list_are_not_ones_own() {
         "task",
         "add",
         "More",
+        "--id",
+        "T-2",
         "--criterion",
         "it is there",
         "--",
@@ -92,7 +94,8 @@ fn words_that_another_person_brings_into_ones_own_list_are_not_ones_own() {
     // Whoever approves the plan agreed to what stands in it.
     s.loopx(&["approve", "--to", "build", "--reason", "read"])
         .ok();
-    s.loopx(&run);
+    let out = s.loopx(&run);
+    assert!(out.code.is_some());
     assert!(s.path().join("stranger").exists());
     bob(&["run", "--task", "T-2"]).ok();
     refused(&bob(&["run", "--task", "T-1"]));
