@@ -90,6 +90,9 @@ fn summary(preview: &Preview) -> String {
         if preview.checks_waived > 0 {
             parts.push(format!("{} waived", preview.checks_waived));
         }
+        if preview.checks_looked > 0 {
+            parts.push(format!("{} looked at by a person", preview.checks_looked));
+        }
     }
     parts.join(", ")
 }

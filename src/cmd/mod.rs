@@ -153,6 +153,7 @@ fn proof_word(ui: &Ui, proof: Proof) -> String {
         Proof::Stale => ui.paint(style::WARN, "stale  "),
         Proof::Missing => ui.paint(style::WARN, "missing"),
         Proof::Waived => ui.paint(style::DIM, "waived "),
+        Proof::Looked => ui.paint(style::GOOD, "looked "),
     }
 }
 

@@ -26,6 +26,9 @@ pub struct RunArgs {
     /// What kind of check it is: one word, like test, lint, build, regression
     #[arg(long, value_name = "KIND", default_value = "test")]
     pub kind: String,
+    /// Run a check that somebody else wrote: you have read it, and are not asked again for these words
+    #[arg(long, conflicts_with = "command")]
+    pub trust: bool,
     #[command(flatten)]
     pub sign: SignArgs,
     /// The command and its arguments, after `--`
@@ -53,6 +56,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         what: args.kind,
         argv: args.command,
         sign: args.sign.wanted(ctx),
+        trust: args.trust,
     };
     // With --json stdout carries one document; what the command prints goes to stderr.
     let done = if ui.is_json() {
@@ -63,6 +67,11 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ran = &done.value;
     let said = match (&ran.not_started, ran.evidence.exit) {
         (Some(why), _) => format!("could not be started: {why}"),
+        _ if ran.limit.is_some() => format!(
+            "was ended after {} s, its time limit; recorded for tree {}",
+            ran.limit.unwrap_or_default(),
+            ran.evidence.tree.short()
+        ),
         (None, Some(0)) => format!(
             "passed in {} ms; recorded for tree {}",
             ran.evidence.millis,
@@ -137,7 +146,7 @@ impl Write for Tail {
 
 /// Runs what has no pass on the present code, one line for each.
 fn all(args: &RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let open = checks::open(ctx)?;
+    let open = checks::open(ctx, args.trust)?;
     let mut last = None;
     let (mut ran, mut failed) = (Vec::new(), 0);
     for check in &open.checks {
@@ -146,12 +155,19 @@ fn all(args: &RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             what: args.kind.clone(),
             argv: Vec::new(),
             sign: args.sign.wanted(ctx),
+            trust: args.trust,
         };
         let mut tail = Tail::default();
         let done = evidence::run(ctx, &request, &mut tail)?;
         let evidence = &done.value.evidence;
         let how = match (&done.value.not_started, evidence.exit) {
             (Some(why), _) => format!("could not be started: {why}"),
+            _ if evidence.limit.is_some() => {
+                format!(
+                    "was ended after {} s, its time limit",
+                    evidence.limit.unwrap_or_default()
+                )
+            }
             (None, Some(0)) if !evidence.tree_kept => {
                 "passed, and changed the worktree: no evidence".to_owned()
             }

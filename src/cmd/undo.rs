@@ -79,6 +79,7 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.command(&command!("cat {first} --at {seq}"))
         ));
     }
+    stays_taken(ctx, &told, ui);
     let redo = ui.command(&command!("redo"));
     ui.status(format!("to bring it back: {redo}"));
     // The newest by itself too: as it was when there was one.
@@ -91,6 +92,22 @@ pub fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     say(&told, "brought back", ui);
     document(ctx, ui, "redo", "redone", &told);
     Ok(Exit::Done)
+}
+
+/// A claim is nobody's to take back but its owner's: whoever goes back a stage hears of those that hold on.
+fn stays_taken(ctx: &Context, told: &Told, ui: &mut Ui) {
+    if !told.moved.iter().any(|one| one.moves_stage) {
+        return;
+    }
+    for taken in crate::flow::task::claimed(ctx, &told.state) {
+        ui.status(format!(
+            "{} stays taken: {} has it until {}; whoever has it gives it back with {}",
+            taken.task,
+            line(&taken.claim.words),
+            taken.claim.until,
+            ui.command(&command!("task release {}", taken.task))
+        ));
+    }
 }
 
 fn number(count: u32) -> usize {

@@ -245,6 +245,8 @@ codes! {
         "A run of another command was asked for under the name of a check that has its own.";
     CheckNotAgreed "check_not_agreed" [Refused]
         "A role's key runs only what an approved plan says.";
+    CheckNotTrusted "check_not_trusted" [Waiting]
+        "A check of the session is a command that somebody else wrote, and that nobody agreed to run here.";
     CheckpointOpen "checkpoint_open" [Waiting]
         "The next task is one that a person ends.";
     ChecksFresh "checks_fresh" [Nothing]
@@ -779,6 +781,8 @@ codes! {
         "The repository has a form that cannot be used.";
     RepositoryUnwritable "repository_unwritable" [Refused]
         "The system does not let the repository be written.";
+    RequestRepeated "request_repeated" [Usage]
+        "A request got a task before, and asks for another one now.";
     RequirementConflict "requirement_conflict" [Conflict]
         "A requirement changed after the archive that is taken back.";
     RequirementUnknown "requirement_unknown" [NotFound]
@@ -1001,8 +1005,12 @@ codes! {
         "A command is about one task, and it is not clear which.";
     TaskNotReady "task_not_ready" [Refused]
         "A task waits for something, and cannot be taken yet.";
+    TaskOutputMissing "task_output_missing" [Refused]
+        "A task did not leave a file that the plan says it leaves.";
     TaskStepInvalid "task_step_invalid" [Refused]
         "A step does not lead on from where the task is.";
+    TaskTimedOut "task_timed_out" [Refused]
+        "The check of a task did not end in the time that the plan gives it.";
     TaskUnknown "task_unknown" [NotFound]
         "The session has no task of this name.";
     TaskUnverified "task_unverified" [Refused]

@@ -315,6 +315,7 @@ impl Topic for Event {
             Event::Clarified { profile } if !profile.is_first() => Version::V0_4,
             Event::Entered { transition, .. } if !transition.is_approved() => Version::V0_4,
             Event::Answered { .. } => Version::V0_4,
+            Event::Ran { evidence } if evidence.limit.is_some() => Version::V0_5,
             Event::Reviewed { verdict } if has_blocking(&verdict.findings) => Version::V0_4,
             Event::PlanReviewed { found, .. } if has_blocking(found) => Version::V0_4,
             _ => Version::FIRST,
@@ -425,6 +426,9 @@ pub struct Evidence {
     pub output_bytes: u64,
     /// Whether the stored log was cut.
     pub truncated: bool,
+    /// The seconds that it had, where they were over before it had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
 }
 
 impl Evidence {

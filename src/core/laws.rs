@@ -50,6 +50,7 @@ fn evidence(task: bool, exit: i32, tree: u8) -> Evidence {
         output: oid(0),
         output_bytes: 0,
         truncated: false,
+        limit: None,
     }
 }
 

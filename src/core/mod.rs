@@ -71,6 +71,7 @@ pub mod topic;
 pub mod trailers;
 pub mod tree_name;
 pub mod tree_paths;
+pub mod trust;
 pub mod unfinished;
 mod word_lists;
 pub mod words;

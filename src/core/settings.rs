@@ -1,6 +1,8 @@
 //! The personal settings (`git config loopx.*`): `doctor` judges their values, the manual page lists them. A value
 //! that means nothing counts as if it were not there, so somebody has to be told.
 
+use super::trust;
+
 /// What a setting may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
@@ -88,7 +90,7 @@ const fn setting(
 }
 
 /// Every setting, by its name.
-pub const SETTINGS: [Setting; 20] = [
+pub const SETTINGS: [Setting; 21] = [
     setting(
         "loopx.alias.NAME",
         Takes::Text,
@@ -208,6 +210,12 @@ pub const SETTINGS: [Setting; 20] = [
         Takes::Text,
         "what gates.target of loopx.toml says, or what git tells",
         "The branch that results go to.",
+    ),
+    setting(
+        trust::SETTING,
+        Takes::Words(&trust::Mode::WORDS),
+        "names",
+        "Whose word is enough for a check of a session to run: names, signed for accepted signatures alone, or all.",
     ),
 ];
 

@@ -2,14 +2,13 @@
 
 use super::act::{Needs, gather_here, require_active};
 use super::context::Context;
-use crate::core::artifact::Artifact;
-use crate::core::checks::checks;
+use super::trust;
+use crate::core::checks::{self, Check};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::stage::Transition;
-use std::collections::BTreeMap;
 
 /// What is to be run.
 #[derive(Debug)]
@@ -21,13 +20,14 @@ pub struct Open {
     pub all: usize,
 }
 
-/// The checks without a fresh pass. Refused where there is none.
-pub fn open(ctx: &Context) -> Result<Open> {
+/// The checks without a fresh pass. Refused where there is none, and where nobody here agreed to run one of them and
+/// `trust` does not say so now.
+pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    let all = of_session(&facts.texts);
+    let all = checks::checks(&facts.texts).unwrap_or_default();
     if all.is_empty() {
         return Err(Failure::usage(
             Code::CommandMissing,
@@ -58,15 +58,19 @@ pub fn open(ctx: &Context) -> Result<Open> {
             Failure::nothing(Code::ChecksFresh, "every check has passed on this tree").help(lead),
         );
     }
+    let is_meant = |check: &&Check| checks.contains(&check.id);
+    let meant: Vec<Check> = all.iter().filter(is_meant).cloned().collect();
+    let again = command!("run --all --trust");
+    trust::require(
+        ctx,
+        (&snapshot, &session),
+        &facts.policy,
+        &meant,
+        (trust, again),
+    )?;
     Ok(Open {
-        session: session.state.id,
+        session: session.state.id.clone(),
         checks,
         all: all.len(),
     })
-}
-
-/// The checks that the artifacts name.
-fn of_session(texts: &BTreeMap<Artifact, String>) -> Vec<String> {
-    let checks = checks(texts).unwrap_or_default().into_iter();
-    checks.map(|check| check.id).collect()
 }

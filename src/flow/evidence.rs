@@ -5,7 +5,7 @@ use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, policy_moved, seated, sign, task};
+use super::{lease, policy_moved, seated, sign, task, trust};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
 use crate::core::checks::checks;
@@ -17,10 +17,13 @@ use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::shell_word;
 use crate::core::stage::Stage;
-use crate::git::capture::record;
+use crate::core::task::plan;
+use crate::git::capture::{Recording, Watch, record};
 use crate::store::{Session, Snapshot, left_out};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
 
 /// The part of an output that is kept on the branch: this much of the beginning and of the end.
 pub const LOG_HALF: u64 = 32 * 1024;
@@ -34,6 +37,8 @@ pub struct RunRequest {
     pub argv: Vec<String>,
     /// Sign the record.
     pub sign: bool,
+    /// The check may run, whoever wrote it.
+    pub trust: bool,
 }
 
 /// What a run came to.
@@ -45,6 +50,8 @@ pub struct Ran {
     pub counts: Option<bool>,
     /// Whether it is what a check of the session says.
     pub is_check: bool,
+    /// The seconds that it had, where they were over.
+    pub limit: Option<u64>,
 }
 
 /// So many of the files that a command changed stand in its record.
@@ -71,12 +78,13 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     if !is_apart {
         lease::check(ctx, &session.state)?;
     }
-    if request.sign && request.task.is_some() {
+    if is_of_role(ctx, &session.state, &policy, request)? {
         let target = policy_moved::of_target(ctx, &session.state)?;
         let asked = target.as_ref().unwrap_or(&policy);
-        if is_role || !asked.evidence.by.is_empty() {
-            require_agreed(ctx, &store.snapshot()?, &session, asked)?;
-        }
+        require_agreed(ctx, &store.snapshot()?, &session, asked)?;
+    } else if is_check && request.argv.is_empty() {
+        // Whoever types the words agrees to them.
+        require_trusted(ctx, (&store.snapshot()?, &session), &policy, request)?;
     }
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
         copy.require_open(&session.state)?;
@@ -96,7 +104,10 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         None => crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
     };
     let is_top = cwd.canonicalize().ok() == top.canonicalize().ok();
-    let recording = record(&argv, &cwd, live)?;
+    let limit = limit(ctx, (&session.state, &policy), request, is_check)?;
+    let holds = (!is_apart, request.task.as_deref().filter(|_| is_own_task));
+    let recording = attended(ctx, holds, (&argv, &cwd, limit), live)?;
+    let limit = limit.filter(|_| recording.is_over);
     let output = ctx.repo.hash_file(recording.output.path())?;
     let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
     let log = ctx.repo.write_blob(&log)?;
@@ -125,6 +136,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             output: output.clone(),
             output_bytes: recording.bytes,
             truncated,
+            limit,
         };
         let command = crate::store::one_line(&argv.join(" "));
         let command: String = command.chars().take(60).collect();
@@ -139,6 +151,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             not_started: recording.not_started.clone(),
             counts: None,
             is_check,
+            limit,
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());
@@ -155,6 +168,49 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     lease::works(ctx);
     done.value.counts = counts(ctx, &policy, &done.state)?;
     Ok(done)
+}
+
+/// The seconds that the check of a task may take, where its plan says so.
+fn limit(
+    ctx: &Context,
+    (state, policy): (&State, &Policy),
+    request: &RunRequest,
+    is_check: bool,
+) -> Result<Option<u64>> {
+    if !is_check {
+        return Ok(None);
+    }
+    let texts = check_texts(ctx, state, request, policy)?;
+    let nodes = plan::nodes(&texts).unwrap_or_default();
+    let node = nodes
+        .iter()
+        .find(|node| Some(node.id.as_str()) == request.task.as_deref());
+    Ok(node.and_then(|node| node.time_limit))
+}
+
+/// Runs a command, and keeps what is held meanwhile: the build, a task.
+fn attended(
+    ctx: &Context,
+    (has_build, task): (bool, Option<&str>),
+    (argv, cwd, limit): (&[String], &Path, Option<u64>),
+    live: impl Write + Send,
+) -> Result<Recording> {
+    let lease = u64::from(lease::owner(&ctx.repo, None)?.seconds);
+    // A lease that cannot be renewed runs out, as it would without us.
+    let mut tick = || {
+        if let Some(task) = task {
+            drop(task::renew(ctx, task));
+        }
+        if has_build {
+            drop(lease::renew(ctx));
+        }
+    };
+    let watch = Watch {
+        limit: limit.map(Duration::from_secs),
+        every: Some(Duration::from_millis((lease * 250).max(500))),
+        tick: &mut tick,
+    };
+    record(argv, cwd, live, watch)
 }
 
 /// The check that a command is, where it is a check word for word; and the brief with it, where a session has a brief
@@ -196,6 +252,35 @@ fn counts(ctx: &Context, policy: &Policy, state: &State) -> Result<Option<bool>>
     let known = sign::gather(ctx, policy, &snapshot, &session, sign::Depth::Ahead, None)?;
     let mut counted = known.evidence.iter().flatten();
     Ok(Some(counted.any(|run| run.op == state.last)))
+}
+
+/// Whether a check is run with the key of a role, for which the approval of the plan is asked as policy wants it.
+fn is_of_role(ctx: &Context, state: &State, policy: &Policy, request: &RunRequest) -> Result<bool> {
+    if !request.sign || request.task.is_none() {
+        return Ok(false);
+    }
+    if !policy.evidence.by.is_empty() {
+        return Ok(true);
+    }
+    let target = policy_moved::of_target(ctx, state)?;
+    Ok(target.is_some_and(|target| !target.evidence.by.is_empty()))
+}
+
+/// Refuses the check of a task that nobody here agreed to run.
+fn require_trusted(
+    ctx: &Context,
+    at: (&Snapshot<'_>, &Session),
+    policy: &Policy,
+    request: &RunRequest,
+) -> Result<()> {
+    let texts = check_texts(ctx, &at.1.state, request, policy)?;
+    let mut own = checks(&texts).unwrap_or_default();
+    own.retain(|check| request.task.as_ref() == Some(&check.id));
+    let again = match &request.task {
+        Some(task) => command!("run --task {task} --trust"),
+        None => command!("run --all --trust"),
+    };
+    trust::require(ctx, at, policy, &own, (request.trust, again))
 }
 
 /// Refuses to run what a slice says in the place where a role's key lies, before the plan that has the slice was
@@ -258,13 +343,8 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
             Ok((request.argv.clone(), false))
         };
     };
-    // A role's word is about what is stored; a person runs what the files say here and now.
     let (policy, _) = ctx.policy_if_there(state)?;
-    let mut texts = BTreeMap::new();
-    match request.sign && !policy.evidence.by.is_empty() {
-        true => super::act::read_texts(&ctx.repo, state, &mut texts)?,
-        false => texts = super::act::texts_here(ctx, state, &policy)?,
-    }
+    let texts = check_texts(ctx, state, request, &policy)?;
     let checks = checks(&texts).unwrap_or_default();
     let Some(check) = checks.iter().find(|check| check.id == *task) else {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
@@ -309,6 +389,21 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
         "  or, as a note: ",
         command!("run -- {}", command.join(" "))
     ]))
+}
+
+/// What the checks stand in. A role's word is about what is stored; a person runs what the files say here and now.
+fn check_texts(
+    ctx: &Context,
+    state: &State,
+    request: &RunRequest,
+    policy: &Policy,
+) -> Result<BTreeMap<Artifact, String>> {
+    if !request.sign || policy.evidence.by.is_empty() {
+        return super::act::texts_here(ctx, state, policy);
+    }
+    let mut texts = BTreeMap::new();
+    super::act::read_texts(&ctx.repo, state, &mut texts)?;
+    Ok(texts)
 }
 
 /// The kept part of an output: all of it, or its beginning and its end.

@@ -26,6 +26,8 @@ pub struct Preview {
     pub files: Vec<String>,
     pub checks_passed: usize,
     pub checks_waived: usize,
+    /// Those that a person looked at, because no command proves them.
+    pub checks_looked: usize,
     pub checks: usize,
     /// The content that is approved: the code tree, and the artifacts.
     pub code: Option<Oid>,
@@ -121,6 +123,7 @@ pub fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
         files,
         checks_passed: count(Proof::Passed),
         checks_waived: count(Proof::Waived),
+        checks_looked: count(Proof::Looked),
         checks: checks.len(),
         code: facts.code.as_ref().map(|code| code.tree.clone()),
         artifacts: state.artifacts.clone(),

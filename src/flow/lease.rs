@@ -3,7 +3,7 @@
 //! The token is random and lies in the worktree's own git dir, so that it says nothing of the machine
 //! and goes away with the worktree.
 
-use super::act::{Act, Facts, Needs, act};
+use super::act::{Act, Facts, Needs, act, act_beside};
 use super::agent::ledger;
 use super::context::Context;
 use crate::core::failure::{Code, Failure, Result};
@@ -100,6 +100,39 @@ pub fn check(ctx: &Context, state: &State) -> Result<()> {
     }
     let owner = owner(&ctx.repo, None)?;
     lease::hold(state.build.claim.as_ref(), &owner, ctx.repo.now(), false).map(drop)
+}
+
+/// Renews this worktree's hold on the build once half of it is gone. Writes nothing where there is nothing to say.
+pub(super) fn renew(ctx: &Context) -> Result<()> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let state = ctx.session_to_change(&snapshot)?.state;
+    let owner = owner(&ctx.repo, None)?;
+    let is_own = |claim: &Claim| claim.owner == owner.token;
+    let standing = lease::standing(
+        state.build.claim.as_ref(),
+        Some(&owner.token),
+        ctx.repo.now(),
+    );
+    if state.stage != Stage::Build || standing != (lease::Standing::Own { fresh: false }) {
+        return Ok(());
+    }
+    let renewed = act_beside(ctx, Needs::Stage, |facts| {
+        let known = facts.state.build.claim.as_ref();
+        let claim = match known.is_some_and(|claim| is_own(&claim.value)) {
+            true => hold(facts, &owner)?,
+            false => None,
+        };
+        match claim {
+            Some(claim) => {
+                Ok(Act::new(Event::Claimed, "renew the build's lease", ()).claim(Some(claim)))
+            }
+            None => Err(Failure::nothing(
+                Code::BuildIsYours,
+                "the lease of the build needs no renewal",
+            )),
+        }
+    });
+    renewed.map(drop)
 }
 
 /// Whose build a session is, for views.

@@ -72,6 +72,7 @@ mod strays;
 pub mod sync;
 pub mod task;
 pub mod task_list;
+mod trust;
 pub mod undo;
 pub mod upstream;
 pub mod verify;

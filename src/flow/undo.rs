@@ -47,6 +47,9 @@ pub struct Moved {
     /// The event's number, and the artifacts that went with it.
     pub seq: u64,
     pub artifacts: Vec<Artifact>,
+    /// Whether the session came to another stage by it.
+    #[serde(skip)]
+    pub moves_stage: bool,
 }
 
 impl Moved {
@@ -58,6 +61,16 @@ impl Moved {
             at: op.at.clone(),
             seq: op.seq,
             artifacts: op.writes.keys().copied().collect(),
+            moves_stage: matches!(
+                op.event(),
+                Some(
+                    Event::Entered { .. }
+                        | Event::Approved {
+                            completes: true,
+                            ..
+                        }
+                )
+            ),
         }
     }
 }

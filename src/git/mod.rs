@@ -11,6 +11,7 @@ pub mod code;
 mod config_env;
 pub mod config_file;
 mod database;
+mod descent;
 mod files;
 mod index;
 mod loose;

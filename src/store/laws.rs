@@ -744,6 +744,7 @@ impl Step<'_> {
             output: log.clone(),
             output_bytes: said.len() as u64,
             truncated: false,
+            limit: None,
         };
         let op = self
             .world

@@ -312,7 +312,8 @@ fn g11_evidence_counts_only_with_the_key_of_a_role() {
     // A local run, signed or not, by a name or by a key that is not CI's.
     let local = by(&d, ADA, &run).json();
     assert_eq!(local["counts"], false, "{local}");
-    assert_eq!(by(&d, CI, &run[..3]).json()["counts"], false);
+    let unsigned = [&run[..3], &["--trust"]].concat();
+    assert_eq!(by(&d, CI, &unsigned).json()["counts"], false);
     let forged = by_key(&d, CI, "bob", &run).json();
     assert_eq!(forged["counts"], false);
     let refusal = d.fails_as(1, |d| by(d, ADA, &["approve", "--to", "review"]));
@@ -376,7 +377,7 @@ fn g11_a_landing_needs_evidence_by_the_role_that_the_target_names() {
         let d = planned("[gates]\nprotected = [\"main\"]\n", &signers.concat());
         build(&d, ADA, false);
         if proven {
-            by(&d, CI, &["run", "--task", "VS-1", "--sign"]).ok();
+            by(&d, CI, &["run", "--task", "VS-1", "--sign", "--trust"]).ok();
         }
         by(&d, BOB, APPROVAL).ok();
         by(&d, BOB, &["approve", "--to", "done"]).ok();

@@ -56,6 +56,7 @@ const HELD: [(&str, &[&str]); 20] = [
         &[
             "a_monitor_that_the_repository_names_is_not_run",
             "a_slice_id_cannot_carry_a_command",
+            "a_check_of_somebody_else_runs_once_somebody_here_said_so",
             "w_19_a_domain_is_never_a_path",
         ],
     ),

@@ -287,13 +287,14 @@ fn checks(status: &Status) -> Option<Row> {
             format!("{} {word}", item.id)
         })
         .collect();
-    let waived = all
-        .iter()
-        .filter(|item| item.proof == Proof::Waived)
-        .count();
+    let count = |proof: Proof| all.iter().filter(|item| item.proof == proof).count();
+    let (waived, looked) = (count(Proof::Waived), count(Proof::Looked));
     let mut said = format!("{passed} of {} pass on this code", all.len());
     if waived > 0 {
         said.push_str(&format!(" ({waived} waived)"));
+    }
+    if looked > 0 {
+        said.push_str(&format!(" ({looked} looked at by a person)"));
     }
     if !open.is_empty() {
         said.push_str(&format!("; {}", open.join(", ")));

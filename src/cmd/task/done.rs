@@ -4,8 +4,8 @@ use crate::cli::Exit;
 use crate::cmd::{SignArgs, report};
 use crate::core::failure::Result;
 use crate::flow::Context;
-use crate::flow::task::{self as flow, DoneRequest};
-use crate::ui::Ui;
+use crate::flow::task::{self as flow, DoneRequest, Finished, Touched};
+use crate::ui::{Ui, line};
 use serde_json::json;
 
 /// Complete a task: run what proves it, and record that it passed
@@ -38,6 +38,9 @@ pub struct DoneArgs {
     /// Commit the files that the plan names for it, once it has passed
     #[arg(long)]
     commit: bool,
+    /// Run its check although somebody else wrote it: you have read it, and are not asked again for these words
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     sign: SignArgs,
 }
@@ -53,6 +56,7 @@ pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         reason: args.reason,
         sign: args.sign.wanted(ctx),
         commit: args.commit,
+        trust: args.trust,
     };
     // With --json stdout carries one document; what the check prints goes to stderr.
     let done = match ui.is_json() {
@@ -76,13 +80,53 @@ pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } else if args.commit {
         ui.status("nothing of its files was left to commit");
     }
+    if let Some(touched) = &finished.touched {
+        warn(ui, finished, touched);
+    }
     let extra = json!({
         "task": finished.task,
         "status": "completed",
         "completion": finished.completion,
         "has_run": finished.has_run,
         "code_commit": committed,
+        "files": finished.touched,
     });
     report(ctx, ui, "task done", &done, &said, extra);
     Ok(Exit::Done)
+}
+
+/// So many paths stand in a warning.
+const NAMED: usize = 5;
+
+/// What was touched and not planned, and the other way round. Only `--json` has all.
+fn warn(ui: &mut Ui, finished: &Finished, touched: &Touched) {
+    let names = |paths: &[String]| {
+        let mut named: Vec<String> = paths.iter().take(NAMED).map(|path| line(path)).collect();
+        if let Some(more) = paths.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            named.push(format!("and {more} more"));
+        }
+        named.join(", ")
+    };
+    let has_plan = !(touched.declared.is_empty() && touched.untouched.is_empty());
+    if has_plan && !touched.undeclared.is_empty() {
+        ui.warn(format!(
+            "changed since {} was taken, and no file that the plan names for it: {}",
+            finished.task,
+            names(&touched.undeclared)
+        ));
+    }
+    if !touched.untouched.is_empty() {
+        ui.warn(format!(
+            "the plan names these files for {}, and nothing changed in them since it was taken: {}",
+            finished.task,
+            names(&touched.untouched)
+        ));
+    }
+    if !touched.reads_changed.is_empty() {
+        ui.warn(format!(
+            "what had to be read for {} has changed since it was taken: {}",
+            finished.task,
+            names(&touched.reads_changed)
+        ));
+    }
 }

@@ -7,7 +7,7 @@ use crate::flow::task as flow;
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
-/// Show what happened to the tasks, oldest first
+/// Show what happened to the tasks and what their checks said, oldest first
 #[derive(Clone, Debug, clap::Args)]
 pub struct LogArgs {
     /// Only this task
@@ -21,9 +21,15 @@ pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let fate = if one.undone { "  (undone)" } else { "" };
         let why = one.reason.as_ref();
         let why = why.map_or_else(String::new, |why| format!(": {}", line(why)));
+        let how = match (one.step, one.exit) {
+            ("run", Some(0)) => ": passes".to_owned(),
+            ("run", Some(code)) => format!(": fails with exit code {code}"),
+            ("run", None) => ": was ended, or could not be started".to_owned(),
+            _ => String::new(),
+        };
         let id = ui.paint(style::NAME, one.task.as_str());
         ui.out(format!(
-            "@{:<4} {}  {} {id} by {}{why}{fate}",
+            "@{:<4} {}  {} {id} by {}{how}{why}{fate}",
             one.seq,
             one.at,
             one.step,

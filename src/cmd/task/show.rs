@@ -35,6 +35,9 @@ pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             line(&done.signed.at)
         ));
     }
+    for output in view.outputs.iter().filter(|output| !output.present) {
+        ui.out(format!("  not there yet: {}", line(&output.path)));
+    }
     print(ui, &view.card, args.full);
     let next = legal(&view.card);
     let mut body = json!(view);

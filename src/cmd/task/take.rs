@@ -31,6 +31,9 @@ pub struct TakeArgs {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// A name for this asking: asked again under it, the same card comes and nothing more is claimed
+    #[arg(long, value_name = "NAME", conflicts_with = "peek")]
+    request: Option<String>,
     /// Print the whole card, however long
     #[arg(long)]
     full: bool,
@@ -42,6 +45,7 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         role: args.role,
         take_over: args.take_over,
         reason: args.reason,
+        request: args.request,
     };
     if args.peek {
         let card = flow::peek(ctx, &request)?;
@@ -83,7 +87,7 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         command!("task release {task}")
     ]);
     let mut body = json!({
-        "claimed": true,
+        "claimed": !taken.again,
         "session": done.id,
         "commit": done.commit,
         "card": taken.card,

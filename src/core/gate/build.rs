@@ -55,6 +55,8 @@ pub enum Proof {
     Missing,
     /// A named person waived it.
     Waived,
+    /// No command proves it: a named person looked at the present code, and said so.
+    Looked,
 }
 
 /// The line of the audit that asks for any check that passed.
@@ -76,7 +78,7 @@ pub struct AuditItem {
 
 impl Proof {
     pub fn is_proven(self) -> bool {
-        matches!(self, Proof::Passed | Proof::Waived)
+        matches!(self, Proof::Passed | Proof::Waived | Proof::Looked)
     }
 }
 
@@ -128,21 +130,23 @@ impl AuditItem {
     }
 }
 
-/// Whether a person's word ended the task of a check: it was skipped, or, where no command proves it, looked at on the
+/// What a person's word on the task of a check is: it was skipped, or, where no command proves it, looked at on the
 /// present tree. Where policy wants words signed, a signed waiver is what counts.
-fn is_ended_by_word(view: View<'_>, check: &Check) -> bool {
-    let facts = TaskId::parse(&check.id).and_then(|id| view.state.task(&id));
-    facts.is_some_and(|facts| match facts.status {
-        _ if view.policy.asks_signatures() => false,
-        Status::Skipped => true,
+fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
+    let facts = TaskId::parse(&check.id).and_then(|id| view.state.task(&id))?;
+    if view.policy.asks_signatures() {
+        return None;
+    }
+    match facts.status {
+        Status::Skipped => Some(Proof::Waived),
         Status::Completed => {
             let done = facts.completion.as_ref().map(|done| &done.value);
             let tree = view.code.map(|code| &code.tree);
-            check.argv.is_empty()
-                && done.is_some_and(|done| done.manual && done.tree.as_ref() == tree)
+            let is_here = done.is_some_and(|done| done.manual && done.tree.as_ref() == tree);
+            (check.argv.is_empty() && is_here).then_some(Proof::Looked)
         }
-        _ => false,
-    })
+        _ => None,
+    }
 }
 
 /// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
@@ -162,16 +166,16 @@ fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
             && run.seq > fresh_after
     };
     let is_waived = view.state.build.waivers.contains_key(&check.id);
-    let proof = if is_waived || is_ended_by_word(view, check) {
-        Proof::Waived
-    } else {
-        match own.iter().rev().find(counts) {
-            Some(run) if run.value.passed() => Proof::Passed,
-            Some(_) => Proof::Failed,
-            None if own.is_empty() => Proof::Missing,
-            None => Proof::Stale,
-        }
+    let word = match is_waived {
+        true => Some(Proof::Waived),
+        false => word_on_task(view, check),
     };
+    let proof = word.unwrap_or_else(|| match own.iter().rev().find(counts) {
+        Some(run) if run.value.passed() => Proof::Passed,
+        Some(_) => Proof::Failed,
+        None if own.is_empty() => Proof::Missing,
+        None => Proof::Stale,
+    });
     let changed = match own.last() {
         Some(run) if proof == Proof::Stale && run.value.passed() => run.value.changed.clone(),
         _ => Vec::new(),
@@ -206,8 +210,9 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         .map(|check| audit_check(view, check))
         .collect();
     let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);
-    let all_waived = !checked.is_empty() && checked.iter().all(|one| one.proof == Proof::Waived);
-    let verification = (!has(Proof::Passed) && !all_waived).then(|| AuditItem {
+    let is_word = |one: &AuditItem| matches!(one.proof, Proof::Waived | Proof::Looked);
+    let all_by_word = !checked.is_empty() && checked.iter().all(is_word);
+    let verification = (!has(Proof::Passed) && !all_by_word).then(|| AuditItem {
         id: VERIFICATION.into(),
         proof: match has(Proof::Stale) || has(Proof::Failed) {
             true => Proof::Stale,
@@ -418,5 +423,6 @@ pub(super) fn word(proof: Proof) -> &'static str {
         Proof::Stale => "has to run again",
         Proof::Missing => "has not run",
         Proof::Waived => "is waived",
+        Proof::Looked => "was looked at",
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, MAX_TREES,
-    OpConflict, PlanReview, Recorded, Signed, State, UnknownOp, Void, Waiver,
+    OpConflict, PlanReview, Recorded, Signed, State, TASK_FOLD, UnknownOp, Void, Waiver,
 };
 use crate::core::artifact::Artifact;
 use crate::core::finding::{Finding, Said, record_of};
@@ -326,7 +326,10 @@ impl State {
                         && !beside.saw(&known.op)
                 });
                 if !held {
-                    self.fold = self.fold.max(FOLD);
+                    self.fold = self.fold.max(match evidence.limit {
+                        None => FOLD,
+                        Some(_) => TASK_FOLD,
+                    });
                     keep_run(&mut self.evidence, recorded(op, evidence.clone()));
                 }
             }

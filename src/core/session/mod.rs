@@ -40,7 +40,7 @@ const MAX_TREES: usize = 32;
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
 pub const FOLD: u32 = 4;
-/// The version of the fold for a state in which a record speaks of a task.
+/// The version of the fold for a state in which a record speaks of a task, or of the time that a check has.
 pub const TASK_FOLD: u32 = 5;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;

@@ -8,6 +8,7 @@ use crate::core::op::Operation;
 use crate::core::session::{Beside, State, Way};
 use crate::core::topic::{Topic, Version, Weight};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The topic `task`. Each variant is named by what happened; the reason stands in the envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ pub enum TaskEvent {
 }
 
 /// Who has a node. Two claims are told apart by nothing else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The worktree's token.
     pub owner: String,
@@ -44,6 +45,15 @@ pub struct Claim {
     /// The claim that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<OpId>,
+    /// The name under which it was asked for: who asks again under it gets the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// The code commit that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Oid>,
+    /// What had to be read first, with its content then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reads: BTreeMap<String, String>,
 }
 
 /// The result of a node.
@@ -67,9 +77,12 @@ pub struct Completion {
     /// Work that was put off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deferred: Vec<String>,
-    /// Some of the files that differ from where the session begins and that the plan names for it, or nobody.
+    /// Some of the files that changed since it was taken, in commits and in the worktree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// What had to be read and changed since it was taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reads_changed: Vec<String>,
 }
 
 impl TaskEvent {

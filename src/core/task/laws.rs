@@ -66,6 +66,7 @@ fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEv
                 agent: None,
                 seconds: 60,
                 over: holder,
+                ..Claim::default()
             },
         },
         Step::Release => TaskEvent::Released {
@@ -251,6 +252,7 @@ fn a_record_that_names_another_claim_is_a_conflict_of_the_session() {
         agent: None,
         seconds: 1,
         over,
+        ..Claim::default()
     };
     push(TaskEvent::Claimed {
         task: task(0),

@@ -1,9 +1,10 @@
 //! `task done`: a task is completed by what passed, or by a named person's word where nothing can be run. Words of
 //! whoever did it complete nothing.
 
-use super::Plan;
 use super::commit::commit;
 use super::take::not_ready;
+use super::touched::{Touched, touched};
+use super::{Plan, moves, outputs};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -38,6 +39,8 @@ pub struct DoneRequest {
     pub sign: bool,
     /// Commit the files that the plan names for it.
     pub commit: bool,
+    /// Its check may run, whoever wrote it.
+    pub trust: bool,
 }
 
 /// A task that is done.
@@ -50,6 +53,8 @@ pub struct Finished {
     pub completion: Completion,
     /// The commit of its files, where there was something to commit.
     pub committed: Option<Oid>,
+    /// What was touched beside what was planned; nothing where it is not known.
+    pub touched: Option<Touched>,
 }
 
 /// Runs what proves a task where that has not passed on this code, and completes it.
@@ -67,8 +72,13 @@ pub fn done(
             what: "test".to_owned(),
             argv: Vec::new(),
             sign: request.sign,
+            trust: request.trust,
         };
-        let ran = evidence::run(ctx, &run, live)?;
+        let ran = evidence::run(ctx, &run, live).map_err(|failure| match failure.code {
+            Code::CheckNotTrusted => failure.help(command!("task done {task} --trust")),
+            _ => failure,
+        })?;
+        require_in_time(ctx, &task, &ran)?;
         require_passed(&task, &ran)?;
     }
     let committed = match request.commit {
@@ -80,9 +90,12 @@ pub fn done(
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
         let at = plan.find(&graph, task.as_str())?;
-        let claim = plan.own_claim(at, &owner, Step::Done)?.op.clone();
+        let claim = plan.own_claim(at, &owner, Step::Done)?;
         require_before(facts, &plan, &graph, at)?;
         let is_manual = require_proof(facts, &plan, at, request)?;
+        outputs::require(ctx, facts, &plan.nodes[at])?;
+        let touched = touched(ctx, facts, &plan.nodes[at], &claim.value)?;
+        let known = touched.clone().unwrap_or_default();
         let completion = Completion {
             tree: facts.code.as_ref().map(|code| code.tree.clone()),
             manual: is_manual,
@@ -90,7 +103,8 @@ pub fn done(
             partial: request.partial.clone(),
             caveats: request.caveats.clone(),
             deferred: request.deferred.clone(),
-            files: Vec::new(),
+            files: known.files,
+            reads_changed: known.reads_changed,
         };
         let what = match &request.partial {
             Some(_) => format!("{task} is done in part"),
@@ -102,10 +116,11 @@ pub fn done(
             has_run: !has_proof,
             completion: completion.clone(),
             committed: committed.clone(),
+            touched,
         };
         let event = TaskEvent::Completed {
             task: task.clone(),
-            claim,
+            claim: claim.op.clone(),
             done: completion,
         };
         Ok(Act::new(event, what, finished).reason(request.reason.clone()))
@@ -216,6 +231,25 @@ fn require_proof(
     }
     facts.require_person("the word that a task is done")?;
     Ok(true)
+}
+
+/// Refuses a check whose time was over: the attempt has failed, and counts against the cap.
+fn require_in_time(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> {
+    let Some(limit) = ran.value.limit else {
+        return Ok(());
+    };
+    let why = format!(
+        "`{}` had not ended after {limit} s, its time limit",
+        crate::store::one_line(&ran.value.evidence.argv.join(" "))
+    );
+    moves::fail(ctx, Some(task.as_str()), Some(why.clone()))?;
+    Err(
+        Failure::refused(Code::TaskTimedOut, format!("{task} failed: {why}")).help(hint![
+            command!("task retry {task}"),
+            "  or: ",
+            command!("task show {task}")
+        ]),
+    )
 }
 
 /// Refuses what did not pass; the attempt is recorded by then, and the task is as it was.

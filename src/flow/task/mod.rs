@@ -4,13 +4,19 @@
 mod commit;
 mod done;
 mod moves;
+mod outputs;
+mod renew;
 mod take;
+mod touched;
 mod view;
 
 pub(super) use done::is_taken_here;
 pub use done::{DoneRequest, Finished, done};
 pub use moves::{Moved, fail, release, retry, skip};
+pub use outputs::Output;
+pub(super) use renew::renew;
 pub use take::{TakeRequest, Taken, peek, take};
+pub use touched::Touched;
 pub use view::{
     ClaimView, GraphView, Happened, Row, Rows, TaskTaken, TaskView, claimed, graph_of, list, log,
     show,
@@ -77,14 +83,7 @@ impl<'f> Plan<'f> {
         let found = TaskId::parse(name).and_then(|id| graph.find(&id));
         found.ok_or_else(|| {
             let ids = self.nodes.iter().map(|node| node.id.as_str());
-            let failure = Failure::not_found(
-                Code::TaskUnknown,
-                format!("session {} has no task `{name}`", self.state.id),
-            );
-            match crate::core::nearest(name, ids) {
-                Some(near) => failure.help(command!("task show {near}")),
-                None => failure.help(command!("task list")),
-            }
+            unknown(self.state, name, ids)
         })
     }
 
@@ -172,6 +171,16 @@ impl<'f> Plan<'f> {
     }
 }
 
+/// Nobody knows a task of this name.
+fn unknown<'n>(state: &State, name: &str, ids: impl Iterator<Item = &'n str>) -> Failure {
+    let message = format!("session {} has no task `{name}`", state.id);
+    let failure = Failure::not_found(Code::TaskUnknown, message);
+    match crate::core::nearest(name, ids) {
+        Some(near) => failure.help(command!("task show {near}")),
+        None => failure.help(command!("task list")),
+    }
+}
+
 /// The content of something that is to be read: an artifact of the session, or a file of the code as it is committed.
 fn blob_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
     let artifact = crate::core::artifact::Artifact::at(path);
@@ -238,6 +247,7 @@ fn claim_for(owner: &Owner, over: Option<&Recorded<Claim>>) -> Claim {
         agent: owner.agent.clone(),
         seconds: owner.seconds.min(MAX_LEASE),
         over: over.map(|claim| claim.op.clone()),
+        ..Claim::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, held, holder, keep, lasting, now, until};
+use super::{Plan, claim_for, held, holder, keep, lasting, now, touched, until};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
@@ -26,6 +26,8 @@ pub struct TakeRequest {
     /// Also from somebody whose lease is still running.
     pub take_over: bool,
     pub reason: Option<String>,
+    /// A name for this asking: who asks again under it gets the same task again.
+    pub request: Option<String>,
 }
 
 /// A task that somebody got.
@@ -35,6 +37,8 @@ pub struct Taken {
     pub until: i64,
     /// From whom it was taken.
     pub from: Option<String>,
+    /// It was taken before under the same name: nothing was claimed now.
+    pub again: bool,
 }
 
 /// Claims a task.
@@ -48,20 +52,33 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             Failure::usage(Code::ReasonRequired, "taking a task over needs a reason").help(again),
         );
     }
+    if let Some(taken) = again(ctx, request)? {
+        return Ok(taken);
+    }
     let taken = act_beside(ctx, Needs::Stage, |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
+        // Of two that ask at once under one name the later one finds it when it asks again.
+        if asked_before(&plan, &owner, request).is_some() {
+            return Err(asked_already(request));
+        }
         let (at, over) = choose(facts, &plan, &graph, (&owner, now(facts)), request)?;
         keep(&ctx.repo, &owner)?;
         let task = plan.nodes[at].id.clone();
-        let claim = claim_for(&owner, over);
+        let claim = Claim {
+            request: request.request.clone(),
+            head: ctx.repo.head()?.commit,
+            reads: touched::reads(ctx, &facts.state, &plan.nodes[at]),
+            ..claim_for(&owner, over)
+        };
         let mut card = plan.card(&ctx.repo, &graph, at);
         card.status = Status::Claimed;
         let taken = Taken {
             card,
             until: now(facts).saturating_add(i64::from(claim.seconds)),
             from: over.map(holder),
+            again: false,
         };
         let what = match &taken.from {
             Some(from) => format!("take {task} over from {from}"),
@@ -71,6 +88,9 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         Ok(act.reason(request.reason.clone()))
     });
     match taken {
+        Err(failure) if failure.code == Code::RequestRepeated => {
+            again(ctx, request)?.ok_or(failure)
+        }
         // A claim is about what is saved; what everybody sees here may be newer, and says what leads on.
         Err(failure)
             if failure.code == Code::TasksMissing || failure.code == Code::TaskListEmpty =>
@@ -79,6 +99,62 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         }
         taken => taken,
     }
+}
+
+/// The task that was taken here under the same name, and that nobody took since.
+fn asked_before(plan: &Plan<'_>, owner: &Owner, request: &TakeRequest) -> Option<usize> {
+    let name = request.request.as_ref()?;
+    let is_it = |at: &usize| {
+        let holder = plan.facts(*at).and_then(TaskFacts::holder);
+        holder.is_some_and(|claim| {
+            claim.value.owner == owner.token && claim.value.request.as_ref() == Some(name)
+        })
+    };
+    (0..plan.nodes.len()).find(is_it)
+}
+
+fn asked_already(request: &TakeRequest) -> Failure {
+    let name = request.request.as_deref().unwrap_or_default();
+    let message = format!("`{name}` got a task here already");
+    Failure::usage(Code::RequestRepeated, message).help(command!("task list"))
+}
+
+/// What the same request got before: the same card, and nothing is written. Refused where it asks for another task now.
+fn again(ctx: &Context, request: &TakeRequest) -> Result<Option<Done<Taken>>> {
+    if request.request.is_none() {
+        return Ok(None);
+    }
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Stage)?;
+    let Ok(plan) = Plan::of(&facts) else {
+        return Ok(None);
+    };
+    let graph = Graph::of(&plan.nodes);
+    let owner = lease::owner(&ctx.repo, None)?;
+    let Some(at) = asked_before(&plan, &owner, request) else {
+        return Ok(None);
+    };
+    if let Some(other) = &request.task
+        && plan.find(&graph, other)? != at
+    {
+        return Err(asked_already(request).help(command!("task show {}", plan.nodes[at].id)));
+    }
+    let claim = plan.facts(at).and_then(TaskFacts::holder);
+    let taken = Taken {
+        card: plan.card(&ctx.repo, &graph, at),
+        until: claim.map_or(i64::MIN, until),
+        from: None,
+        again: true,
+    };
+    Ok(Some(Done {
+        id: session.state.id.clone(),
+        commit: snapshot.commit().clone(),
+        state: session.state.clone(),
+        saved: Vec::new(),
+        value: taken,
+    }))
 }
 
 /// The card of what `take` would give, with nothing claimed.

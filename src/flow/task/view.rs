@@ -1,18 +1,20 @@
 //! Reading tasks: the list, one task, the graph, and what happened. Nothing here writes.
 
-use super::{Plan, holder, named, until};
+use super::outputs::{self, Output};
+use super::{Plan, holder, named, unknown, until};
 use crate::core::failure::Result;
 use crate::core::gate::CodeFacts;
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::lease::clock;
-use crate::core::op::{Body, Operation};
+use crate::core::op::{Body, Event, Operation};
 use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
-use crate::core::task::event::{Claim, TaskEvent};
+use crate::core::task::event::Claim;
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, TaskId};
+use crate::core::task::plan;
 use crate::core::task::status::{Aside, Status, Step, TaskFacts};
-use crate::flow::act::{Facts, Needs, gather_here};
+use crate::flow::act::{Facts, Needs, gather_here, texts_here};
 use crate::flow::context::Context;
 use crate::flow::lease;
 use serde::Serialize;
@@ -78,6 +80,8 @@ pub struct TaskView {
     pub card: Card,
     pub completion: Option<Recorded<crate::core::task::event::Completion>>,
     pub failure: Option<String>,
+    /// What the plan says that it leaves.
+    pub outputs: Vec<Output>,
     /// The steps that lead on from where it is.
     pub steps: Vec<Step>,
 }
@@ -90,9 +94,13 @@ pub struct Happened {
     pub at: String,
     pub by: String,
     pub task: TaskId,
-    pub step: Step,
+    /// The step that somebody took, or `run`: its check was run.
+    pub step: &'static str,
     pub reason: Option<String>,
     pub undone: bool,
+    /// How a run of its check ended; nothing where no exit code came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
 }
 
 /// The graph, as a view needs it.
@@ -150,7 +158,7 @@ pub fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
 
 /// One task.
 pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
-    read(ctx, None, |_, plan, graph| {
+    read(ctx, None, |all, plan, graph| {
         let owner = lease::owner(&ctx.repo, None)?;
         let at = plan.meant(graph, task, &owner)?;
         let facts = plan.facts(at);
@@ -159,6 +167,7 @@ pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
             row: row(ctx, plan, graph, at),
             card: plan.card(&ctx.repo, graph, at),
             completion: facts.and_then(|facts| facts.completion.clone()),
+            outputs: outputs::outputs(ctx, all, &plan.nodes[at])?,
             failure: failure.and_then(|failure| failure.reason.clone()),
             steps: plan.state.task_status(&plan.nodes[at].id).steps().collect(),
         })
@@ -190,27 +199,53 @@ pub fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<Happened
     let session = ctx.session(&snapshot)?;
     let operations = snapshot.operations(&session)?;
     let undone = crate::core::replay::undone(&operations);
-    let wanted = task.and_then(TaskId::parse).map(|id| id.key());
-    let is_wanted = |event: &TaskEvent| match (task, &wanted) {
-        (None, _) => true,
-        (Some(_), wanted) => wanted.as_ref() == Some(&event.task().key()),
-    };
-    let happened = |op: &Operation| match &op.body {
-        Body::Task(event) if is_wanted(event) => Some(Happened {
+    let wanted = task
+        .map(|name| known(ctx, &session.state, name))
+        .transpose()?;
+    let is_wanted = |id: &TaskId| wanted.as_ref().is_none_or(|key| *key == id.key());
+    let happened = |op: &Operation| {
+        let (task, step, exit) = match &op.body {
+            Body::Task(event) => (event.task().clone(), event.step().as_str(), None),
+            Body::Session(body) => match &body.event {
+                Event::Ran { evidence } => {
+                    let task = evidence.task.as_deref().and_then(TaskId::parse)?;
+                    (task, "run", evidence.exit)
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        is_wanted(&task).then(|| Happened {
             seq: op.seq,
             op: op.op.clone(),
             at: op.at.clone(),
             by: op.by.to_string(),
-            task: event.task().clone(),
-            step: event.step(),
+            task,
+            step,
             reason: op.reason.clone(),
             undone: undone.contains(&op.op),
-        }),
-        _ => None,
+            exit,
+        })
     };
     Ok((
         named(&session.state),
         operations.iter().filter_map(happened).collect(),
+    ))
+}
+
+/// The key of a task that somebody names. Refused where neither the plan nor a record knows it.
+fn known(ctx: &Context, state: &State, name: &str) -> Result<String> {
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let nodes = plan::nodes(&texts_here(ctx, state, &policy)?).unwrap_or_default();
+    if let Some(id) = TaskId::parse(name)
+        && (state.task(&id).is_some() || nodes.iter().any(|node| node.id.key() == id.key()))
+    {
+        return Ok(id.key());
+    }
+    Err(unknown(
+        state,
+        name,
+        nodes.iter().map(|node| node.id.as_str()),
     ))
 }
 

@@ -40,6 +40,7 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
                     agent: Some("s1".into()),
                     seconds: 60,
                     over: Some(claim.clone()),
+                    ..Claim::default()
                 },
             },
             ("claimed", "holds"),

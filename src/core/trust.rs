@@ -1,0 +1,208 @@
+//! Trust: whether a command that stands in the data of a session was agreed to by whoever is about to run it. A push
+//! by somebody else never makes this machine run something new.
+//!
+//! Pure: who wrote the words and who approved them is found elsewhere, and so is whose signature holds.
+
+use super::artifact::Artifact;
+use super::checks::Check;
+use super::id::{Oid, Person};
+use super::op::Operation;
+use super::pack;
+use std::collections::BTreeMap;
+
+/// The setting that says whose word is enough.
+pub const SETTING: &str = "loopx.trust";
+
+/// Whose word is enough for a command to be run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Whoever wrote or approved it is known by their address.
+    #[default]
+    Names,
+    /// Only approvals whose signature the target's signers accept.
+    Signed,
+    /// Everything is run: on a machine that is thrown away afterwards.
+    All,
+}
+
+impl Mode {
+    pub const WORDS: [&'static str; 3] = ["names", "signed", "all"];
+
+    /// What a value of the setting means; one that means nothing counts as if it were not there.
+    pub fn of(value: Option<&str>) -> Self {
+        match value.map(str::trim) {
+            Some("all") => Mode::All,
+            Some("signed") => Mode::Signed,
+            _ => Mode::Names,
+        }
+    }
+}
+
+/// Somebody as a record names them: who, and git's committer where that is somebody else.
+#[derive(Clone, Copy, Debug)]
+pub struct Hands<'p> {
+    pub by: &'p Person,
+    pub committer: Option<&'p Person>,
+}
+
+impl Hands<'_> {
+    fn people(&self) -> [&Person; 2] {
+        [self.by, self.committer.unwrap_or(self.by)]
+    }
+
+    /// Whether two records are of one person. An agent acts under its own name for whoever ran it, and many people
+    /// have the same agent: so all of one side have to be on the other, or the committer is the same.
+    pub fn are_of(&self, other: Hands<'_>) -> bool {
+        let (mine, theirs) = (self.people(), other.people());
+        let all = |some: &[&Person; 2], among: &[&Person; 2]| {
+            some.iter()
+                .all(|one| among.iter().any(|known| has_address_of(one, known)))
+        };
+        has_address_of(mine[1], theirs[1]) || all(&mine, &theirs) || all(&theirs, &mine)
+    }
+}
+
+fn has_address_of(one: &Person, other: &Person) -> bool {
+    let address = |person: &Person| person.email.trim().to_lowercase();
+    !address(one).is_empty() && address(one) == address(other)
+}
+
+/// Where the words of a command came from.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'o> {
+    /// They stand in the files of this worktree alone.
+    Here,
+    /// The first record that has them.
+    Written(&'o Operation),
+    /// No record wrote them: they came together when two sides were merged.
+    Merged,
+}
+
+/// Whether one file of checks has exactly these words as a check. A file that cannot be read has them where each word
+/// stands in it: who mends it did not write them.
+pub fn has(artifact: Artifact, text: &str, argv: &[String]) -> bool {
+    let texts = BTreeMap::from([(artifact, text.to_owned())]);
+    match pack::slices_in(artifact, &texts) {
+        Ok(slices) => slices.iter().any(|slice| slice.verification == argv),
+        Err(_) => argv.iter().all(|word| text.contains(word.as_str())),
+    }
+}
+
+/// The first of some records, in their order, that wrote these words.
+pub fn origin<'o>(
+    operations: &[&'o Operation],
+    argv: &[String],
+    is_stored: bool,
+    has: impl Fn(Artifact, &Oid, &[String]) -> bool,
+) -> Origin<'o> {
+    let wrote = |op: &&&Operation| {
+        let mut written = op.writes.iter();
+        written.any(|(artifact, write)| {
+            pack::CHECK_FILES.contains(artifact)
+                && write.to.as_ref().is_some_and(|to| has(*artifact, to, argv))
+        })
+    };
+    match operations.iter().find(wrote) {
+        Some(op) => Origin::Written(op),
+        None if is_stored => Origin::Merged,
+        None => Origin::Here,
+    }
+}
+
+/// Whether an approval of some files covers these words.
+pub fn covers(
+    files: &BTreeMap<Artifact, Oid>,
+    argv: &[String],
+    has: impl Fn(Artifact, &Oid, &[String]) -> bool,
+) -> bool {
+    let mut files = files.iter();
+    files.any(|(artifact, blob)| pack::CHECK_FILES.contains(artifact) && has(*artifact, blob, argv))
+}
+
+/// A command that nobody here agreed to, with who wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    pub check: Check,
+    pub by: Option<Person>,
+}
+
+impl Stranger {
+    /// The command and where it is from, in words.
+    pub fn words(&self) -> String {
+        let argv = self.check.argv.iter().map(|word| super::shell_word(word));
+        let argv: Vec<String> = argv.collect();
+        let whose = match &self.by {
+            Some(by) => format!("{by} wrote it"),
+            None => "it came out of a merge".to_owned(),
+        };
+        format!("{}: `{}` ({whose})", self.check.id, argv.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hands, Mode, has};
+    use crate::core::artifact::Artifact;
+    use crate::core::id::Person;
+
+    #[test]
+    fn an_agent_that_two_people_have_makes_them_no_one_person() {
+        let [ada, bob, agent, other] = ["ada", "bob", "agent", "other"]
+            .map(|name| Person::parse(&format!("{name} <{name}@x>")));
+        fn hands<'p>(by: &'p Person, committer: Option<&'p Person>) -> Hands<'p> {
+            Hands { by, committer }
+        }
+        for (one, two, same) in [
+            (hands(&ada, None), hands(&ada, None), true),
+            (hands(&ada, None), hands(&bob, None), false),
+            (hands(&agent, Some(&ada)), hands(&ada, None), true),
+            (hands(&agent, Some(&ada)), hands(&agent, Some(&ada)), true),
+            (hands(&agent, Some(&ada)), hands(&other, Some(&ada)), true),
+            (hands(&agent, Some(&ada)), hands(&agent, Some(&bob)), false),
+            (hands(&ada, Some(&agent)), hands(&ada, None), true),
+            (hands(&agent, None), hands(&agent, Some(&bob)), true),
+        ] {
+            assert_eq!(one.are_of(two), same, "{one:?} {two:?}");
+            assert_eq!(two.are_of(one), same, "{two:?} {one:?}");
+        }
+        let nobody = Person::parse("Ada <>");
+        assert!(!hands(&nobody, None).are_of(hands(&nobody, None)));
+    }
+
+    #[test]
+    fn only_exactly_the_words_count_and_a_broken_file_has_what_it_may_have() {
+        let line = r#"{"id":"A","title":"T","convergence":{"criteria":["It says no"],"verification":{"cmd":["sh","-c","x"]}}}"#;
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>()
+        };
+        for (text, argv, holds) in [
+            (line.to_owned(), words(&["sh", "-c", "x"]), true),
+            (line.to_owned(), words(&["sh", "-c"]), false),
+            (line.to_owned(), words(&["sh", "-c", "x", "y"]), false),
+            (format!("{line}\nno list"), words(&["sh", "-c"]), true),
+            ("no list".to_owned(), words(&["sh"]), false),
+        ] {
+            assert_eq!(
+                has(Artifact::TaskList, &text, &argv),
+                holds,
+                "{text} {argv:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_that_means_nothing_trusts_nobody_more() {
+        for (value, mode) in [
+            (None, Mode::Names),
+            (Some("names"), Mode::Names),
+            (Some("signed"), Mode::Signed),
+            (Some("all"), Mode::All),
+            (Some("everything"), Mode::Names),
+        ] {
+            assert_eq!(Mode::of(value), mode, "{value:?}");
+        }
+    }
+}

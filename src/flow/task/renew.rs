@@ -1,0 +1,54 @@
+//! A claim that is renewed while its check runs, so that nobody takes a task from whoever works on it.
+
+use super::{Plan, claim_for, now, until};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::lease::{MAX_LEASE, Owner};
+use crate::core::session::Recorded;
+use crate::core::task::event::{Claim, TaskEvent};
+use crate::core::task::graph::Graph;
+use crate::core::task::node::TaskId;
+use crate::core::task::status::TaskFacts;
+use crate::flow::act::{Act, Needs, act_beside};
+use crate::flow::context::Context;
+use crate::flow::lease;
+
+/// Renews the claim of a task that is taken here, once half of its lease is gone. Writes nothing where there is
+/// nothing to renew.
+pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let state = ctx.session_to_change(&snapshot)?.state;
+    let owner = lease::owner(&ctx.repo, None)?;
+    let facts = TaskId::parse(task).and_then(|id| state.task(&id));
+    let holder = facts.and_then(TaskFacts::holder);
+    if !holder.is_some_and(|claim| is_due(claim, &owner, ctx.repo.now())) {
+        return Ok(());
+    }
+    let renewed = act_beside(ctx, Needs::Stage, |facts| {
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let at = plan.find(&graph, task)?;
+        let holder = plan.facts(at).and_then(TaskFacts::holder);
+        let Some(known) = holder.filter(|claim| is_due(claim, &owner, now(facts))) else {
+            return Err(Failure::nothing(
+                Code::TaskHeld,
+                "the claim needs no renewal",
+            ));
+        };
+        let claim = Claim {
+            request: known.value.request.clone(),
+            head: known.value.head.clone(),
+            reads: known.value.reads.clone(),
+            ..claim_for(&owner, Some(known))
+        };
+        let task = plan.nodes[at].id.clone();
+        let what = format!("renew the claim of {task}");
+        Ok(Act::new(TaskEvent::Claimed { task, claim }, what, ()))
+    });
+    renewed.map(drop)
+}
+
+/// Whether a claim is of whoever asks, and half of its lease is gone.
+fn is_due(claim: &Recorded<Claim>, owner: &Owner, now: i64) -> bool {
+    let half = i64::from(claim.value.seconds.min(MAX_LEASE)) / 2;
+    claim.value.is_of(owner) && until(claim).saturating_sub(half) <= now
+}

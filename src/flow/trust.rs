@@ -1,0 +1,248 @@
+//! What is run was agreed to: whether a check of a session may run here, and what somebody said once of its words.
+//! The rule is in [`crate::core::trust`]; here it meets the records, the signatures and this repository.
+
+use super::context::Context;
+use super::{files, policy_moved, sign};
+use crate::core::agent::identity;
+use crate::core::artifact::Artifact;
+use crate::core::checks::Check;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::Hint;
+use crate::core::id::{Oid, OpId};
+use crate::core::op::{Event, Operation};
+use crate::core::policy::Policy;
+use crate::core::replay;
+use crate::core::session::State;
+use crate::core::stage::Stage;
+use crate::core::trust::{self, Hands, Mode, Origin, Stranger};
+use crate::git::{Identity, Repo};
+use crate::store::{Session, Snapshot};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+
+/// Where a repository keeps which words somebody said may run, by the id of their blob.
+fn remembered(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("loopx").join("trusted")
+}
+
+/// Refuses checks whose words nobody agreed to here. `is_told` is somebody's word that these may run, which is
+/// remembered; `again` is the command that says so.
+pub(super) fn require(
+    ctx: &Context,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    policy: &Policy,
+    checks: &[Check],
+    (is_told, again): (bool, Hint),
+) -> Result<()> {
+    let mode = Mode::of(ctx.repo.config(trust::SETTING).as_deref());
+    let known = known(&ctx.repo);
+    let mut asked = Vec::new();
+    for check in checks.iter().filter(|check| !check.argv.is_empty()) {
+        if mode != Mode::All && !known.contains(words(&ctx.repo, &check.argv)?.as_str()) {
+            asked.push(check);
+        }
+    }
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let strangers = strangers(ctx, (snapshot, session), policy, mode, &asked)?;
+    if strangers.is_empty() {
+        return Ok(());
+    }
+    if is_told {
+        let agent = identity::host(crate::env::var);
+        let what = "the word that a command of somebody else may run";
+        identity::require_person(policy, agent.as_deref(), what)?;
+        return remember(&ctx.repo, known, &strangers);
+    }
+    let message = match strangers.as_slice() {
+        [one] => format!("nobody here agreed to run the check of {}", one.words()),
+        several => format!(
+            "nobody here agreed to run {} checks; read them before you do",
+            several.len()
+        ),
+    };
+    let blockers = strangers
+        .iter()
+        .map(|one| Blocker::new(Code::CheckNotTrusted, one.words(), again.clone()))
+        .collect();
+    Err(Failure::waiting(Code::CheckNotTrusted, message)
+        .blockers(blockers)
+        .help(again))
+}
+
+/// The words of a command as one content.
+fn words(repo: &Repo, argv: &[String]) -> Result<Oid> {
+    repo.hash_blob(serde_json::json!(argv).to_string().as_bytes())
+}
+
+fn known(repo: &Repo) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(remembered(repo)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn remember(repo: &Repo, mut known: BTreeSet<String>, strangers: &[Stranger]) -> Result<()> {
+    for one in strangers {
+        known.insert(words(repo, &one.check.argv)?.to_string());
+    }
+    let lines: String = known.iter().map(|id| format!("{id}\n")).collect();
+    files::write_in_git_dir(repo, &remembered(repo), lines.as_bytes())
+}
+
+/// The texts that were read once.
+struct Texts<'r> {
+    repo: &'r Repo,
+    read: RefCell<HashMap<(Artifact, Oid), Option<String>>>,
+}
+
+impl Texts<'_> {
+    /// Whether a stored file of checks has these words. What is not here any more shows nothing.
+    fn has(&self, artifact: Artifact, blob: &Oid, argv: &[String]) -> bool {
+        let mut read = self.read.borrow_mut();
+        let text = read.entry((artifact, blob.clone())).or_insert_with(|| {
+            let bytes = self.repo.read_blob(blob).ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        });
+        text.as_ref()
+            .is_some_and(|text| trust::has(artifact, text, argv))
+    }
+}
+
+/// Those of some checks that nobody agreed to here.
+fn strangers(
+    ctx: &Context,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    policy: &Policy,
+    mode: Mode,
+    asked: &[&Check],
+) -> Result<Vec<Stranger>> {
+    let state = &session.state;
+    let me = ctx.repo.identity()?;
+    let texts = Texts {
+        repo: &ctx.repo,
+        read: RefCell::default(),
+    };
+    let has = |artifact: Artifact, blob: &Oid, argv: &[String]| texts.has(artifact, blob, argv);
+    let mut left: Vec<&Check> = asked.to_vec();
+    if mode == Mode::Names {
+        left.retain(|check| !is_approved_by(state, &me, check, has));
+    }
+    if left.is_empty() {
+        return Ok(Vec::new());
+    }
+    let operations = snapshot.operations(session)?;
+    let ordered = replay::in_order(&operations);
+    let undone = replay::undone(&operations);
+    let signed = signed(ctx, (snapshot, session), policy, &operations)?;
+    let mut found = Vec::new();
+    for check in left {
+        let is_covered = ordered.iter().any(|op| {
+            let is_word =
+                mode == Mode::Names && hands(op).are_of(of(&me)) || signed.contains(&op.op);
+            is_word && !undone.contains(&op.op) && approves(op, &check.argv, has)
+        });
+        if is_covered {
+            continue;
+        }
+        let is_stored = trust::covers(&state.artifacts, &check.argv, has);
+        let origin = trust::origin(&ordered, &check.argv, is_stored, has);
+        let by = match origin {
+            Origin::Here => Some(me.author.clone()),
+            Origin::Written(op) => Some(op.by.clone()),
+            Origin::Merged => None,
+        };
+        let is_own = match origin {
+            Origin::Here => true,
+            Origin::Written(op) => hands(op).are_of(of(&me)),
+            Origin::Merged => false,
+        };
+        if mode != Mode::Names || !is_own {
+            found.push(Stranger {
+                check: check.clone(),
+                by,
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn hands(op: &Operation) -> Hands<'_> {
+    Hands {
+        by: &op.by,
+        committer: op.committer.as_ref(),
+    }
+}
+
+fn of(me: &Identity) -> Hands<'_> {
+    Hands {
+        by: &me.author,
+        committer: me.committer.as_ref(),
+    }
+}
+
+/// Whether the approval of the plan, or of what comes after it, is about these words.
+fn approves(
+    op: &Operation,
+    argv: &[String],
+    has: impl Fn(Artifact, &Oid, &[String]) -> bool,
+) -> bool {
+    match op.event() {
+        Some(Event::Approved {
+            transition, files, ..
+        }) => transition.from() != Stage::Clarify && trust::covers(files, argv, has),
+        _ => false,
+    }
+}
+
+/// The same by what the state keeps of approvals, without a look at the records: the way of whoever approved the plan.
+fn is_approved_by(
+    state: &State,
+    me: &Identity,
+    check: &Check,
+    has: impl Fn(Artifact, &Oid, &[String]) -> bool + Copy,
+) -> bool {
+    let mut approvals = state.approvals.values();
+    approvals.any(|approval| {
+        let mut people = approval.by.iter();
+        let is_mine = people.any(|by| {
+            let hands = Hands {
+                by: &by.signed.by,
+                committer: by.committer.as_ref(),
+            };
+            hands.are_of(of(me))
+        });
+        let is_of_plan = approval.transition.from() != Stage::Clarify;
+        is_mine && is_of_plan && trust::covers(&approval.files, &check.argv, has)
+    })
+}
+
+/// The approvals whose signature the signers of the target accept.
+fn signed(
+    ctx: &Context,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    policy: &Policy,
+    operations: &[Operation],
+) -> Result<BTreeSet<OpId>> {
+    let target = policy_moved::of_target(ctx, &session.state)?;
+    let policy = target.as_ref().unwrap_or(policy);
+    let mut found = BTreeSet::new();
+    if policy.trust.signers.is_none() {
+        return Ok(found);
+    }
+    let judge = sign::Judge::new(policy)?;
+    let files = snapshot.signatures(session)?;
+    let bases = crate::core::signature::bases(&session.state, operations);
+    for op in operations {
+        if let (Some(Event::Approved { .. }), Some(bytes)) =
+            (op.event(), files.get(&op.file_name()))
+        {
+            let state = (&session.state, bases.as_slice());
+            let checked = judge.check(&ctx.repo, state, op, bytes.as_deref())?;
+            if checked.holds() {
+                found.insert(op.op.clone());
+            }
+        }
+    }
+    Ok(found)
+}
