@@ -227,6 +227,8 @@ fn what(op: &Operation, all: &[Logged]) -> String {
                 .map_or_else(String::new, |role| format!(" to {role}"));
             format!("note ({kind}{to}): {text}")
         }
+        Body::Note(Note::Explored { angle, text, .. }) => format!("note on {angle}: {text}"),
+        Body::Note(note) => format!("{}: {}", note.kind_word(), note.text()),
         Body::Unknown(unknown) => format!(
             "{} ({}), which needs git loopx {}",
             unknown.kind, unknown.topic, unknown.needs

@@ -24,6 +24,7 @@ pub mod list;
 pub mod manual;
 pub mod next;
 pub mod note;
+pub mod outline;
 pub mod pause;
 pub mod preview;
 pub mod redact;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 #[derive(clap::Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct NoteArgs {
-    /// The text of the note
+    /// The text of the note; `-` reads it from stdin
     text: Option<String>,
     /// The kind of the note
     #[arg(long, value_name = "KIND", default_value = "learning", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
@@ -25,6 +25,15 @@ pub struct NoteArgs {
     /// The role that it is meant for; everybody where none is named
     #[arg(long, value_name = "ROLE")]
     to: Option<String>,
+    /// What was found about this angle of the plan, on the code that is checked out
+    #[arg(long, value_name = "ANGLE", conflicts_with_all = ["kind", "to", "journal"])]
+    angle: Option<String>,
+    /// A question of the plan; at most four are open at a time
+    #[arg(long, conflicts_with_all = ["kind", "to", "journal", "angle"])]
+    ask: bool,
+    /// The answer to an open question, by its number
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["kind", "to", "journal", "angle", "ask"])]
+    answer: Option<u64>,
     /// In the journal, also where a session is meant
     #[arg(long)]
     journal: bool,
@@ -37,7 +46,7 @@ pub enum NoteCommand {
     /// List the notes of the session that is named or bound to this branch, or of the journal; oldest first
     List {
         /// Only of this kind
-        #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
+        #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(Note::KINDS))]
         kind: Option<String>,
         /// Only what is meant for this role, or for everybody
         #[arg(long, value_name = "ROLE")]
@@ -68,7 +77,7 @@ pub fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             all,
         }) => {
             let filter = Filter {
-                kind: kind.map(|kind| kind.parse()).transpose()?,
+                kind,
                 to,
                 by,
                 text: grep,
@@ -77,23 +86,33 @@ pub fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             };
             list(&filter, ctx, ui)
         }
-        None => {
-            let note = Note::Noted {
-                kind: args.kind.parse()?,
-                text: args.text.unwrap_or_default(),
-                to: args.to,
-            };
-            add(&note, args.journal, ctx, ui)
-        }
+        None => add(args, ctx, ui),
     }
 }
 
-fn add(note: &Note, journal: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+fn add(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let text = match args.text.as_deref() {
+        Some("-") => super::artifacts::read_text("-")?,
+        text => text.unwrap_or_default().to_owned(),
+    };
+    let noted = match (args.angle, args.ask, args.answer) {
+        (Some(angle), ..) => flow::explored(ctx, &angle, &text)?,
+        (_, true, _) => flow::ask(ctx, &text)?,
+        (_, _, Some(number)) => flow::answer(ctx, number, &text)?,
+        _ => {
+            let note = Note::Noted {
+                kind: args.kind.parse()?,
+                text,
+                to: args.to,
+            };
+            flow::note(ctx, &note, args.journal)?
+        }
+    };
     let Noted {
         session,
         op,
         commit,
-    } = flow::note(ctx, note, journal)?;
+    } = noted;
     let place = match &session {
         Some(id) => ui.paint(style::NAME, id.as_str()),
         None => "journal".to_owned(),
@@ -122,8 +141,14 @@ fn list(filter: &Filter, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             .to
             .as_ref()
             .map_or_else(String::new, |role| format!(" to {}", line(role)));
+        // An answer names its question by this number, and so does whoever answers.
+        let about = match (&note.angle, note.kind) {
+            (Some(angle), _) => format!(" on {angle}"),
+            (None, "question" | "answer") => format!(" @{}", note.seq),
+            _ => String::new(),
+        };
         ui.out(format!(
-            "{} {}{to}  {}  {}",
+            "{} {}{about}{to}  {}  {}",
             ui.paint(style::NAME, place),
             note.kind,
             note.at,

@@ -1,19 +1,22 @@
 //! `clarify`, `approve`, `plan`, `build`: arguments, and how their outcomes read.
 
-use super::{SignArgs, blocker_lines, report, tell_policy_moved};
+use super::{SignArgs, blocker_lines, outline, report, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::finding::Finding;
 use crate::core::gate::Proof;
 use crate::core::hint::{command, hint};
 use crate::core::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
+use crate::core::outline::Complexity;
 use crate::core::profile::ProfileName;
 use crate::core::session::Recorded;
 use crate::core::stage::{Stage, Transition};
 use crate::core::{counted, shell_word};
 use crate::flow::approve::{self as approve_flow, Approved, Ends};
 use crate::flow::lease;
-use crate::flow::stages::{self, BuildRequest, DelegationRequest, Outcome, Proposed, Report};
+use crate::flow::stages::{
+    self, BuildRequest, DelegationRequest, Outcome, Proposed, Report, Written,
+};
 use crate::flow::{Context, Done, preview};
 use crate::ui::{Ui, clean, line, style};
 use serde_json::json;
@@ -75,9 +78,18 @@ pub struct PlanArgs {
     /// What the review found (can be repeated)
     #[arg(long, value_name = "TEXT")]
     pub finding: Vec<String>,
-    /// Allow this many more drafts (needs --reason)
+    /// Allow this many more drafts, or one more return to a plan without reviews (needs --reason)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), conflicts_with_all = ["architect", "critic"])]
     pub more: Option<u32>,
+    /// Say how large the change is, whatever its words say: low, medium or high
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["architect", "critic", "more"])]
+    pub complexity: Option<Complexity>,
+    /// Look at the code from this angle, whatever the words say (can be repeated)
+    #[arg(long, value_name = "ANGLE", conflicts_with_all = ["architect", "critic", "more"])]
+    pub angle: Vec<String>,
+    /// Print the outline of the plan, and change nothing
+    #[arg(long, conflicts_with_all = ["architect", "critic", "more", "complexity", "angle", "reason"])]
+    pub show: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -236,10 +248,16 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         critic,
         finding,
         more,
+        complexity,
+        angle,
+        show,
         reason,
         sign,
         no_sign,
     } = args;
+    if show {
+        return outline::show(ctx, ui);
+    }
     let lane = match (architect, critic) {
         (Some(verdict), _) => Some((PlanLane::Architect, verdict)),
         (_, Some(verdict)) => Some((PlanLane::Critic, verdict)),
@@ -282,7 +300,11 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ),
         ));
     }
-    let done = stages::plan(ctx, reason)?;
+    let written = Written {
+        complexity,
+        angles: angle,
+    };
+    let done = stages::plan(ctx, reason, &written)?;
     let said = match done.value.entered {
         Some(transition) if transition.is_rollback() => "back in stage plan".to_owned(),
         Some(_) => format!(
@@ -294,6 +316,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 "{} proposed in {file}, each to get its command",
                 counted(count, noun)
             ),
+            None if done.value.history.is_empty() => "the plan says so".to_owned(),
             None => format!(
                 "draft {} of {}",
                 done.state.plan.iteration,
@@ -301,6 +324,9 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ),
         },
     };
+    if !ui.is_json() {
+        outline::tell(ctx, ui);
+    }
     Ok(tell(ctx, ui, "plan", &done, &said))
 }
 

@@ -223,6 +223,8 @@ impl Artifact {
             ],
             Artifact::Plan => &[
                 "scope",
+                "complexity",
+                "angles",
                 "acceptance_criteria_testable",
                 "verification_steps_resolved",
             ],

@@ -4,6 +4,7 @@
 //! Words are part of the contract (scripts match on them). `git loopx help codes` prints them.
 
 use super::failure::Kind;
+use super::outline::FINDINGS as OF_PLANS;
 use super::spec::FINDINGS as OF_SPECS;
 use super::task::file::FINDINGS as OF_TASKS;
 use serde::{Serialize, Serializer};
@@ -73,6 +74,8 @@ codes! {
         "An alias of `git config loopx.alias.*` does not lead to a command.";
     AllowSecretInvalid "allow_secret_invalid" [Usage]
         "An entry of `allow_secret` is not a fingerprint and a reason.";
+    AngleInvalid "angle_invalid" [Usage]
+        "The name of an angle of the plan has other characters than it can have.";
     AnswerMissing "answer_missing" [Usage]
         "A question was to be asked, and there is no terminal to ask at.";
     ApprovalContent "approval_content" [Refused]
@@ -627,6 +630,8 @@ codes! {
         "No plan document is there.";
     PlanPackagePartial "plan_package_partial" [Refused]
         "Some plan documents are not there.";
+    PlanReturnsExhausted "plan_returns_exhausted" [Waiting]
+        "A plan without reviews went back to be changed three times, and a person has to say that it may again.";
     PlanReviewGateBlocked "plan_review_gate_blocked" [Refused]
         "The plan is not ready for its build.";
     PlanScopeInvalid "plan_scope_invalid" [Refused]
@@ -669,6 +674,10 @@ codes! {
         "A push could not be judged, so it is refused.";
     PushTooLarge "push_too_large" [Refused]
         "A push brings more than a server judges at once.";
+    QuestionUnknown "question_unknown" [NotFound]
+        "No open question has this number.";
+    QuestionsOpen "questions_open" [Refused]
+        "As many questions are open as a round may have.";
     RangeInvalid "range_invalid" [Usage]
         "The text is neither a range of commits nor a commit.";
     RangeWithoutBase "range_without_base" [Usage]
@@ -1219,7 +1228,7 @@ pub struct Entry {
 pub fn catalogue() -> Vec<Entry> {
     let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();
     let mut all: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    for finding in OF_SPECS.iter().chain(OF_TASKS) {
+    for finding in OF_SPECS.iter().chain(OF_TASKS).chain(OF_PLANS) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();
         let first: String = meaning

@@ -41,6 +41,7 @@ pub mod next;
 pub mod note;
 pub mod op;
 pub mod openspec;
+pub mod outline;
 pub mod pack;
 pub mod policy;
 pub mod prefix;

@@ -1,7 +1,9 @@
-//! The topic `note`: something said in passing and kept, on a session or in the journal. Notes have no
-//! state: the records are the list, and no gate reads them.
+//! The topic `note`: something said in passing and kept, on a session or in the journal; what was found about an angle
+//! of a plan; questions, and answers to them. Notes have no state: the records are the list, and no gate reads them.
 
-use super::topic::{Topic, Weight};
+use super::id::{Oid, OpId};
+use super::op::{Body, Operation};
+use super::topic::{Topic, Version, Weight};
 use super::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,65 @@ pub enum Note {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<String>,
     },
+    /// What somebody found about one angle of the plan, on the code that they looked at.
+    Explored {
+        angle: String,
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<Oid>,
+    },
+    /// A question, open until it is answered.
+    Asked { text: String },
+    /// The answer to a question.
+    Answered { question: OpId, text: String },
+}
+
+impl Note {
+    pub fn text(&self) -> &str {
+        match self {
+            Note::Noted { text, .. }
+            | Note::Explored { text, .. }
+            | Note::Asked { text }
+            | Note::Answered { text, .. } => text,
+        }
+    }
+
+    /// What kind of note it is, as a list names it.
+    pub fn kind_word(&self) -> &'static str {
+        match self {
+            Note::Noted { kind, .. } => kind.as_str(),
+            Note::Explored { .. } => "exploration",
+            Note::Asked { .. } => "question",
+            Note::Answered { .. } => "answer",
+        }
+    }
+
+    /// Every word of [`Note::kind_word`].
+    pub const KINDS: [&'static str; 8] = [
+        "learning",
+        "decision",
+        "convention",
+        "risk",
+        "message",
+        "exploration",
+        "question",
+        "answer",
+    ];
+}
+
+/// The questions that nobody has answered, each with its place among the records.
+pub fn open_questions(ops: &[Operation]) -> Vec<&Operation> {
+    let answered: Vec<&OpId> = ops
+        .iter()
+        .filter_map(|op| match &op.body {
+            Body::Note(Note::Answered { question, .. }) => Some(question),
+            _ => None,
+        })
+        .collect();
+    let is_open = |op: &&Operation| {
+        matches!(op.body, Body::Note(Note::Asked { .. })) && !answered.contains(&&op.op)
+    };
+    ops.iter().filter(is_open).collect()
 }
 
 impl Topic for Note {
@@ -39,7 +100,12 @@ impl Topic for Note {
     type Move = std::convert::Infallible;
 
     fn kind(&self) -> &'static str {
-        "noted"
+        match self {
+            Note::Noted { .. } => "noted",
+            Note::Explored { .. } => "explored",
+            Note::Asked { .. } => "asked",
+            Note::Answered { .. } => "answered",
+        }
     }
 
     fn word(&self) -> &str {
@@ -50,10 +116,18 @@ impl Topic for Note {
         Weight::Note
     }
 
+    fn needs(&self) -> Version {
+        match self {
+            Note::Noted { .. } => Version::FIRST,
+            _ => Version::V0_5,
+        }
+    }
+
     fn trailers(&self) -> Vec<(&'static str, String)> {
-        let Note::Noted { kind, to, .. } = self;
-        let mut trailers = vec![("Loopx-Note", kind.to_string())];
-        trailers.extend(to.iter().map(|role| ("Loopx-To", role.clone())));
+        let mut trailers = vec![("Loopx-Note", self.kind_word().to_owned())];
+        if let Note::Noted { to: Some(role), .. } = self {
+            trailers.push(("Loopx-To", role.clone()));
+        }
         trailers
     }
 

@@ -41,6 +41,17 @@ pub struct Proposal {
     pub count: usize,
 }
 
+/// A list of one task, the request itself: for a change that no scenario describes. Nothing where there is a task.
+pub fn request(text: &str, title: &str) -> Option<Proposal> {
+    let title = json!(title);
+    text.trim().is_empty().then(|| Proposal {
+        text: format!(
+            "{{\"id\":\"TASK-001\",\"title\":{title},\"convergence\":{{\"criteria\":[{title}],\"verification\":{{\"cmd\":[]}}}}}}\n"
+        ),
+        count: 1,
+    })
+}
+
 /// The list of tasks with those that are missing; nothing where none is.
 pub fn tasks(text: &str, scenarios: &[String]) -> Option<Proposal> {
     let new = missing(text, scenarios, |number| format!("TASK-{number:03}"));

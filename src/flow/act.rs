@@ -10,7 +10,7 @@ use super::opening::Opening;
 use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
 use super::workcopy::{Edits, FileStatus, WorkCopy};
-use super::{delta, files, ground, lease};
+use super::{delta, files, ground, lease, outline};
 use crate::core::agent;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -348,6 +348,14 @@ pub(super) fn gather_with<'a>(
     }
     let (mut texts, taken) = (edits.texts, edits.taken);
     read_texts(&ctx.repo, &state, &mut texts)?;
+    if saved.iter().any(is_of_header)
+        && let Some(text) = outline::header(&state, &texts)
+    {
+        let blob = ctx.repo.hash_blob(text.as_bytes())?;
+        state.artifacts.insert(Artifact::Plan, blob);
+        texts.insert(Artifact::Plan, text);
+        saved.extend((!saved.contains(&Artifact::Plan)).then_some(Artifact::Plan));
+    }
     let delta = match needs {
         Needs::Unjudged => DeltaFacts::default(),
         _ => ground::facts(ctx, snapshot, &state, &policy, &texts)?,
@@ -425,6 +433,11 @@ pub fn read_texts(
     Ok(())
 }
 
+/// The header of plan.md follows from these.
+fn is_of_header(artifact: &Artifact) -> bool {
+    matches!(artifact, Artifact::Plan | Artifact::TaskList)
+}
+
 type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, Oid>, T);
 
 fn build<T>(
@@ -458,10 +471,15 @@ fn build<T>(
     }
     let what = taken(session.state.build.claim.as_ref(), claim.as_ref(), what);
     let mut texts = facts.texts;
-    let mut artifacts = facts.state.artifacts;
+    let mut artifacts = facts.state.artifacts.clone();
+    let writes_header = writes.keys().any(is_of_header);
     for (artifact, text) in writes {
         artifacts.insert(artifact, repo.write_blob(text.as_bytes())?);
         texts.insert(artifact, text);
+    }
+    if writes_header && let Some(text) = outline::header(&facts.state, &texts) {
+        artifacts.insert(Artifact::Plan, repo.write_blob(text.as_bytes())?);
+        texts.insert(Artifact::Plan, text);
     }
     for artifact in &facts.saved {
         if let Some(text) = texts.get(artifact) {

@@ -170,7 +170,8 @@ fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<b
             {
                 return Ok(false);
             }
-            done.state = stages::plan(ctx, request.reason.clone())?.state;
+            done.state =
+                stages::plan(ctx, request.reason.clone(), &stages::Written::default())?.state;
             done.steps.push("in stage plan".to_owned());
         }
         Stage::Plan => {

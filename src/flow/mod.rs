@@ -45,6 +45,7 @@ pub mod next;
 pub mod note;
 pub mod opening;
 pub mod operation;
+pub mod outline;
 pub mod pager;
 pub mod point;
 pub mod policy_moved;

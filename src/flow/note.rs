@@ -3,14 +3,15 @@
 //!
 //! A note is one record, and nothing else changes: no working copy is saved, and no gate looks at it.
 
-use super::act::{Act, Needs, act_beside};
+use super::act::{Act, Facts, Needs, act_beside};
 use super::context::Context;
 use super::opening::{Opening, first, seal};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::note::{Note, NoteKind};
+use crate::core::note::{Note, open_questions};
 use crate::core::op::{Body, Operation};
+use crate::core::outline;
 use crate::core::record::Draft;
 use crate::store::{Decision, Edits, Session, Snapshot, journal_message};
 use serde::Serialize;
@@ -27,9 +28,8 @@ pub struct Noted {
     pub commit: Oid,
 }
 
-/// Keeps a note.
-pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
-    let Note::Noted { kind, text, .. } = note;
+/// Refuses a text that says nothing, or that is a document.
+fn require_text(text: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(
             Failure::usage(Code::NoteEmpty, "expected the text of a note, found none").help(
@@ -46,17 +46,16 @@ pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
             ),
         ));
     }
+    Ok(())
+}
+
+/// Keeps a note.
+pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
+    let (kind, text) = (note.kind_word(), note.text());
+    require_text(text)?;
     let subject = format!("note ({kind}): {}", first_line(text));
     if !journal && is_about_a_session(ctx)? {
-        let done = act_beside(ctx, Needs::Stage, |_| {
-            Ok(Act::new(note.clone(), subject.clone(), ()))
-        })?;
-        return Ok(Noted {
-            session: Some(done.id),
-            // A note is always the last thing that happened then.
-            op: done.state.last,
-            commit: done.commit,
-        });
+        return on_session(ctx, Needs::Stage, &subject, |_| Ok(note.clone()));
     }
     let opening = Opening::of(ctx)?;
     let identity = &opening.identity;
@@ -86,6 +85,91 @@ pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
     })
 }
 
+fn on_session(
+    ctx: &Context,
+    needs: Needs,
+    subject: &str,
+    make: impl Fn(&Facts<'_>) -> Result<Note>,
+) -> Result<Noted> {
+    let done = act_beside(ctx, needs, |facts| Ok(Act::new(make(facts)?, subject, ())))?;
+    Ok(Noted {
+        session: Some(done.id),
+        // A note is always the last thing that happened then.
+        op: done.state.last,
+        commit: done.commit,
+    })
+}
+
+/// Keeps what was found about an angle of the plan, on the code that is checked out.
+pub fn explored(ctx: &Context, angle: &str, text: &str) -> Result<Noted> {
+    require_text(text)?;
+    if !outline::is_angle(angle) {
+        return Err(
+            Failure::usage(Code::AngleInvalid, outline::not_an_angle(angle))
+                .help(command!("plan --show")),
+        );
+    }
+    let subject = format!("note on {angle}: {}", first_line(text));
+    let tree = super::outline::tree(ctx)?;
+    on_session(ctx, Needs::Stage, &subject, |_| {
+        Ok(Note::Explored {
+            angle: angle.to_owned(),
+            text: text.to_owned(),
+            tree: tree.clone(),
+        })
+    })
+}
+
+/// Asks a question. One round has so many; the next begins when one of them is answered.
+pub fn ask(ctx: &Context, text: &str) -> Result<Noted> {
+    require_text(text)?;
+    let subject = format!("question: {}", first_line(text));
+    on_session(ctx, Needs::Operations, &subject, |facts| {
+        let open = open_questions(&facts.operations);
+        match open.first() {
+            Some(first) if open.len() >= outline::QUESTIONS => Err(Failure::refused(
+                Code::QuestionsOpen,
+                format!(
+                    "{} questions are open, and a round has at most {}",
+                    open.len(),
+                    outline::QUESTIONS
+                ),
+            )
+            .help(command!("note --answer {} ANSWER", first.seq))),
+            _ => Ok(Note::Asked {
+                text: text.to_owned(),
+            }),
+        }
+    })
+}
+
+/// Answers an open question, by the number of its record.
+pub fn answer(ctx: &Context, number: u64, text: &str) -> Result<Noted> {
+    require_text(text)?;
+    let subject = format!("answer to @{number}: {}", first_line(text));
+    on_session(ctx, Needs::Operations, &subject, |facts| {
+        let open = open_questions(&facts.operations);
+        match open.iter().find(|question| question.seq == number) {
+            Some(question) => Ok(Note::Answered {
+                question: question.op.clone(),
+                text: text.to_owned(),
+            }),
+            None => {
+                let open: Vec<String> = open.iter().map(|one| format!("@{}", one.seq)).collect();
+                let open = match open.is_empty() {
+                    true => "none is".to_owned(),
+                    false => format!("open are {}", open.join(", ")),
+                };
+                Err(Failure::not_found(
+                    Code::QuestionUnknown,
+                    format!("no open question has the number {number}: {open}"),
+                )
+                .help(command!("note list --kind question")))
+            }
+        }
+    })
+}
+
 /// Whether a session is named, or bound to this branch. The only one that there happens to be is not meant.
 fn is_about_a_session(ctx: &Context) -> Result<bool> {
     if ctx.wanted().is_some() {
@@ -109,7 +193,7 @@ fn first_line(text: &str) -> String {
 /// Which notes are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    pub kind: Option<NoteKind>,
+    pub kind: Option<String>,
     /// A role: notes to it, and notes to everybody.
     pub to: Option<String>,
     /// A part of the writer's name or address.
@@ -128,9 +212,17 @@ pub struct Listed {
     pub seq: u64,
     pub at: String,
     pub by: Person,
-    pub kind: NoteKind,
+    pub kind: &'static str,
     pub to: Option<String>,
     pub text: String,
+    /// The angle of what was found, and the code that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub angle: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Oid>,
+    /// The question that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<OpId>,
 }
 
 /// What a list found.
@@ -188,9 +280,21 @@ pub fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
 }
 
 fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
-    let Body::Note(Note::Noted { kind, text, to }) = op.body else {
+    let Body::Note(note) = op.body else {
         return None;
     };
+    let (kind, text) = (note.kind_word(), note.text().to_owned());
+    let (mut to, mut angle, mut tree, mut question) = (None, None, None, None);
+    match note {
+        Note::Noted { to: role, .. } => to = role,
+        Note::Explored {
+            angle: about,
+            tree: at,
+            ..
+        } => (angle, tree) = (Some(about), at),
+        Note::Answered { question: of, .. } => question = Some(of),
+        Note::Asked { .. } => {}
+    }
     Some(Listed {
         session: session.clone(),
         op: op.op,
@@ -200,6 +304,9 @@ fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
         kind,
         to,
         text,
+        angle,
+        tree,
+        question,
     })
 }
 
@@ -218,7 +325,7 @@ impl Filter {
             (Some(wanted), Some(role)) => wanted.eq_ignore_ascii_case(role),
             _ => true,
         };
-        self.kind.is_none_or(|kind| kind == note.kind)
+        self.kind.as_deref().is_none_or(|kind| kind == note.kind)
             && is_to
             && has(&note.by.to_string(), &self.by)
             && has(&note.text, &self.text)

@@ -74,6 +74,7 @@ pub fn judge(ctx: &Context) -> Result<Checked> {
         }
         Err(findings) => (0, findings),
     };
+    let findings = [findings, super::outline::findings(ctx)?].concat();
     Ok(Checked {
         session: state.id,
         tasks,

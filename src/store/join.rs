@@ -8,6 +8,7 @@ use crate::core::gate;
 use crate::core::id::{Oid, SessionId};
 use crate::core::join::{Joined, Joiner};
 use crate::core::op::Operation;
+use crate::core::outline::header;
 use crate::core::replay;
 use crate::core::review::without_verdicts;
 use crate::core::session::{Side, State};
@@ -159,6 +160,13 @@ pub fn merge_artifact(
                 text: merged.text.into_bytes(),
             });
         }
+    }
+    if artifact == Artifact::Plan
+        && let [Some(base), Some(ours), Some(theirs)] = texts
+    {
+        // What the tasks determine is nobody's words: it is computed anew from the merged list.
+        let [base, ours, theirs] = [base, ours, theirs].map(header::without);
+        return merge_file(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), labels);
     }
     merge_file(base, ours, theirs, labels)
 }

@@ -674,10 +674,26 @@ fn a_session_starts_with_a_short_word_on_where_the_work_stands() {
     let text = said["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("a text");
-    for part in [ID, "stage build", "Next: edit .loopx/demo/"] {
+    // The card of the next task, and nothing is claimed by it.
+    for part in [ID, "stage build", "Task VS-1 of", "`git loopx take VS-1`"] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(text.lines().count() <= 10 && text.len() < 10_000, "{text}");
+    assert!(text.lines().count() <= 40 && text.len() < 3_000, "{text}");
+    assert!(!text.contains("Next: "), "{text}");
+    // Of the task that is taken here the card goes before; where no task is ready, what holds the stage is told.
+    d.does(&["take", "VS-1"]);
+    let told = || {
+        let said = hook(&d, "claude", "SessionStart", input.as_bytes()).expect("a word");
+        let text = said["hookSpecificOutput"]["additionalContext"].clone();
+        text.as_str().expect("a text").to_owned()
+    };
+    let text = told();
+    for part in ["is taken for you", "`git loopx task done VS-1`"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    d.does(&["task", "done", "VS-1"]);
+    let text = told();
+    assert!(text.contains("Next: edit .loopx/demo/"), "{text}");
     d.git(&["switch", "--quiet", "main"]).ok();
     assert_eq!(hook(&d, "claude", "SessionStart", input.as_bytes()), None);
 }

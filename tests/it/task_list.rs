@@ -220,7 +220,8 @@ fn two_clones_that_change_different_tasks_merge_and_one_field_in_two_ways_is_nam
 fn the_page_about_tasks_has_every_finding_with_its_weight() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tasks.md");
     let page = std::fs::read_to_string(path).expect("the page");
-    for known in git_loopx::core::task::file::FINDINGS {
+    let of_plans = git_loopx::core::outline::FINDINGS;
+    for known in git_loopx::core::task::file::FINDINGS.iter().chain(of_plans) {
         let severity = known.severities[0].name();
         let row = format!("| `{}` | {severity} | {} |\n", known.id, known.meaning);
         assert!(page.contains(&row), "{row}");

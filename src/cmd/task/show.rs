@@ -4,8 +4,9 @@ use super::take::{legal, print};
 use super::{remarks, status_word};
 use crate::cli::Exit;
 use crate::core::failure::Result;
+use crate::core::task::prompt::CardForm;
 use crate::flow::Context;
-use crate::flow::task as flow;
+use crate::flow::task::{self as flow, TaskView};
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
@@ -18,10 +19,26 @@ pub struct ShowArgs {
     /// The whole card, however long
     #[arg(long)]
     full: bool,
+    /// How the card is printed: text, or prompt for an agent
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: CardForm,
 }
 
 pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = flow::show(ctx, args.task.as_deref())?;
+    if args.format == CardForm::Text {
+        standing(&view, ui);
+    }
+    print(ui, &view.card, args.format, args.full);
+    let next = legal(&view.card);
+    let mut body = json!(view);
+    body["next"] = next;
+    ui.json("task show", &body);
+    Ok(Exit::Done)
+}
+
+/// How the task stands, above its card.
+fn standing(view: &TaskView, ui: &mut Ui) {
     let word = status_word(ui, &view.row);
     let id = ui.paint(style::NAME, view.row.task.as_str());
     ui.out(format!("{}  {id}", word.trim_end()));
@@ -38,10 +55,4 @@ pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     for output in view.outputs.iter().filter(|output| !output.present) {
         ui.out(format!("  not there yet: {}", line(&output.path)));
     }
-    print(ui, &view.card, args.full);
-    let next = legal(&view.card);
-    let mut body = json!(view);
-    body["next"] = next;
-    ui.json("task show", &body);
-    Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::lease::clock;
 use crate::core::task::card::Card;
+use crate::core::task::prompt::{self, CardForm};
 use crate::flow::Context;
 use crate::flow::task::{self as flow, TakeRequest};
 use crate::ui::{Ui, clean, style};
@@ -37,6 +38,9 @@ pub struct TakeArgs {
     /// Print the whole card, however long
     #[arg(long)]
     full: bool,
+    /// How the card is printed: text, or prompt for an agent
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: CardForm,
 }
 
 pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -49,9 +53,11 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     };
     if args.peek {
         let card = flow::peek(ctx, &request)?;
-        print(ui, &card, args.full);
         let next = command!("take {}", card.task);
-        ui.hint(&next);
+        print(ui, &card, args.format, args.full);
+        if args.format == CardForm::Text {
+            ui.hint(&next);
+        }
         ui.json(
             "take",
             &json!({ "claimed": false, "card": card, "next_action": next }),
@@ -61,7 +67,7 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = flow::take(ctx, &request)?;
     let taken = &done.value;
     let task = &taken.card.task;
-    print(ui, &taken.card, args.full);
+    print(ui, &taken.card, args.format, args.full);
     let until = clock(taken.until);
     let over = taken.from.as_ref();
     let over = over.map_or_else(String::new, |from| format!(", taken over from {from}"));
@@ -78,14 +84,16 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         true => format!("look at what {task} asks for, and say what you saw: "),
         false => String::new(),
     };
-    ui.hint(hint![
-        before,
-        &next,
-        "  or: ",
-        command!("task fail {task} --reason WHY"),
-        "  or: ",
-        command!("task release {task}")
-    ]);
+    if args.format == CardForm::Text {
+        ui.hint(hint![
+            before,
+            &next,
+            "  or: ",
+            command!("task fail {task} --reason WHY"),
+            "  or: ",
+            command!("task release {task}")
+        ]);
+    }
     let mut body = json!({
         "claimed": !taken.again,
         "session": done.id,
@@ -116,8 +124,16 @@ pub(super) fn legal(card: &Card) -> Value {
 }
 
 /// A card, line by line.
-pub(super) fn print(ui: &mut Ui, card: &Card, is_full: bool) {
-    for line in card.text(is_full).lines() {
+pub(super) fn print(ui: &mut Ui, card: &Card, form: CardForm, is_full: bool) {
+    let text = match form {
+        CardForm::Text => card.text(is_full),
+        CardForm::Prompt => {
+            let commands = prompt::commands(card);
+            let commands: Vec<String> = commands.iter().map(|one| ui.command(one)).collect();
+            prompt::prompt(card, &commands, is_full)
+        }
+    };
+    for line in text.lines() {
         ui.out(clean(line));
     }
 }

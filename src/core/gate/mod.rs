@@ -45,6 +45,7 @@ use super::failure::{Blocker, Code, Failure};
 use super::front::{Fault, FrontMatter};
 use super::id::{Oid, SessionId};
 use super::markdown;
+use super::outline;
 use super::pack::{self, Slice};
 use super::policy::Policy;
 use super::profile::{Profile, ProfileName};
@@ -406,6 +407,7 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
                 front.boolean("verification_steps_resolved").map(drop),
             );
             check(Code::PlanScopeInvalid, scope_patterns(text).map(drop));
+            check(Code::FrontMatterInvalid, outline::written(&front).map(drop));
         }
         Artifact::ExecutionRecord => check(
             Code::ExecutionRecordInvalid,

@@ -7,6 +7,7 @@ use super::super::front::{Fault, FrontMatter};
 use super::super::headings;
 use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
+use super::super::outline::header;
 use super::super::pack;
 use super::super::policy::Language;
 use super::super::stage::Transition;
@@ -126,7 +127,7 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
             );
         }
         if view.policy.artifacts.language == Language::Zh {
-            let (cjk, latin) = markdown::letters(&markdown::said(text));
+            let (cjk, latin) = markdown::letters(&markdown::said(&header::without(text)));
             if !markdown::is_chinese(cjk, latin) {
                 found.push(Blocker::new(
                     Code::PlanArtifactNotChinese,

@@ -146,16 +146,30 @@ impl Card {
 
     /// As text: whole, or in at most [`MOST`] bytes. What others wrote stands behind a bar.
     pub fn text(&self, is_full: bool) -> String {
+        match is_full {
+            true => self.lines(usize::MAX, usize::MAX),
+            false => self.within(MOST),
+        }
+    }
+
+    /// As text of at most so many bytes.
+    pub(super) fn within(&self, bytes: usize) -> String {
         let whole = self.lines(usize::MAX, usize::MAX);
-        if is_full || whole.len() <= MOST {
+        if whole.len() <= bytes {
             return whole;
         }
+        let bytes = bytes.saturating_sub(MORE.len());
         let sizes = [(400, 12), (200, 8), (120, 6), (80, 4), (60, 3)];
         let mut cut = sizes.iter().map(|(text, rows)| self.lines(*text, *rows));
-        let fitting = cut.find(|text| text.len() + MORE.len() <= MOST);
+        let fitting = cut.find(|text| text.len() <= bytes);
         let mut text = fitting.unwrap_or_else(|| {
-            let all = self.lines(60, 2);
-            clip(&all, (MOST - MORE.len()) / 4)
+            let mut text = self.lines(60, 2);
+            let end = (0..=bytes).rev().find(|at| text.is_char_boundary(*at));
+            text.truncate(end.unwrap_or(0).min(text.len()));
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text
         });
         text.push_str(MORE);
         text
@@ -235,13 +249,13 @@ fn clip(text: &str, most: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::{Before, Card, Check, MOST, Read};
     use crate::core::id::SessionId;
     use crate::core::task::node::TaskId;
     use crate::core::task::status::Status;
 
-    fn card(text: &str, rows: usize) -> Card {
+    pub(in crate::core::task) fn card(text: &str, rows: usize) -> Card {
         let many = vec![text.to_owned(); rows];
         let id = TaskId::parse(&"T".repeat(100)).expect("an id");
         Card {

@@ -12,5 +12,6 @@ pub mod import;
 mod laws;
 pub mod node;
 pub mod plan;
+pub mod prompt;
 pub mod slices;
 pub mod status;

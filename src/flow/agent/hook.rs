@@ -7,19 +7,20 @@
 use super::super::act::{Act, Needs, act_beside};
 use super::super::context::Context;
 use super::super::workcopy::{FileStatus, WorkCopy};
-use super::super::{files, lease, view};
+use super::super::{files, lease, task, view};
 use super::ledger;
 use crate::core::agent::guard::{self, Kind as OffenceKind, Offence};
 use crate::core::agent::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
 use crate::core::agent::{Call, Decision, Host, MAX_TEXT, Moment};
 use crate::core::failure::Result;
-use crate::core::hint::{Verb, command};
+use crate::core::hint::{Hint, Verb, command};
 use crate::core::id::Oid;
 use crate::core::lease as leases;
 use crate::core::next::Next;
 use crate::core::op::{DelegationStatus, Event};
 use crate::core::session::State;
 use crate::core::stage::Stage;
+use crate::core::task::prompt;
 use crate::env;
 use crate::store::{Session, Snapshot, Store};
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ fn decide(host: Host, moment: Moment, call: &Call) -> Result<Decision> {
     match moment {
         Moment::PreTool => pre_tool(call, &reading),
         Moment::Stop | Moment::SubagentStop => stops(host, moment, call),
-        Moment::SessionStart => session_start(),
+        Moment::SessionStart => session_start(call),
         Moment::Prompt => prompt(call),
     }
 }
@@ -295,7 +296,7 @@ fn record_of(state: &State) -> Value {
 }
 
 /// A short word on where the work stands, for an agent that begins or whose memory was compacted.
-fn session_start() -> Result<Decision> {
+fn session_start(call: &Call) -> Result<Decision> {
     let ctx = Context::open_in_hook()?;
     let store = ctx.store()?;
     let Some(bound) = bound(&ctx, &store)? else {
@@ -325,17 +326,33 @@ fn session_start() -> Result<Decision> {
             command!("agent resume")
         ));
     }
-    if !status.blockers.is_empty() {
-        let codes: Vec<String> = status.blockers.iter().take(5).map(|b| b.word()).collect();
-        lines.push(format!("Not met yet: {}.", line(&codes.join(", "), 300)));
+    let agent = call.session.as_deref().and_then(leases::agent_name);
+    let card = task::card_here(&ctx, &bound.snapshot, &bound.session, agent);
+    match card.unwrap_or(None) {
+        Some(card) => {
+            let commands: Vec<String> = prompt::commands(&card)
+                .iter()
+                .map(Hint::to_string)
+                .collect();
+            lines.push(prompt::prompt(&card, &commands, false));
+        }
+        None => lines.extend(not_met(&status)),
     }
-    lines.push(format!("Next: {}", line(&for_agent(&status), 200)));
     lines.push(format!(
         "`{}` shows all of it. Git hooks hold the gates; do not pass over them.",
         command!("status")
     ));
     let text: String = lines.join("\n").chars().take(MAX_TEXT).collect();
     Ok(Decision::Inject(text))
+}
+
+/// What the session waits for, and the command that leads on, where no task does.
+fn not_met(status: &view::Status) -> Vec<String> {
+    let codes: Vec<String> = status.blockers.iter().take(5).map(|b| b.word()).collect();
+    let codes =
+        (!codes.is_empty()).then(|| format!("Not met yet: {}.", line(&codes.join(", "), 300)));
+    let next = format!("Next: {}", line(&for_agent(status), 200));
+    codes.into_iter().chain([next]).collect()
 }
 
 /// One line without control characters, of at most this many characters.

@@ -10,7 +10,7 @@ use crate::core::hint::command;
 pub use build::{BuildRequest, Report, build};
 pub use clarify::clarify;
 pub use lanes::{DelegationRequest, delegate, report_lane, waive};
-pub use plan::{plan, plan_review};
+pub use plan::{Written, plan, plan_review};
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;

@@ -4,22 +4,44 @@ use super::{Outcome, Proposed, require, wrong_stage};
 use crate::core::artifact::Artifact;
 use crate::core::coverage;
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::front::FrontMatter;
+use crate::core::front::{FrontMatter, set_field};
 use crate::core::gate;
-use crate::core::hint::{Hint, command};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
+use crate::core::outline::{ANGLES, Complexity, RETURNS, is_angle, may_return, not_an_angle};
 use crate::core::proposal::{self, Proposal};
+use crate::core::shell_word;
 use crate::core::stage::{Stage, Transition};
 use crate::core::template::TemplateInput;
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
-use crate::flow::delta;
+use crate::flow::{delta, outline};
+
+/// What somebody says of the plan itself, in its front matter.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    pub complexity: Option<Complexity>,
+    pub angles: Vec<String>,
+}
 
 /// `plan`: consumes the approval and lays out the package; run again, begins the next draft after a
 /// critic who did not approve.
-pub fn plan(ctx: &Context, reason: Option<String>) -> Result<Done<Outcome>> {
+pub fn plan(ctx: &Context, reason: Option<String>, written: &Written) -> Result<Done<Outcome>> {
+    if let Some(odd) = written.angles.iter().find(|one| !is_angle(one)) {
+        return Err(
+            Failure::usage(Code::AngleInvalid, not_an_angle(odd)).help(command!("plan --show"))
+        );
+    }
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
+        let says = written.complexity.is_some() || !written.angles.is_empty();
+        if says && !(state.stage == Stage::Plan && outline::is_light(facts)) {
+            return Err(Failure::refused(
+                Code::StageNotInProfile,
+                "complexity and angles are said in stage plan, of a session with a list of tasks",
+            )
+            .help(gate::next_action(facts.view())));
+        }
         match state.stage {
             Stage::Clarify => {
                 require(facts, Transition::ClarifyToPlan)?;
@@ -30,7 +52,7 @@ pub fn plan(ctx: &Context, reason: Option<String>) -> Result<Done<Outcome>> {
                 Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.clone()))
             }
             Stage::Plan if facts.view().profile().asks(Artifact::TaskList) => {
-                propose_tasks(facts).map(|act| act.reason(reason.clone()))
+                propose_tasks(facts, written).map(|act| act.reason(reason.clone()))
             }
             Stage::Plan => {
                 let act = propose_slices(facts).map_or_else(|| next_draft(facts), Ok);
@@ -90,29 +112,68 @@ fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
     let Some(reason) = reason else {
         return Err(wrong_stage(facts, "plan").help(transition.command()));
     };
+    let plan = &facts.state.plan;
+    if outline::is_light(facts) && !may_return(plan.run, plan.extra_iterations) {
+        return Err(Failure::waiting(
+            Code::PlanReturnsExhausted,
+            format!(
+                "the plan went back to be changed {RETURNS} times; a person says whether it may again, or begins a session whose plan is reviewed"
+            ),
+        )
+        .help(hint![
+            command!("plan --more 1 --reason WHY"),
+            "  or: ",
+            command!("start --profile standard {}", shell_word(&facts.state.title))
+        ]));
+    }
     Ok(enter_plan(facts, transition).reason(Some(reason.to_owned())))
 }
 
-/// Adds a task for each scenario of the delta that none serves yet.
-fn propose_tasks(facts: &Facts<'_>) -> Result<Act<Outcome>> {
+/// Adds a task for each scenario of the delta that none serves yet, and writes into the plan what somebody says of it.
+fn propose_tasks(facts: &Facts<'_>, written: &Written) -> Result<Act<Outcome>> {
     let list = facts.texts.get(&Artifact::TaskList);
+    let list = list.map_or("", String::as_str);
     let scenarios = scenarios(facts);
-    if scenarios.is_empty() {
-        return Err(Failure::nothing(
-            Code::NothingToPropose,
-            "the delta has no scenario, so no task can be made of one",
-        )
-        .help(gate::next_action(facts.view())));
-    }
-    let proposal = proposal::tasks(list.map_or("", String::as_str), &scenarios);
-    let Some(proposal) = proposal else {
-        return Err(Failure::nothing(
-            Code::NothingToPropose,
-            "every scenario of the delta has a task",
-        )
-        .help(gate::next_action(facts.view())));
+    let proposal = match scenarios.is_empty() && facts.delta.is_unchanged {
+        true => proposal::request(list, &facts.state.title),
+        false => proposal::tasks(list, &scenarios),
     };
-    Ok(proposed(Artifact::TaskList, "task", proposal))
+    let plan = facts.texts.get(&Artifact::Plan);
+    let said = plan.and_then(|text| says(text, written));
+    let act = match proposal {
+        Some(proposal) => proposed(Artifact::TaskList, "task", proposal),
+        None if said.is_some() => Act::new(
+            Event::Saved,
+            "say of the plan what it is",
+            Outcome::recorded(),
+        ),
+        None => {
+            let why = match scenarios.is_empty() {
+                true => "the delta has no scenario, so no task can be made of one",
+                false => "every scenario of the delta has a task",
+            };
+            return Err(
+                Failure::nothing(Code::NothingToPropose, why).help(gate::next_action(facts.view()))
+            );
+        }
+    };
+    Ok(match said {
+        Some(text) => act.write(Artifact::Plan, text),
+        None => act,
+    })
+}
+
+/// The plan with what somebody says of it in its front matter; nothing where it says so.
+fn says(text: &str, written: &Written) -> Option<String> {
+    let mut out = text.to_owned();
+    if let Some(complexity) = written.complexity {
+        out = set_field(&out, Complexity::FIELD, complexity.as_str());
+    }
+    if !written.angles.is_empty() {
+        let angles = format!("[{}]", written.angles.join(", "));
+        out = set_field(&out, ANGLES, &angles);
+    }
+    (out != text).then_some(out)
 }
 
 /// Lays out slices for the scenarios of the delta, where the plan has none and no critic has judged it.

@@ -1,6 +1,7 @@
 //! Tasks: who takes which, and what becomes of it. The rules are in [`crate::core::task`]; here they meet the
 //! session, the worktree and the code as it is now.
 
+mod card;
 mod commit;
 mod done;
 mod moves;
@@ -10,6 +11,7 @@ mod take;
 mod touched;
 mod view;
 
+pub(super) use card::card_here;
 pub(super) use done::is_taken_here;
 pub use done::{DoneRequest, Finished, done};
 pub use moves::{Moved, fail, release, retry, skip};

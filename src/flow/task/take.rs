@@ -275,6 +275,16 @@ fn any<'p>(
     Err(nothing(facts, plan, graph, &ready, &held))
 }
 
+/// The place of what `take` gives whoever names no task.
+pub(super) fn next_ready(
+    facts: &Facts<'_>,
+    plan: &Plan<'_>,
+    graph: &Graph<'_>,
+    moment: i64,
+) -> Option<usize> {
+    any(facts, plan, graph, moment, None).ok().map(|(at, _)| at)
+}
+
 /// Why there is nothing to take, and what leads on.
 fn nothing(
     facts: &Facts<'_>,

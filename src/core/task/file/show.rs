@@ -51,7 +51,13 @@ pub fn markdown(file: &TaskFile) -> String {
     out
 }
 
-/// A field that is one word or number, as it is written.
+impl TaskFile {
+    /// A field of a task that is one word or number, as it is written.
+    pub fn word(&self, at: usize, field: &str) -> String {
+        word(self, at, field)
+    }
+}
+
 fn word(file: &TaskFile, at: usize, field: &str) -> String {
     match file.fields.get(at).and_then(|fields| fields.get(field)) {
         Some(Value::String(text)) => text.clone(),
