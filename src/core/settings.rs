@@ -88,7 +88,7 @@ const fn setting(
 }
 
 /// Every setting, by its name.
-pub const SETTINGS: [Setting; 20] = [
+pub const SETTINGS: [Setting; 21] = [
     setting(
         "loopx.alias.NAME",
         Takes::Text,
@@ -112,6 +112,12 @@ pub const SETTINGS: [Setting; 20] = [
         Takes::Text,
         "loopx",
         "The branch that sessions live on.",
+    ),
+    setting(
+        "loopx.claim",
+        Takes::Words(&["local", "remote"]),
+        "local",
+        "Whether what happens to a task goes to the remote at once, alone.",
     ),
     setting(
         "loopx.fsync",

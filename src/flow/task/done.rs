@@ -1,9 +1,9 @@
 //! `task done`: a task is completed by what passed, or by a named person's word where nothing can be run. Words of
 //! whoever did it complete nothing.
 
-use super::Plan;
 use super::commit::commit;
 use super::take::not_ready;
+use super::{Plan, record};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -12,7 +12,7 @@ use crate::core::task::event::{Completion, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, NodeKind, TaskId, Verification};
 use crate::core::task::status::{Step, TaskFacts};
-use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
+use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::evidence::{self, Ran, RunRequest};
 use crate::flow::lease;
@@ -75,7 +75,7 @@ pub fn done(
         true => commit(ctx, &node)?,
         false => None,
     };
-    act_beside(ctx, Needs::Code, |facts| {
+    let done = record(ctx, (Needs::Code, false), |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
@@ -109,7 +109,8 @@ pub fn done(
             done: completion,
         };
         Ok(Act::new(event, what, finished).reason(request.reason.clone()))
-    })
+    })?;
+    Ok(done.0)
 }
 
 fn check(request: &DoneRequest) -> Result<()> {

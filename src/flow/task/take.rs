@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, held, holder, keep, lasting, now, until};
+use super::{Plan, claim_for, held, holder, keep, lasting, now, record, until};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
@@ -12,7 +12,7 @@ use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::TaskId;
 use crate::core::task::status::{Status, Step, TaskFacts};
-use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
+use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::lease;
 
@@ -26,6 +26,8 @@ pub struct TakeRequest {
     /// Also from somebody whose lease is still running.
     pub take_over: bool,
     pub reason: Option<String>,
+    /// The claim goes to the remote first, alone.
+    pub remote: bool,
 }
 
 /// A task that somebody got.
@@ -35,6 +37,8 @@ pub struct Taken {
     pub until: i64,
     /// From whom it was taken.
     pub from: Option<String>,
+    /// The remote that has the claim.
+    pub remote: Option<String>,
 }
 
 /// Claims a task.
@@ -48,7 +52,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             Failure::usage(Code::ReasonRequired, "taking a task over needs a reason").help(again),
         );
     }
-    let taken = act_beside(ctx, Needs::Stage, |facts| {
+    let taken = record(ctx, (Needs::Stage, request.remote), |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
@@ -62,6 +66,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             card,
             until: now(facts).saturating_add(i64::from(claim.seconds)),
             from: over.map(holder),
+            remote: None,
         };
         let what = match &taken.from {
             Some(from) => format!("take {task} over from {from}"),
@@ -77,7 +82,10 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         {
             Err(peek(ctx, request).err().unwrap_or(failure))
         }
-        taken => taken,
+        taken => taken.map(|(mut done, remote)| {
+            done.value.remote = remote;
+            done
+        }),
     }
 }
 
