@@ -534,6 +534,8 @@ codes! {
         "The repository has no sessions: git loopx init was not run.";
     NotOpenspec "not_openspec" [Refused]
         "The folder is no OpenSpec tree.";
+    NotShared "not_shared" [Refused]
+        "The remote has not what a record for it is about: the session, or what happened to the task.";
     NotUtf8 "not_utf8" [Refused]
         "A spec or a delta is not UTF-8.";
     NoteEmpty "note_empty" [Usage]

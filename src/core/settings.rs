@@ -90,7 +90,7 @@ const fn setting(
 }
 
 /// Every setting, by its name.
-pub const SETTINGS: [Setting; 21] = [
+pub const SETTINGS: [Setting; 22] = [
     setting(
         "loopx.alias.NAME",
         Takes::Text,
@@ -114,6 +114,12 @@ pub const SETTINGS: [Setting; 21] = [
         Takes::Text,
         "loopx",
         "The branch that sessions live on.",
+    ),
+    setting(
+        "loopx.claim",
+        Takes::Words(&["local", "remote"]),
+        "local",
+        "Whether what happens to a task goes to the remote at once, alone.",
     ),
     setting(
         "loopx.fsync",

@@ -438,9 +438,11 @@ fn is_of_header(artifact: &Artifact) -> bool {
     matches!(artifact, Artifact::Plan | Artifact::TaskList)
 }
 
-type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, Oid>, T);
+/// What a decision makes: the state, what was saved of which files, and the value.
+pub(super) type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, Oid>, T);
 
-fn build<T>(
+/// The commit that records what was decided.
+pub(super) fn build<T>(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     session: &Session,

@@ -51,6 +51,7 @@ pub mod point;
 pub mod policy_moved;
 pub mod preview;
 pub mod profile;
+pub mod publish;
 pub mod rebase;
 pub mod receive;
 mod recording;

@@ -4,6 +4,7 @@
 //! or checkout. Reading costs a few look-ups however long the history is. The store knows no rule: a
 //! closure decides on a [`Snapshot`], and decides again when the branch moved meanwhile.
 
+mod ahead;
 mod arrived;
 mod attest;
 mod beside;

@@ -140,6 +140,7 @@ mod task;
 mod task_cases;
 mod task_list;
 mod task_races;
+mod task_remote;
 mod task_scenarios;
 mod templates;
 mod torn;

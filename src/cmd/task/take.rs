@@ -29,6 +29,9 @@ pub struct TakeArgs {
     /// Take it from somebody whose lease is still running (needs TASK and --reason)
     #[arg(long, requires = "task")]
     take_over: bool,
+    /// Claim it on the remote first: one commit, pushed alone (loopx.claim=remote: always)
+    #[arg(long, conflicts_with = "peek")]
+    remote: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -50,6 +53,7 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         take_over: args.take_over,
         reason: args.reason,
         request: args.request,
+        remote: args.remote,
     };
     if args.peek {
         let card = flow::peek(ctx, &request)?;
@@ -72,9 +76,14 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let over = taken.from.as_ref();
     let over = over.map_or_else(String::new, |from| format!(", taken over from {from}"));
     let id = ui.paint(style::NAME, done.id.as_str());
+    let at = taken.remote.as_ref();
+    let at = at.map_or_else(String::new, |remote| {
+        format!(", and {remote} has the claim")
+    });
     ui.status(format!(
-        "{id}: {task} is yours until {until}{}",
-        clean(&over)
+        "{id}: {task} is yours until {until}{}{}",
+        clean(&over),
+        clean(&at)
     ));
     let next = match taken.card.is_manual() {
         true => command!("task done {task} --manual --reason WHY"),
@@ -101,6 +110,7 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "card": taken.card,
         "until": until,
         "from": taken.from,
+        "remote": taken.remote,
         "next_action": next,
     });
     body["next"] = legal(&taken.card);

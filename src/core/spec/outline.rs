@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn what_is_not_closed_is_found() {
-        let open = |text: &str| Outline::read(text, 0).open;
+        let open = |text: &str| Outline::parse(text, 0).open;
         assert!(open("```\na\n```\n").is_empty());
         assert!(open("    ```\n    a\n").is_empty());
         assert_eq!(open("a\n\n~~~\nb\n")[0].what, OpenKind::Fence);

@@ -61,7 +61,7 @@ pub(in super::super) fn credentials(
 }
 
 /// Refuses where a blob that `known` do not have carries a credential that nobody has let through.
-pub(super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Result<()> {
+pub(in super::super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Result<()> {
     let blobs = brought(&ctx.repo, std::slice::from_ref(tip), known)?;
     let found = credentials(ctx, &blobs, false)?;
     let Some(first) = found.first() else {

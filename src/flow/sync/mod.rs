@@ -216,7 +216,7 @@ fn set_back(ctx: &Context, had: Option<Oid>, has: Option<&Oid>) -> Result<Option
 }
 
 /// The tip of the remote's branch, where it has one.
-fn fetch(
+pub(super) fn fetch(
     ctx: &Context,
     store: &Store<'_>,
     request: &Request,
@@ -274,10 +274,7 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         return Ok(());
     }
     let label = format!("{}/{}", report.remote, report.branch);
-    let linear = match ctx.repo.config("loopx.sync").as_deref() {
-        Some("linear") => Linear::OursOnTop,
-        _ => Linear::No,
-    };
+    let linear = linear(ctx);
     let identity = ctx.repo.identity()?;
     let known: Vec<Oid> = ours.iter().cloned().collect();
     report.received += ctx.repo.range(theirs, &known, usize::MAX)?.len();
@@ -323,8 +320,16 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
     Ok(())
 }
 
+/// Whether a meeting may make a merge commit here: `loopx.sync`.
+pub(super) fn linear(ctx: &Context) -> Linear {
+    match ctx.repo.config("loopx.sync").as_deref() {
+        Some("linear") => Linear::OursOnTop,
+        _ => Linear::No,
+    }
+}
+
 /// Which remote: as asked, as configured, the one of this branch, the only one, origin.
-fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
+pub(super) fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
     let all = ctx.repo.remotes()?;
     let configured = ctx.repo.config("loopx.remote");
     if let Some(name) = wanted.or(configured.as_deref()) {
@@ -370,7 +375,7 @@ fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
     }
 }
 
-fn limit(ctx: &Context) -> Option<Duration> {
+pub(super) fn limit(ctx: &Context) -> Option<Duration> {
     match seconds(ctx, "loopx.syncTimeout").unwrap_or(LIMIT) {
         0 => None,
         seconds => Some(Duration::from_secs(seconds)),
@@ -381,7 +386,7 @@ fn seconds(ctx: &Context, key: &str) -> Option<u64> {
     ctx.repo.config(key)?.trim().parse().ok()
 }
 
-fn timed_out(doing: &str, limit: Option<Duration>) -> Failure {
+pub(super) fn timed_out(doing: &str, limit: Option<Duration>) -> Failure {
     let seconds = limit.map_or(0, |limit| limit.as_secs());
     Failure::new(
         Kind::Waiting,
@@ -392,7 +397,7 @@ fn timed_out(doing: &str, limit: Option<Duration>) -> Failure {
 }
 
 /// Longer with every round, and not the same for two that meet.
-fn pause(round: u32) -> Duration {
+pub(super) fn pause(round: u32) -> Duration {
     let jitter = u64::from(std::process::id())
         .wrapping_mul(2_654_435_761)
         .wrapping_add(u64::from(round) * 7_919)

@@ -4,7 +4,7 @@
 use super::commit::commit;
 use super::take::not_ready;
 use super::touched::{Touched, touched};
-use super::{Plan, moves, outputs};
+use super::{Plan, moves, outputs, record};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
@@ -13,7 +13,7 @@ use crate::core::task::event::{Completion, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, NodeKind, TaskId, Verification};
 use crate::core::task::status::{Step, TaskFacts};
-use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
+use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::evidence::{self, Ran, RunRequest};
 use crate::flow::lease;
@@ -85,7 +85,7 @@ pub fn done(
         true => commit(ctx, &node)?,
         false => None,
     };
-    act_beside(ctx, Needs::Code, |facts| {
+    let done = record(ctx, (Needs::Code, false), |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
@@ -124,7 +124,8 @@ pub fn done(
             done: completion,
         };
         Ok(Act::new(event, what, finished).reason(request.reason.clone()))
-    })
+    })?;
+    Ok(done.0)
 }
 
 fn check(request: &DoneRequest) -> Result<()> {

@@ -24,8 +24,9 @@ pub use view::{
     show,
 };
 
-use super::act::Facts;
-use super::lease;
+use super::act::{Act, Done, Facts, Needs, act_beside};
+use super::context::Context;
+use super::{lease, publish};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, AuditItem};
 use crate::core::hint::{Hint, command, hint};
@@ -39,6 +40,20 @@ use crate::core::task::node::{Node, TaskId};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::git::Repo;
+
+/// Records what happens to a task: here, or at the remote first where that is asked for or `loopx.claim` says so. Gives
+/// that remote.
+fn record<T>(
+    ctx: &Context,
+    (needs, at_remote): (Needs, bool),
+    decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
+) -> Result<(Done<T>, Option<String>)> {
+    if at_remote || publish::is_wanted(ctx) {
+        let (done, remote) = publish::act_there(ctx, needs, decide)?;
+        return Ok((done, Some(remote)));
+    }
+    Ok((act_beside(ctx, needs, decide)?, None))
+}
 
 /// The plan of a session beside what happened, as one decision sees it.
 struct Plan<'f> {

@@ -7,7 +7,7 @@ use crate::core::task::event::TaskEvent;
 use crate::core::task::graph::Graph;
 use crate::core::task::node::TaskId;
 use crate::core::task::status::{Status, Step, TaskFacts};
-use crate::flow::act::{Act, Done, Needs, act_beside};
+use crate::flow::act::{Act, Done, Facts, Needs};
 use crate::flow::context::Context;
 use crate::flow::lease;
 
@@ -19,6 +19,14 @@ pub struct Moved {
     /// How often it failed, and how often it may be tried.
     pub failures: u32,
     pub cap: u32,
+}
+
+/// Records a step, at the remote first where that is wanted.
+fn record(
+    ctx: &Context,
+    decide: impl FnMut(&Facts<'_>) -> Result<Act<Moved>>,
+) -> Result<Done<Moved>> {
+    super::record(ctx, (Needs::Stage, false), decide).map(|(done, _)| done)
 }
 
 fn reason_required(task: Option<&str>, step: Step) -> Failure {
@@ -49,7 +57,7 @@ fn own(
     step: Step,
     reason: Option<String>,
 ) -> Result<Done<Moved>> {
-    act_beside(ctx, Needs::Stage, |facts| {
+    record(ctx, |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
@@ -91,7 +99,7 @@ fn own(
 
 /// It is to be done again. Beyond its cap a person says so, with a reason.
 pub fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Moved>> {
-    act_beside(ctx, Needs::Stage, |facts| {
+    record(ctx, |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let at = plan.find(&graph, task)?;
@@ -131,7 +139,7 @@ pub fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Mov
 /// It is not done. A person says so: what waits for it may go on without.
 pub fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Moved>> {
     let reason = reason.ok_or_else(|| reason_required(Some(task), Step::Skip))?;
-    act_beside(ctx, Needs::Stage, |facts| {
+    record(ctx, |facts| {
         facts.require_person("a skipped task")?;
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);

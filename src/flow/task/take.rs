@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, held, holder, keep, lasting, now, touched, until};
+use super::{Plan, claim_for, held, holder, keep, lasting, now, record, touched, until};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
@@ -12,7 +12,7 @@ use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::TaskId;
 use crate::core::task::status::{Status, Step, TaskFacts};
-use crate::flow::act::{Act, Done, Facts, Needs, act_beside, gather_here, require_active};
+use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::lease;
 
@@ -28,6 +28,8 @@ pub struct TakeRequest {
     pub reason: Option<String>,
     /// A name for this asking: who asks again under it gets the same task again.
     pub request: Option<String>,
+    /// The claim goes to the remote first, alone.
+    pub remote: bool,
 }
 
 /// A task that somebody got.
@@ -39,6 +41,8 @@ pub struct Taken {
     pub from: Option<String>,
     /// It was taken before under the same name: nothing was claimed now.
     pub again: bool,
+    /// The remote that has the claim.
+    pub remote: Option<String>,
 }
 
 /// Claims a task.
@@ -55,7 +59,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
     if let Some(taken) = again(ctx, request)? {
         return Ok(taken);
     }
-    let taken = act_beside(ctx, Needs::Stage, |facts| {
+    let taken = record(ctx, (Needs::Stage, request.remote), |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let owner = lease::owner(&ctx.repo, None)?;
@@ -79,6 +83,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             until: now(facts).saturating_add(i64::from(claim.seconds)),
             from: over.map(holder),
             again: false,
+            remote: None,
         };
         let what = match &taken.from {
             Some(from) => format!("take {task} over from {from}"),
@@ -97,7 +102,10 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         {
             Err(peek(ctx, request).err().unwrap_or(failure))
         }
-        taken => taken,
+        taken => taken.map(|(mut done, remote)| {
+            done.value.remote = remote;
+            done
+        }),
     }
 }
 
@@ -147,6 +155,7 @@ fn again(ctx: &Context, request: &TakeRequest) -> Result<Option<Done<Taken>>> {
         until: claim.map_or(i64::MIN, until),
         from: None,
         again: true,
+        remote: None,
     };
     Ok(Some(Done {
         id: session.state.id.clone(),

@@ -1,0 +1,206 @@
+//! Records that go to the remote before they stand here: one commit on the tip that was just fetched, pushed alone. So
+//! a bare repository says who has a task, to any number of machines.
+//!
+//! What is decided is decided on everything that is known here and there; what is pushed goes on from the remote's
+//! branch alone, and carries nothing that was not shared. Where the remote moved meanwhile the commit is thrown away,
+//! and the decision is made anew. Afterwards the branch here takes it in as a sync does.
+
+use super::act::{Act, Done, Facts, Needs, build, gather, load_active};
+use super::context::Context;
+use super::opening::Opening;
+use super::sync::{self, Request, fetch, follow, guard, limit, timed_out};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
+use crate::core::id::{Oid, SessionId};
+use crate::core::op::Body;
+use crate::core::refusal::Refusal;
+use crate::core::session::State;
+use crate::core::unfinished::Unfinished;
+use crate::failpoint::reach;
+use crate::git::remote::{Answer, Line};
+use crate::store::{Committed, Linear, Snapshot, Store};
+use std::time::{Duration, Instant};
+
+/// The setting that says where a claim goes first.
+const SETTING: &str = "loopx.claim";
+
+/// How long a branch that others keep moving is tried.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Whether what happens to tasks goes to the remote at once.
+pub fn is_wanted(ctx: &Context) -> bool {
+    ctx.repo.config(SETTING).as_deref() == Some("remote")
+}
+
+/// Changes one session there and then here, or refuses and changes neither. Says which remote has it.
+pub fn act_there<T>(
+    ctx: &Context,
+    needs: Needs,
+    mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
+) -> Result<(Done<T>, String)> {
+    let remote = sync::remote(ctx, None)?;
+    let mut line = Line {
+        limit: limit(ctx),
+        unattended: false,
+        progress: None,
+    };
+    let request = Request::default();
+    let began = Instant::now();
+    let mut lost = 0;
+    loop {
+        let store = ctx.store()?;
+        let tip = match fetch(ctx, &store, &request, &remote, &mut line) {
+            Ok(Some(tip)) => tip,
+            Ok(None) => return Err(no_branch(&store, &remote)),
+            // Another worktree of this clone fetches the same.
+            Err(failure)
+                if failure.code == Code::TrackingRefLocked && began.elapsed() < DEADLINE =>
+            {
+                lost += 1;
+                std::thread::sleep(sync::pause(lost.min(10)));
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
+        reach("publish-fetched");
+        let (id, made) = decided(ctx, needs, (&remote, &tip), &mut decide)?;
+        guard::require_no_secrets(ctx, &made.commit, std::slice::from_ref(&tip))?;
+        let answer = ctx
+            .repo
+            .push(&remote, store.branch(), &made.commit, &mut line)?;
+        let doing = format!("push {} to {remote}", store.branch());
+        match answer {
+            Answer::Done => {
+                reach("publish-pushed");
+                take_in(ctx, &remote, &made.commit);
+                let (state, saved, _, value) = made.value;
+                let commit = made.commit;
+                let done = Done {
+                    id,
+                    commit,
+                    state,
+                    saved,
+                    value,
+                };
+                return Ok((done, remote));
+            }
+            Answer::TimedOut => return Err(timed_out(&doing, line.limit)),
+            Answer::No(said) => match Refusal::read(&said) {
+                Refusal::Moved => {}
+                other => return Err(other.failure(&doing, &remote, store.branch(), &said)),
+            },
+        }
+        lost += 1;
+        if began.elapsed() > DEADLINE {
+            return Err(busy(&store, &remote, lost));
+        }
+        std::thread::sleep(sync::pause(lost.min(10)));
+    }
+}
+
+type Made<T> = Committed<super::act::Built<T>>;
+
+/// Decides on what is known here and at the tip, and makes the commit on the tip.
+fn decided<T>(
+    ctx: &Context,
+    needs: Needs,
+    (remote, tip): (&str, &Oid),
+    decide: &mut impl FnMut(&Facts<'_>) -> Result<Act<T>>,
+) -> Result<(SessionId, Made<T>)> {
+    let opening = Opening::of(ctx)?;
+    let Opening {
+        identity, store, ..
+    } = &opening;
+    let id = opening.session(ctx)?;
+    let label = format!("{remote}/{}", store.branch());
+    let own = load_active(&store.snapshot()?, &id)?;
+    let there = Snapshot::at(&ctx.repo, tip.clone(), &label)?;
+    let session = match there.find(&id)? {
+        Some(found) if found.state.uid == own.state.uid => found,
+        _ => return Err(not_shared(&format!("session {id}"), remote)),
+    };
+    let session = super::act::require_active(session)?;
+    // Refused where the branch there is damaged, or was set back.
+    let met = store.plan_meeting(identity, tip, &label, Linear::No)?.tip;
+    let facts = gather(ctx, &there, &session, None, needs, Some(identity))?;
+    let act = match met == *tip {
+        true => decide(&facts)?,
+        false => {
+            let both = Snapshot::at(&ctx.repo, met, &label)?;
+            let known = load_active(&both, &id)?;
+            let seen = gather(ctx, &both, &known, None, needs, Some(identity))?;
+            let act = decide(&seen)?;
+            require_shared(&act.body, (&known.state, &session.state), remote)?;
+            act
+        }
+    };
+    let decision = build(ctx, &there, &session, facts, act, identity)?;
+    let made = store.commit_ahead(identity, &there, decision)?;
+    Ok((id, made))
+}
+
+/// Refuses a record that would go on from one that the remote does not have.
+fn require_shared(body: &Body, (known, there): (&State, &State), remote: &str) -> Result<()> {
+    let Body::Task(event) = body else {
+        return Ok(());
+    };
+    let id = event.task();
+    match known.task(id) == there.task(id) {
+        true => Ok(()),
+        false => Err(not_shared(&format!("what happened to {id} here"), remote)),
+    }
+}
+
+fn not_shared(what: &str, remote: &str) -> Failure {
+    Failure::refused(
+        Code::NotShared,
+        format!("expected {what} on {remote} too, which does not have it: nothing was pushed"),
+    )
+    .help(command!("sync {remote}"))
+}
+
+fn no_branch(store: &Store<'_>, remote: &str) -> Failure {
+    not_shared(&format!("the branch `{}`", store.branch()), remote)
+}
+
+fn busy(store: &Store<'_>, remote: &str, lost: u32) -> Failure {
+    Failure::new(
+        Kind::Waiting,
+        Code::RemoteMoved,
+        format!(
+            "the branch `{}` of {remote} moved {lost} times while this was being pushed; nothing is recorded, there or here",
+            store.branch()
+        ),
+    )
+    .help(hint!["try again, or see who is at it: ", command!("sync {remote}")])
+}
+
+/// Takes in what the remote has now. Where that cannot be, the record stands there all the same.
+fn take_in(ctx: &Context, remote: &str, commit: &Oid) {
+    if let Err(failure) = met(ctx, remote, commit) {
+        ctx.unfinished.add(Unfinished {
+            done: format!("{remote} has it at {}", commit.short()),
+            left: "taking that in here".to_owned(),
+            why: failure.message,
+            help: command!("sync {remote}"),
+        });
+    }
+}
+
+fn met(ctx: &Context, remote: &str, commit: &Oid) -> Result<()> {
+    let opening = Opening::of(ctx)?;
+    let Opening {
+        identity,
+        store,
+        lock,
+        ..
+    } = &opening;
+    let before = store.tip()?;
+    let label = format!("{remote}/{}", store.branch());
+    let linear = sync::linear(ctx);
+    let meeting = store.meet(lock, identity, commit, &label, linear)?;
+    reach("publish-met");
+    let what = ("git loopx take --remote", &meeting.tip);
+    follow(&opening.scope(ctx), what, before.as_ref());
+    Ok(())
+}
