@@ -59,10 +59,6 @@ pub struct Operation {
 
 /// What an operation says, by its topic.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every record is a session's"
-)]
 pub enum Body {
     Log(Word),
     Session(SessionBody),

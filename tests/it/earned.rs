@@ -217,5 +217,5 @@ fn what_a_person_looked_at_is_called_so_and_an_undone_stage_names_who_holds_on()
     let mut entered = entered.filter(|op| op["kind"] == "entered");
     let op = text(&entered.next_back().expect("a stage that was entered")["op"]);
     let out = s.loopx(&["undo", "--only", &op, "--reason", "too early"]);
-    assert!(out.stderr.contains("T-2 stays taken"), "{DEMO}: {out}");
+    assert!(out.stdout.contains("T-2 stays taken"), "{DEMO}: {out}");
 }

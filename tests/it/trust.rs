@@ -25,6 +25,8 @@ fn a_check_of_somebody_else_runs_once_somebody_here_said_so() {
     all.loopx(0, &["-s", DEMO, "task", "done"]).ok();
     all.settle();
     all.loopx(1, &["-s", DEMO, "take", "T-2"]).ok();
+    let build = ["-s", DEMO, "build", "--take-over", "--reason", "here"];
+    all.loopx(1, &build).ok();
     let tries: [&[&str]; 4] = [
         &["run", "--task", "T-2"],
         &["run", "--all"],

@@ -159,6 +159,8 @@ fn plan() -> Vec<Step> {
         write(session!("change/design.md"), input!("design.md")),
         write(session!("change/tasks.md"), input!("tasks.md")),
         write(session!("change/slices.json"), input!("slices.json")),
+        // What she plans is hers, also where somebody else would save it with a step of their own.
+        ada(&["loopx", "save"]),
         run(Who::Grace, 0, &["loopx", "plan", "--architect", "approve"]),
         run(Who::Grace, 0, &["loopx", "plan", "--critic", "approve"]),
         run(Who::Grace, 0, &["loopx", "approve", "--to", "build"]),

@@ -29,7 +29,7 @@ pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
         let at = plan.find(&graph, task)?;
         let holder = plan.facts(at).and_then(TaskFacts::holder);
         let Some(known) = holder.filter(|claim| is_due(claim, &owner, now(facts))) else {
-            return Err(Failure::nothing(
+            return Err(Failure::waiting(
                 Code::TaskHeld,
                 "the claim needs no renewal",
             ));
