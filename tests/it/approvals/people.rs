@@ -110,7 +110,7 @@ fn edge_13_whoever_ran_the_agent_that_built_is_not_independent() {
     let d = Drive::building_under("[review]\nindependence = \"require\"\n");
     d.commit_code("an end\n");
     d.edit("execution-record.md", RECORD);
-    through_rita(&d, &["run", "--task", "VS-1"]).ok();
+    through_rita(&d, &["run", "--task", "VS-1", "--trust"]).ok();
     d.does(&["build", "--report", "execution=complete"]);
     d.does(&["build"]);
     d.does(&["approve", "--to", "review"]);
