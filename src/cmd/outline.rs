@@ -4,7 +4,7 @@ use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::hint::command;
-use crate::core::outline::{Chosen, QUESTIONS};
+use crate::core::outline::{Chosen, Complexity, QUESTIONS};
 use crate::core::task::node::TaskId;
 use crate::flow::Context;
 use crate::flow::outline::{self as flow, View};
@@ -14,7 +14,7 @@ use serde_json::json;
 /// `plan --show`.
 pub fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = flow::show(ctx)?;
-    for said in lines(&view) {
+    for said in lines(&view, true) {
         ui.out(said);
     }
     match (view.outline.explore, view.missing.first()) {
@@ -25,31 +25,39 @@ pub fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Beside what `plan` did. A session without such a plan has nothing to tell.
+/// Beside what `plan` did: what is not as usual. A session without such a plan has nothing to tell.
 pub fn tell(ctx: &Context, ui: &mut Ui) {
     if let Ok(view) = flow::show(ctx) {
-        for said in lines(&view) {
+        for said in lines(&view, false) {
             ui.status(said);
         }
     }
 }
 
-fn lines(view: &View) -> Vec<String> {
+/// So many groups, and so many tasks of one, are told.
+const GROUPS: usize = 20;
+
+fn lines(view: &View, all: bool) -> Vec<String> {
     let outline = &view.outline;
-    let mut out = vec![format!(
-        "complexity {}{}",
-        outline.complexity.value,
-        by(&outline.complexity)
-    )];
-    let angles = outline.angles.value.join(", ");
-    out.push(match outline.explore {
-        Some(why) => format!(
-            "look at     {angles}{}: {}",
-            by(&outline.angles),
+    let (complexity, angles) = (&outline.complexity, &outline.angles);
+    let mut out = Vec::new();
+    if all || complexity.value != Complexity::Low || complexity.written {
+        out.push(format!(
+            "complexity  {}{}",
+            complexity.value,
+            by(complexity)
+        ));
+    }
+    match outline.explore {
+        Some(why) => out.push(format!(
+            "look at     {}{}: {}",
+            angles.value.join(", "),
+            by(angles),
             why.words()
-        ),
-        None => "look at     nothing has to be looked at first".to_owned(),
-    });
+        )),
+        None if all => out.push("look at     nothing has to be looked at first".to_owned()),
+        None => {}
+    }
     for note in &view.notes {
         let good = note.references.iter().filter(|one| one.verified).count();
         let files = match note.references.len() {
@@ -78,8 +86,9 @@ fn lines(view: &View) -> Vec<String> {
             "            a round has at most {QUESTIONS} questions"
         ));
     }
-    for (at, group) in view.groups.iter().enumerate().take(20) {
-        let ids: Vec<&str> = group.iter().map(TaskId::as_str).take(20).collect();
+    let groups = view.groups.iter().enumerate().take(GROUPS);
+    for (at, group) in groups.filter(|_| all || view.groups.len() > 1) {
+        let ids: Vec<&str> = group.iter().map(TaskId::as_str).take(GROUPS).collect();
         let label = if at == 0 { "groups" } else { "" };
         out.push(format!("{label:<12}{}: {}", at + 1, ids.join(", ")));
     }

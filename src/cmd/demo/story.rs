@@ -170,11 +170,29 @@ fn plan() -> Vec<Step> {
 
 fn build() -> Vec<Step> {
     vec![
-        Step::Say("Build: code is let in; evidence is what git loopx ran itself"),
+        Step::Say("Build: code is let in; a task is done when git loopx has seen its check pass"),
         write("tests/check.sh", input!("check.sh")),
-        refused(&["loopx", "run", "--task", "VS-1"]),
+        ada(&["loopx", "take"]),
+        refused(&["loopx", "task", "done"]),
+        ada(&[
+            "loopx",
+            "task",
+            "fail",
+            "--reason",
+            "the script is still the old one",
+        ]),
+        ada(&["loopx", "task", "retry", "VS-1"]),
         write("src/session.sh", input!("session-new.sh")),
-        ada(&["loopx", "run", "--task", "VS-1"]),
+        ada(&["loopx", "take"]),
+        ada(&[
+            "loopx",
+            "task",
+            "done",
+            "--summary",
+            "ten minutes, and an audit log",
+            "--caveat",
+            "the log has no rotation yet",
+        ]),
         ada(&["add", "src", "tests"]),
         ada(&["commit", "-q", "-m", "End idle sessions after ten minutes"]),
         ada(&["log", "-1", "--format=%s%n%n%(trailers)"]),

@@ -80,11 +80,13 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let at = at.map_or_else(String::new, |remote| {
         format!(", and {remote} has the claim")
     });
-    ui.status(format!(
-        "{id}: {task} is yours until {until}{}{}",
-        clean(&over),
-        clean(&at)
-    ));
+    if args.format == CardForm::Text {
+        ui.status(format!(
+            "{id}: {task} is yours until {until}{}{}",
+            clean(&over),
+            clean(&at)
+        ));
+    }
     let next = match taken.card.is_manual() {
         true => command!("task done {task} --manual --reason WHY"),
         false => command!("task done {task}"),

@@ -28,7 +28,10 @@ pub fn commands(card: &Card) -> Vec<Hint> {
         Step::Retry => Some(command!("task retry {task}")),
         Step::Take | Step::Done | Step::Skip => None,
     };
-    let mut all: Vec<Hint> = card.status.steps().filter_map(command).collect();
+    let mut steps: Vec<Step> = card.status.steps().collect();
+    // What usually comes next stands first.
+    steps.sort_by_key(|step| *step != Step::Done);
+    let mut all: Vec<Hint> = steps.into_iter().filter_map(command).collect();
     all.push(command!("task show {task} --full"));
     all
 }
