@@ -72,6 +72,9 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         parallel: true,
         cap: Node::CAP,
         time_limit: None,
+        revision_of: None,
+        done_when: None,
+        gate: None,
         line,
     })
 }
