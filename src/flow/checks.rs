@@ -3,11 +3,12 @@
 use super::act::{Needs, gather_here, require_active};
 use super::context::Context;
 use crate::core::artifact::Artifact;
-use crate::core::checks::checks;
+use crate::core::checks::checks_now;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::id::SessionId;
+use crate::core::session::State;
 use crate::core::stage::Transition;
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ pub fn open(ctx: &Context) -> Result<Open> {
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    let all = of_session(&facts.texts);
+    let all = of_session(&facts.texts, &facts.state);
     if all.is_empty() {
         return Err(Failure::usage(
             Code::CommandMissing,
@@ -66,7 +67,7 @@ pub fn open(ctx: &Context) -> Result<Open> {
 }
 
 /// The checks that the artifacts name.
-fn of_session(texts: &BTreeMap<Artifact, String>) -> Vec<String> {
-    let checks = checks(texts).unwrap_or_default().into_iter();
+fn of_session(texts: &BTreeMap<Artifact, String>, state: &State) -> Vec<String> {
+    let checks = checks_now(texts, state).unwrap_or_default().into_iter();
     checks.map(|check| check.id).collect()
 }

@@ -63,7 +63,7 @@ fn invalid(findings: &[Finding]) -> Blocker {
 }
 
 /// A decision, a checkpoint or a goal is a slice only where it has a check of its own.
-fn slice(node: Node) -> Option<Slice> {
+pub(super) fn slice(node: Node) -> Option<Slice> {
     if node.kind != NodeKind::Work && node.verification.is_none() {
         return None;
     }

@@ -1,8 +1,10 @@
 //! Reading tasks: the list, one task, the graph, and what happened. Nothing here writes.
 
+use super::gates::{self, DecisionRow, GateView};
 use super::{Plan, holder, named, until};
 use crate::core::failure::Result;
-use crate::core::gate::CodeFacts;
+use crate::core::gate::{CodeFacts, lead_of};
+use crate::core::hint::Hint;
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::lease::clock;
 use crate::core::op::{Body, Operation};
@@ -57,6 +59,11 @@ pub struct Row {
     pub proof: Option<crate::core::gate::Proof>,
     /// What others did with it at the same time, and what does not count.
     pub beside: Vec<Recorded<Aside>>,
+    /// How it is judged and how it stands, where it is a decision or a goal.
+    pub gate: Option<GateView>,
+    /// What leads on from where it is.
+    #[serde(skip)]
+    pub lead: Hint,
 }
 
 /// The tasks of a session.
@@ -78,6 +85,9 @@ pub struct TaskView {
     pub card: Card,
     pub completion: Option<Recorded<crate::core::task::event::Completion>>,
     pub failure: Option<String>,
+    /// Everything that was decided about it, and about those in whose place it is decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<DecisionRow>,
     /// The steps that lead on from where it is.
     pub steps: Vec<Step>,
 }
@@ -150,7 +160,7 @@ pub fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
 
 /// One task.
 pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
-    read(ctx, None, |_, plan, graph| {
+    read(ctx, None, |facts_of, plan, graph| {
         let owner = lease::owner(&ctx.repo, None)?;
         let at = plan.meant(graph, task, &owner)?;
         let facts = plan.facts(at);
@@ -160,7 +170,9 @@ pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
             card: plan.card(&ctx.repo, graph, at),
             completion: facts.and_then(|facts| facts.completion.clone()),
             failure: failure.and_then(|failure| failure.reason.clone()),
-            steps: plan.state.task_status(&plan.nodes[at].id).steps().collect(),
+            steps: gates::steps(plan, &plan.nodes[at])
+                .unwrap_or_else(|| plan.state.task_status(&plan.nodes[at].id).steps().collect()),
+            decisions: gates::decided(facts_of, plan, &plan.nodes[at]),
         })
     })
 }
@@ -234,7 +246,7 @@ fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
         kind: node.kind.as_str(),
         role: node.role.clone(),
         priority: node.priority,
-        by_evidence: status != plan.state.task_status(&node.id),
+        by_evidence: node.gate.is_none() && status != plan.state.task_status(&node.id),
         ready: status == Status::Pending && waits.is_empty(),
         status,
         waits,
@@ -248,6 +260,8 @@ fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
         reason: facts.and_then(|facts| facts.last.reason.clone()),
         proof: plan.proof(at).map(|item| item.proof),
         beside: facts.map_or_else(Vec::new, |facts| facts.beside.clone()),
+        gate: gates::gate(plan, node),
+        lead: lead_of(node, status, plan.state),
     }
 }
 
