@@ -17,6 +17,8 @@ pub enum TaskCommand {
     Retry(cmd::task::moves::NamedArgs),
     /// Say that a task is not done, so that what can do without it goes on
     Skip(cmd::task::moves::NamedArgs),
+    Decide(Box<cmd::task::decide::DecideArgs>),
+    Open(cmd::task::decide::OpenArgs),
     Graph(cmd::task::graph::GraphArgs),
     Waves(cmd::task::graph::WavesArgs),
     Log(cmd::task::log::LogArgs),

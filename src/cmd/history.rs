@@ -141,9 +141,15 @@ pub struct LogArgs {
     /// One line for each operation
     #[arg(long)]
     pub oneline: bool,
+    /// Only decisions about tasks, one line for each
+    #[arg(long, conflicts_with = "oneline")]
+    pub decisions: bool,
 }
 
 pub fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if args.decisions {
+        return super::task::decide::log(ctx, args.count, ui);
+    }
     let (id, operations) = view::log(ctx)?;
     let left_out = operations
         .len()

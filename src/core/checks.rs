@@ -5,6 +5,8 @@ use super::artifact::Artifact;
 use super::failure::Blocker;
 use super::op::Evidence;
 use super::pack;
+use super::session::State;
+use super::task::plan;
 use std::collections::BTreeMap;
 
 /// One command that has to pass.
@@ -22,6 +24,21 @@ impl Check {
     pub fn is_of(&self, run: &Evidence) -> bool {
         run.task.as_ref() == Some(&self.id) && run.argv == self.argv
     }
+}
+
+/// The same with the checks of tasks that decisions inserted: all that there is to run now.
+pub fn checks_now(
+    texts: &BTreeMap<Artifact, String>,
+    state: &State,
+) -> Result<Vec<Check>, Blocker> {
+    let mut found = checks(texts)?;
+    let inserted = plan::inserted(texts, state)?.into_iter();
+    found.extend(inserted.map(|slice| Check {
+        id: slice.id,
+        argv: slice.verification,
+        source: Artifact::TaskList,
+    }));
+    Ok(found)
 }
 
 /// Every check that the artifacts of a session name, in their order; or what is wrong with one of them.

@@ -312,6 +312,14 @@ codes! {
         "The plan changed since the critic's verdict.";
     CriticVerdictReject "critic_verdict_reject" [Refused]
         "The critic refused the plan.";
+    DecisionEarly "decision_early" [Refused]
+        "What a decision judges is not done yet.";
+    DecisionEvidence "decision_evidence" [Refused]
+        "What a decision rests on is not there, or is about other code.";
+    DecisionOpen "decision_open" [Refused]
+        "The work goes on once somebody has decided.";
+    DecisionValues "decision_values" [Usage]
+        "The values of a decision do not fit its rubric.";
     DelegationActive "delegation_active_*" [Refused]
         "Delegated work is open; `*` is its id.";
     DelegationIdInvalid "delegation_id_invalid" [Usage]

@@ -213,7 +213,7 @@ impl Command {
 
 /// A reason that is true of whoever types this command, whatever else moves them.
 fn general_reason(words: &str) -> &'static str {
-    const REASONS: [(&str, &str); 20] = [
+    const REASONS: [(&str, &str); 22] = [
         ("abandon", "it is not wanted any more"),
         ("agent block", "it cannot go on"),
         ("agent park", "it waits for a person"),
@@ -229,8 +229,10 @@ fn general_reason(words: &str) -> &'static str {
         ("reopen", "there is more to do"),
         ("review --answer", "it is meant to be so"),
         ("take", "it goes on here"),
+        ("task decide", "it was judged"),
         ("task done", "it was looked at by hand"),
         ("task fail", "it does not pass"),
+        ("task open", "it was looked at by hand"),
         ("task retry", "it is worth another try"),
         ("task skip", "it is not needed"),
         ("undo", "it is not wanted"),

@@ -3,7 +3,7 @@
 use super::act::{Needs, gather_here, require_active};
 use super::context::Context;
 use super::trust;
-use crate::core::checks::{self, Check};
+use crate::core::checks::{Check, checks_now};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
@@ -27,7 +27,7 @@ pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    let all = checks::checks(&facts.texts).unwrap_or_default();
+    let all = checks_now(&facts.texts, &facts.state).unwrap_or_default();
     if all.is_empty() {
         return Err(Failure::usage(
             Code::CommandMissing,

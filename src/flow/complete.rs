@@ -4,7 +4,7 @@
 use super::config::aliases;
 use super::context::Context;
 use super::specs;
-use crate::core::checks::checks;
+use crate::core::checks::checks_now;
 use crate::core::failure::Result;
 use crate::core::policy::Policy;
 use crate::core::session::State;
@@ -98,7 +98,7 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
         }
         (Kind::Check, _, Some((state, policy))) => {
             let texts = super::act::texts_here(ctx, &state, &policy)?;
-            let found = checks(&texts).unwrap_or_default().into_iter();
+            let found = checks_now(&texts, &state).unwrap_or_default().into_iter();
             Ok(found
                 .map(|check| Value {
                     text: check.id,

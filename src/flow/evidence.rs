@@ -8,7 +8,7 @@ use super::workcopy::WorkCopy;
 use super::{lease, policy_moved, seated, sign, task, trust};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
-use crate::core::checks::checks;
+use crate::core::checks::{checks, checks_now};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::op::{Event, Evidence};
@@ -345,7 +345,7 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
     };
     let (policy, _) = ctx.policy_if_there(state)?;
     let texts = check_texts(ctx, state, request, &policy)?;
-    let checks = checks(&texts).unwrap_or_default();
+    let checks = checks_now(&texts, state).unwrap_or_default();
     let Some(check) = checks.iter().find(|check| check.id == *task) else {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
         let near = crate::core::nearest(task, ids.iter().copied());

@@ -138,6 +138,7 @@ mod syscalls;
 mod taken_sync;
 mod task;
 mod task_cases;
+mod task_decide;
 mod task_list;
 mod task_races;
 mod task_remote;

@@ -5,6 +5,8 @@
 //! A block after `<!-- file: PATH -->` is what the editor leaves in that file.
 
 use crate::support::Sandbox;
+use crate::support::tasks::{building, task, with};
+use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 
@@ -86,6 +88,36 @@ fn standard() -> Sandbox {
     s
 }
 
+/// A list with a decision in it, whose first task is done.
+fn judged() -> Sandbox {
+    let work = |id: &str, title: &str, on: &[&str]| {
+        let mut work = task(id, on, Some(&["true"]));
+        work["title"] = title.into();
+        work
+    };
+    let mut mend = work("mend", "Mend {weakest} of {gate}", &[]);
+    mend["depends_on"] = json!([]);
+    let dimensions = [
+        json!({ "name": "code", "weight": 1 }),
+        json!({ "name": "tests", "weight": 1, "minimum": 6 }),
+    ];
+    let gate = json!({
+        "rubric": { "scale": 10, "pass": 6, "dimensions": dimensions }, "cap": 2, "repair": [mend],
+    });
+    let s = building(&[
+        work("TASK-001", "Write the audit log", &[]),
+        with(
+            "REVIEW",
+            &["TASK-001"],
+            json!({ "title": "Judge the log", "kind": "decision", "gate": gate }),
+        ),
+        work("TASK-002", "Announce it", &["REVIEW"]),
+    ]);
+    s.loopx(&["take"]).ok();
+    s.loopx(&["task", "done"]).ok();
+    s
+}
+
 /// A change of two tasks that Grace sent back, mended by half.
 fn sent_back() -> Sandbox {
     let s = Sandbox::named("ward");
@@ -145,6 +177,7 @@ fn begin(scene: &str, files: &[(String, String)]) -> Sandbox {
         "first" => first(),
         "standard" => standard(),
         "sent back" => sent_back(),
+        "judged" => judged(),
         other => panic!("no scene is called {other}"),
     };
     for (path, text) in files {

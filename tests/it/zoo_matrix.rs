@@ -106,6 +106,9 @@ const STORY: &[Step] = &[
     Call("task retry VS-1", 0),
     Call("take VS-1", 0),
     Call("task fail --reason flaky", 0),
+    // A decision and a checkpoint are tasks of their kind.
+    Call("task decide VS-1 --verdict proceed", 1),
+    Call("task open VS-1 --reason seen", 1),
     Call("task graph", 0),
     Call("task waves", 0),
     Call("task retry VS-1", 0),

@@ -3,7 +3,6 @@
 use super::row_lines;
 use crate::cli::Exit;
 use crate::core::failure::Result;
-use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::task as flow;
 use crate::ui::Ui;
@@ -31,7 +30,7 @@ pub fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     ui.status(format!("{} of {all} done", rows.done));
     let ready = rows.tasks.iter().find(|row| row.ready);
-    let next = ready.map(|row| command!("take {}", row.task));
+    let next = ready.map(|row| row.lead.clone());
     if let Some(next) = &next {
         ui.hint(next);
     }

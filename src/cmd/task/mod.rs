@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod check;
+pub mod decide;
 pub mod done;
 pub mod edit;
 pub mod export;
@@ -19,7 +20,7 @@ use crate::cli::{Exit, TaskCommand};
 use crate::core::failure::Result;
 use crate::core::task::status::{Status, Step};
 use crate::flow::Context;
-use crate::flow::task::Row;
+use crate::flow::task::{GateView, Row};
 use crate::ui::{Ui, line, style};
 
 pub fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -31,6 +32,8 @@ pub fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         TaskCommand::Release(args) => moves::own(args, Step::Release, ctx, ui),
         TaskCommand::Retry(args) => moves::named(args, Step::Retry, ctx, ui),
         TaskCommand::Skip(args) => moves::named(args, Step::Skip, ctx, ui),
+        TaskCommand::Decide(args) => decide::decide(*args, ctx, ui),
+        TaskCommand::Open(args) => decide::open(args, ctx, ui),
         TaskCommand::Graph(args) => graph::run(&args, ctx, ui),
         TaskCommand::Waves(args) => graph::waves(&args, ctx, ui),
         TaskCommand::Log(args) => log::run(&args, ctx, ui),
@@ -53,6 +56,7 @@ fn status_word(ui: &Ui, row: &Row) -> String {
         Status::Completed => (style::GOOD, "done"),
         Status::Failed => (style::BAD, "failed"),
         Status::Skipped => (style::DIM, "skipped"),
+        Status::Superseded => (style::DIM, "fixed"),
     };
     ui.paint(role, &format!("{word:<7}"))
 }
@@ -74,6 +78,9 @@ fn remarks(row: &Row) -> Vec<String> {
     if matches!(row.status, Status::Failed | Status::Skipped) {
         said.extend(row.reason.clone());
     }
+    if let Some(gate) = &row.gate {
+        said.extend(gate_words(gate));
+    }
     let waits: Vec<String> = row.waits.iter().map(|wait| wait.words()).collect();
     if !waits.is_empty() {
         said.push(format!("waits for {}", waits.join(", ")));
@@ -82,6 +89,27 @@ fn remarks(row: &Row) -> Vec<String> {
         format!(
             "beside it: `{}` of {}, which does not count",
             aside.value.step, aside.signed.by.name
+        )
+    }));
+    said
+}
+
+/// How a gate stands, in words.
+fn gate_words(gate: &GateView) -> Vec<String> {
+    let mut said = Vec::new();
+    match (gate.standing, &gate.next) {
+        ("fix", Some(next)) => said.push(format!("{next} is decided in its place")),
+        ("escalate", _) => said.push(format!("waits for a person: {}", gate.why.join("; "))),
+        ("open", _) if gate.attempt > 0 => {
+            said.push(format!("repaired {} of {} times", gate.attempt, gate.cap));
+        }
+        _ => {}
+    }
+    said.extend(gate.notes.iter().map(|note| format!("note: {note}")));
+    said.extend(gate.beside.iter().map(|one| {
+        format!(
+            "beside it: `{}` of {}, which does not count",
+            one.verdict, one.by
         )
     }));
     said

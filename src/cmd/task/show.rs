@@ -1,12 +1,13 @@
 //! `task show`.
 
+use super::decide::row_words;
 use super::take::{legal, print};
 use super::{remarks, status_word};
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::task::prompt::CardForm;
 use crate::flow::Context;
-use crate::flow::task::{self as flow, TaskView};
+use crate::flow::task::{self as flow, DecisionRow, GateView, TaskView};
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
@@ -30,7 +31,14 @@ pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         standing(&view, ui);
     }
     print(ui, &view.card, args.format, args.full);
-    let next = legal(&view.card);
+    if args.format == CardForm::Text
+        && let Some(gate) = &view.row.gate
+    {
+        for said in gate_rows(gate, &view.decisions) {
+            ui.out(format!("  {}", line(&said)));
+        }
+    }
+    let next = legal(&view.row.task, &view.steps);
     let mut body = json!(view);
     body["next"] = next;
     ui.json("task show", &body);
@@ -55,4 +63,30 @@ fn standing(view: &TaskView, ui: &mut Ui) {
     for output in view.outputs.iter().filter(|output| !output.present) {
         ui.out(format!("  not there yet: {}", line(&output.path)));
     }
+}
+
+/// What a gate is judged by, and what was decided.
+fn gate_rows(gate: &GateView, decisions: &[DecisionRow]) -> Vec<String> {
+    let judges: Vec<&str> = gate.judges.iter().map(|id| id.as_str()).collect();
+    let mut rows = vec![
+        format!("judges  | {}", judges.join(", ")),
+        format!("asks    | {}", gate.wanted),
+        format!("passes  | from {} of {}", gate.pass, gate.scale),
+    ];
+    rows.extend(gate.dimensions.iter().map(|one| {
+        let least = one
+            .minimum
+            .map_or_else(String::new, |least| format!(", at least {least}"));
+        format!("        | {}: weight {}{least}", one.name, one.weight)
+    }));
+    rows.push(format!(
+        "repairs | {} of {}, then {}",
+        gate.attempt, gate.cap, gate.at_cap
+    ));
+    rows.extend(
+        decisions
+            .iter()
+            .map(|row| format!("decided | @{} {}", row.seq, row_words(row))),
+    );
+    rows
 }

@@ -5,7 +5,9 @@ use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::lease::clock;
 use crate::core::task::card::Card;
+use crate::core::task::node::{NodeKind, TaskId};
 use crate::core::task::prompt::{self, CardForm};
+use crate::core::task::status::Step;
 use crate::flow::Context;
 use crate::flow::task::{self as flow, TakeRequest};
 use crate::ui::{Ui, clean, style};
@@ -87,7 +89,9 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             clean(&at)
         ));
     }
+    let is_decision = taken.card.kind == NodeKind::Decision.as_str();
     let next = match taken.card.is_manual() {
+        true if is_decision => command!("task decide {task} --verdict proceed"),
         true => command!("task done {task} --manual --reason WHY"),
         false => command!("task done {task}"),
     };
@@ -115,23 +119,27 @@ pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "remote": taken.remote,
         "next_action": next,
     });
-    body["next"] = legal(&taken.card);
+    let steps: Vec<Step> = taken.card.status.steps().collect();
+    body["next"] = legal(task, &steps);
     ui.json("take", &body);
     Ok(Exit::Done)
 }
 
 /// The commands that are legal from here.
-pub(super) fn legal(card: &Card) -> Value {
-    let task = &card.task;
+pub(super) fn legal(task: &TaskId, steps: &[Step]) -> Value {
     let words = |step| match step {
-        crate::core::task::status::Step::Take => command!("take {task}"),
-        crate::core::task::status::Step::Done => command!("task done {task}"),
-        crate::core::task::status::Step::Fail => command!("task fail {task} --reason WHY"),
-        crate::core::task::status::Step::Release => command!("task release {task}"),
-        crate::core::task::status::Step::Retry => command!("task retry {task}"),
-        crate::core::task::status::Step::Skip => command!("task skip {task} --reason WHY"),
+        Step::Take => command!("take {task}"),
+        Step::Done => command!("task done {task}"),
+        Step::Fail => command!("task fail {task} --reason WHY"),
+        Step::Release => command!("task release {task}"),
+        Step::Retry => command!("task retry {task}"),
+        Step::Skip => command!("task skip {task} --reason WHY"),
+        Step::Decide => {
+            command!("task decide {task} --verdict proceed")
+        }
+        Step::Open => command!("task open {task} --reason WHY"),
     };
-    let all: Vec<_> = card.status.steps().map(words).collect();
+    let all: Vec<_> = steps.iter().map(|step| words(*step)).collect();
     json!(all)
 }
 

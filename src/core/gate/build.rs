@@ -1,7 +1,7 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
-use super::super::checks::{Check, checks};
+use super::super::checks::{Check, checks_now};
 use super::super::failure::{Blocker, Code};
 use super::super::op::{Evidence, Lane, LaneStatus};
 use super::super::policy::Policy;
@@ -204,7 +204,7 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         detail: "the plan was approved for build".into(),
         changed: Vec::new(),
     });
-    let checks = checks(view.texts).unwrap_or_default();
+    let checks = checks_now(view.texts, view.state).unwrap_or_default();
     let checked: Vec<AuditItem> = checks
         .iter()
         .map(|check| audit_check(view, check))

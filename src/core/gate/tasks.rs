@@ -6,7 +6,9 @@
 //! A decision, a checkpoint or a goal is completed by its records alone: no run stands for a person's word.
 
 use super::super::failure::{Blocker, Code};
+use super::super::session::State;
 use super::super::stage::{Stage, Transition};
+use super::super::task::decide::{Standing, standing};
 use super::super::task::node::{Node, NodeKind};
 use super::super::task::plan;
 use super::super::task::status::Status;
@@ -22,6 +24,10 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         .map(|item| item.id.as_str())
         .collect();
     let status = |node: &Node| match view.state.task_status(&node.id) {
+        _ if node.gate.is_some() => {
+            let standing = standing(node, view.state).unwrap_or(Standing::Open);
+            standing.status(node, view.state)
+        }
         Status::Pending if node.kind == NodeKind::Work && proven.contains(node.id.as_str()) => {
             Status::Completed
         }
@@ -34,7 +40,7 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
 pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let stage = transition.from();
     // Whoever planned nothing and took nothing is not asked; a plan that cannot be read is another rule's.
-    let Ok(nodes) = plan::nodes(view.texts) else {
+    let Ok(nodes) = plan::now(view.texts, view.state) else {
         return Vec::new();
     };
     let own = |node: &&Node| node.stage == stage;
@@ -60,23 +66,33 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     vec![Blocker::new(
         Code::TasksOpen,
         words.join(", "),
-        lead(first, *status),
+        lead_of(first, *status, view.state),
     )]
 }
 
 /// Whether a task holds its stage. What is pending in the build, and is work, is asked for by the audit.
 fn is_open(is_audited: bool, status: Status) -> bool {
     match status {
-        Status::Completed | Status::Skipped => false,
+        Status::Completed | Status::Skipped | Status::Superseded => false,
         Status::Pending => !is_audited,
         Status::Claimed | Status::Failed => true,
     }
 }
 
-fn lead(node: &Node, status: Status) -> Hint {
-    match status {
-        Status::Pending => command!("take {}", node.id),
-        Status::Failed => command!("task retry {}", node.id),
-        _ => command!("task done {}", node.id),
+/// What leads on from where a task is.
+pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
+    let id = &node.id;
+    match (node.kind, status) {
+        (NodeKind::Decision | NodeKind::Goal, Status::Pending | Status::Claimed) => {
+            match standing(node, state) {
+                Some(Standing::Escalated(_)) => command!("task open {id} --reason WHY"),
+                _ => command!("task decide {id} --verdict proceed"),
+            }
+        }
+        (NodeKind::Checkpoint, Status::Pending) => command!("task open {id} --reason WHY"),
+        (_, Status::Pending) => command!("take {id}"),
+        (_, Status::Failed) => command!("task retry {id}"),
+        (_, Status::Superseded) => command!("task show {id}"),
+        _ => command!("task done {id}"),
     }
 }

@@ -104,7 +104,7 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     if view.state.tasks.is_empty() {
         return None;
     }
-    let nodes = plan::nodes(view.texts).ok()?;
+    let nodes = plan::now(view.texts, view.state).ok()?;
     let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
     let graph = Graph::of(&nodes);
     let now = Now {
@@ -126,6 +126,18 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     {
         let id = &nodes[at].id;
         return Some(Advised::from(command!("take")).advice(format!("{id} is ready")));
+    }
+    if let Some(at) = graph
+        .ready(now)
+        .into_iter()
+        .find(|at| nodes[*at].gate.is_some())
+    {
+        let node = &nodes[at];
+        let lead = gate::lead_of(node, statuses[at], view.state);
+        return Some(Advised::write(hint![
+            format!("judge what {} is about: ", node.id),
+            lead
+        ]));
     }
     if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
         let id = &nodes[at].id;

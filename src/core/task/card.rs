@@ -1,7 +1,8 @@
 //! The card: what whoever takes a node is given to read, in at most two kilobytes.
 
+use super::decide::{Verdict, judge};
 use super::graph::Graph;
-use super::node::{Node, TaskId, Verification};
+use super::node::{Node, NodeKind, TaskId, Verification};
 use super::status::{Status, TaskFacts};
 use crate::core::id::SessionId;
 use crate::core::shell_word;
@@ -62,6 +63,21 @@ pub struct Before {
 }
 
 impl Before {
+    /// What a gate that let the work go on left to know.
+    fn of_gate(node: &Node, state: &TaskFacts) -> Option<Before> {
+        let gate = node.gate.as_deref()?;
+        let decision = state.decisions.last()?;
+        let judged = judge(node.kind, gate, &decision.value);
+        let has_notes = judged.verdict == Verdict::Proceed && !judged.notes.is_empty();
+        has_notes.then(|| Before {
+            task: node.id.clone(),
+            summary: decision.reason.clone(),
+            partial: None,
+            caveats: judged.notes,
+            deferred: Vec::new(),
+        })
+    }
+
     /// Something to know; an ordinary completion without a word is none.
     fn of(facts: &TaskFacts) -> Option<Before> {
         let done = &facts.completion.as_ref()?.value;
@@ -90,6 +106,12 @@ impl Before {
 }
 
 impl Card {
+    /// Whether values are given about it: a decision or a goal.
+    pub fn is_judged(&self) -> bool {
+        let judged = [NodeKind::Decision, NodeKind::Goal];
+        judged.iter().any(|kind| kind.as_str() == self.kind)
+    }
+
     /// Whether a person's word completes it.
     pub fn is_manual(&self) -> bool {
         !matches!(self.verification, Some(Check::Cmd(_)))
@@ -108,7 +130,7 @@ impl Card {
         let failures = own.map_or(0, |own| own.failures);
         let before = graph
             .needs(at)
-            .filter_map(|(to, _)| facts(&graph.nodes[to].id));
+            .filter_map(|(to, _)| Some((&graph.nodes[to], facts(&graph.nodes[to].id)?)));
         Card {
             session: session.clone(),
             intent: intent.to_owned(),
@@ -121,7 +143,12 @@ impl Card {
             status: own.map_or(Status::Pending, |own| own.status),
             attempt: failures.saturating_add(1),
             attempts: node.cap,
-            criteria: node.criteria.clone(),
+            criteria: node
+                .criteria
+                .iter()
+                .chain(&node.done_when)
+                .cloned()
+                .collect(),
             verification: node.verification.as_ref().map(|one| match one {
                 Verification::Cmd(argv) => Check::Cmd(argv.clone()),
                 Verification::Manual(what) => Check::Manual(what.clone()),
@@ -137,7 +164,11 @@ impl Card {
                     blob: blob(path),
                 })
                 .collect(),
-            before: before.filter_map(Before::of).collect(),
+            before: before
+                .filter_map(|(node, facts)| {
+                    Before::of(facts).or_else(|| Before::of_gate(node, facts))
+                })
+                .collect(),
             failed: own
                 .and_then(|own| own.failure.as_ref())
                 .map(|failure| failure.reason.clone().unwrap_or_default()),

@@ -1,6 +1,7 @@
 //! The topic `task`: what happened to a node of a session's graph, and the values that its records carry. What they
 //! make of the state is in [`super::status`].
 
+use super::decide::Decision;
 use super::node::TaskId;
 use super::status::Step;
 use crate::core::id::{Oid, OpId};
@@ -30,6 +31,15 @@ pub enum TaskEvent {
     Retried { task: TaskId },
     /// It is not done, and nothing waits for it any more that can do without.
     Skipped { task: TaskId },
+    /// Somebody judged what a decision or a goal is about.
+    Decided { task: TaskId, decision: Decision },
+    /// A person lets a checkpoint pass, or a decision that waits for one.
+    Opened {
+        task: TaskId,
+        /// The results that they saw, as in a decision.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        judged: BTreeMap<TaskId, OpId>,
+    },
 }
 
 /// Who has a node. Two claims are told apart by nothing else.
@@ -93,17 +103,21 @@ impl TaskEvent {
             | TaskEvent::Completed { task, .. }
             | TaskEvent::Failed { task, .. }
             | TaskEvent::Retried { task }
-            | TaskEvent::Skipped { task } => task,
+            | TaskEvent::Skipped { task }
+            | TaskEvent::Decided { task, .. }
+            | TaskEvent::Opened { task, .. } => task,
         }
     }
 
-    /// Whether an agent neither takes it back nor brings it back: a person's word, or an attempt that failed, which
-    /// counts against the cap.
+    /// Whether an agent neither takes it back nor brings it back: a person's word, or an attempt that failed or a
+    /// decision, which count against a cap.
     pub fn is_kept_from_agents(&self) -> bool {
         match self {
-            TaskEvent::Skipped { .. } | TaskEvent::Failed { .. } | TaskEvent::Retried { .. } => {
-                true
-            }
+            TaskEvent::Skipped { .. }
+            | TaskEvent::Failed { .. }
+            | TaskEvent::Retried { .. }
+            | TaskEvent::Decided { .. }
+            | TaskEvent::Opened { .. } => true,
             TaskEvent::Completed { done, .. } => done.manual,
             TaskEvent::Claimed { .. } | TaskEvent::Released { .. } => false,
         }
@@ -118,6 +132,8 @@ impl TaskEvent {
             TaskEvent::Failed { .. } => Step::Fail,
             TaskEvent::Retried { .. } => Step::Retry,
             TaskEvent::Skipped { .. } => Step::Skip,
+            TaskEvent::Decided { .. } => Step::Decide,
+            TaskEvent::Opened { .. } => Step::Open,
         }
     }
 }
@@ -134,6 +150,8 @@ impl Topic for TaskEvent {
             TaskEvent::Failed { .. } => "failed",
             TaskEvent::Retried { .. } => "retried",
             TaskEvent::Skipped { .. } => "skipped",
+            TaskEvent::Decided { .. } => "decided",
+            TaskEvent::Opened { .. } => "opened",
         }
     }
 
@@ -145,6 +163,8 @@ impl Topic for TaskEvent {
             TaskEvent::Failed { .. } => "task-fail",
             TaskEvent::Retried { .. } => "task-retry",
             TaskEvent::Skipped { .. } => "task-skip",
+            TaskEvent::Decided { .. } => "task-decide",
+            TaskEvent::Opened { .. } => "task-open",
         }
     }
 
@@ -162,13 +182,12 @@ impl Topic for TaskEvent {
 
     fn trailers(&self) -> Vec<(&'static str, String)> {
         let mut trailers = vec![("Loopx-Task", self.task().to_string())];
-        if let TaskEvent::Completed { done, .. } = self {
-            trailers.extend(
-                done.tree
-                    .iter()
-                    .map(|tree| ("Loopx-Tree", tree.to_string())),
-            );
-        }
+        let tree = match self {
+            TaskEvent::Completed { done, .. } => done.tree.as_ref(),
+            TaskEvent::Decided { decision, .. } => decision.tree.as_ref(),
+            _ => None,
+        };
+        trailers.extend(tree.map(|tree| ("Loopx-Tree", tree.to_string())));
         trailers
     }
 
@@ -194,7 +213,10 @@ impl TaskEvent {
     /// Whether it cannot hold beside a move of the session that its writer did not know of: work that turned out to
     /// be open, when the way on was opened.
     pub(in crate::core) fn is_stopped(&self, way: Way) -> bool {
-        let opens_work = matches!(self, TaskEvent::Failed { .. } | TaskEvent::Retried { .. });
+        let opens_work = matches!(
+            self,
+            TaskEvent::Failed { .. } | TaskEvent::Retried { .. } | TaskEvent::Decided { .. }
+        );
         opens_work
             && !matches!(
                 way,

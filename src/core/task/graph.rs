@@ -187,7 +187,7 @@ impl<'n> Graph<'n> {
     /// Whether the node that an edge leads to is done for whoever waits.
     fn is_met(way: Way, status: Status) -> bool {
         match status {
-            Status::Completed => true,
+            Status::Completed | Status::Superseded => true,
             Status::Skipped => way.is_optional,
             _ => false,
         }

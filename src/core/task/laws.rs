@@ -1,6 +1,7 @@
 //! Laws of tasks in clones that were apart: what is true is a function of the set of records, nothing that was done
 //! is lost, and a merge completes nothing that nobody completed.
 
+use super::decide::Decision;
 use super::event::{Claim, Completion, TaskEvent};
 use super::node::TaskId;
 use super::status::{Status, Step};
@@ -32,6 +33,8 @@ fn turns() -> impl Strategy<Value = Vec<(usize, Turn)>> {
         Step::Retry,
         Step::Skip,
         Step::Release,
+        Step::Decide,
+        Step::Open,
     ];
     let turn = proptest::prop_oneof![
         8 => (0..2_usize, select(steps.to_vec())).prop_map(|(task, step)| Turn::Step(task, step)),
@@ -56,7 +59,14 @@ fn union(a: &[Operation], b: &[Operation]) -> Vec<Operation> {
 
 /// What a clone records that takes a step from what it has; nothing where it may not.
 fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEvent> {
-    state.task_status(&task).after(step)?;
+    let is_free = match step {
+        Step::Decide => true,
+        Step::Open => state.task_status(&task) != Status::Completed,
+        _ => false,
+    };
+    if !is_free {
+        state.task_status(&task).after(step)?;
+    }
     let holder = state.claim_of(&task).cloned();
     Some(match step {
         Step::Take => TaskEvent::Claimed {
@@ -84,6 +94,14 @@ fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEv
         },
         Step::Retry => TaskEvent::Retried { task },
         Step::Skip => TaskEvent::Skipped { task },
+        Step::Decide => TaskEvent::Decided {
+            task,
+            decision: Decision::default(),
+        },
+        Step::Open => TaskEvent::Opened {
+            task,
+            judged: std::collections::BTreeMap::new(),
+        },
     })
 }
 
@@ -142,6 +160,7 @@ proptest! {
         // A merge completes and skips nothing that nobody did.
         for facts in all.tasks.values() {
             let step = match facts.status {
+                Status::Completed if facts.opened.is_some() => Step::Open,
                 Status::Completed => Step::Done,
                 Status::Skipped => Step::Skip,
                 _ => continue,
@@ -152,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn an_undo_of_any_step_gives_the_state_before(turns in turns(), n in 0..2_usize, step in select(vec![Step::Take, Step::Done, Step::Fail, Step::Retry, Step::Skip, Step::Release])) {
+    fn an_undo_of_any_step_gives_the_state_before(turns in turns(), n in 0..2_usize, step in select(vec![Step::Take, Step::Done, Step::Fail, Step::Retry, Step::Skip, Step::Release, Step::Decide, Step::Open])) {
         let mut ops = played(turns).swap_remove(0);
         let before = state(&ops);
         let Some(event) = event(&before, 0, task(n), step) else { return Ok(()) };

@@ -4,6 +4,7 @@
 //! of both. It knows no file, no clock and no git.
 
 pub mod card;
+pub mod decide;
 pub mod event;
 pub mod file;
 pub mod graph;

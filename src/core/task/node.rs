@@ -1,6 +1,7 @@
 //! The node: one line of `tasks.jsonl` as the rules see it. How a line is written and which other fields it may have
 //! is the business of the file's reader; what happened to a node is the business of its records.
 
+use super::decide::Gate;
 use crate::core::stage::Stage;
 use crate::core::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,12 @@ pub struct Node {
     pub cap: u32,
     /// The longest time that its verification may take, in seconds.
     pub time_limit: Option<u64>,
+    /// The node that it does again.
+    pub revision_of: Option<TaskId>,
+    /// What holds when a goal is met.
+    pub done_when: Option<String>,
+    /// What a decision or a goal is judged by; nothing for every other kind.
+    pub gate: Option<Box<Gate>>,
     /// The line of `tasks.jsonl` that it stands on, from 1.
     pub line: usize,
 }

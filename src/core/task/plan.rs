@@ -1,12 +1,14 @@
 //! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
 
+use super::decide::expand;
 use super::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verification};
 use super::slices;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Blocker;
 use crate::core::pack::{self, Slice};
+use crate::core::session::State;
 use crate::core::stage::Stage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
 /// them.
@@ -29,6 +31,24 @@ pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
         );
     }
     Ok(found)
+}
+
+/// The nodes as they are now: with what decisions inserted, and with gates that wait for others in their place.
+pub fn now(texts: &BTreeMap<Artifact, String>, state: &State) -> Result<Vec<Node>, Blocker> {
+    Ok(expand(nodes(texts)?, state))
+}
+
+/// The checks of what decisions inserted.
+pub fn inserted(texts: &BTreeMap<Artifact, String>, state: &State) -> Result<Vec<Slice>, Blocker> {
+    let mut tasks = state.tasks.values();
+    if tasks.all(|facts| facts.decisions.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let planned = nodes(texts)?;
+    let known: BTreeSet<String> = planned.iter().map(|node| node.id.key()).collect();
+    let mut all = expand(planned, state);
+    all.retain(|node| !known.contains(&node.id.key()));
+    Ok(all.into_iter().filter_map(slices::slice).collect())
 }
 
 /// A slice as a node. Its id was checked where it was read.
@@ -72,6 +92,9 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         parallel: true,
         cap: Node::CAP,
         time_limit: None,
+        revision_of: None,
+        done_when: None,
+        gate: None,
         line,
     })
 }

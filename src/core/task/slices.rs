@@ -27,6 +27,19 @@ pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
     Ok(file.nodes)
 }
 
+/// Every command that a list has: of its tasks, and of those that a decision would insert.
+pub fn commands(text: &str) -> Result<Vec<Vec<String>>, Blocker> {
+    let mut left = nodes(text)?;
+    let mut found = Vec::new();
+    while let Some(node) = left.pop() {
+        if let Some(Verification::Cmd(argv)) = node.verification {
+            found.push(argv);
+        }
+        left.extend(node.gate.into_iter().flat_map(|gate| gate.repair));
+    }
+    Ok(found)
+}
+
 /// Whether a list is a good plan, too: asked once, before it is approved. What was approved by then stays readable
 /// where a later program finds more to say of it.
 pub fn good_plan(text: &str) -> Result<(), Blocker> {
@@ -63,7 +76,7 @@ fn invalid(findings: &[Finding]) -> Blocker {
 }
 
 /// A decision, a checkpoint or a goal is a slice only where it has a check of its own.
-fn slice(node: Node) -> Option<Slice> {
+pub(super) fn slice(node: Node) -> Option<Slice> {
     if node.kind != NodeKind::Work && node.verification.is_none() {
         return None;
     }

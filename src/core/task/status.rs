@@ -2,6 +2,7 @@
 //!
 //! No clock is read here, and no plan: who waits for whom is the business of [`super::graph`].
 
+use super::decide::Decision;
 use super::event::{Claim, Completion, TaskEvent};
 use super::node::TaskId;
 use crate::core::id::OpId;
@@ -10,6 +11,7 @@ use crate::core::op::Operation;
 use crate::core::session::{Beside, Recorded, State, TASK_FOLD, recorded};
 use crate::core::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 vocabulary!(
     /// How far a node is.
@@ -19,6 +21,8 @@ vocabulary!(
         Completed = "completed",
         Failed = "failed",
         Skipped = "skipped",
+        /// A gate in whose place another one is decided; computed, in no record.
+        Superseded = "superseded",
     }
 );
 
@@ -31,6 +35,10 @@ vocabulary!(
         Fail = "fail",
         Retry = "retry",
         Skip = "skip",
+        /// Of a decision or a goal: no row of the table, as its status is computed.
+        Decide = "decide",
+        /// Of a checkpoint, or of a decision that waits for a person.
+        Open = "open",
     }
 );
 
@@ -66,7 +74,10 @@ impl Status {
 
     /// Whether nothing is left to do.
     pub fn is_terminal(self) -> bool {
-        matches!(self, Status::Completed | Status::Skipped)
+        matches!(
+            self,
+            Status::Completed | Status::Skipped | Status::Superseded
+        )
     }
 
     /// An illegal step in words, with the legal ones.
@@ -101,9 +112,23 @@ pub struct TaskFacts {
     pub failure: Option<Recorded<Mark>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Recorded<Completion>>,
+    /// What was decided about a gate: the newest, and those that were made apart from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Recorded<Decision>>,
+    /// A person let it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened: Option<Recorded<Opening>>,
     /// What others did with it at the same time and what does not count, until somebody who saw it goes on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Recorded<Aside>>,
+}
+
+/// A person's word that something may pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The results that they saw.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub judged: BTreeMap<TaskId, OpId>,
 }
 
 /// A record that says no more than its envelope.
@@ -172,8 +197,46 @@ impl TaskFacts {
             failures: 0,
             failure: None,
             completion: None,
+            decisions: Vec::new(),
+            opened: None,
             beside: Vec::new(),
         }
+    }
+
+    /// Takes in a decision: it stands in the place of those that its writer saw.
+    fn decide(&mut self, op: &Operation, decision: &Decision, saw: impl Fn(&OpId) -> bool) {
+        self.decisions.retain(|known| !saw(&known.op));
+        self.decisions.push(recorded(op, decision.clone()));
+        // A claim was for judging, and that is done.
+        if matches!(self.status, Status::Pending | Status::Claimed) {
+            self.status = Status::Pending;
+            self.claim = None;
+            self.last = recorded(op, Mark {});
+        }
+    }
+
+    /// Takes in a person's word. What was completed apart stays as it is.
+    fn open(&mut self, op: &Operation, judged: &BTreeMap<TaskId, OpId>, is_apart: bool) {
+        if is_apart && self.status == Status::Completed {
+            self.put_aside(recorded(
+                op,
+                Aside {
+                    step: Step::Open,
+                    claim: None,
+                    completion: None,
+                },
+            ));
+            return;
+        }
+        let done = Completion {
+            manual: true,
+            ..Completion::default()
+        };
+        let judged = judged.clone();
+        self.status = Status::Completed;
+        self.last = recorded(op, Mark {});
+        self.completion = Some(recorded(op, done));
+        self.opened = Some(recorded(op, Opening { judged }));
     }
 
     /// Takes in a record that fits it: the step leads on from here, and names the claim that holds.
@@ -183,7 +246,10 @@ impl TaskFacts {
             return Err(self.status.refuses(event.task(), step));
         };
         let names = match event {
-            TaskEvent::Retried { .. } | TaskEvent::Skipped { .. } => None,
+            TaskEvent::Retried { .. }
+            | TaskEvent::Skipped { .. }
+            | TaskEvent::Decided { .. }
+            | TaskEvent::Opened { .. } => None,
             TaskEvent::Claimed { claim, .. } => Some(claim.over.as_ref()),
             TaskEvent::Released { claim, .. }
             | TaskEvent::Completed { claim, .. }
@@ -216,10 +282,11 @@ impl TaskFacts {
             TaskEvent::Retried { .. } => {
                 self.claim = None;
                 self.completion = None;
+                self.opened = None;
                 self.beside.clear();
             }
             TaskEvent::Released { .. } => self.claim = None,
-            TaskEvent::Skipped { .. } => {}
+            TaskEvent::Skipped { .. } | TaskEvent::Decided { .. } | TaskEvent::Opened { .. } => {}
         }
     }
 
@@ -251,7 +318,7 @@ impl TaskFacts {
             }
             Status::Failed => self.set_last_aside(Step::Fail),
             Status::Skipped => self.set_last_aside(Step::Skip),
-            Status::Pending | Status::Completed => {}
+            Status::Pending | Status::Completed | Status::Superseded => {}
         }
         if let Some(to) = outcome(event.step()) {
             self.set(op, event, to);
@@ -349,10 +416,14 @@ impl State {
         let missed_last = known.is_some_and(|facts| !beside.saw(&facts.last.op));
         let missed_any = beside.missed_of(&id.key(), op);
         let mut facts = known.cloned().unwrap_or_else(|| TaskFacts::new(op, id));
-        match facts.go_on(op, event) {
-            Ok(after) if !missed_last => facts = after,
+        match (event, facts.go_on(op, event)) {
+            (TaskEvent::Decided { decision, .. }, _) => {
+                facts.decide(op, decision, |known| beside.saw(known));
+            }
+            (TaskEvent::Opened { judged, .. }, _) => facts.open(op, judged, missed_last),
+            (_, Ok(after)) if !missed_last => facts = after,
             // Whoever knew everything writes nothing that does not fit.
-            Err(why) if !missed_any => return Err(why),
+            (_, Err(why)) if !missed_any => return Err(why),
             _ => facts.go_apart(op, event),
         }
         self.fold = self.fold.max(TASK_FOLD);

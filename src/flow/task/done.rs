@@ -6,6 +6,7 @@ use super::take::not_ready;
 use super::touched::{Touched, touched};
 use super::{Plan, moves, outputs, record};
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate;
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::session::State;
@@ -162,6 +163,7 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
     let graph = Graph::of(&plan.nodes);
     let owner = lease::owner(&ctx.repo, None)?;
     let at = plan.meant(&graph, request.task.as_deref(), &owner)?;
+    require_no_decision(&plan, at)?;
     plan.own_claim(at, &owner, Step::Done)?;
     require_before(&facts, &plan, &graph, at)?;
     let node = &plan.nodes[at];
@@ -192,6 +194,19 @@ fn require_before(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usi
     match waits.is_empty() {
         true => Ok(()),
         false => Err(not_ready(facts, &plan.nodes[at].id, &waits)),
+    }
+}
+
+/// Refuses a decision: it is given as values.
+fn require_no_decision(plan: &Plan<'_>, at: usize) -> Result<()> {
+    let node = &plan.nodes[at];
+    match node.kind {
+        NodeKind::Decision => Err(Failure::refused(
+            Code::TaskStepInvalid,
+            format!("{} is a decision: values end it, and no word does", node.id),
+        )
+        .help(gate::lead_of(node, plan.statuses[at], plan.state))),
+        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod card;
 mod commit;
+mod decide;
 mod done;
+mod gates;
 mod moves;
 mod outputs;
 mod renew;
@@ -12,8 +14,10 @@ mod touched;
 mod view;
 
 pub(super) use card::card_here;
+pub use decide::{DecideRequest, Decided, decide, open};
 pub(super) use done::is_taken_here;
 pub use done::{DoneRequest, Finished, done};
+pub use gates::{DecisionRow, GateView, decisions};
 pub use moves::{Moved, fail, release, retry, skip};
 pub use outputs::Output;
 pub(super) use renew::renew;
@@ -34,6 +38,7 @@ use crate::core::id::SessionId;
 use crate::core::lease::{MAX_LEASE, Owner, clock, ends, seconds_of, whose};
 use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
+use crate::core::task::decide::{Standing, standing};
 use crate::core::task::event::Claim;
 use crate::core::task::graph::{Graph, Now};
 use crate::core::task::node::{Node, TaskId};
@@ -66,7 +71,7 @@ struct Plan<'f> {
 impl<'f> Plan<'f> {
     /// Refused where the plan cannot be read, or holds nothing.
     fn of(facts: &'f Facts<'_>) -> Result<Self> {
-        let nodes = plan::nodes(&facts.texts).map_err(|blocker| {
+        let nodes = plan::now(&facts.texts, &facts.state).map_err(|blocker| {
             Failure::refused(blocker.code, blocker.message).help(blocker.help)
         })?;
         let state = &facts.state;
@@ -154,7 +159,22 @@ impl<'f> Plan<'f> {
 
     /// Refuses a step that does not lead on from where the node is.
     fn require(&self, at: usize, step: Step) -> Result<()> {
-        let status = self.state.task_status(&self.nodes[at].id);
+        let node = &self.nodes[at];
+        let status = self.state.task_status(&node.id);
+        let is_decided = matches!(
+            standing(node, self.state),
+            Some(Standing::Proceeds(_) | Standing::Superseded(_))
+        );
+        if is_decided {
+            return Err(Failure::refused(
+                Code::TaskStepInvalid,
+                format!(
+                    "{} is decided, and `{step}` does not lead on from there",
+                    node.id
+                ),
+            )
+            .help(command!("task show {}", node.id)));
+        }
         match status.after(step) {
             Some(_) => Ok(()),
             None => Err(Failure::refused(
@@ -246,6 +266,7 @@ fn next_step(id: &TaskId, status: Status) -> Hint {
         Status::Completed => command!("task retry {id} --reason WHY"),
         Status::Failed => command!("task retry {id} --reason WHY"),
         Status::Skipped => command!("task retry {id}"),
+        Status::Superseded => command!("task show {id}"),
     }
 }
 

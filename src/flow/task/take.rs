@@ -8,6 +8,7 @@ use crate::core::hint::command;
 use crate::core::lease::Owner;
 use crate::core::session::Recorded;
 use crate::core::task::card::Card;
+use crate::core::task::decide::{Standing, standing};
 use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::TaskId;
@@ -242,7 +243,7 @@ pub(super) fn not_ready(facts: &Facts<'_>, id: &TaskId, waits: &[Wait]) -> Failu
 }
 
 /// What brings on something that a task waits for.
-fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
+pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
     match wait {
         Wait::Task { task, status } if *status == Status::Failed => {
             command!("task retry {task} --reason WHY")
@@ -303,12 +304,30 @@ fn nothing(
     held: &[(usize, &Recorded<Claim>)],
 ) -> Failure {
     let id = |at: usize| &plan.nodes[at].id;
+    let is_decided = |at: &&usize| {
+        matches!(
+            standing(&plan.nodes[**at], plan.state),
+            Some(Standing::Open)
+        )
+    };
+    if let Some(at) = ready.iter().find(is_decided) {
+        let node = &plan.nodes[*at];
+        return Failure::refused(
+            Code::DecisionOpen,
+            format!("{} is to be decided before the work goes on", node.id),
+        )
+        .help(gate::lead_of(node, plan.statuses[*at], plan.state));
+    }
     if let Some(at) = ready.iter().find(|at| graph.is_persons(**at)) {
         return Failure::waiting(
             Code::CheckpointOpen,
             format!("{} waits for a person", id(*at)),
         )
-        .help(command!("take {}", id(*at)));
+        .help(gate::lead_of(
+            &plan.nodes[*at],
+            plan.statuses[*at],
+            plan.state,
+        ));
     }
     if let Some((at, _)) = held.first() {
         let all = held

@@ -1,9 +1,11 @@
 //! Reading tasks: the list, one task, the graph, and what happened. Nothing here writes.
 
+use super::gates::{self, DecisionRow, GateView};
 use super::outputs::{self, Output};
 use super::{Plan, holder, named, unknown, until};
 use crate::core::failure::Result;
-use crate::core::gate::CodeFacts;
+use crate::core::gate::{CodeFacts, lead_of};
+use crate::core::hint::Hint;
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::lease::clock;
 use crate::core::op::{Body, Event, Operation};
@@ -59,6 +61,11 @@ pub struct Row {
     pub proof: Option<crate::core::gate::Proof>,
     /// What others did with it at the same time, and what does not count.
     pub beside: Vec<Recorded<Aside>>,
+    /// How it is judged and how it stands, where it is a decision or a goal.
+    pub gate: Option<GateView>,
+    /// What leads on from where it is.
+    #[serde(skip)]
+    pub lead: Hint,
 }
 
 /// The tasks of a session.
@@ -82,6 +89,9 @@ pub struct TaskView {
     pub failure: Option<String>,
     /// What the plan says that it leaves.
     pub outputs: Vec<Output>,
+    /// Everything that was decided about it, and about those in whose place it is decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<DecisionRow>,
     /// The steps that lead on from where it is.
     pub steps: Vec<Step>,
 }
@@ -169,7 +179,9 @@ pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
             completion: facts.and_then(|facts| facts.completion.clone()),
             outputs: outputs::outputs(ctx, all, &plan.nodes[at])?,
             failure: failure.and_then(|failure| failure.reason.clone()),
-            steps: plan.state.task_status(&plan.nodes[at].id).steps().collect(),
+            steps: gates::steps(plan, &plan.nodes[at])
+                .unwrap_or_else(|| plan.state.task_status(&plan.nodes[at].id).steps().collect()),
+            decisions: gates::decided(all, plan, &plan.nodes[at]),
         })
     })
 }
@@ -269,7 +281,7 @@ fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
         kind: node.kind.as_str(),
         role: node.role.clone(),
         priority: node.priority,
-        by_evidence: status != plan.state.task_status(&node.id),
+        by_evidence: node.gate.is_none() && status != plan.state.task_status(&node.id),
         ready: status == Status::Pending && waits.is_empty(),
         status,
         waits,
@@ -283,6 +295,8 @@ fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
         reason: facts.and_then(|facts| facts.last.reason.clone()),
         proof: plan.proof(at).map(|item| item.proof),
         beside: facts.map_or_else(Vec::new, |facts| facts.beside.clone()),
+        gate: gates::gate(plan, node),
+        lead: lead_of(node, status, plan.state),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Claim, Completion, TaskEvent};
 use crate::core::laws::{oid, op_id, operation};
 use crate::core::op::Operation;
+use crate::core::task::decide::{Decision, Points, Verdict};
 use crate::core::task::node::TaskId;
 use serde_json::{Value, json};
 
@@ -81,6 +82,30 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
         (
             TaskEvent::Skipped { task: task() },
             ("skipped", "opens"),
+            json!({"task": "TASK-001"}),
+        ),
+        (
+            TaskEvent::Decided {
+                task: task(),
+                decision: Decision {
+                    verdict: Some(Verdict::Proceed),
+                    score: Points::parse("8.50"),
+                    scores: [("code".to_owned(), Points::whole(9))].into(),
+                    judged: [(task(), op_id(3))].into(),
+                    ..Decision::default()
+                },
+            },
+            ("decided", "opens"),
+            json!({"task": "TASK-001", "decision": {
+                "verdict": "proceed", "score": "8.5", "scores": {"code": "9"}, "judged": {"TASK-001": op_id(3)},
+            }}),
+        ),
+        (
+            TaskEvent::Opened {
+                task: task(),
+                judged: std::collections::BTreeMap::new(),
+            },
+            ("opened", "opens"),
             json!({"task": "TASK-001"}),
         ),
     ];

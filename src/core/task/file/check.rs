@@ -141,6 +141,7 @@ pub fn check(file: &TaskFile, exists: Option<&dyn Fn(&str) -> bool>) -> Vec<Find
         };
         words_of(file, at, &mut row);
         proof(node, &mut row);
+        repairs(node, &mut row);
         if let Some(exists) = exists {
             files(file, at, exists, &mut row);
         }
@@ -225,6 +226,19 @@ pub(super) fn proof(node: &Node, row: &mut Row<'_>) {
             format!("expected what a person has to look at, found {what:?}"),
         ),
         _ => {}
+    }
+}
+
+/// What a fix inserts is work like every other.
+fn repairs(node: &Node, row: &mut Row<'_>) {
+    for inner in node.gate.iter().flat_map(|gate| &gate.repair) {
+        let mut inside = Row {
+            line: row.line,
+            name: format!("{}, repair {}", row.name, inner.id),
+            found: &mut *row.found,
+        };
+        proof(inner, &mut inside);
+        repairs(inner, &mut inside);
     }
 }
 

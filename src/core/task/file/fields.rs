@@ -1,6 +1,7 @@
 //! The fields of a task: their names, and how a node is made of them.
 
 use super::finding::found;
+use super::gate;
 use super::row::{Fields, Row};
 use crate::core::policy::is_inside;
 use crate::core::spec::Finding;
@@ -9,7 +10,7 @@ use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verificati
 use serde_json::Value;
 
 /// Fields that this program reads.
-const OWN: [&str; 24] = [
+const OWN: [&str; 26] = [
     "id",
     "title",
     "description",
@@ -34,6 +35,8 @@ const OWN: [&str; 24] = [
     "cap",
     "time_limit",
     "revision_of",
+    "gate",
+    "done_when",
 ];
 
 /// Fields of other tools' lists. They stay, and mean nothing here.
@@ -105,18 +108,22 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
         row.say("task_field_missing", "it has no title");
     }
     let (criteria, verification) = convergence(fields.get("convergence"), row);
+    let kind = kind(fields.get("kind"), row);
+    let stage = stage(fields.get("stage"), row);
+    let depends_on = depends_on(fields.get("depends_on"), row);
+    let (gate, depends_on) = gate::of(fields.get("gate"), kind, stage, depends_on, row);
     Some(Node {
         title,
         description: row
             .text("description", fields.get("description"))
             .unwrap_or_default(),
-        kind: kind(fields.get("kind"), row),
+        kind,
         work: row.text("type", fields.get("type")),
         priority: priority(fields.get("priority"), row),
         role: row.text("role", fields.get("role")),
-        stage: stage(fields.get("stage"), row),
-        depends_on: depends_on(fields.get("depends_on"), row),
-        parent: parent(fields.get("parent"), row),
+        stage,
+        depends_on,
+        parent: other("parent", fields.get("parent"), row),
         files: files(fields.get("files"), row),
         scenarios: row.texts("scenarios", fields.get("scenarios")),
         criteria,
@@ -129,6 +136,9 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
             .count("cap", fields.get("cap"))
             .map_or(Node::CAP, |cap| u32::try_from(cap).unwrap_or(u32::MAX)),
         time_limit: row.count("time_limit", fields.get("time_limit")),
+        revision_of: other("revision_of", fields.get("revision_of"), row),
+        done_when: row.text("done_when", fields.get("done_when")),
+        gate,
         line,
         id,
     })
@@ -194,7 +204,7 @@ fn priority(value: Option<&Value>, row: &mut Row<'_>) -> u32 {
     }
 }
 
-fn named(field: &str, text: &str, row: &mut Row<'_>) -> Option<TaskId> {
+pub(super) fn named(field: &str, text: &str, row: &mut Row<'_>) -> Option<TaskId> {
     let id = TaskId::parse(text);
     if id.is_none() {
         row.say(
@@ -205,9 +215,9 @@ fn named(field: &str, text: &str, row: &mut Row<'_>) -> Option<TaskId> {
     id
 }
 
-fn parent(value: Option<&Value>, row: &mut Row<'_>) -> Option<TaskId> {
-    let text = row.text("parent", value)?;
-    named("parent", &text, row)
+fn other(field: &str, value: Option<&Value>, row: &mut Row<'_>) -> Option<TaskId> {
+    let text = row.text(field, value)?;
+    named(field, &text, row)
 }
 
 /// Ids, or objects that say more of an edge: `{"id":"TASK-001","optional":true}`.

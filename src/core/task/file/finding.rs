@@ -114,6 +114,12 @@ pub const FINDINGS: &[Known] = &[
         "let one depend on the other",
     ),
     known(
+        "task_gate_invalid",
+        ERROR,
+        "the gate of a decision or a goal cannot be decided by",
+        "write the gate as the message says",
+    ),
+    known(
         "task_id_invalid",
         ERROR,
         "an id has characters that are not taken, or is too long",

@@ -9,6 +9,7 @@ mod check;
 pub mod edit;
 mod fields;
 mod finding;
+mod gate;
 mod merge;
 mod row;
 mod show;
@@ -50,6 +51,25 @@ impl TaskFile {
         self.nodes.get(self.place(id)?)
     }
 
+    fn push(&mut self, node: Node, fields: Fields, findings: &mut Vec<Finding>) {
+        let place = self.nodes.len();
+        match self.places.get(&node.id.key()) {
+            Some(first) => {
+                let first = &self.nodes[*first];
+                let message = format!(
+                    "the id `{}` stands there twice: `{}` is on line {} already",
+                    node.id, first.id, first.line
+                );
+                findings.push(found("task_id_repeated", node.line, message));
+            }
+            None => {
+                self.places.insert(node.id.key(), place);
+            }
+        }
+        self.nodes.push(node);
+        self.fields.push(fields);
+    }
+
     /// The places of the nodes that this one waits for.
     pub fn before(&self, at: usize) -> impl Iterator<Item = usize> {
         let edges = self.nodes.get(at).map_or(&[][..], |node| &node.depends_on);
@@ -81,24 +101,10 @@ pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
         let Some(node) = fields::node(&fields, line, &mut findings) else {
             continue;
         };
-        let place = file.nodes.len();
-        match file.places.get(&node.id.key()) {
-            Some(first) => {
-                let first = &file.nodes[*first];
-                let message = format!(
-                    "the id `{}` stands there twice: `{}` is on line {} already",
-                    node.id, first.id, first.line
-                );
-                findings.push(found("task_id_repeated", line, message));
-            }
-            None => {
-                file.places.insert(node.id.key(), place);
-            }
-        }
-        file.nodes.push(node);
-        file.fields.push(fields);
+        file.push(node, fields, &mut findings);
     }
     edges(&file, &mut findings);
+    gate::ids(&file, &mut findings);
     findings.sort_by_key(|finding| finding.line);
     if has_errors(&findings) {
         return Err(findings);
@@ -110,7 +116,14 @@ pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
 /// Faults between nodes: edges to nowhere, and cycles.
 fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
     for node in &file.nodes {
-        let on = node.depends_on.iter().map(|edge| ("depends on", &edge.on));
+        let judges = node.gate.as_ref().map_or(&[][..], |gate| &gate.judges);
+        let on = node
+            .depends_on
+            .iter()
+            .map(|edge| match judges.contains(&edge.on) {
+                true => ("judges", &edge.on),
+                false => ("depends on", &edge.on),
+            });
         let parent = node.parent.iter().map(|parent| ("is a part of", parent));
         for (how, other) in on.chain(parent) {
             if file.place(other).is_none() {

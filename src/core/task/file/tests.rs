@@ -492,3 +492,149 @@ fn an_edit_leaves_every_other_byte_alone() {
         "{\"id\":\"B\",\"title\":\"T\"}\r\n{ \"id\":\"A\" , \"title\":\"T\",\"x\":1.50 }"
     );
 }
+
+/// A gate, with these fields in place of its own.
+fn gate(over: Value) -> String {
+    let repair = json!([{"id": "mend", "title": "Mend it"}, {"id": "check", "title": "Check it", "depends_on": ["mend"]}]);
+    let mut gate = json!({"judges": ["A"], "repair": repair});
+    if let (Some(gate), Value::Object(over)) = (gate.as_object_mut(), over) {
+        gate.extend(over);
+    }
+    let gate =
+        json!({"id": "GATE", "title": "T", "kind": "decision", "stage": "review", "gate": gate});
+    format!("{}\n{gate}", line("A", json!({})))
+}
+
+#[test]
+fn a_gate_waits_for_what_it_judges_and_its_repair_belongs_to_its_stage() {
+    let rubric = json!({"scale": 10, "dimensions": [{"name": "code", "weight": 2.5, "minimum": 5}], "pass": 8, "warn": 6, "critical": 1});
+    let file = read(&gate(
+        json!({"rubric": rubric, "cap": 2, "at_cap": "accept"}),
+    ))
+    .expect("a list");
+    assert_eq!(file.warnings, []);
+    let node = &file.nodes[1];
+    let gate = node.gate.as_ref().expect("a gate");
+    assert_eq!(node.depends_on[0].on.as_str(), "A");
+    assert_eq!((gate.cap, gate.rubric.critical), (2, 1));
+    assert_eq!(gate.rubric.pass.to_string(), "8");
+    let stages = gate.repair.iter().map(|node| node.stage.as_str());
+    assert_eq!(stages.collect::<Vec<_>>(), ["review", "review"]);
+    // A decision that says nothing of a gate judges what it waits for.
+    let file = read(&format!(
+        "{}\n{}",
+        line("A", json!({})),
+        line("D", json!({"kind": "decision", "depends_on": ["A"]}))
+    ))
+    .expect("a list");
+    let gate = file.nodes[1].gate.as_ref().expect("a gate");
+    assert_eq!((gate.judges[0].as_str(), gate.cap), ("A", 0));
+}
+
+#[test]
+fn a_gate_that_nobody_could_decide_by_is_refused_with_its_line() {
+    let long = "x".repeat(95);
+    let table = [
+        (
+            json!({"judge": ["A"]}),
+            "is not known; is `gate.judges` meant?",
+        ),
+        (json!({"judges": []}), "`gate.judges` is empty"),
+        (
+            json!({"judges": ["B"]}),
+            "GATE judges `B`, which does not exist",
+        ),
+        (json!({"judges": ["GATE"]}), "each other: GATE -> GATE"),
+        (json!({"repair": []}), "`gate.repair` is empty"),
+        (
+            json!({"repair": [{"id": "a", "title": "T", "depends_on": ["b"]}, {"id": "b", "title": "T", "depends_on": ["a"]}]}),
+            "in `gate.repair`: tasks depend on each other",
+        ),
+        (
+            json!({"repair": [{"id": "a", "title": "T", "depends_on": ["A"]}, {"id": "b", "title": "T", "depends_on": ["c"]}]}),
+            "which does not exist",
+        ),
+        (
+            json!({"repair": [{"id": "a", "title": "T"}, {"id": "A", "title": "T"}]}),
+            "stands there twice",
+        ),
+        (
+            json!({"repair": [{"id": long, "title": "T"}]}),
+            "ids of 102 characters",
+        ),
+        (json!({"cap": 21}), "of at most 20, found 21"),
+        (json!({"cap": 0}), "whole number from 1"),
+        (json!({"cap": 1, "repair": null}), "`gate.repair` has none"),
+        (json!({"at_cap": "accept"}), "from which score on"),
+        (
+            json!({"at_cap": "stop"}),
+            "expected `gate.at_cap` to be one of",
+        ),
+        (json!({"final": true}), "`gate.views` names nobody"),
+        (json!({"views": ["risk", "risk"]}), "names `risk` twice"),
+        (json!({"views": ["a=b"]}), "expected names of letters"),
+        (json!({"rubric": {"pass": 101}}), "the best score is 100"),
+        (json!({"rubric": {"pass": -1}}), "as a number from 0"),
+        (
+            json!({"rubric": {"warn": 61}}),
+            "above `gate.rubric.pass`, 60",
+        ),
+        (json!({"rubric": {"dimensions": []}}), "is empty"),
+        (
+            json!({"rubric": {"dimensions": [{"name": "code", "weight": 0}]}}),
+            "has no weight",
+        ),
+        (
+            json!({"rubric": {"dimensions": [{"name": "code", "weight": 1}, {"name": "code", "weight": 1}]}}),
+            "names `code` twice",
+        ),
+        (
+            json!({"rubric": {"dimensions": [{"name": "code", "weight": 1, "minimum": 101}]}}),
+            "has to be 101",
+        ),
+    ];
+    for (over, wanted) in table {
+        let findings = read(&gate(over.clone())).expect_err("refused");
+        assert!(
+            findings
+                .iter()
+                .any(|one| one.line == 2 && one.message.contains(wanted)),
+            "{over}: {findings:#?}"
+        );
+    }
+    // What waits for the gate is not judged by it.
+    let behind = format!(
+        "{}\n{}",
+        gate(json!({"judges": ["A", "B"]})),
+        line("B", json!({"depends_on": ["GATE"]}))
+    );
+    let findings = read(&behind).expect_err("refused");
+    assert!(findings[0].message.contains("each other"), "{findings:#?}");
+    for taken in ["GATE.1", "gate.2.mend"] {
+        let text = format!("{}\n{}", gate(json!({})), line(taken, json!({})));
+        let findings = read(&text).expect_err("refused");
+        assert_eq!(ids(&findings), ["3:task_gate_invalid"], "{taken}");
+    }
+    for free in ["GATE.x", "GATES.1"] {
+        read(&format!("{}\n{}", gate(json!({})), line(free, json!({})))).expect("a list");
+    }
+    let misplaced = line("A", json!({"gate": {}}));
+    assert_eq!(
+        ids(&read(&misplaced).expect_err("refused")),
+        ["1:task_gate_invalid"]
+    );
+}
+
+#[test]
+fn what_a_fix_inserts_is_judged_as_a_plan_too() {
+    let findings = all(&gate(json!({})));
+    assert_eq!(
+        ids(&findings),
+        [
+            "2:task_criteria_missing",
+            "2:task_check_missing",
+            "2:task_criteria_missing",
+            "2:task_check_missing"
+        ]
+    );
+}

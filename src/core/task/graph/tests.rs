@@ -30,6 +30,9 @@ fn node(id: &str, on: &[&str]) -> Node {
         parallel: true,
         cap: Node::CAP,
         time_limit: None,
+        revision_of: None,
+        done_when: None,
+        gate: None,
         line: 1,
     }
 }

@@ -1,0 +1,233 @@
+//! `task decide`, `task open`, and the list of what was decided.
+
+use crate::cli::Exit;
+use crate::cmd::artifacts::read_text;
+use crate::cmd::report;
+use crate::core::code::Code;
+use crate::core::failure::{Failure, Result};
+use crate::core::hint::command;
+use crate::core::task::decide::{Confidence, Decision, Points, Rating, Said, Verdict, read_blocks};
+use crate::flow::Context;
+use crate::flow::task::{self as flow, DecideRequest, Decided, DecisionRow};
+use crate::ui::{Ui, line, style};
+use serde_json::json;
+use std::str::FromStr;
+
+/// Decide about what a decision or a goal judges: give values, and see what follows
+///
+/// The rubric of the gate says what counts. Proceed: what waits for it goes on. Fix: the repair of the gate is
+/// inserted, and behind it the gate that is decided next. Escalate: a person opens it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DecideArgs {
+    /// The decision or the goal
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// proceed, fix or escalate (default: what the scores or ratings say)
+    #[arg(long, value_name = "VERDICT")]
+    verdict: Option<Verdict>,
+    /// The score of the whole
+    #[arg(long, value_name = "N")]
+    score: Option<String>,
+    /// The score of each dimension of the rubric, as NAME=N
+    #[arg(long, value_name = "NAME=N", value_delimiter = ',')]
+    scores: Vec<String>,
+    /// How many critical findings are left
+    #[arg(long, value_name = "COUNT")]
+    critical: Option<u32>,
+    /// What is weakest (default: the lowest score)
+    #[arg(long, value_name = "NAME")]
+    weakest: Option<String>,
+    /// high, medium or low
+    #[arg(long, value_name = "WORD")]
+    confidence: Option<Confidence>,
+    /// What one view thinks, 1 to 5, as VIEW=N or VIEW=N:FLAG,FLAG (missing-requirement, critical-risk, high-risk)
+    #[arg(long, value_name = "VIEW=N")]
+    rating: Vec<String>,
+    /// What it rests on: a run (@N), an artifact, or a file of the code (can be repeated)
+    #[arg(long, value_name = "REF")]
+    evidence: Vec<String>,
+    /// Read the values from a text with a VERDICT, DISCUSS_RESULT or TASK_COMPLETE block (`-` for stdin)
+    #[arg(long, value_name = "FILE")]
+    from: Option<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// Let a checkpoint pass, or a decision that waits for a person
+#[derive(Clone, Debug, clap::Args)]
+pub struct OpenArgs {
+    /// The checkpoint or the decision
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// What was looked at, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn decide(args: DecideArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = request(args)?;
+    let done = flow::decide(ctx, &request)?;
+    let decided = &done.value;
+    for said in words(decided) {
+        ui.status(line(&said));
+    }
+    let judged = &decided.judged;
+    let said = match decided.given {
+        Some(given) if judged.adjusted => format!(
+            "{} is decided: {} (given: {given})",
+            decided.task, judged.verdict
+        ),
+        _ => format!("{} is decided: {}", decided.task, judged.verdict),
+    };
+    let extra = json!({
+        "task": decided.task,
+        "given": decided.given,
+        "verdict": judged.verdict,
+        "adjusted": judged.adjusted,
+        "score": judged.score,
+        "severity": judged.severity,
+        "why": judged.why,
+        "notes": judged.notes,
+        "suggestion": judged.suggestion,
+        "parse_failed": request.decision.parse_failed,
+        "missing_evidence": decided.missing,
+        "inserted": decided.inserted,
+        "next_gate": decided.next,
+    });
+    report(ctx, ui, "task decide", &done, &said, extra);
+    Ok(Exit::Done)
+}
+
+/// What follows from a decision, in lines.
+fn words(decided: &Decided) -> Vec<String> {
+    let judged = &decided.judged;
+    let mut words = Vec::new();
+    if let Some(score) = judged.score {
+        words.push(format!("score {score}"));
+    }
+    words.extend(judged.why.iter().cloned());
+    words.extend(judged.notes.iter().map(|note| format!("note: {note}")));
+    words.extend(judged.suggestion.clone());
+    let missing = decided.missing.iter();
+    words.extend(missing.map(|name| format!("no evidence is at {name}")));
+    if !decided.inserted.is_empty() {
+        let ids: Vec<&str> = decided.inserted.iter().map(|id| id.as_str()).collect();
+        words.push(format!("inserted: {}", ids.join(", ")));
+    }
+    let next = decided.next.as_ref();
+    words.extend(next.map(|next| format!("{next} is decided in its place")));
+    words
+}
+
+fn request(args: DecideArgs) -> Result<DecideRequest> {
+    let task = args.task.clone();
+    let wrong =
+        |why: String| Failure::usage(Code::DecisionValues, why).help(command!("task show {task}"));
+    let points = |text: &str| {
+        let wanted = "expected a number with at most three places, like 8.5";
+        Points::parse(text).ok_or_else(|| wrong(format!("{wanted}, found `{text}`")))
+    };
+    let said: Option<Said> = match &args.from {
+        Some(file) => Some(read_blocks(&read_text(file)?)),
+        None => None,
+    };
+    let mut decision: Decision = said
+        .as_ref()
+        .map_or_else(Decision::default, |said| said.decision.clone());
+    decision.verdict = args.verdict.or(decision.verdict);
+    if let Some(score) = &args.score {
+        decision.score = Some(points(score)?);
+    }
+    for one in &args.scores {
+        let pair = one.split_once('=');
+        let (name, score) =
+            pair.ok_or_else(|| wrong(format!("expected NAME=N in `--scores`, found `{one}`")))?;
+        decision
+            .scores
+            .insert(name.trim().to_owned(), points(score.trim())?);
+    }
+    for one in &args.rating {
+        let rating = rating(one);
+        decision.ratings.push(rating.ok_or_else(|| {
+            wrong(format!(
+                "expected VIEW=N with N from 1 to 5, and flags behind a colon, found `{one}`"
+            ))
+        })?);
+    }
+    decision.criticals = args.critical.unwrap_or(decision.criticals);
+    decision.weakest = args.weakest.or(decision.weakest);
+    decision.confidence = args.confidence.or(decision.confidence);
+    let reason = said.as_ref().and_then(|said| said.reason.clone());
+    Ok(DecideRequest {
+        task: args.task,
+        decision,
+        evidence: args.evidence,
+        reason: args.reason.or(reason),
+        said,
+    })
+}
+
+/// Reads `VIEW=N:FLAG,FLAG`.
+fn rating(text: &str) -> Option<Rating> {
+    let (view, rest) = text.split_once('=')?;
+    let (number, flags) = rest.split_once(':').unwrap_or((rest, ""));
+    let number: u8 = number.trim().parse().ok()?;
+    let flags = flags.split(',').filter(|flag| !flag.is_empty());
+    let flags: Option<Vec<_>> = flags
+        .map(|flag| FromStr::from_str(flag.trim()).ok())
+        .collect();
+    (1..=5).contains(&number).then_some(Rating {
+        view: view.trim().to_owned(),
+        rating: number,
+        flags: flags?,
+    })
+}
+
+pub fn open(args: OpenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = flow::open(ctx, &args.task, args.reason)?;
+    let said = format!("{} is open by your word", done.value);
+    let extra = json!({ "task": done.value, "status": "completed" });
+    report(ctx, ui, "task open", &done, &said, extra);
+    Ok(Exit::Done)
+}
+
+/// The decisions of a session, one a line.
+pub fn log(ctx: &Context, count: Option<usize>, ui: &mut Ui) -> Result<Exit> {
+    let (session, mut rows) = flow::decisions(ctx)?;
+    let left_out = rows.len().saturating_sub(count.unwrap_or(usize::MAX));
+    rows.drain(..left_out);
+    for row in rows.iter().rev() {
+        let number = ui.paint(style::NAME, &format!("@{:<3}", row.seq));
+        ui.out(format!("{number} {}", line(&row_words(row))));
+    }
+    if rows.is_empty() {
+        ui.status("nothing was decided yet");
+    }
+    ui.json("log", &json!({ "session": session, "decisions": rows }));
+    Ok(Exit::Done)
+}
+
+pub(super) fn row_words(row: &DecisionRow) -> String {
+    let counts = row.verdict.map_or("?", |verdict| verdict.as_str());
+    let mut words = format!("{}  {counts}", row.task);
+    if let Some(given) = row.given.filter(|_| row.adjusted) {
+        words.push_str(&format!(" (given: {given})"));
+    }
+    if let Some(score) = row.score {
+        words.push_str(&format!("  score {score}"));
+    }
+    for (is_so, word) in [
+        (row.close_call, "close call"),
+        (row.parse_failed, "not readable"),
+        (row.undone, "undone"),
+    ] {
+        if is_so {
+            words.push_str(&format!("  ({word})"));
+        }
+    }
+    if let Some(reason) = &row.reason {
+        words.push_str(&format!("  {reason}"));
+    }
+    words
+}

@@ -1,0 +1,107 @@
+//! Whether values fit their gate: whoever judges scores what the rubric names, and nothing else.
+
+use super::gate::Gate;
+use super::points::Points;
+use super::values::{Decision, Verdict};
+
+/// What is wrong with values, in words; nothing where they can be judged.
+pub fn misfit(gate: &Gate, given: &Decision) -> Option<String> {
+    if given.parse_failed {
+        return None;
+    }
+    if !given.says_something() && given.severity.is_none() && given.mean.is_none() {
+        return Some(format!("expected {}", wanted(gate)));
+    }
+    let scale = gate.rubric.scale;
+    let too_large = |score: &&Points| **score > scale;
+    if let Some(score) = given
+        .score
+        .iter()
+        .chain(given.scores.values())
+        .find(too_large)
+    {
+        return Some(format!("expected scores from 0 to {scale}, found {score}"));
+    }
+    dimensions(gate, given).or_else(|| views(gate, given))
+}
+
+/// The values that a gate asks for.
+pub fn wanted(gate: &Gate) -> String {
+    let dimensions = gate.rubric.dimensions.iter();
+    let dimensions: Vec<String> = dimensions.map(|one| format!("{}=N", one.name)).collect();
+    let views: Vec<String> = gate.views.iter().map(|view| format!("{view}=N")).collect();
+    match (dimensions.is_empty(), views.is_empty()) {
+        (false, _) => format!(
+            "a score for each dimension: --scores {}",
+            dimensions.join(",")
+        ),
+        (true, false) => format!(
+            "a rating of each view, 1 to 5: --rating {}",
+            views.join(" --rating ")
+        ),
+        (true, true) => "a verdict: --verdict proceed, fix or escalate".to_owned(),
+    }
+}
+
+fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {
+    let all: Vec<&str> = all.map(String::as_str).collect();
+    match all.is_empty() {
+        true => "none".to_owned(),
+        false => all.join(", "),
+    }
+}
+
+fn dimensions(gate: &Gate, given: &Decision) -> Option<String> {
+    let known = || gate.rubric.dimensions.iter().map(|one| &one.name);
+    let is_known = |name: &&String| known().any(|known| known == *name);
+    let mut named = given.scores.keys();
+    if let Some(name) = named.find(|name| !is_known(name)) {
+        let all = names(known());
+        return Some(format!(
+            "the rubric has no dimension `{name}`; it has {all}"
+        ));
+    }
+    if let Some(weakest) = given
+        .weakest
+        .as_ref()
+        .filter(|one| known().next().is_some() && !is_known(one))
+    {
+        let all = names(known());
+        return Some(format!(
+            "the rubric has no dimension `{weakest}`; it has {all}"
+        ));
+    }
+    // A fix needs no scores, and neither does a question to a person.
+    let is_strict = given
+        .verdict
+        .is_some_and(|verdict| verdict != Verdict::Proceed);
+    let missing = names(known().filter(|name| !given.scores.contains_key(*name)));
+    (missing != "none" && !is_strict)
+        .then(|| format!("no score is given for {missing}; expected {}", wanted(gate)))
+}
+
+fn views(gate: &Gate, given: &Decision) -> Option<String> {
+    for (at, rating) in given.ratings.iter().enumerate() {
+        if !gate.views.contains(&rating.view) {
+            let all = names(gate.views.iter());
+            return Some(format!(
+                "the gate asks no view `{}`; it asks {all}",
+                rating.view
+            ));
+        }
+        if given.ratings[..at]
+            .iter()
+            .any(|one| one.view == rating.view)
+        {
+            return Some(format!("the view `{}` is rated twice", rating.view));
+        }
+    }
+    let is_said = given.severity.is_some() || given.mean.is_some();
+    let is_strict = given
+        .verdict
+        .is_some_and(|verdict| verdict != Verdict::Proceed);
+    let is_rated = |view: &&String| given.ratings.iter().any(|one| one.view == **view);
+    let missing = names(gate.views.iter().filter(|view| !is_rated(view)));
+    (missing != "none" && !is_said && !is_strict)
+        .then(|| format!("no rating is given by {missing}; expected {}", wanted(gate)))
+}

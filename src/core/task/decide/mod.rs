@@ -1,0 +1,24 @@
+//! Decisions: what follows when somebody judges work. A decision is recorded as values; its gate, a part of the plan,
+//! says by which rubric they become a verdict and what a fix inserts. Nothing of what follows is stored.
+
+mod blocks;
+mod check;
+mod expand;
+pub mod gate;
+pub mod judge;
+pub mod points;
+mod standing;
+#[cfg(test)]
+mod tests;
+pub mod values;
+#[cfg(test)]
+mod walk;
+
+pub use blocks::{Said, read as read_blocks};
+pub use check::{misfit, wanted};
+pub use expand::{counting, expand};
+pub use gate::{AtCap, Dimension, Gate, Rubric};
+pub use judge::{Judged, is_close, judge, weakest};
+pub use points::Points;
+pub use standing::{Standing, outweighed, results, standing};
+pub use values::{Confidence, Decision, Flag, Ground, Rating, Severity, Verdict};

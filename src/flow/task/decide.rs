@@ -1,0 +1,308 @@
+//! `task decide` and `task open`: values come in, and what follows is computed by [`crate::core::task::decide`]. Here
+//! they meet the session: what is judged has to be done, and what a decision rests on has to be there.
+
+use super::{Plan, blob_of, held, until};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::gate::lead_of;
+use crate::core::hint::command;
+use crate::core::task::decide::{
+    Decision, Gate, Ground, Judged, Said, Standing, Verdict, judge, misfit, results, standing,
+};
+use crate::core::task::event::TaskEvent;
+use crate::core::task::graph::{Graph, Wait};
+use crate::core::task::node::{Node, NodeKind, TaskId};
+use crate::core::task::plan;
+use crate::core::task::status::{Status, TaskFacts};
+use crate::flow::act::{Act, Done, Facts, Needs, act_beside};
+use crate::flow::context::Context;
+use crate::flow::lease;
+
+/// What `task decide` was given.
+#[derive(Clone, Debug, Default)]
+pub struct DecideRequest {
+    pub task: String,
+    pub decision: Decision,
+    /// Names of what the decision rests on.
+    pub evidence: Vec<String>,
+    pub reason: Option<String>,
+    /// What a text said, where the values came from one.
+    pub said: Option<Said>,
+}
+
+/// A decision, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    pub task: TaskId,
+    pub given: Option<Verdict>,
+    pub judged: Judged,
+    /// The tasks that were inserted.
+    pub inserted: Vec<TaskId>,
+    /// The gate that is decided in its place.
+    pub next: Option<TaskId>,
+    /// Evidence of a goal that nobody finds.
+    pub missing: Vec<String>,
+}
+
+/// Records a decision.
+pub fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Decided>> {
+    act_beside(ctx, Needs::Code, |facts| {
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let at = plan.find(&graph, &request.task)?;
+        let node = &plan.nodes[at];
+        let gate = require_gate(&plan, node)?;
+        require_free(ctx, facts, &plan, at)?;
+        require_judged(facts, &plan, &graph, at)?;
+        let mut decision = request.decision.clone();
+        if let Some(said) = &request.said {
+            require_own(node, gate, said)?;
+        }
+        let (evidence, missing) = evidence(ctx, facts, node, &request.evidence)?;
+        decision.evidence = evidence;
+        decision.tree = facts.code.as_ref().map(|code| code.tree.clone());
+        decision.judged = results(node, plan.state);
+        if let Some(why) = misfit(gate, &decision) {
+            return Err(
+                Failure::usage(Code::DecisionValues, format!("{}: {why}", node.id))
+                    .help(command!("task show {}", node.id)),
+            );
+        }
+        let judged = judge(node.kind, gate, &decision);
+        let what = match decision.verdict {
+            Some(given) if judged.adjusted => {
+                format!(
+                    "{} is decided: {}, given as {given}",
+                    node.id, judged.verdict
+                )
+            }
+            _ => format!("{} is decided: {}", node.id, judged.verdict),
+        };
+        let decided = Decided {
+            task: node.id.clone(),
+            given: decision.verdict,
+            judged,
+            inserted: Vec::new(),
+            next: None,
+            missing,
+        };
+        let event = TaskEvent::Decided {
+            task: node.id.clone(),
+            decision,
+        };
+        Ok(Act::new(event, what, decided).reason(request.reason.clone()))
+    })
+    .map(|done| with_inserted(ctx, done))
+}
+
+/// What stands in the plan since the decision.
+fn with_inserted(ctx: &Context, mut done: Done<Decided>) -> Done<Decided> {
+    let prefix = |node: &Node| node.id.key();
+    let read = || -> Result<(Vec<Node>, Option<TaskId>)> {
+        let (policy, _) = ctx.policy_if_there(&done.state)?;
+        let texts = crate::flow::act::texts_here(ctx, &done.state, &policy)?;
+        let nodes = plan::now(&texts, &done.state).unwrap_or_default();
+        let own = nodes
+            .iter()
+            .find(|node| prefix(node) == done.value.task.key());
+        let next = own.and_then(|node| node.gate.as_ref()?.superseded.clone());
+        Ok((nodes, next))
+    };
+    let Ok((nodes, Some(next))) = read() else {
+        return done;
+    };
+    let begins = format!("{}.", next.key());
+    let inserted = nodes
+        .iter()
+        .filter(|node| prefix(node).starts_with(&begins));
+    done.value.inserted = inserted.map(|node| node.id.clone()).collect();
+    done.value.next = Some(next);
+    done
+}
+
+/// Refuses what is no decision, and one that was decided.
+fn require_gate<'p>(plan: &'p Plan<'_>, node: &'p Node) -> Result<&'p Gate> {
+    let id = &node.id;
+    let invalid = |why: String| Failure::refused(Code::TaskStepInvalid, why);
+    let Some(gate) = node.gate.as_deref() else {
+        let lead = lead_of(node, plan.state.task_status(id), plan.state);
+        return Err(invalid(format!(
+            "{id} is a {} task, and no verdict ends it",
+            node.kind
+        ))
+        .help(lead));
+    };
+    match standing(node, plan.state) {
+        Some(Standing::Superseded(next)) => {
+            let why = format!("{id} was decided as a fix; {next} is decided in its place");
+            return Err(invalid(why).help(command!("task show {next}")));
+        }
+        Some(Standing::Escalated(_)) => {
+            return Err(
+                Failure::waiting(Code::CheckpointOpen, format!("{id} waits for a person"))
+                    .help(command!("task open {id} --reason WHY")),
+            );
+        }
+        Some(Standing::Proceeds(_) | Standing::Opened) => {
+            return Err(
+                invalid(format!("{id} is decided, and goes on")).help(command!("task show {id}"))
+            );
+        }
+        _ => {}
+    }
+    if plan.state.task_status(id) == Status::Skipped {
+        return Err(invalid(format!("{id} was skipped")).help(command!("task retry {id}")));
+    }
+    Ok(gate)
+}
+
+/// Refuses a gate that somebody else has.
+fn require_free(ctx: &Context, facts: &Facts<'_>, plan: &Plan<'_>, at: usize) -> Result<()> {
+    let Some(claim) = plan.facts(at).and_then(TaskFacts::holder) else {
+        return Ok(());
+    };
+    let owner = lease::owner(&ctx.repo, None)?;
+    match claim.value.is_of(&owner) || until(claim) <= super::now(facts) {
+        true => Ok(()),
+        false => Err(held(&plan.nodes[at].id, claim)),
+    }
+}
+
+/// Refuses a word about work that is not done.
+fn require_judged(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Result<()> {
+    let mut waits = graph.waits(at, plan.now());
+    waits.retain(|wait| {
+        matches!(
+            wait,
+            Wait::Task { .. } | Wait::Unknown { .. } | Wait::Stage { .. }
+        )
+    });
+    let Some(first) = waits.first() else {
+        return Ok(());
+    };
+    let lead = |wait: &Wait| super::take::lead(facts, wait);
+    let blockers = waits
+        .iter()
+        .map(|wait| Blocker::new(Code::DecisionEarly, wait.words(), lead(wait)));
+    Err(Failure::refused(
+        Code::DecisionEarly,
+        format!("what {} judges is not done", plan.nodes[at].id),
+    )
+    .help(lead(first))
+    .blockers(blockers.collect()))
+}
+
+/// Refuses the result of another task.
+fn require_own(node: &Node, gate: &Gate, said: &Said) -> Result<()> {
+    let Some(task) = &said.task else {
+        return Ok(());
+    };
+    let own = gate.judges.iter().chain([&node.id]);
+    let is_own = own.clone().any(|id| id.key() == task.to_ascii_lowercase());
+    match is_own {
+        true => Ok(()),
+        false => {
+            let own: Vec<&str> = own.map(TaskId::as_str).collect();
+            Err(Failure::usage(
+                Code::DecisionValues,
+                format!(
+                    "the text is the result of `{task}`; expected one of {}",
+                    own.join(", ")
+                ),
+            )
+            .help(command!("task show {}", node.id)))
+        }
+    }
+}
+
+/// What a decision rests on, by id. A goal that names what nobody finds is not met; any other decision is refused.
+fn evidence(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    node: &Node,
+    names: &[String],
+) -> Result<(Vec<Ground>, Vec<String>)> {
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for name in names {
+        match resolve(ctx, facts, name) {
+            Ok(id) => found.push(Ground {
+                name: name.clone(),
+                id,
+            }),
+            Err(_) if node.kind == NodeKind::Goal => missing.push(name.clone()),
+            Err(why) => {
+                return Err(Failure::refused(Code::DecisionEvidence, why)
+                    .help(command!("task show {}", node.id)));
+            }
+        }
+    }
+    Ok((found, missing))
+}
+
+/// The id of a run by its number or id, of an artifact of the session, or of a file of the code as it is committed.
+fn resolve(ctx: &Context, facts: &Facts<'_>, name: &str) -> std::result::Result<String, String> {
+    let mut runs = facts.state.evidence.iter().rev();
+    let run = runs.find(|run| format!("@{}", run.seq) == name || run.op.as_str() == name);
+    if let Some(run) = run {
+        let tree = facts.code.as_ref().map(|code| &code.tree);
+        if tree != Some(&run.value.tree) {
+            return Err(format!(
+                "the run {name} is about another tree than the code here"
+            ));
+        }
+        return Ok(run.op.to_string());
+    }
+    let artifact = Artifact::parse(name).ok();
+    let path = artifact.map_or(name, |artifact| artifact.path());
+    blob_of(&ctx.repo, &facts.state, path).ok_or_else(|| {
+        format!("`{name}` is no run (@N), no artifact of the session, and no file of the code")
+    })
+}
+
+/// A person lets a checkpoint pass, or a decision that waits for one.
+pub fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<TaskId>> {
+    let reason = reason.ok_or_else(|| {
+        Failure::usage(
+            Code::ReasonRequired,
+            "`task open` needs a reason: what was looked at",
+        )
+        .help(command!("task open {task} --reason WHY"))
+    })?;
+    act_beside(ctx, Needs::Stage, |facts| {
+        facts.require_person("the word that something may pass")?;
+        let plan = Plan::of(facts)?;
+        let graph = Graph::of(&plan.nodes);
+        let at = plan.find(&graph, task)?;
+        let node = &plan.nodes[at];
+        let status = plan.statuses[at];
+        let is_asked = match (node.kind, standing(node, plan.state)) {
+            (NodeKind::Checkpoint, _) => matches!(status, Status::Pending | Status::Claimed),
+            (_, Some(Standing::Escalated(_))) => true,
+            _ => false,
+        };
+        if !is_asked {
+            return Err(Failure::refused(
+                Code::TaskStepInvalid,
+                format!("{} is {status}, and does not wait for a person", node.id),
+            )
+            .help(lead_of(node, status, plan.state)));
+        }
+        require_free(ctx, facts, &plan, at)?;
+        let mut waits = graph.waits(at, plan.now());
+        waits.retain(|wait| {
+            matches!(
+                wait,
+                Wait::Task { .. } | Wait::Unknown { .. } | Wait::Stage { .. }
+            )
+        });
+        if !waits.is_empty() {
+            return Err(super::take::not_ready(facts, &node.id, &waits));
+        }
+        let event = TaskEvent::Opened {
+            task: node.id.clone(),
+            judged: results(node, plan.state),
+        };
+        let act = Act::new(event, format!("open {}", node.id), node.id.clone());
+        Ok(act.reason(Some(reason.clone())))
+    })
+}

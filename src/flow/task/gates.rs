@@ -1,0 +1,271 @@
+//! Reading decisions: how a gate stands, and all that was decided. Nothing here writes.
+
+use super::{Plan, named};
+use crate::core::failure::Result;
+use crate::core::id::{OpId, SessionId};
+use crate::core::op::{Body, Operation};
+use crate::core::session::Recorded;
+use crate::core::task::decide::{
+    Decision, Judged, Points, Severity, Standing, Verdict, is_close, judge, outweighed, standing,
+    wanted,
+};
+use crate::core::task::event::TaskEvent;
+use crate::core::task::graph::Graph;
+use crate::core::task::node::{Node, TaskId};
+use crate::core::task::status::Step;
+use crate::flow::act::{Facts, Needs, gather_here};
+use crate::flow::context::Context;
+use serde::Serialize;
+
+/// How a gate is judged, and how it stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct GateView {
+    /// `open`, `proceed`, `fix`, `escalate` or `opened`.
+    pub standing: &'static str,
+    /// How often it was repaired, and how often it may be.
+    pub attempt: u32,
+    pub cap: u32,
+    pub at_cap: &'static str,
+    pub judges: Vec<TaskId>,
+    pub scale: Points,
+    pub pass: Points,
+    pub warn: Option<Points>,
+    pub critical: u32,
+    pub dimensions: Vec<DimensionView>,
+    pub views: Vec<String>,
+    #[serde(rename = "final")]
+    pub is_final: bool,
+    /// The gate that is decided in its place.
+    pub next: Option<TaskId>,
+    /// Why it stands so.
+    pub why: Vec<String>,
+    pub notes: Vec<String>,
+    /// The values that it asks for, in words.
+    pub wanted: String,
+    /// Decisions apart that do not count.
+    pub beside: Vec<BesideView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct DimensionView {
+    pub name: String,
+    pub weight: Points,
+    pub minimum: Option<Points>,
+}
+
+/// A decision that another one outweighs.
+#[derive(Clone, Debug, Serialize)]
+pub struct BesideView {
+    pub op: OpId,
+    pub by: String,
+    pub verdict: Verdict,
+}
+
+/// One decision, as a list of them shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecisionRow {
+    pub seq: u64,
+    pub op: OpId,
+    pub at: String,
+    pub by: String,
+    pub task: TaskId,
+    /// As it was given; nothing where only scores were.
+    pub given: Option<Verdict>,
+    /// What counts; nothing where the plan has the gate no more.
+    pub verdict: Option<Verdict>,
+    pub adjusted: bool,
+    pub score: Option<Points>,
+    pub severity: Option<Severity>,
+    pub close_call: bool,
+    pub parse_failed: bool,
+    pub why: Vec<String>,
+    pub reason: Option<String>,
+    pub undone: bool,
+}
+
+/// How the gate of a node stands; nothing where it has none.
+pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
+    let gate = node.gate.as_deref()?;
+    let (word, judged, next): (_, Option<Judged>, _) = match standing(node, plan.state)? {
+        Standing::Open => ("open", None, None),
+        Standing::Proceeds(judged) => ("proceed", Some(judged), None),
+        Standing::Superseded(next) => ("fix", None, Some(next)),
+        Standing::Escalated(judged) => ("escalate", Some(judged), None),
+        Standing::Opened => ("opened", None, None),
+    };
+    let (why, notes) = judged.map_or_else(Default::default, |one| (one.why, one.notes));
+    let rubric = &gate.rubric;
+    let beside = outweighed(node, plan.state).into_iter();
+    Some(GateView {
+        standing: word,
+        attempt: gate.attempt,
+        cap: gate.cap,
+        at_cap: gate.at_cap.as_str(),
+        judges: gate.judges.clone(),
+        scale: rubric.scale,
+        pass: rubric.pass,
+        warn: rubric.warn,
+        critical: rubric.critical,
+        dimensions: rubric
+            .dimensions
+            .iter()
+            .map(|one| DimensionView {
+                name: one.name.clone(),
+                weight: one.weight,
+                minimum: one.minimum,
+            })
+            .collect(),
+        views: gate.views.clone(),
+        is_final: gate.is_final,
+        next,
+        why,
+        notes,
+        wanted: wanted(gate),
+        beside: beside
+            .map(|one| BesideView {
+                op: one.op.clone(),
+                by: one.signed.by.to_string(),
+                verdict: judge(node.kind, gate, &one.value).verdict,
+            })
+            .collect(),
+    })
+}
+
+/// The steps that lead on from where a gate is.
+pub(super) fn steps(plan: &Plan<'_>, node: &Node) -> Option<Vec<Step>> {
+    Some(match standing(node, plan.state)? {
+        Standing::Open => vec![Step::Decide, Step::Skip],
+        Standing::Escalated(_) => vec![Step::Open, Step::Skip],
+        Standing::Opened => vec![Step::Retry],
+        Standing::Proceeds(_) | Standing::Superseded(_) => Vec::new(),
+    })
+}
+
+/// Everything that was decided about a gate, and about those in whose place it is decided.
+pub(super) fn decided(facts: &Facts<'_>, plan: &Plan<'_>, node: &Node) -> Vec<DecisionRow> {
+    let Some(gate) = node.gate.as_deref() else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    let mut own = Some(node.id.clone());
+    for attempt in (0..=gate.attempt).rev() {
+        let at = own
+            .as_ref()
+            .and_then(|id| plan.nodes.iter().find(|node| node.id == *id));
+        rows.extend(
+            at.map(|node| rows_of(facts, node))
+                .into_iter()
+                .flatten()
+                .rev(),
+        );
+        own = at.and_then(|node| before(node, attempt));
+    }
+    rows.reverse();
+    rows
+}
+
+/// The gate in whose place this one is decided.
+fn before(node: &Node, attempt: u32) -> Option<TaskId> {
+    let (root, _) = node.id.as_str().rsplit_once('.')?;
+    match attempt {
+        0 => None,
+        1 => TaskId::parse(root),
+        more => TaskId::parse(&format!("{root}.{}", more - 1)),
+    }
+}
+
+fn rows_of(facts: &Facts<'_>, node: &Node) -> Vec<DecisionRow> {
+    let decisions = facts
+        .state
+        .task(&node.id)
+        .map_or(&[][..], |facts| &facts.decisions);
+    let row =
+        |one: &Recorded<Decision>| row(Envelope::of(one), &node.id, &one.value, Some(node), false);
+    decisions.iter().map(row).collect()
+}
+
+/// Everything that was decided in the session that is meant, oldest first.
+pub fn decisions(ctx: &Context) -> Result<(SessionId, Vec<DecisionRow>)> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let operations = snapshot.operations(&session)?;
+    let undone = crate::core::replay::undone(&operations);
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Stage)?;
+    // A plan that cannot be read says nothing of what counts.
+    let plan = Plan::of(&facts).ok();
+    let graph = plan.as_ref().map(|plan| Graph::of(&plan.nodes));
+    let row = |op: &Operation| {
+        let Body::Task(TaskEvent::Decided { task, decision }) = &op.body else {
+            return None;
+        };
+        let at = graph.as_ref().and_then(|graph| graph.find(task));
+        let node = at.and_then(|at| Some(&plan.as_ref()?.nodes[at]));
+        let envelope = Envelope {
+            seq: op.seq,
+            op: &op.op,
+            at: &op.at,
+            by: op.by.to_string(),
+            reason: op.reason.as_ref(),
+        };
+        Some(row(envelope, task, decision, node, undone.contains(&op.op)))
+    };
+    Ok((
+        named(&facts.state),
+        operations.iter().filter_map(row).collect(),
+    ))
+}
+
+/// Who decided, when and why.
+struct Envelope<'o> {
+    seq: u64,
+    op: &'o OpId,
+    at: &'o str,
+    by: String,
+    reason: Option<&'o String>,
+}
+
+impl<'o> Envelope<'o> {
+    fn of<T>(one: &'o Recorded<T>) -> Self {
+        Envelope {
+            seq: one.seq,
+            op: &one.op,
+            at: &one.signed.at,
+            by: one.signed.by.to_string(),
+            reason: one.reason.as_ref(),
+        }
+    }
+}
+
+fn row(
+    envelope: Envelope<'_>,
+    task: &TaskId,
+    decision: &Decision,
+    node: Option<&Node>,
+    is_undone: bool,
+) -> DecisionRow {
+    let gate = node.and_then(|node| Some((node.kind, node.gate.as_deref()?)));
+    let judged = gate.map(|(kind, gate)| judge(kind, gate, decision));
+    let score = judged.as_ref().and_then(|one| one.score).or(decision.score);
+    let is_close = gate
+        .zip(score)
+        .is_some_and(|((_, gate), score)| is_close(gate, score));
+    DecisionRow {
+        seq: envelope.seq,
+        op: envelope.op.clone(),
+        at: envelope.at.to_owned(),
+        by: envelope.by,
+        task: task.clone(),
+        given: decision.verdict,
+        verdict: judged.as_ref().map(|one| one.verdict),
+        adjusted: judged.as_ref().is_some_and(|one| one.adjusted),
+        score,
+        severity: judged.as_ref().and_then(|one| one.severity),
+        close_call: is_close,
+        parse_failed: decision.parse_failed,
+        why: judged.map_or_else(Vec::new, |one| one.why),
+        reason: envelope.reason.cloned(),
+        undone: is_undone,
+    }
+}
