@@ -7,7 +7,8 @@ use super::artifact::Artifact;
 use super::checks::Check;
 use super::id::{Oid, Person};
 use super::op::Operation;
-use super::{pack, task};
+use super::pack;
+use super::task::slices;
 use std::collections::BTreeMap;
 
 /// The setting that says whose word is enough.
@@ -81,16 +82,12 @@ pub enum Origin<'o> {
 /// Whether one file of checks has exactly these words as a check. A file that cannot be read has them where each word
 /// stands in it: who mends it did not write them.
 pub fn has(artifact: Artifact, text: &str, argv: &[String]) -> bool {
-    let found = match artifact {
-        Artifact::TaskList => task::slices::commands(text),
-        _ => {
-            let texts = BTreeMap::from([(artifact, text.to_owned())]);
-            pack::slices_in(artifact, &texts)
-                .map(|slices| slices.into_iter().map(|slice| slice.verification).collect())
+    let texts = BTreeMap::from([(artifact, text.to_owned())]);
+    match pack::slices_in(artifact, &texts) {
+        Ok(slices) => {
+            slices.iter().any(|slice| slice.verification == argv)
+                || artifact == Artifact::TaskList && slices::inserts(text, argv)
         }
-    };
-    match found {
-        Ok(commands) => commands.iter().any(|command| command == argv),
         Err(_) => argv.iter().all(|word| text.contains(word.as_str())),
     }
 }
@@ -185,13 +182,8 @@ mod tests {
                 .map(|word| (*word).to_owned())
                 .collect::<Vec<_>>()
         };
-        let repair = format!(
-            r#"{line}
-{{"id":"G","title":"G","kind":"decision","depends_on":["A"],"gate":{{"repair":[{{"id":"mend","title":"M","convergence":{{"criteria":["It says no"],"verification":{{"cmd":["mend","it"]}}}}}}]}}}}"#
-        );
         for (text, argv, holds) in [
             (line.to_owned(), words(&["sh", "-c", "x"]), true),
-            (repair, words(&["mend", "it"]), true),
             (line.to_owned(), words(&["sh", "-c"]), false),
             (line.to_owned(), words(&["sh", "-c", "x", "y"]), false),
             (format!("{line}\nno list"), words(&["sh", "-c"]), true),
@@ -216,5 +208,19 @@ mod tests {
         ] {
             assert_eq!(Mode::of(value), mode, "{value:?}");
         }
+    }
+
+    #[test]
+    fn what_a_fix_inserts_is_written_by_whoever_wrote_the_list() {
+        let list = r#"{"id":"A","title":"A"}
+{"id":"G","title":"G","kind":"decision","depends_on":["A"],"gate":{"repair":[{"id":"in","title":"In","kind":"decision","gate":{"repair":[{"id":"x","title":"X","convergence":{"verification":{"cmd":["sh","x.sh"]}}}]}}]}}"#;
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert!(has(Artifact::TaskList, list, &words(&["sh", "x.sh"])));
+        assert!(!has(Artifact::TaskList, list, &words(&["sh"])));
     }
 }

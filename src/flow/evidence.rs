@@ -181,7 +181,7 @@ fn limit(
         return Ok(None);
     }
     let texts = check_texts(ctx, state, request, policy)?;
-    let nodes = plan::nodes(&texts).unwrap_or_default();
+    let nodes = plan::now(&texts, state).unwrap_or_default();
     let node = nodes
         .iter()
         .find(|node| Some(node.id.as_str()) == request.task.as_deref());
@@ -274,7 +274,7 @@ fn require_trusted(
     request: &RunRequest,
 ) -> Result<()> {
     let texts = check_texts(ctx, &at.1.state, request, policy)?;
-    let mut own = checks(&texts).unwrap_or_default();
+    let mut own = checks_now(&texts, &at.1.state).unwrap_or_default();
     own.retain(|check| request.task.as_ref() == Some(&check.id));
     let again = match &request.task {
         Some(task) => command!("run --task {task} --trust"),

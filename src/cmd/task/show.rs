@@ -31,9 +31,7 @@ pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         standing(&view, ui);
     }
     print(ui, &view.card, args.format, args.full);
-    if args.format == CardForm::Text
-        && let Some(gate) = &view.row.gate
-    {
+    if let (CardForm::Text, Some(gate)) = (args.format, &view.row.gate) {
         for said in gate_rows(gate, &view.decisions) {
             ui.out(format!("  {}", line(&said)));
         }

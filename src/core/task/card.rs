@@ -2,7 +2,7 @@
 
 use super::decide::{Verdict, judge};
 use super::graph::Graph;
-use super::node::{Node, NodeKind, TaskId, Verification};
+use super::node::{Node, TaskId, Verification};
 use super::status::{Status, TaskFacts};
 use crate::core::id::SessionId;
 use crate::core::shell_word;
@@ -106,12 +106,6 @@ impl Before {
 }
 
 impl Card {
-    /// Whether values are given about it: a decision or a goal.
-    pub fn is_judged(&self) -> bool {
-        let judged = [NodeKind::Decision, NodeKind::Goal];
-        judged.iter().any(|kind| kind.as_str() == self.kind)
-    }
-
     /// Whether a person's word completes it.
     pub fn is_manual(&self) -> bool {
         !matches!(self.verification, Some(Check::Cmd(_)))

@@ -27,17 +27,17 @@ pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
     Ok(file.nodes)
 }
 
-/// Every command that a list has: of its tasks, and of those that a decision would insert.
-pub fn commands(text: &str) -> Result<Vec<Vec<String>>, Blocker> {
-    let mut left = nodes(text)?;
-    let mut found = Vec::new();
-    while let Some(node) = left.pop() {
-        if let Some(Verification::Cmd(argv)) = node.verification {
-            found.push(argv);
-        }
-        left.extend(node.gate.into_iter().flat_map(|gate| gate.repair));
+/// Whether something that a fix would insert has exactly these words as its check.
+pub fn inserts(text: &str, argv: &[String]) -> bool {
+    fn has(node: &Node, argv: &[String]) -> bool {
+        let mut inner = node.gate.iter().flat_map(|gate| &gate.repair);
+        inner.any(|node| {
+            matches!(&node.verification, Some(Verification::Cmd(own)) if own == argv)
+                || has(node, argv)
+        })
     }
-    Ok(found)
+    let nodes = nodes(text).unwrap_or_default();
+    nodes.iter().any(|node| has(node, argv))
 }
 
 /// Whether a list is a good plan, too: asked once, before it is approved. What was approved by then stays readable

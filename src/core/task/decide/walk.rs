@@ -78,10 +78,7 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
                         owner: "w".into(),
                         agent: None,
                         seconds: 1,
-                        over: None,
-                        head: None,
-                        reads: Default::default(),
-                        request: None,
+                        ..Claim::default()
                     },
                 }),
                 (Status::Claimed, Some(claim)) => {
