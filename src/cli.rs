@@ -168,6 +168,7 @@ pub enum Command {
     Build(cmd::stages::BuildArgs),
     Run(cmd::run::RunArgs),
     Take(cmd::task::take::TakeArgs),
+    Amend(cmd::amend::AmendArgs),
     /// List tasks, and say what became of them
     #[command(subcommand)]
     Task(TaskCommand),
@@ -587,6 +588,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Build(args) => cmd::stages::build(args, &open()?, ui),
         Command::Run(args) => cmd::run::run(args, &open()?, ui),
         Command::Take(args) => cmd::task::take::run(args, &open()?, ui),
+        Command::Amend(args) => cmd::amend::run(args, &open()?, ui),
         Command::Task(command) => cmd::task::run(command, &open()?, ui),
         Command::Review(args) if !args.show => {
             let ctx = open()?;

@@ -255,6 +255,21 @@ fn what(op: &Operation, all: &[Logged]) -> String {
 fn happened(event: &Event) -> String {
     match event {
         Event::Approved {
+            content,
+            amends: Some(amendment),
+            ..
+        } => {
+            let [dropped, added, changed] = [
+                amendment.dropped.len(),
+                amendment.added.len(),
+                amendment.changed.len(),
+            ];
+            format!(
+                "amend the tasks: {added} added, {changed} changed, {dropped} dropped, content {}",
+                content.short()
+            )
+        }
+        Event::Approved {
             transition,
             content,
             ..

@@ -3,6 +3,7 @@
 pub mod adr;
 pub mod agent;
 pub mod agent_hook;
+pub mod amend;
 pub mod archive;
 pub mod artifacts;
 pub mod bundle;

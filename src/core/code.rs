@@ -74,6 +74,10 @@ codes! {
         "An alias of `git config loopx.alias.*` does not lead to a command.";
     AllowSecretInvalid "allow_secret_invalid" [Usage]
         "An entry of `allow_secret` is not a fingerprint and a reason.";
+    AmendBarred "amend_barred" [Refused]
+        "An amendment would change what is done, or put something before what is under way.";
+    AmendClosed "amend_closed" [Refused]
+        "The list of tasks is amended in stage build alone.";
     AngleInvalid "angle_invalid" [Usage]
         "The name of an angle of the plan has other characters than it can have.";
     AnswerMissing "answer_missing" [Usage]
@@ -550,6 +554,8 @@ codes! {
         "A note has no text.";
     NoteTooLong "note_too_long" [Usage]
         "A note is longer than one may be.";
+    NothingAmended "nothing_amended" [Nothing]
+        "The list of tasks has nothing that was not approved.";
     NothingDecided "nothing_decided" [Internal]
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]

@@ -7,6 +7,7 @@ use super::op::Operation;
 use super::profile::ProfileName;
 use super::session::{self, BRANCH, Beside, State, Way};
 use super::stage::{Stage, Transition};
+use super::task::amend::Amendment;
 use super::topic::{Taken, Topic, Version, Weight};
 use super::word_lists::{
     AnswerWord, BlockCause, CodeVerdict, DelegationStatus, Lane, LaneStatus, PlanLane, PlanVerdict,
@@ -67,6 +68,9 @@ pub enum Event {
         /// Where the branch was when the stage moved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Oid>,
+        /// The plan that was approved for the build gets another list of tasks by it, in the build.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        amends: Option<Amendment>,
     },
     /// A stage's command consumed its approval and moved the session.
     Entered {
@@ -208,6 +212,9 @@ impl Topic for Event {
             Event::Rebased { .. } => "rebase",
             Event::Clarified { .. } => "clarify",
             Event::Reprofiled { .. } => "profile",
+            Event::Approved {
+                amends: Some(_), ..
+            } => "amend",
             Event::Approved { .. } => "approve",
             Event::Entered { transition, .. } => transition.to().as_str(),
             Event::Drafted => "draft",
@@ -307,6 +314,9 @@ impl Topic for Event {
 
     fn needs(&self) -> Version {
         match self {
+            Event::Approved {
+                amends: Some(_), ..
+            } => Version::V0_5,
             Event::Unbound | Event::Rebased { .. } => Version::V0_3,
             Event::Reprofiled { .. } => Version::V0_4,
             Event::Started { profile, stage, .. } if stage.is_some() || !profile.is_first() => {

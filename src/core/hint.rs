@@ -58,6 +58,7 @@ verbs! {
     AgentPark "agent park" Session,
     AgentResume "agent resume" Session,
     Agent "agent" Other,
+    Amend "amend" Session,
     Approve "approve" Session,
     Archive "archive" Session,
     Build "build" Session,

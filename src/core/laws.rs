@@ -111,6 +111,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
                 code: None,
                 completes,
                 head: None,
+                amends: None,
             }
         ),
         6 => transition().prop_map(|transition| Event::Entered {

@@ -95,6 +95,7 @@ fn begun(stages: usize) -> Vec<Operation> {
                 code: None,
                 completes: false,
                 head: None,
+                amends: None,
             },
             Event::Entered {
                 transition,
@@ -434,6 +435,7 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
             code: None,
             completes: false,
             head: None,
+            amends: None,
         }
         .into(),
         &last.op,

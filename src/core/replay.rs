@@ -76,6 +76,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         findings: Vec::new(),
         evidence: Vec::new(),
         tasks: BTreeMap::new(),
+        amendments: Vec::new(),
         bases: Vec::new(),
         conflicts: Vec::new(),
         void: Vec::new(),

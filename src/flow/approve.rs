@@ -175,6 +175,7 @@ fn arm(
         code,
         completes: completed,
         head: None,
+        amends: None,
     };
     let value = Approved {
         transition,

@@ -6,6 +6,7 @@
 pub mod act;
 pub mod adr;
 pub mod agent;
+pub mod amend;
 pub mod answer;
 pub mod approve;
 pub mod archive;

@@ -239,6 +239,9 @@ fn require_open(state: &State) -> Result<()> {
     );
     Err(match state.stage {
         Stage::Build => failure.help(hint![
+            "edit the file below .loopx, then: ",
+            command!("amend --reason WHY"),
+            "  or: ",
             command!("plan --reason WHY"),
             "  (goes back to the plan, where the list is open)"
         ]),
@@ -246,7 +249,17 @@ fn require_open(state: &State) -> Result<()> {
     })
 }
 
-fn invalid(findings: &[Finding], verb: &str) -> Failure {
+/// Refuses a list that is no good plan.
+pub(super) fn require_good(file: &TaskFile) -> Result<()> {
+    let mut findings = check(file, None);
+    findings.retain(|one| one.severity == Severity::Error);
+    match findings.is_empty() {
+        true => Ok(()),
+        false => Err(invalid(&findings, "would be")),
+    }
+}
+
+pub(super) fn invalid(findings: &[Finding], verb: &str) -> Failure {
     let path = Artifact::TaskList.path();
     let errors = findings
         .iter()

@@ -687,6 +687,7 @@ impl Step<'_> {
             code: None,
             completes: transition == Transition::ReviewToDone,
             head: None,
+            amends: None,
         })
     }
 

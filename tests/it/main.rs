@@ -137,6 +137,7 @@ mod sync_moved;
 mod syscalls;
 mod taken_sync;
 mod task;
+mod task_amend;
 mod task_cases;
 mod task_decide;
 mod task_list;

@@ -84,6 +84,7 @@ const STORY: &[Step] = &[
     Call("-s second task check", 4),
     Call("-s second task import nowhere", 4),
     Call("-s second task export", 4),
+    Call("-s second amend --reason later", 1),
     Call("-s second abandon", 0),
     Call("use demo", 5),
     Call("build --take-over --reason moved", 5),

@@ -41,7 +41,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
             "undo", "redo", "abandon",
         ],
     ),
-    ("tasks", &["take", "task"]),
+    ("tasks", &["take", "amend", "task"]),
     ("specs", &["spec", "change", "adr"]),
     ("agents", &["agent"]),
     (

@@ -5,7 +5,7 @@ use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::task as flow;
-use crate::ui::Ui;
+use crate::ui::{Ui, line, style};
 use serde_json::json;
 
 /// List the tasks of the session: how far each is, who has it, and what it waits for
@@ -27,6 +27,14 @@ pub fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     for row in &rows.tasks {
         row_lines(ui, row);
+    }
+    for row in rows.dropped.iter().filter(|_| !args.ready) {
+        let id = ui.paint(style::NAME, row.task.as_str());
+        let word = ui.paint(style::DIM, "dropped");
+        ui.out(format!("{word}  {id}  {}", line(&row.title)));
+        let why = row.reason.as_ref();
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        ui.out(format!("           {}{}", row.change, line(&why)));
     }
     ui.status(format!("{} of {all} done", rows.done));
     let ready = rows.tasks.iter().find(|row| row.ready);

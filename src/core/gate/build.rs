@@ -9,10 +9,14 @@ use super::super::review;
 use super::super::session::Recorded;
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::super::task::node::TaskId;
+use super::super::task::plan;
 use super::super::task::status::Status;
+use super::approval::missing;
 use super::plan::delta;
+use super::tasks::list_help;
 use super::{View, covered, covered_files};
 use crate::core::hint::{Hint, command, hint};
+use crate::core::id::Oid;
 use serde::Serialize;
 
 /// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
@@ -28,20 +32,49 @@ pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
     let now = covered_files(view.state, Transition::PlanToBuild);
     let changed: Vec<&str> = covered(Transition::PlanToBuild)
         .iter()
-        .filter(|a| **a != Artifact::Tasks && approval.files.get(a) != now.get(a))
+        .filter(|a| !matches!(a, Artifact::Tasks | Artifact::TaskList))
+        .filter(|a| approval.files.get(a) != now.get(a))
         .map(|a| a.path())
         .collect();
+    let mut found = amended(view, approval.files.get(&Artifact::TaskList));
     if changed.is_empty() {
-        return Vec::new();
+        return found;
     }
-    vec![Blocker::new(
-        Code::PlanApprovalStale,
-        format!(
-            "changed since the plan was approved: {}",
-            changed.join(", ")
+    found.insert(
+        0,
+        Blocker::new(
+            Code::PlanApprovalStale,
+            format!(
+                "changed since the plan was approved: {}",
+                changed.join(", ")
+            ),
+            command!("undo"),
         ),
-        command!("undo"),
-    )]
+    );
+    found
+}
+
+/// The list of tasks is the plan's, or what amendments made of it that enough people approved.
+fn amended(view: View<'_>, planned: Option<&Oid>) -> Vec<Blocker> {
+    let path = Artifact::TaskList.path();
+    if !view.state.is_list_approved(planned) {
+        return vec![Blocker::new(
+            Code::PlanApprovalStale,
+            format!("changed since the plan was approved: {path}"),
+            command!("amend --reason WHY")
+                .note("(approves it as it is; `undo` takes a change back)"),
+        )];
+    }
+    // Two lists that were approved can come together to none: a cycle that neither had.
+    if let Err(blocker) = plan::nodes(view.texts)
+        && blocker.code == Code::TaskListInvalid
+    {
+        let help = list_help(view.state, blocker.help.clone());
+        return vec![Blocker::new(blocker.code, blocker.message, help)];
+    }
+    let standing = view.state.standing_amendments();
+    let missing = standing.flat_map(|one| missing(view, &one.approval));
+    missing.collect()
 }
 
 /// How a slice's own verification stands on the present tree.

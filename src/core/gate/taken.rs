@@ -120,7 +120,11 @@ enum Said {
 impl Said {
     fn of(op: &Operation) -> Option<Self> {
         match op.event()? {
-            Event::Approved { transition, .. } => Some(Said::Approval(*transition)),
+            Event::Approved {
+                transition,
+                amends: None,
+                ..
+            } => Some(Said::Approval(*transition)),
             Event::Reviewed { verdict } => {
                 Some(Said::Verdict(verdict.verdict, verdict.is_approval()))
             }

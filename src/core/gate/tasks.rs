@@ -13,7 +13,8 @@ use super::super::task::node::{Node, NodeKind};
 use super::super::task::plan;
 use super::super::task::status::Status;
 use super::{AuditItem, View, audit};
-use crate::core::hint::{Hint, command};
+use crate::core::artifact::Artifact;
+use crate::core::hint::{Hint, command, hint};
 
 /// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
 /// the present code.
@@ -34,6 +35,17 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         status => status,
     };
     nodes.iter().map(status).collect()
+}
+
+/// What leads on where the list cannot be read: after plan->build it is amended.
+pub fn list_help(state: &State, help: Hint) -> Hint {
+    match state.stage == Stage::Build && state.artifacts.contains_key(&Artifact::TaskList) {
+        true => hint![
+            "mend the file below .loopx, then: ",
+            command!("amend --reason WHY")
+        ],
+        false => help,
+    }
 }
 
 /// The tasks that hold the forward transition of their stage.

@@ -15,7 +15,17 @@ use crate::core::op::{
 };
 use crate::core::profile::ProfileName;
 use crate::core::stage::{ApprovalKey, Stage, Transition};
+use crate::core::task::amend::{Amended, Amendment};
 use std::collections::BTreeMap;
+
+fn approved_by(op: &Operation) -> ApprovedBy {
+    ApprovedBy {
+        op: op.op.clone(),
+        signed: signed(op),
+        committer: op.committer.clone(),
+        reason: op.reason.clone(),
+    }
+}
 
 impl State {
     /// The state after one more operation, whose writer had seen all others. The caller has judged the
@@ -223,6 +233,22 @@ impl State {
                 code,
                 completes,
                 head: _,
+                amends: Some(amendment),
+            } => {
+                at_stage(self, Stage::Build)?;
+                if *transition != Transition::PlanToBuild || *completes || code.is_some() {
+                    return Err("an amendment is of the plan that was approved".into());
+                }
+                self.amend(op, content, files, amendment);
+            }
+            Event::Approved {
+                transition,
+                content,
+                files,
+                code,
+                completes,
+                head: _,
+                amends: None,
             } => {
                 at_stage(self, transition.from())?;
                 self.approve(op, *transition, content, files, code.as_ref());
@@ -473,12 +499,7 @@ impl State {
         files: &BTreeMap<Artifact, Oid>,
         code: Option<&Oid>,
     ) {
-        let by = ApprovedBy {
-            op: op.op.clone(),
-            signed: signed(op),
-            committer: op.committer.clone(),
-            reason: op.reason.clone(),
-        };
+        let by = approved_by(op);
         let same = self.approvals.get_mut(&transition.key()).filter(|a| {
             a.armed
                 && a.transition == transition
@@ -498,6 +519,30 @@ impl State {
             };
             self.approvals.insert(transition.key(), approval);
         }
+    }
+
+    /// The list of the plan is another one since.
+    fn amend(
+        &mut self,
+        op: &Operation,
+        content: &Oid,
+        files: &BTreeMap<Artifact, Oid>,
+        amendment: &Amendment,
+    ) {
+        let approval = Approval {
+            transition: Transition::PlanToBuild,
+            armed: false,
+            content: content.clone(),
+            files: files.clone(),
+            code: None,
+            by: vec![approved_by(op)],
+        };
+        self.fold = self.fold.max(TASK_FOLD);
+        self.amendments.push(Amended {
+            approval,
+            amendment: amendment.clone(),
+            settled: false,
+        });
     }
 
     fn enter(
@@ -535,6 +580,9 @@ impl State {
                     ],
                 );
                 self.begin_plan();
+                for amended in &mut self.amendments {
+                    amended.settled = true;
+                }
             }
             Transition::PlanToBuild | Transition::ReviewToBuild | Transition::DoneToBuild => {
                 forget(

@@ -24,6 +24,7 @@ use super::op::{
 use super::profile::ProfileName;
 use super::record::FORMAT;
 use super::stage::{ApprovalKey, Stage, Transition};
+use super::task::amend::Amended;
 use super::task::status::TaskFacts;
 use super::topic::{Version, Weight};
 use serde::{Deserialize, Serialize};
@@ -96,6 +97,9 @@ pub struct State {
     /// Facts of tasks, by [`super::task::node::TaskId::key`]; those of which no record speaks are not here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<String, TaskFacts>,
+    /// Changes of the approved list of tasks, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amendments: Vec<Amended>,
     pub bases: Vec<RequirementBase>,
     pub conflicts: Vec<OpConflict>,
     /// Approvals of a content that the session has not: another clone took it back, or wrote apart.

@@ -48,6 +48,7 @@ pub fn gather(
                 || approval.armed
                 || approval.transition == Transition::ReviewToDone
         })
+        .chain(amended(state))
         .collect();
     let mut people: Vec<&Person> = wanted
         .iter()
@@ -122,6 +123,11 @@ pub fn gather(
         )?;
     }
     Ok(credentials)
+}
+
+/// The approvals of what the build goes by instead of the plan's own list.
+fn amended(state: &State) -> impl Iterator<Item = &Approval> {
+    state.amended().map(|(_, one)| &one.approval)
 }
 
 /// What keys show of those who made the commits of a session and took part in its build, whatever its stage.

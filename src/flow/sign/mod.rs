@@ -102,8 +102,14 @@ impl Word {
             credentials.signatures.insert(op.op.clone(), checked);
         }
         match op.event() {
-            Some(Event::Approved { transition, .. }) => {
-                let Some(approval) = after.approvals.get(&transition.key()) else {
+            Some(Event::Approved {
+                transition, amends, ..
+            }) => {
+                let approval = match amends {
+                    Some(_) => after.amendments.last().map(|one| &one.approval),
+                    None => after.approvals.get(&transition.key()),
+                };
+                let Some(approval) = approval else {
                     return Ok(signature);
                 };
                 let mut weighed = credentials.weigh(policy, *transition, &approval.by);

@@ -24,8 +24,8 @@ pub(super) use renew::renew;
 pub use take::{TakeRequest, Taken, peek, take};
 pub use touched::Touched;
 pub use view::{
-    ClaimView, GraphView, Happened, Row, Rows, TaskTaken, TaskView, claimed, graph_of, list, log,
-    show,
+    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskTaken, TaskView, claimed, graph_of,
+    list, log, show,
 };
 
 use super::act::{Act, Done, Facts, Needs, act_beside};
@@ -71,10 +71,11 @@ struct Plan<'f> {
 impl<'f> Plan<'f> {
     /// Refused where the plan cannot be read, or holds nothing.
     fn of(facts: &'f Facts<'_>) -> Result<Self> {
-        let nodes = plan::now(&facts.texts, &facts.state).map_err(|blocker| {
-            Failure::refused(blocker.code, blocker.message).help(blocker.help)
-        })?;
         let state = &facts.state;
+        let nodes = plan::now(&facts.texts, state).map_err(|blocker| {
+            let help = gate::list_help(state, blocker.help);
+            Failure::refused(blocker.code, blocker.message).help(help)
+        })?;
         if nodes.is_empty() {
             return Err(Failure::not_found(
                 Code::TasksMissing,
@@ -210,7 +211,11 @@ impl<'f> Plan<'f> {
 
 /// Nobody knows a task of this name.
 fn unknown<'n>(state: &State, name: &str, ids: impl Iterator<Item = &'n str>) -> Failure {
-    let message = format!("session {} has no task `{name}`", state.id);
+    let dropped = TaskId::parse(name).and_then(|id| state.dropped_by(&id));
+    let gone = dropped.map_or(String::new(), |(change, _)| {
+        format!(": {change} dropped it")
+    });
+    let message = format!("session {} has no task `{name}`{gone}", state.id);
     let failure = Failure::not_found(Code::TaskUnknown, message);
     match crate::core::nearest(name, ids) {
         Some(near) => failure.help(command!("task show {near}")),

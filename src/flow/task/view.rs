@@ -77,6 +77,18 @@ pub struct Rows {
     pub done: usize,
     pub stalled: bool,
     pub tasks: Vec<Row>,
+    /// What amendments took out of the list.
+    pub dropped: Vec<DroppedRow>,
+}
+
+/// A task that an amendment took out of the list.
+#[derive(Clone, Debug, Serialize)]
+pub struct DroppedRow {
+    pub task: TaskId,
+    pub title: String,
+    /// `CHG-001`.
+    pub change: String,
+    pub reason: Option<String>,
 }
 
 /// One task with its card.
@@ -162,6 +174,7 @@ pub fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
             done: plan.statuses.iter().filter(|one| one.is_terminal()).count(),
             stalled: graph.is_stalled(plan.now()),
             tasks: rows,
+            dropped: dropped(plan, graph),
         })
     })
 }
@@ -259,6 +272,25 @@ fn known(ctx: &Context, state: &State, name: &str) -> Result<String> {
         name,
         nodes.iter().map(|node| node.id.as_str()),
     ))
+}
+
+/// What amendments dropped, and no later one brought back.
+fn dropped(plan: &Plan<'_>, graph: &Graph<'_>) -> Vec<DroppedRow> {
+    let mut found: Vec<DroppedRow> = Vec::new();
+    for (change, one) in plan.state.amended() {
+        let reason = one.approval.by.first().and_then(|by| by.reason.clone());
+        for dropped in &one.amendment.dropped {
+            found.retain(|row| row.task.key() != dropped.task.key());
+            found.push(DroppedRow {
+                task: dropped.task.clone(),
+                title: dropped.title.clone(),
+                change: change.clone(),
+                reason: reason.clone(),
+            });
+        }
+    }
+    found.retain(|row| graph.find(&row.task).is_none());
+    found
 }
 
 fn rows(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>) -> Vec<Row> {

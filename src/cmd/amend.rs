@@ -1,0 +1,89 @@
+//! `amend`.
+
+use super::artifacts::read_bytes;
+use super::{SignArgs, report};
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::core::task::amend::Impact;
+use crate::flow::Context;
+use crate::flow::amend::{AmendRequest, amend, impact};
+use crate::ui::{Ui, line};
+use serde_json::json;
+
+/// Change the list of tasks that was approved, in the build
+///
+/// Without a file: tasks.jsonl as it is edited in the working copy. What is done stays as it is: a goal that is done is
+/// kept, and a changed one stands behind it. The record approves the new list, and so asks for whom plan->build asks.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AmendArgs {
+    /// The new list, `-` for stdin (default: tasks.jsonl of the working copy)
+    #[arg(value_name = "FILE")]
+    file: Option<String>,
+    /// Only show what it would do
+    #[arg(long)]
+    show: bool,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    #[command(flatten)]
+    sign: SignArgs,
+}
+
+pub fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = AmendRequest {
+        text: args.file.as_deref().map(read_bytes).transpose()?,
+        reason: args.reason,
+        sign: args.sign.wanted(ctx),
+    };
+    if args.show {
+        let (session, impact) = impact(ctx, &request)?;
+        tell(ui, &impact);
+        let next = command!("amend --reason WHY");
+        ui.hint(&next);
+        ui.json(
+            "amend",
+            &json!({ "session": session, "amended": false, "impact": impact, "next_action": next }),
+        );
+        return Ok(Exit::Done);
+    }
+    let done = amend(ctx, &request)?;
+    let made = &done.value;
+    tell(ui, &made.impact);
+    for kept in &made.impact.kept {
+        ui.warn(format!(
+            "{} is done and stays as it was; {} is new",
+            kept.goal, kept.anew
+        ));
+    }
+    for task in made.impact.claimed() {
+        ui.warn(format!(
+            "somebody has {task}, and hears of it by `task show`"
+        ));
+    }
+    let said = format!("{} is recorded: the list is amended", made.name);
+    let extra = json!({ "amended": true, "change": made.name, "impact": made.impact });
+    report(ctx, ui, "amend", &done, &said, extra);
+    Ok(Exit::Done)
+}
+
+/// What a list does, a task a line.
+fn tell(ui: &mut Ui, impact: &Impact) {
+    if impact.is_empty() {
+        ui.out("no task changes");
+    }
+    for task in &impact.added {
+        ui.out(format!("appears  {task}"));
+    }
+    for one in &impact.changed {
+        let fields = line(&one.fields.join(", "));
+        ui.out(format!("changes  {} ({}): {fields}", one.task, one.status));
+    }
+    for one in &impact.dropped {
+        let title = line(&one.title);
+        ui.out(format!("falls    {} ({})  {title}", one.task, one.status));
+    }
+    for one in &impact.kept {
+        ui.out(format!("stays    {}, and {} appears", one.goal, one.anew));
+    }
+}

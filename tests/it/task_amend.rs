@@ -1,0 +1,273 @@
+//! Amendments: the list that was approved, changed while it is being worked off.
+
+use crate::support::store::tip;
+use crate::support::tasks::{
+    DEMO, building, clones_building, planning, refuses, statuses, task, text, with,
+};
+use crate::support::{LOOPX, Sandbox};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+fn list(tasks: &[Value]) -> String {
+    let lines: Vec<String> = tasks.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
+}
+
+const FILE: &str = ".loopx/demo/tasks.jsonl";
+
+fn one(id: &str, on: &[&str]) -> Value {
+    task(id, on, Some(&["true"]))
+}
+
+fn amend(s: &Sandbox, tasks: &[Value]) -> Value {
+    s.write(FILE, list(tasks));
+    s.loopx(&["amend", "--reason", "it turned out so", "--json"])
+        .json()
+}
+
+#[test]
+fn an_amendment_is_one_record_that_changes_the_list_and_can_be_undone() {
+    let s = building(&[one("A", &[]), one("B", &["A"]), one("C", &[])]);
+    let before = tip(&s);
+    let list_before = s.loopx(&["cat", "tasks.jsonl"]).ok();
+    let changed = [
+        one("A", &[]),
+        with(
+            "B",
+            &["A"],
+            json!({"title": "Do it well", "convergence": one("B", &[])["convergence"]}),
+        ),
+        one("D", &["B"]),
+    ];
+    s.write(FILE, list(&changed));
+    // Shown, and nothing changed.
+    let shown = s.loopx(&["amend", "--show", "--json"]).json();
+    assert_eq!(shown["impact"]["added"], json!(["D"]));
+    assert_eq!(shown["impact"]["changed"][0]["task"], "B");
+    assert_eq!(shown["impact"]["changed"][0]["fields"], json!(["title"]));
+    assert_eq!(shown["impact"]["dropped"][0]["task"], "C");
+    assert_eq!(tip(&s), before);
+    let made = s
+        .loopx(&["amend", "--reason", "C is another change", "--json"])
+        .json();
+    assert_eq!(made["change"], "CHG-001");
+    let parent = s.git(&["rev-parse", "loopx^"]).line();
+    assert_eq!(parent, before, "one commit");
+    let listed = s.loopx(&["task", "list", "--json"]).json();
+    assert_eq!(listed["dropped"][0]["task"], "C");
+    assert_eq!(listed["dropped"][0]["change"], "CHG-001");
+    assert_eq!(listed["dropped"][0]["reason"], "C is another change");
+    let gone = s
+        .call(LOOPX)
+        .args(&["take", "C", "--json"])
+        .run()
+        .fails_with(4);
+    assert!(text(&gone.error_json()["error"]["message"]).ends_with("CHG-001 dropped it"));
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    // The gate goes by what was approved last.
+    for id in ["A", "B", "D"] {
+        s.loopx(&["run", "--task", id]).ok();
+    }
+    let state = s.loopx(&["status", "--json"]).json();
+    assert!(
+        !state.to_string().contains("plan_approval_stale"),
+        "{state:#}"
+    );
+    s.loopx(&["undo"]).ok();
+    assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok(), list_before);
+    assert_eq!(statuses(&s).len(), 3);
+    assert_eq!(
+        s.loopx(&["task", "list", "--json"]).json()["dropped"],
+        json!([])
+    );
+}
+
+/// Chain B18: nothing is put before what is done or under way.
+#[test]
+fn chain_b18_nothing_is_put_before_what_is_done_or_under_way() {
+    let s = building(&[one("A", &[]), one("B", &[]), one("C", &[])]);
+    s.loopx(&["take", "A"]).ok();
+    s.loopx(&["task", "done"]).ok();
+    s.loopx(&["take", "B"]).ok();
+    for tasks in [
+        [one("A", &["C"]), one("B", &[]), one("C", &[])],
+        [one("A", &[]), one("B", &["C"]), one("C", &[])],
+    ] {
+        s.write(FILE, list(&tasks));
+        let error = refuses(&s, 1, "amend_barred", &["amend", "--reason", "first C"]);
+        assert!(text(&error["message"]).contains("the list stays as it is"));
+        // The edits are still there.
+        assert_eq!(s.read(FILE), list(&tasks));
+    }
+    // What is done cannot go either.
+    s.write(FILE, list(&[one("B", &[]), one("C", &[])]));
+    refuses(&s, 1, "amend_barred", &["amend", "--reason", "no A"]);
+    // Before what is pending it can be put.
+    let made = amend(
+        &s,
+        &[
+            one("A", &[]),
+            one("B", &[]),
+            one("C", &["D"]),
+            one("D", &[]),
+        ],
+    );
+    assert_eq!(made["impact"]["added"], json!(["D"]));
+}
+
+#[test]
+fn chain_c16_a_done_goal_is_kept_and_a_changed_one_stands_behind_it() {
+    let goal = |title: &str| json!({"id": "G1", "title": title, "kind": "goal"});
+    let s = building(&[one("A", &[]), goal("fast"), one("B", &[])]);
+    s.loopx(&["take", "G1"]).ok();
+    s.loopx(&["task", "done", "G1", "--manual", "--reason", "measured"])
+        .ok();
+    s.write(FILE, list(&[one("A", &[]), goal("faster")]));
+    let out = s
+        .loopx(&["amend", "--reason", "twice the load"])
+        .says("G1 is done and stays as it was; G1v2 is new");
+    out.ok();
+    let listed = s.loopx(&["task", "list", "--json"]).json();
+    let rows = listed["tasks"].as_array().expect("tasks");
+    let row = |id: &str| {
+        rows.iter()
+            .find(|row| row["task"] == id)
+            .expect("a task")
+            .clone()
+    };
+    assert_eq!(
+        (&row("G1")["status"], &row("G1")["title"]),
+        (&json!("completed"), &json!("fast"))
+    );
+    assert_eq!(
+        (&row("G1v2")["status"], &row("G1v2")["title"]),
+        (&json!("pending"), &json!("faster"))
+    );
+    assert_eq!(listed["dropped"][0]["task"], "B");
+    assert_eq!(listed["dropped"][0]["change"], "CHG-001");
+    assert!(s.read(FILE).contains("G1v2"), "the file follows");
+}
+
+#[test]
+fn an_amendment_asks_for_a_person_a_reason_and_the_build() {
+    let s = building(&[one("A", &[])]);
+    s.write(FILE, list(&[one("A", &[]), one("B", &[])]));
+    refuses(&s, 2, "reason_required", &["amend"]);
+    let before = tip(&s);
+    let out = s
+        .call(LOOPX)
+        .env("CLAUDECODE", "1")
+        .args(&["amend", "--reason", "more", "--json"])
+        .run();
+    assert_eq!(
+        out.fails_with(6).error_json()["error"]["code"],
+        "agent_may_not"
+    );
+    assert_eq!(tip(&s), before);
+    assert!(s.read(FILE).contains("\"B\""), "the edits stay");
+    s.write(FILE, "no list\n");
+    let error = refuses(&s, 1, "task_list_invalid", &["amend", "--reason", "more"]);
+    assert!(
+        text(&error["message"]).contains("tasks.jsonl:1"),
+        "{error:#}"
+    );
+    s.write(FILE, list(&[one("A", &[])]));
+    refuses(&s, 5, "nothing_amended", &["amend", "--reason", "more"]);
+    // Whoever adds a task is led here.
+    let error = refuses(&s, 1, "artifact_locked", &["task", "add", "More"]);
+    assert!(
+        text(&error["help"]).contains("git loopx amend --reason"),
+        "{error:#}"
+    );
+    let s = planning(&[one("A", &[])]);
+    refuses(&s, 1, "amend_closed", &["amend", "--reason", "more"]);
+}
+
+#[test]
+fn an_edit_that_nobody_amended_is_still_no_part_of_the_plan() {
+    let s = building(&[one("A", &[])]);
+    s.write(FILE, list(&[one("A", &[]), one("B", &[])]));
+    refuses(&s, 1, "artifact_locked", &["save"]);
+    assert_eq!(
+        s.loopx(&["checkout", "--force", "tasks.jsonl"]).code,
+        Some(0)
+    );
+    // A list from elsewhere.
+    let path = s.root().join("new.jsonl");
+    fs::write(&path, list(&[one("A", &[]), one("C", &[])])).expect("a file");
+    s.loopx(&["amend", path.to_str().expect("UTF-8"), "--reason", "C too"])
+        .ok();
+    assert!(s.read(FILE).contains("\"C\""));
+}
+
+/// Two clones that amend apart: different tasks merge, and what merges is approved.
+#[test]
+fn amendments_that_were_made_apart_come_together_or_hold_visibly() {
+    let all = clones_building(2, &[one("A", &[]), one("B", &[]), one("C", &[])]);
+    let given = |at: usize, tasks: &[Value]| {
+        let path = all.s.root().join(format!("new-{at}.jsonl"));
+        fs::write(&path, list(tasks)).expect("a file");
+        let path = path.to_str().expect("UTF-8").to_owned();
+        all.loopx(at, &["-s", DEMO, "amend", &path, "--reason", "apart"])
+            .ok();
+    };
+    let both = |at: usize| all.loopx(at, &["-s", DEMO, "task", "list", "--json"]);
+    given(
+        0,
+        &[one("A", &[]), one("B", &[]), one("C", &[]), one("D", &[])],
+    );
+    given(1, &[one("A", &[]), one("B", &[]), one("C", &["B"])]);
+    all.settle();
+    all.assert_agreed();
+    let rows = both(0).json()["tasks"].as_array().expect("tasks").len();
+    assert_eq!(rows, 4);
+    for id in ["A", "B", "C", "D"] {
+        all.loopx(0, &["-s", DEMO, "run", "--task", id]).ok();
+    }
+    let state = all.loopx(0, &["-s", DEMO, "status", "--json"]).json();
+    assert!(
+        !state.to_string().contains("plan_approval_stale"),
+        "{state:#}"
+    );
+    // A cycle that neither had.
+    given(
+        0,
+        &[
+            one("A", &["B"]),
+            one("B", &[]),
+            one("C", &["B"]),
+            one("D", &[]),
+        ],
+    );
+    given(
+        1,
+        &[
+            one("A", &[]),
+            one("B", &["A"]),
+            one("C", &["B"]),
+            one("D", &[]),
+        ],
+    );
+    all.settle();
+    let held = all.loopx(0, &["-s", DEMO, "--json", "take"]).fails_with(1);
+    let error = held.error_json()["error"].clone();
+    assert_eq!(error["code"], "task_list_invalid");
+    assert!(text(&error["message"]).contains("A -> B -> A"), "{error:#}");
+    assert!(
+        text(&error["help"]).contains("git loopx amend --reason"),
+        "{error:#}"
+    );
+    given(
+        1,
+        &[
+            one("A", &[]),
+            one("B", &["A"]),
+            one("C", &["B"]),
+            one("D", &[]),
+        ],
+    );
+    all.settle();
+    all.loopx(0, &["-s", DEMO, "take", "A"]).ok();
+    assert!(Path::new(&all.remote()).exists());
+}
