@@ -177,6 +177,12 @@ fn moved(report: &Report, ui: &mut Ui) {
             ui.paint(style::NAME, one.session.as_str()),
             one.words()
         ));
+        for lost in &one.lost {
+            ui.warn(line(&format!(
+                "{}: the claim of {} by {} does not count: {} was first",
+                one.session, lost.task, lost.of.name, lost.to.name
+            )));
+        }
     }
     if let Some(more @ 1..) = report.moved.len().checked_sub(TOLD) {
         ui.status(format!("and {}", counted(more, "more session")));

@@ -4,6 +4,7 @@ use super::counted;
 use super::id::{Person, SessionId};
 use super::op::Operation;
 use super::session::{Ending, State};
+use super::task::node::TaskId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -18,6 +19,34 @@ pub struct Moved {
     pub to: &'static str,
     /// How often each kind of operation came.
     pub kinds: BTreeMap<String, usize>,
+    /// Claims of tasks that stood here, and that do not count beside what came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostClaim>,
+}
+
+/// A claim of a task beside which another one counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LostClaim {
+    pub task: TaskId,
+    /// Whose it was, and whose record counts.
+    pub of: Person,
+    pub to: Person,
+}
+
+/// The claims that held before, and stand beside something now.
+fn lost(before: &State, now: &State) -> Vec<LostClaim> {
+    let held = before.tasks.iter();
+    let held = held.filter_map(|(key, facts)| Some((key, facts.holder()?)));
+    held.filter_map(|(key, claim)| {
+        let facts = now.tasks.get(key)?;
+        let is_beside = facts.beside.iter().any(|aside| aside.op == claim.op);
+        is_beside.then(|| LostClaim {
+            task: facts.id.clone(),
+            of: claim.signed.by.clone(),
+            to: facts.last.signed.by.clone(),
+        })
+    })
+    .collect()
 }
 
 /// What operations of a kind are called, one of them; the others are records.
@@ -73,6 +102,7 @@ impl Moved {
             from: before.map(standing),
             to: standing(now),
             kinds,
+            lost: before.map_or_else(Vec::new, |before| lost(before, now)),
         })
     }
 
@@ -143,6 +173,7 @@ mod tests {
                     .iter()
                     .map(|(kind, n)| ((*kind).to_owned(), *n))
                     .collect(),
+                lost: Vec::new(),
             };
             assert_eq!(moved.people(), "Ada, Eve and Grace");
             moved.words()

@@ -12,7 +12,7 @@ use crate::core::session::State;
 use crate::core::spec::{Finding, Severity};
 use crate::core::stage::Stage;
 use crate::core::task::file::edit::{self, Change, Place};
-use crate::core::task::file::{TaskFile, check, read};
+use crate::core::task::file::{self, TaskFile, check, read};
 use crate::core::task::import::{Format, Imported, Remark, Source, import};
 use crate::core::task::node::{Node, TaskId};
 use serde::Serialize;
@@ -247,6 +247,16 @@ fn require_open(state: &State) -> Result<()> {
         ]),
         _ => failure.help(command!("cat {path}")),
     })
+}
+
+/// The lines that are no JSON object: an input that has one is no list, however unfinished a list may be.
+pub(super) fn no_objects(text: &str) -> Vec<Blocker> {
+    let odd = file::no_objects(text).into_iter();
+    let blocker = |one: Finding| {
+        let at = format!("{}:{}: {}", one.file, one.line, one.message);
+        Blocker::new(Code::Finding(one.id), at, one.fix)
+    };
+    odd.map(blocker).collect()
 }
 
 /// Refuses a list that is no good plan.

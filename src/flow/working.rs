@@ -4,6 +4,7 @@ use super::act::load_active;
 use super::context::Context;
 use super::files;
 use super::sessions;
+use super::task_list;
 use super::workcopy::{self, FileStatus, WorkCopy};
 use super::{Done, act::nothing_to_save};
 use crate::core::artifact::Artifact;
@@ -282,7 +283,10 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
         )
         .help(again));
     }
-    let faults = crate::core::gate::faults(artifact, text);
+    let mut faults = crate::core::gate::faults(artifact, text);
+    if artifact == Artifact::TaskList {
+        faults.extend(task_list::no_objects(text));
+    }
     match faults.first() {
         Some(first) => Err(
             Failure::refused(Code::ArtifactInvalid, first.message.clone())

@@ -271,3 +271,61 @@ fn amendments_that_were_made_apart_come_together_or_hold_visibly() {
     all.loopx(0, &["-s", DEMO, "take", "A"]).ok();
     assert!(Path::new(&all.remote()).exists());
 }
+
+#[test]
+fn what_waits_for_a_skipped_task_is_led_on() {
+    let s = building(&[one("A", &[]), one("B", &["A"])]);
+    s.commit_file("code.txt", "two\n", "feat: two").ok();
+    s.loopx(&["task", "skip", "A", "--reason", "not now"]).ok();
+    let next = s.loopx(&["next", "--json"]).json();
+    assert!(
+        next.to_string().contains("git loopx task retry A"),
+        "{next:#}"
+    );
+}
+
+#[test]
+fn an_agent_takes_nothing_over_while_a_lease_runs() {
+    let s = building(&[one("A", &[])]);
+    s.loopx(&["take", "A"]).ok();
+    let other = crate::support::store::detached(&s, "other");
+    let over = ["take", "A", "--take-over", "--reason", "mine"];
+    let call = || crate::support::tasks::there(&s, &other, &over);
+    let out = call().env("CLAUDECODE", "1").run().fails_with(6);
+    assert_eq!(out.error_json()["error"]["code"], "agent_may_not");
+    call().run().ok();
+}
+
+#[test]
+fn a_list_that_is_no_json_is_not_put() {
+    let s = planning(&[one("A", &[])]);
+    let before = s.read(FILE);
+    let call = s.call(LOOPX).args(&["--json", "put", "tasks.jsonl"]);
+    let out = call
+        .stdin("{\"id\":\"A\",\"title\":\"a\"}\nnot json\n")
+        .run();
+    let error = out.fails_with(1).error_json()["error"].clone();
+    assert!(
+        text(&error["message"]).starts_with("tasks.jsonl:2: "),
+        "{error:#}"
+    );
+    assert_eq!(s.read(FILE), before);
+}
+
+#[test]
+fn sync_says_whose_claim_was_first() {
+    let all = clones_building(2, &[one("A", &[]), one("B", &[])]);
+    // The first clone's claim is the later one by number, and is shared before.
+    all.loopx(0, &["-s", DEMO, "take", "B"]).ok();
+    all.loopx(0, &["-s", DEMO, "take", "A"]).ok();
+    all.loopx(1, &["-s", DEMO, "take", "A"]).ok();
+    all.sync(0).ok();
+    let second = all.sync(1);
+    let first = all
+        .sync(0)
+        .says("the claim of A by Person 0 does not count: Person 1 was first");
+    assert!(matches!(
+        (first.code, second.code),
+        (Some(0 | 3), Some(0 | 3))
+    ));
+}

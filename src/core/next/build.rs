@@ -98,6 +98,20 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
     is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
 }
 
+/// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
+/// too.
+fn behind_skipped(graph: &Graph<'_>, statuses: &[Status]) -> Option<Advised> {
+    let blocked = graph.blocked(statuses).into_iter();
+    let mut ends = blocked.filter_map(|chain| Some((*chain.iter().rev().nth(1)?, *chain.last()?)));
+    let (waits, end) = ends.find(|(_, end)| statuses[*end] == Status::Skipped)?;
+    let (waits, end) = (&graph.nodes[waits].id, &graph.nodes[end].id);
+    let or = command!("task skip {waits} --reason WHY").because("a person decides");
+    Some(
+        Advised::from(hint![command!("task retry {end}"), "  or: ", or])
+            .advice(format!("{waits} waits for {end}, which was skipped")),
+    )
+}
+
 /// The next step among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
 /// where nobody takes any: then checks are run.
 fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
@@ -148,6 +162,9 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         };
         let why = facts.last.reason.as_deref().unwrap_or_default();
         return Some(Advised::from(again).advice(format!("{id} failed: {why}")));
+    }
+    if let Some(skipped) = behind_skipped(&graph, &statuses) {
+        return Some(skipped);
     }
     let held = nodes.iter().find_map(|node| Some((node, holders(node)?)))?;
     let (claim, id) = (held.1, &held.0.id);

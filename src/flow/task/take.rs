@@ -217,9 +217,13 @@ fn named<'p>(
             )
             .help(command!("task show {id}")));
         }
-        return match is_over || take_over {
-            true => Ok((at, Some(claim))),
-            false => Err(held(id, claim)),
+        return match (is_over, take_over) {
+            (true, _) => Ok((at, Some(claim))),
+            (false, true) => {
+                facts.require_person("taking a task over while its lease runs")?;
+                Ok((at, Some(claim)))
+            }
+            (false, false) => Err(held(id, claim)),
         };
     }
     let waits = graph.waits(at, plan.now());
@@ -247,6 +251,9 @@ pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
     match wait {
         Wait::Task { task, status } if *status == Status::Failed => {
             command!("task retry {task} --reason WHY")
+        }
+        Wait::Task { task, status } if *status == Status::Skipped => {
+            command!("task retry {task}").note("(or skip what waits for it)")
         }
         Wait::Task { task, .. } | Wait::Resource { task, .. } | Wait::Alone { task } => {
             command!("task show {task}")

@@ -113,6 +113,16 @@ pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
     Ok(file)
 }
 
+/// The lines that are no JSON object: nobody can go on with those, however unfinished a list is.
+pub fn no_objects(text: &str) -> Vec<Finding> {
+    let odd = lines(text).filter_map(|(line, text)| {
+        let error = serde_json::from_str::<Fields>(text).err()?;
+        let message = format!("{error}; expected a line like {EXAMPLE}");
+        Some(found("task_line_invalid", line, message))
+    });
+    odd.collect()
+}
+
 /// The lines of a list that can be read, whatever stands between them: of a list that a merge made to none.
 pub fn read_anyway(text: &str) -> TaskFile {
     let mut file = TaskFile::default();
