@@ -63,7 +63,14 @@ pub fn act_there<T>(
             Err(failure) => return Err(failure),
         };
         reach("publish-fetched");
-        let (id, made) = decided(ctx, needs, (&remote, &tip), &mut decide)?;
+        let (id, made) = match decided(ctx, needs, (&remote, &tip), &mut decide) {
+            // Who was killed behind the push has it there, and asks again.
+            Err(failure) if failure.code == Code::RequestRepeated => {
+                take_in(ctx, &remote, &tip);
+                return Err(failure);
+            }
+            decided => decided?,
+        };
         guard::require_no_secrets(ctx, &made.commit, std::slice::from_ref(&tip))?;
         let answer = ctx
             .repo

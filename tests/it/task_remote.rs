@@ -88,6 +88,7 @@ fn with_the_setting_the_end_of_a_task_goes_there_too_and_the_run_does_not() {
     );
     for at in [0, 1] {
         all.git(at, &["config", "loopx.claim", "remote"]).ok();
+        all.git(at, &["config", "loopx.trust", "all"]).ok();
     }
     let before = there(&all);
     of(&all, 0, &["take"]).run().ok();
@@ -265,6 +266,7 @@ fn sixteen_workers_of_four_clones_do_each_task_once_and_in_order() {
     for clone in 0..4 {
         all.git(clone, &["config", "loopx.claim", "remote"]).ok();
         all.git(clone, &["config", "loopx.fsync", "false"]).ok();
+        all.git(clone, &["config", "loopx.trust", "all"]).ok();
         for hand in 0..hands {
             let dir = all.s.root().join(format!("w{clone}-{hand}"));
             add_worktree(&all, clone, &dir);

@@ -1,6 +1,6 @@
 //! A claim that is renewed while its check runs, so that nobody takes a task from whoever works on it.
 
-use super::{Plan, claim_for, now, until};
+use super::{Plan, claim_for, now, record, until};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::lease::{MAX_LEASE, Owner};
 use crate::core::session::Recorded;
@@ -8,7 +8,7 @@ use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::Graph;
 use crate::core::task::node::TaskId;
 use crate::core::task::status::TaskFacts;
-use crate::flow::act::{Act, Needs, act_beside};
+use crate::flow::act::{Act, Needs};
 use crate::flow::context::Context;
 use crate::flow::lease;
 
@@ -23,7 +23,7 @@ pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
     if !holder.is_some_and(|claim| is_due(claim, &owner, ctx.repo.now())) {
         return Ok(());
     }
-    let renewed = act_beside(ctx, Needs::Stage, |facts| {
+    let renewed = record(ctx, (Needs::Stage, false), |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let at = plan.find(&graph, task)?;
