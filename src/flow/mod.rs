@@ -38,6 +38,7 @@ pub mod hook_receive;
 pub mod hooks;
 pub mod import;
 pub mod journal;
+pub mod landed;
 pub mod lease;
 pub mod leftover;
 pub mod list;

@@ -6,7 +6,7 @@
 
 use super::context::Context;
 use super::sign::{self, moment};
-use super::{upstream, verify};
+use super::{landed, upstream, verify};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::{self, Credentials, Proofs};
 use crate::core::hint::{Hint, command, hint};
@@ -125,7 +125,7 @@ fn has_landed(ctx: &Context, state: &State, report: &Report) -> Result<bool> {
     if !is_there || report.target.as_ref() == Some(branch) || !repo.contains(commit)? {
         return Ok(true);
     }
-    Ok(*commit == report.commit || repo.is_ancestor(commit, &report.commit)?)
+    Ok(landed::found(repo, commit, &report.commit)?.is_some())
 }
 
 fn of_session(

@@ -2,6 +2,7 @@
 
 use super::act::Facts;
 use super::context::Context;
+use super::landed::{self, Landed};
 use super::lease::{self, ClaimView};
 use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
@@ -36,6 +37,8 @@ pub struct Status {
     pub title: String,
     pub stage: Stage,
     pub ending: Option<Ending>,
+    /// Whether the result of an archived session is on the branch that it is meant for; nothing where that is not known.
+    pub landed: Option<Landed>,
     pub profile: ProfileName,
     pub branch: Option<String>,
     pub base: Option<Oid>,
@@ -197,6 +200,7 @@ pub(super) fn status_of(
         title: state.title.clone(),
         stage: state.stage,
         ending: state.ending.clone(),
+        landed: landed::landed(ctx, state, &facts.policy)?,
         profile: state.profile.clone(),
         branch: state.branch.clone(),
         base: state.base.clone(),

@@ -1,6 +1,9 @@
 //! `archive` on its own road: one commit on the target branch, then the session; nothing else moves.
 
+use crate::support::Sandbox;
 use crate::support::archive::{DEMO, DEMO_PATH, ID, SHORTEN, Yard, shortened};
+use crate::support::changes::adding;
+use serde_json::json;
 
 #[test]
 fn one_commit_lands_on_the_bound_branch_and_closes_the_session() {
@@ -221,4 +224,48 @@ fn whoever_reviewed_may_archive_and_took_no_part_by_that() {
         "main",
     ];
     y.loopx(&range).ok();
+}
+
+#[test]
+fn archived_is_not_landed_before_the_target_has_the_result() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &adding("Pears"));
+    s.finish("one");
+    s.loopx(&["-s", "one", "archive"]).ok();
+    let archive = s.git(&["rev-parse", "one"]).ok();
+    let archive = archive.trim();
+    let landed = || s.document(0, &["status", "one"])["landed"].clone();
+    assert_eq!(
+        landed(),
+        json!({"target": "main", "commit": null}),
+        "nobody merged it"
+    );
+    s.loopx(&["status", "one"]).says(", not on main").ok();
+    // Somebody squashes it, and others come on top.
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["merge", "--squash", "one"]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", "One, squashed"])
+        .ok();
+    let squashed = s.git(&["rev-parse", "main"]).ok();
+    s.write("specs/demo/spec.md", "# Another text\n");
+    s.git(&["commit", "--quiet", "--no-verify", "-am", "On top"])
+        .ok();
+    assert_eq!(landed()["commit"], squashed.trim());
+    s.loopx(&["status", "one"])
+        .says(&format!(", on main with {}", &squashed[..10]))
+        .ok();
+    // Or somebody merges it as it is.
+    s.git(&["reset", "--quiet", "--hard", "HEAD~2"]).ok();
+    assert_eq!(landed()["commit"], serde_json::Value::Null);
+    s.git(&[
+        "merge",
+        "--quiet",
+        "--no-verify",
+        "--no-ff",
+        "one",
+        "-m",
+        "Merge",
+    ])
+    .ok();
+    assert_eq!(landed()["commit"], archive);
 }

@@ -8,6 +8,7 @@ use crate::core::hint::Verb;
 use crate::core::op::CodeVerdict;
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
+use crate::flow::landed::Landed;
 use crate::flow::view::Status;
 use crate::flow::workcopy::FileStatus;
 use crate::ui::{line, style};
@@ -66,9 +67,24 @@ fn ending(status: &Status) -> Option<Row> {
         Ending::Archived { target, commit, .. } => {
             let commit = commit.as_ref();
             let commit = commit.map_or_else(String::new, |id| format!(" as {}", id.short()));
+            let landed = match &status.landed {
+                Some(landed) if landed.target == *target => match landed.commit {
+                    Some(_) => String::new(),
+                    None => ", which has it no more".to_owned(),
+                },
+                Some(Landed {
+                    target,
+                    commit: None,
+                }) => format!(", not on {target}"),
+                Some(Landed {
+                    target,
+                    commit: Some(commit),
+                }) => format!(", on {target} with {}", commit.short()),
+                None => String::new(),
+            };
             Some(Row::new(
                 "archived",
-                format!("archived on {target}{commit}"),
+                format!("archived on {target}{commit}{landed}"),
             ))
         }
     }
