@@ -8,7 +8,7 @@ use super::workcopy::WorkCopy;
 use super::{lease, policy_moved, seated, sign, task, trust};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
-use crate::core::checks::{checks, checks_now};
+use crate::core::checks::{Check, checks, checks_now};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::op::{Event, Evidence};
@@ -65,7 +65,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     let session = ctx.session_to_change(&store.snapshot()?)?;
     super::act::load_active(&store.snapshot()?, &session.state.id)?;
     seated::require_no_other(ctx, &session.state)?;
-    let (argv, is_check) = argv(ctx, &session.state, request)?;
+    let (argv, check) = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;
     // Whoever proves by role is no builder, and takes the build from nobody.
     let is_role = request.sign && !policy.evidence.by.is_empty();
@@ -82,9 +82,14 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         let target = policy_moved::of_target(ctx, &session.state)?;
         let asked = target.as_ref().unwrap_or(&policy);
         require_agreed(ctx, &store.snapshot()?, &session, asked)?;
-    } else if is_check && request.argv.is_empty() {
+    } else if let Some(check) = check.as_ref().filter(|_| request.argv.is_empty()) {
         // Whoever types the words agrees to them.
-        require_trusted(ctx, (&store.snapshot()?, &session), &policy, request)?;
+        require_trusted(
+            ctx,
+            (&store.snapshot()?, &session),
+            &policy,
+            (check, request.trust),
+        )?;
     }
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
         copy.require_open(&session.state)?;
@@ -104,7 +109,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         None => crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
     };
     let is_top = cwd.canonicalize().ok() == top.canonicalize().ok();
-    let limit = limit(ctx, (&session.state, &policy), request, is_check)?;
+    let limit = limit(ctx, (&session.state, &policy), request, check.is_some())?;
     let holds = (!is_apart, request.task.as_deref().filter(|_| is_own_task));
     let recording = attended(ctx, holds, (&argv, &cwd, limit), live)?;
     let limit = limit.filter(|_| recording.is_over);
@@ -150,7 +155,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             evidence: evidence.clone(),
             not_started: recording.not_started.clone(),
             counts: None,
-            is_check,
+            is_check: check.is_some(),
             limit,
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
@@ -266,21 +271,23 @@ fn is_of_role(ctx: &Context, state: &State, policy: &Policy, request: &RunReques
     Ok(target.is_some_and(|target| !target.evidence.by.is_empty()))
 }
 
-/// Refuses the check of a task that nobody here agreed to run.
+/// Refuses the check of a task that nobody here agreed to run: the words that were read once and are about to run, and
+/// not those that its file has by now.
 fn require_trusted(
     ctx: &Context,
     at: (&Snapshot<'_>, &Session),
     policy: &Policy,
-    request: &RunRequest,
+    (check, is_told): (&Check, bool),
 ) -> Result<()> {
-    let texts = check_texts(ctx, &at.1.state, request, policy)?;
-    let mut own = checks_now(&texts, &at.1.state).unwrap_or_default();
-    own.retain(|check| request.task.as_ref() == Some(&check.id));
-    let again = match &request.task {
-        Some(task) => command!("run --task {task} --trust"),
-        None => command!("run --all --trust"),
-    };
-    trust::require(ctx, at, policy, &own, (request.trust, again))
+    let task = &check.id;
+    let again = command!("run --task {task} --trust");
+    trust::require(
+        ctx,
+        at,
+        policy,
+        std::slice::from_ref(check),
+        (is_told, again),
+    )
 }
 
 /// Refuses to run what a slice says in the place where a role's key lies, before the plan that has the slice was
@@ -330,8 +337,12 @@ fn require_agreed(
     }
 }
 
-/// The command: as typed, or what the check says; and whether it is that.
-fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<String>, bool)> {
+/// The command: as typed, or what the check says; and the check that it is of.
+fn argv(
+    ctx: &Context,
+    state: &State,
+    request: &RunRequest,
+) -> Result<(Vec<String>, Option<Check>)> {
     let Some(task) = &request.task else {
         return if request.argv.is_empty() {
             Err(Failure::usage(
@@ -340,7 +351,7 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
             )
             .help(command!("run -- cargo test")))
         } else {
-            Ok((request.argv.clone(), false))
+            Ok((request.argv.clone(), None))
         };
     };
     let (policy, _) = ctx.policy_if_there(state)?;
@@ -376,7 +387,7 @@ fn argv(ctx: &Context, state: &State, request: &RunRequest) -> Result<(Vec<Strin
         )));
     }
     if request.argv.is_empty() || request.argv == check.argv {
-        return Ok((check.argv.clone(), true));
+        return Ok((check.argv.clone(), Some(check.clone())));
     }
     let command = request.argv.iter().map(|word| shell_word(word));
     let command: Vec<String> = command.collect();
