@@ -5,6 +5,7 @@ use super::{SignArgs, report};
 use crate::cli::Exit;
 use crate::core::failure::Result;
 use crate::core::hint::command;
+use crate::core::shell_word;
 use crate::core::task::amend::Impact;
 use crate::flow::Context;
 use crate::flow::amend::{AmendRequest, amend, impact};
@@ -31,6 +32,7 @@ pub struct AmendArgs {
 }
 
 pub fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let file = args.file.clone();
     let request = AmendRequest {
         text: args.file.as_deref().map(read_bytes).transpose()?,
         reason: args.reason,
@@ -39,7 +41,10 @@ pub fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.show {
         let (session, impact) = impact(ctx, &request)?;
         tell(ui, &impact);
-        let next = command!("amend --reason WHY");
+        let next = match &file {
+            Some(file) => command!("amend {} --reason WHY", shell_word(file)),
+            None => command!("amend --reason WHY"),
+        };
         ui.hint(&next);
         ui.json(
             "amend",

@@ -3,10 +3,13 @@
 
 use super::artifact::Artifact;
 use super::failure::Blocker;
+use super::id::Oid;
 use super::op::Evidence;
 use super::pack;
 use super::session::State;
+use super::task::node::TaskId;
 use super::task::plan;
+use super::task::status::Status;
 use std::collections::BTreeMap;
 
 /// One command that has to pass.
@@ -23,6 +26,29 @@ impl Check {
     /// Whether a run is one of this check.
     pub fn is_of(&self, run: &Evidence) -> bool {
         run.task.as_ref() == Some(&self.id) && run.argv == self.argv
+    }
+}
+
+/// A person's word on the task of a check, which stands for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// The task was skipped, with a reason.
+    Skipped,
+    /// No command proves it: somebody looked at this tree.
+    Looked,
+}
+
+/// What a person's word on the task of a check says of a tree.
+pub fn word_on(id: &str, argv: &[String], state: &State, tree: Option<&Oid>) -> Option<Word> {
+    let facts = TaskId::parse(id).and_then(|id| state.task(&id))?;
+    match facts.status {
+        Status::Skipped => Some(Word::Skipped),
+        Status::Completed => {
+            let done = facts.completion.as_ref().map(|done| &done.value);
+            let is_here = done.is_some_and(|done| done.manual && done.tree.as_ref() == tree);
+            (argv.is_empty() && is_here).then_some(Word::Looked)
+        }
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! on one code tree. Where policy asks for proof, a scenario without it is waived by name, with a reason, or it
 //! holds the archive.
 
+use super::checks::{Word, word_on};
 use super::failure::{Blocker, Code};
 use super::id::Oid;
 use super::op::Evidence;
@@ -20,7 +21,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub enum Proof {
     /// A slice that serves it passed on this tree.
     Passed,
-    /// A named person waived every slice that serves it.
+    /// A named person waived every slice that serves it, or skipped its task.
     Waived,
     /// A slice failed on this tree.
     Failed,
@@ -112,11 +113,20 @@ pub fn unserved(scenarios: &[String], slices: &[Slice]) -> Vec<String> {
     scenarios.iter().filter(is_free).cloned().collect()
 }
 
+/// What the slices of a session rest on.
+#[derive(Clone, Copy)]
+pub struct Known<'k> {
+    pub state: &'k State,
+    pub evidence: &'k [Recorded<Evidence>],
+    /// A person's word on a task counts as it is: policy wants none signed.
+    pub takes_words: bool,
+}
+
 /// What proves each scenario on `tree`.
 pub fn coverage(
     scenarios: &[String],
     slices: &[Slice],
-    (state, evidence): (&State, &[Recorded<Evidence>]),
+    known: Known<'_>,
     tree: Option<&Oid>,
 ) -> Vec<Covered> {
     // Each slice once below each name, in the order of slices.
@@ -131,7 +141,7 @@ pub fn coverage(
     }
     let proofs: Vec<Proof> = slices
         .iter()
-        .map(|slice| proof(slice, (state, evidence), tree))
+        .map(|slice| proof(slice, known, tree))
         .collect();
     scenarios
         .iter()
@@ -167,18 +177,23 @@ pub fn coverage(
         .collect()
 }
 
-fn proof(
-    slice: &Slice,
-    (state, evidence): (&State, &[Recorded<Evidence>]),
-    tree: Option<&Oid>,
-) -> Proof {
-    let own: Vec<_> = evidence
+fn proof(slice: &Slice, known: Known<'_>, tree: Option<&Oid>) -> Proof {
+    let own: Vec<_> = known
+        .evidence
         .iter()
         .map(|evidence| &evidence.value)
         .filter(|e| e.task.as_ref() == Some(&slice.id) && e.argv == slice.verification)
         .collect();
-    if state.build.waivers.contains_key(&slice.id) {
+    if known.state.build.waivers.contains_key(&slice.id) {
         return Proof::Waived;
+    }
+    if known.takes_words
+        && let Some(word) = word_on(&slice.id, &slice.verification, known.state, tree)
+    {
+        return match word {
+            Word::Skipped => Proof::Waived,
+            Word::Looked => Proof::Passed,
+        };
     }
     let counts = |e: &&&Evidence| Some(&e.tree) == tree && (e.tree_kept || !e.passed());
     match own.iter().rev().find(counts) {

@@ -1,5 +1,6 @@
 //! What every flow starts from: the repository, and which session is meant.
 
+use crate::core::agent::identity;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
@@ -195,11 +196,25 @@ impl Context {
             return Err(base_missing(&state.id, base, "COMMIT"));
         }
         let label = format!("{POLICY_FILE} at {}", base.short());
-        let policy = self.policy_at(&self.repo.commit_info(base)?.tree, &label)?;
+        let mut policy = self.policy_at(&self.repo.commit_info(base)?.tree, &label)?;
+        self.require_named_by_target(state, &mut policy)?;
         self.policies
             .borrow_mut()
             .insert(base.clone(), policy.clone());
         Ok(policy)
+    }
+
+    /// Takes from a policy the agents that the target does not let give a person's word: an agent that commits its own
+    /// permission and then begins a session from there has none.
+    fn require_named_by_target(&self, state: &State, policy: &mut Policy) -> Result<()> {
+        if policy.approve.agents.is_empty() || identity::host(env::var).is_none() {
+            return Ok(());
+        }
+        if let Some(target) = super::policy_moved::of_target(self, state)? {
+            let named = target.approve.agents;
+            policy.approve.agents.retain(|agent| named.contains(agent));
+        }
+        Ok(())
     }
 
     /// The same for what asks no gate. Where the base is not here it is the default, and what is missing is

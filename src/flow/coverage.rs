@@ -5,7 +5,7 @@ use super::archive::Waivers;
 use super::context::Context;
 use super::delta;
 use crate::core::artifact::Artifact;
-use crate::core::coverage::{self, Covered};
+use crate::core::coverage::{self, Covered, Known};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::ReadSections;
 use crate::core::hint::command;
@@ -26,7 +26,11 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> {
     let slices = pack::slices_of(&facts.texts);
     let names = coverage::scenarios(delta);
-    let known = (&facts.state, facts.view().evidence());
+    let known = Known {
+        state: &facts.state,
+        evidence: facts.view().evidence(),
+        takes_words: !facts.policy.asks_signatures(),
+    };
     coverage::coverage(&names, &slices.unwrap_or_default(), known, tree)
 }
 
@@ -35,14 +39,18 @@ pub(super) fn names(facts: &Facts<'_>) -> Vec<String> {
     delta::read(&facts.texts).map_or(Vec::new(), |(delta, _)| coverage::scenarios(&delta))
 }
 
-/// The scenarios of a stored session that nothing proves on the code that was reviewed.
+/// The scenarios of a stored session that nothing proves on the code that was reviewed, where words are to be signed.
 pub(super) fn unproven(state: &State, texts: &BTreeMap<Artifact, String>) -> Vec<String> {
     let Some((delta, _)) = delta::read(texts) else {
         return Vec::new();
     };
     let slices = pack::slices_of(texts);
     let names = coverage::scenarios(&delta);
-    let known = (state, state.evidence.as_slice());
+    let known = Known {
+        state,
+        evidence: state.evidence.as_slice(),
+        takes_words: false,
+    };
     let tree = reviewed_tree(state);
     let covered = coverage::coverage(&names, &slices.unwrap_or_default(), known, tree);
     let open = covered.into_iter().filter(|one| !one.proof.is_enough());

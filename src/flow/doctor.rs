@@ -9,10 +9,12 @@ use super::hooks;
 use super::journal::{self, Entry, Scope};
 use super::leftover;
 use super::upstream;
+use crate::core::agent::identity as agent;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::hooks::Row;
 use crate::core::id::Oid;
+use crate::core::policy::Policy;
 use crate::core::settings;
 use crate::git::Repo;
 use crate::git::run::Run;
@@ -525,6 +527,10 @@ pub fn recover(ctx: &Context) -> Result<Recovered> {
 
 /// Goes on from the branch as it is, if its sessions are whole; also where there is none any more.
 pub fn accept(ctx: &Context) -> Result<Accepted> {
+    // What the branch lost may be a person's word, in any session.
+    let agent = agent::host(crate::env::var);
+    let what = "the word that the branch may be without what it had";
+    agent::require_person(&Policy::default(), agent.as_deref(), what)?;
     let store = ctx.store()?;
     let lock = store.lock()?;
     let damages = fsck::damages(ctx, &store)?;

@@ -7,6 +7,7 @@ use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
+use crate::core::agent::identity as agent;
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
@@ -173,6 +174,11 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
         let state = &session.state;
         let (keep, drop) = operations(state, choices)?;
+        if !keep.is_empty() || !drop.is_empty() {
+            let (policy, _) = ctx.policy_if_there(state)?;
+            let agent = agent::host(crate::env::var);
+            agent::require_person(&policy, agent.as_deref(), "what counts of two records")?;
+        }
         let all = snapshot.operations(&session)?;
         let dropped = all.iter().filter(|op| drop.contains(&op.op));
         let dropped: Vec<&Operation> = dropped.collect();

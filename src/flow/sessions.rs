@@ -118,7 +118,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     if let Some(branch) = &branch {
         let leads_on = hint![
             format!("git switch -c {id}  and start there, or: "),
-            command!("start --no-branch {id}")
+            again(request, &id, &title, "--no-branch ")
         ];
         require_unprotected(&policy, branch, leads_on)?;
     }
@@ -135,7 +135,8 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     let decide = |snapshot: &Snapshot<'_>| {
         if let Some(known) = snapshot.find(&id)? {
             let other = free(snapshot, &id)?;
-            let again = command!("start --id {other} {}", shell_word(&title));
+            let other = format!("--id {other} ");
+            let again = again(request, &id, &title, &other);
             return Err(taken(&known.state, head.branch.is_some(), again));
         }
         if let Some(branch) = &branch
@@ -152,7 +153,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
             )
             .help(hint![
                 format!("git switch -c {id}  and start there, or: "),
-                command!("start --no-branch {id}")
+                again(request, &id, &title, "--no-branch ")
             ]));
         }
         let texts = match &revert {
@@ -205,6 +206,20 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
 }
 
 /// The profile of a new session: what was asked for, else what `git config loopx.profile` says, else what policy says.
+/// The same request once more, in another place or under another name.
+fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint {
+    let profile = request.profile.as_ref();
+    let profile = profile.map_or_else(String::new, |name| format!("--profile {name} "));
+    let named = match (&request.id, how.starts_with("--id")) {
+        (Some(_), false) => format!("--id {id} "),
+        _ => String::new(),
+    };
+    let revert = request.revert.as_ref();
+    let revert = revert.map_or_else(String::new, |commit| format!("--revert {commit} "));
+    let title = shell_word(title);
+    command!("start {how}{profile}{named}{revert}{title}")
+}
+
 fn profile_of(
     ctx: &Context,
     request: &StartRequest,

@@ -12,6 +12,7 @@ use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Write;
 use crate::core::session::State;
+use crate::core::stage::Stage;
 use crate::failpoint::reach;
 use crate::git::Repo;
 use crate::git::merge::Labels;
@@ -415,9 +416,16 @@ impl<'r> WorkCopy<'r> {
             Code::ArtifactLocked,
             format!("{}/{artifact} was changed, but {why}", self.folder()),
         )
-        .help(
-            command!("checkout --force {artifact}").note("(your text is kept as a blob and named)"),
-        ))
+        .help(match is_amended(artifact, state) {
+            true => hint![
+                command!("amend --reason WHY"),
+                "  or: ",
+                command!("checkout --force {artifact}"),
+                "  (your text is kept as a blob and named)"
+            ],
+            false => command!("checkout --force {artifact}")
+                .note("(your text is kept as a blob and named)"),
+        }))
     }
 
     /// The text of a changed artifact, if it may be saved.
@@ -704,4 +712,9 @@ pub fn display(path: &Path, top: Option<&Path>) -> String {
         .unwrap_or(path)
         .display()
         .to_string()
+}
+
+/// Whether an artifact that is closed in this stage is changed by an amendment.
+pub(super) fn is_amended(artifact: Artifact, state: &State) -> bool {
+    artifact == Artifact::TaskList && state.stage == Stage::Build
 }

@@ -90,6 +90,10 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
             format!("{artifact} is closed in stage {}", state.stage),
         )
         .help(match state.artifacts.contains_key(&artifact) {
+            true if workcopy::is_amended(artifact, &state) => hint![
+                "edit the file below .loopx, then: ",
+                command!("amend --reason WHY")
+            ],
             true => command!("cat {artifact}"),
             false => command!("status"),
         }));

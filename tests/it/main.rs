@@ -79,6 +79,7 @@ mod landing_model;
 mod landing_trees;
 mod layers;
 mod lease;
+mod led;
 mod lite_plan;
 mod long_session;
 mod manual;

@@ -22,9 +22,11 @@ enum Mishap {
     SendBack,
     Iterate,
     LateCommit,
+    /// Somebody types a command that is not what comes next, and then what its refusal says.
+    Astray,
 }
 
-const MISHAPS: [Mishap; 12] = [
+const MISHAPS: [Mishap; 13] = [
     Mishap::Break,
     Mishap::StrayRun,
     Mishap::Untracked,
@@ -37,6 +39,33 @@ const MISHAPS: [Mishap; 12] = [
     Mishap::SendBack,
     Mishap::Iterate,
     Mishap::LateCommit,
+    Mishap::Astray,
+];
+
+/// What somebody may type at any time.
+const TYPED: [&str; 22] = [
+    "approve",
+    "approve --to plan",
+    "approve --to build",
+    "approve --to review",
+    "approve --to done",
+    "clarify",
+    "plan",
+    "plan --critic approve",
+    "build",
+    "build --verify",
+    "review",
+    "review --verdict approve",
+    "finish --yes",
+    "archive",
+    "reopen --reason late",
+    "run",
+    "run --all",
+    "run --task VS-1",
+    "task list",
+    "checkout",
+    "resolve",
+    "rebase --onto main --reason newer",
 ];
 
 /// Numbers that are the same each time.
@@ -83,6 +112,17 @@ esac
 fn slices() -> String {
     let check = r#""verification": ["sh", "-c", "! grep -q broken src/demo.txt"]"#;
     SLICES.replace(r#""verification": ["true"]"#, check)
+}
+
+/// The first command of a hint that can be typed as it is, with a reason where it wants one.
+fn first_command(hint: &str) -> Option<String> {
+    let from = hint.find("git loopx ")?;
+    let rest = &hint[from..];
+    let ends = ["  ", ", or: ", ", then: ", "; then: ", "\n"];
+    let end = ends.iter().filter_map(|end| rest.find(end)).min();
+    let command = rest[..end.unwrap_or(rest.len())].replace(" WHY", " because");
+    let is_name = |word: &str| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase());
+    (!command.split(' ').any(is_name)).then_some(command)
 }
 
 impl Walk {
@@ -156,6 +196,11 @@ impl Walk {
     }
 
     fn mishap(&mut self) {
+        if std::env::var_os("LOOPX_ASTRAY").is_some() {
+            self.astray();
+            self.seen.clear();
+            return;
+        }
         let mishap = MISHAPS[self.dice.roll(MISHAPS.len())];
         let loopx = |args: &[&str]| drop(self.d.loopx(args));
         match mishap {
@@ -189,6 +234,7 @@ impl Walk {
                 drop(self.d.loopx(&back));
             }
             Mishap::Iterate => loopx(&["plan", "--critic", "iterate", "--finding", "too long"]),
+            Mishap::Astray => self.astray(),
             Mishap::LateCommit => {
                 self.code("late");
                 let commit = ["commit", "--quiet", "--no-verify", "-a", "-m", "late"];
@@ -198,6 +244,39 @@ impl Walk {
         self.log.push(format!("[{mishap:?}]"));
         // The same mishap may come twice, and leads to the same place.
         self.seen.clear();
+    }
+
+    /// Types what a refusal says, and what the refusal of that says: it leads somewhere, or to somebody else.
+    fn astray(&mut self) {
+        let mut typed = format!("git loopx -s {ID} {}", TYPED[self.dice.roll(TYPED.len())]);
+        let mut before = Vec::new();
+        loop {
+            let out = self.types(&typed.replacen("git loopx", "git loopx --json", 1));
+            self.log.push(format!("{{{typed}}}"));
+            if out.code == Some(0) {
+                return;
+            }
+            // A command that did something, and found more to do, is no refusal.
+            let Ok(document) = serde_json::from_str::<Value>(&out.stderr) else {
+                let is_done = serde_json::from_str::<Value>(&out.stdout).is_ok();
+                assert!(is_done || typed.contains(" run -- "), "`{typed}`: {out}");
+                return;
+            };
+            let error = &document["error"];
+            let said = error["help"].as_str().unwrap_or_default();
+            let bad = matches!(out.code, Some(70 | 101) | None)
+                || !before.is_empty() && matches!(out.code, Some(2 | 4));
+            assert!(
+                !bad && !before.contains(&typed),
+                "`{typed}` leads nowhere: {:#?}\n{out}",
+                self.log
+            );
+            before.push(typed);
+            let Some(next) = first_command(said) else {
+                return;
+            };
+            typed = next;
+        }
     }
 
     fn file(&self, artifact: &str) -> String {

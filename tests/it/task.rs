@@ -129,6 +129,9 @@ fn what_is_claimed_or_failed_holds_the_gate_and_a_run_alone_still_opens_it() {
     let next = s.loopx(&["next", "--json"]).json();
     assert_eq!(next["next_action"], "git loopx task retry T-2");
     s.loopx(&["task", "retry", "T-2"]).ok();
+    // What ran before it was to be done again proves nothing of it.
+    assert_eq!(codes(&s), ["completion_audit_blocked"]);
+    s.loopx(&["run"]).ok();
     assert_eq!(codes(&s), Vec::<String>::new());
     let status = s.loopx(&["status", "--json"]).json();
     assert_eq!(status["tasks"], Value::Null);

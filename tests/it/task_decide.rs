@@ -190,7 +190,7 @@ fn a_proceed_stands_only_for_the_work_that_was_judged() {
         .ok();
     assert_eq!(statuses(&s)["GATE"], "pending");
     refuses(&s, 1, "task_not_ready", &["take", "B"]);
-    // Its check has passed on this code, so that there is something to judge.
+    do_next(&s, "A");
     refuses(&s, 1, "decision_open", &["take"]);
     decide(&s, &["GATE", "--verdict", "proceed"]);
     do_next(&s, "B");

@@ -139,13 +139,19 @@ fn request(args: DecideArgs) -> Result<DecideRequest> {
     if let Some(score) = &args.score {
         decision.score = Some(points(score)?);
     }
+    let mut scored: Vec<&str> = Vec::new();
     for one in &args.scores {
         let pair = one.split_once('=');
         let (name, score) =
             pair.ok_or_else(|| wrong(format!("expected NAME=N in `--scores`, found `{one}`")))?;
+        let name = name.trim();
+        if scored.contains(&name) {
+            return Err(wrong(format!("`{name}` is scored twice in `--scores`")));
+        }
+        scored.push(name);
         decision
             .scores
-            .insert(name.trim().to_owned(), points(score.trim())?);
+            .insert(name.to_owned(), points(score.trim())?);
     }
     for one in &args.rating {
         let rating = rating(one);

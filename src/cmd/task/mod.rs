@@ -18,6 +18,7 @@ pub mod take;
 
 use crate::cli::{Exit, TaskCommand};
 use crate::core::failure::Result;
+use crate::core::gate::Proof;
 use crate::core::task::status::{Status, Step};
 use crate::flow::Context;
 use crate::flow::task::{GateView, Row};
@@ -69,7 +70,11 @@ fn remarks(row: &Row) -> Vec<String> {
         said.push(format!("{}, {ends} {}", claim.words, claim.until));
     }
     if row.by_evidence {
-        said.push("its check has passed on this code".to_owned());
+        said.push(match row.proof {
+            Some(Proof::Waived) => "a person waived its check".to_owned(),
+            Some(Proof::Looked) => "a person looked at this code".to_owned(),
+            _ => "its check has passed on this code".to_owned(),
+        });
     }
     if row.status == Status::Completed && row.proof.is_some_and(|proof| !proof.is_proven()) {
         said.push("what proves it has to be shown again: the code changed since".to_owned());

@@ -1,7 +1,7 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
-use super::super::checks::{Check, checks_now};
+use super::super::checks::{Check, Word, checks_now, word_on};
 use super::super::failure::{Blocker, Code};
 use super::super::op::{Evidence, Lane, LaneStatus};
 use super::super::policy::Policy;
@@ -10,7 +10,6 @@ use super::super::session::Recorded;
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::super::task::node::TaskId;
 use super::super::task::plan;
-use super::super::task::status::Status;
 use super::approval::missing;
 use super::plan::delta;
 use super::tasks::list_help;
@@ -163,31 +162,29 @@ impl AuditItem {
     }
 }
 
-/// What a person's word on the task of a check is: it was skipped, or, where no command proves it, looked at on the
-/// present tree. Where policy wants words signed, a signed waiver is what counts.
+/// What a person's word on the task of a check is. Where policy wants words signed, a signed waiver is what counts.
 fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
-    let facts = TaskId::parse(&check.id).and_then(|id| view.state.task(&id))?;
     if view.policy.asks_signatures() {
         return None;
     }
-    match facts.status {
-        Status::Skipped => Some(Proof::Waived),
-        Status::Completed => {
-            let done = facts.completion.as_ref().map(|done| &done.value);
-            let tree = view.code.map(|code| &code.tree);
-            let is_here = done.is_some_and(|done| done.manual && done.tree.as_ref() == tree);
-            (check.argv.is_empty() && is_here).then_some(Proof::Looked)
-        }
-        _ => None,
-    }
+    let tree = view.code.map(|code| &code.tree);
+    word_on(&check.id, &check.argv, view.state, tree).map(|word| match word {
+        Word::Skipped => Proof::Waived,
+        Word::Looked => Proof::Looked,
+    })
 }
 
 /// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
 /// passed was neither the one it began with nor the one it left.
 fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
     let tree = view.code.map(|code| &code.tree);
-    // Rework asks for proof that is younger than the verdict that sent it back.
-    let fresh_after = view.state.build.fresh_after;
+    // Rework asks for proof that is younger than the verdict that sent it back, and so does a task that is done again.
+    let task = TaskId::parse(&check.id).and_then(|id| view.state.task(&id));
+    let fresh_after = view
+        .state
+        .build
+        .fresh_after
+        .max(task.map_or(0, |task| task.fresh_after));
     let own: Vec<&Recorded<Evidence>> = view
         .evidence()
         .iter()

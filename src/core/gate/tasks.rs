@@ -15,6 +15,7 @@ use super::super::task::status::Status;
 use super::{AuditItem, View, audit};
 use crate::core::artifact::Artifact;
 use crate::core::hint::{Hint, command, hint};
+use crate::core::shell_word;
 
 /// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
 /// the present code.
@@ -98,7 +99,7 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
         (NodeKind::Decision | NodeKind::Goal, Status::Pending | Status::Claimed) => {
             match standing(node, state) {
                 Some(Standing::Escalated(_)) => command!("task open {id} --reason WHY"),
-                _ => command!("task decide {id} --verdict proceed"),
+                _ => decide(node),
             }
         }
         (NodeKind::Checkpoint, Status::Pending) => command!("task open {id} --reason WHY"),
@@ -106,5 +107,35 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
         (_, Status::Failed) => command!("task retry {id}"),
         (_, Status::Superseded) => command!("task show {id}"),
         _ => command!("task done {id}"),
+    }
+}
+
+/// The command that gives the values of a gate, with places where only whoever judges knows what to write.
+fn decide(node: &Node) -> Hint {
+    let id = &node.id;
+    let gate = node.gate.as_deref();
+    let dimensions = gate.map_or(&[][..], |gate| gate.rubric.dimensions.as_slice());
+    let views = gate.map_or(&[][..], |gate| gate.views.as_slice());
+    let value = |name: &String| shell_word(&format!("{name}=N"));
+    let is_goal = node.kind == NodeKind::Goal;
+    if !dimensions.is_empty() {
+        let scores: Vec<String> = dimensions.iter().map(|one| value(&one.name)).collect();
+        let scores = scores.join(",");
+        return match is_goal {
+            true => command!("task decide {id} --scores {scores} --evidence REF"),
+            false => command!("task decide {id} --scores {scores}"),
+        };
+    }
+    if !views.is_empty() {
+        let ratings: Vec<String> = views.iter().map(value).collect();
+        let ratings = ratings.join(" --rating ");
+        return match is_goal {
+            true => command!("task decide {id} --rating {ratings} --evidence REF"),
+            false => command!("task decide {id} --rating {ratings}"),
+        };
+    }
+    match is_goal {
+        true => command!("task decide {id} --verdict proceed --evidence REF"),
+        false => command!("task decide {id} --verdict proceed"),
     }
 }

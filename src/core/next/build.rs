@@ -1,16 +1,16 @@
 //! What is next in a build: the code, its proofs, the commit, and what is said of it.
 
-use super::{Advised, Here, by_blockers, commit};
+use super::{Advised, Here, Next, by_blockers, commit, person};
 use crate::core::checks::checks;
 use crate::core::failure::{Blocker, Code};
 use crate::core::gate::{self, AuditItem, Proof, View};
-use crate::core::hint::{Hint, command, hint};
+use crate::core::hint::{Hint, Verb, command, hint};
 use crate::core::op::Evidence;
 use crate::core::session::Recorded;
 use crate::core::shell_word;
 use crate::core::stage::{Stage, Transition};
 use crate::core::task::graph::{Graph, Now};
-use crate::core::task::node::{Node, Verification};
+use crate::core::task::node::{Node, NodeKind, Verification};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, TaskFacts};
 
@@ -43,7 +43,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         return Some(task);
     }
     if let Some(proof) = proof(view) {
-        return Some(proof);
+        return Some(at_top(here, proof));
     }
     // A review covers what is committed, and an approval the tree.
     if let Some(first) = commit(view, here) {
@@ -59,6 +59,22 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         }));
     }
     by_blockers(view, blockers)
+}
+
+/// A command becomes a check where checks run: at the top of the repository.
+fn at_top(here: &Here<'_>, found: Advised) -> Advised {
+    let is_below = here.worktree.as_ref().is_some_and(|tree| !tree.is_top);
+    let asks = found.command().and_then(Hint::command);
+    let is_new = asks.is_some_and(|asks| asks.verb() == Verb::Run && asks.args().contains("-- "));
+    match found.next {
+        Next::Command(command) if is_below && is_new => {
+            Advised::write(hint!["at the top of the repository: ", command])
+        }
+        next => Advised {
+            next,
+            advice: found.advice,
+        },
+    }
 }
 
 /// Nothing was done yet: nothing differs from where the build began, and nothing ran on that.
@@ -131,7 +147,10 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let is_own =
         |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
     if let Some(own) = nodes.iter().find(is_own) {
-        return Some(own_task(view, own));
+        return Some(match own.gate.is_some() {
+            true => judge(view, own, Status::Claimed),
+            false => own_task(view, own),
+        });
     }
     if let Some(at) = graph
         .ready(now)
@@ -146,12 +165,22 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         .into_iter()
         .find(|at| nodes[*at].gate.is_some())
     {
+        return Some(judge(view, &nodes[at], statuses[at]));
+    }
+    if let Some(at) = graph
+        .ready(now)
+        .into_iter()
+        .find(|at| nodes[*at].kind == NodeKind::Checkpoint)
+    {
         let node = &nodes[at];
-        let lead = gate::lead_of(node, statuses[at], view.state);
-        return Some(Advised::write(hint![
-            format!("judge what {} is about: ", node.id),
-            lead
-        ]));
+        let what = format!("the word that {} may pass", node.id);
+        return Some(match person(view, here) {
+            Some(who) => Advised::waits(who, what),
+            None => Advised::write(hint![
+                format!("look at what {} is about ({}): ", node.id, node.title),
+                gate::lead_of(node, statuses[at], view.state)
+            ]),
+        });
     }
     if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
         let id = &nodes[at].id;
@@ -164,7 +193,10 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         return Some(Advised::from(again).advice(format!("{id} failed: {why}")));
     }
     if let Some(skipped) = behind_skipped(&graph, &statuses) {
-        return Some(skipped);
+        return Some(match person(view, here) {
+            Some(who) => Advised::waits(who, skipped.advice.to_string()),
+            None => skipped,
+        });
     }
     let held = nodes.iter().find_map(|node| Some((node, holders(node)?)))?;
     let (claim, id) = (held.1, &held.0.id);
@@ -172,6 +204,14 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let whose = crate::core::lease::whose(&claim.value.owner, agent, &claim.signed.by);
     let over = command!("take {id} --take-over --reason WHY");
     Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
+}
+
+/// A gate that is to be decided.
+fn judge(view: View<'_>, node: &Node, status: Status) -> Advised {
+    Advised::write(hint![
+        format!("judge what {} is about: ", node.id),
+        gate::lead_of(node, status, view.state)
+    ])
 }
 
 /// The task that is taken here.

@@ -306,9 +306,12 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
             && (way == Transition::PlanToBuild
                 || view.profile().is_light() && way.to() == Stage::Build) =>
         {
-            match view.policy.asks_signature(way) {
-                true => command!("approve --enter --sign").into(),
-                false => command!("approve --enter").into(),
+            // Without a name the word is about the way forward.
+            match (way.is_forward(), view.policy.asks_signature(way)) {
+                (true, true) => command!("approve --enter --sign").into(),
+                (true, false) => command!("approve --enter").into(),
+                (false, true) => command!("approve --to {} --enter --sign", way.to()).into(),
+                (false, false) => command!("approve --to {} --enter", way.to()).into(),
             }
         }
         None => view.policy.approve_command(way).into(),
@@ -429,7 +432,11 @@ fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
     let Some(lead) = blocker.help.lead() else {
         return Advised::write(hint![format!("{}: ", blocker.message), &blocker.help]);
     };
-    let lead = lead.because(&blocker.message);
+    // Nobody has a reason ready for a word that lets work pass.
+    let lead = match blocker.code {
+        Code::TasksOpen => lead,
+        _ => lead.because(&blocker.message),
+    };
     match blocker.code {
         Code::ClarifyMaxRoundsExceeded
         | Code::ClarifyAmbiguityScoreAboveThreshold
@@ -461,9 +468,10 @@ fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
 
 /// Whether a command has a place that the program cannot fill.
 fn has_place(command: &Hint) -> bool {
-    const PLACES: [&str; 6] = ["COMMAND", "NAME", "BRANCH", "FILE", "ID", "WHY"];
+    const PLACES: [&str; 7] = ["COMMAND", "NAME", "BRANCH", "FILE", "ID", "WHY", "REF"];
     let args = command.command().map_or("", |command| command.args());
-    args.split(' ').any(|word| PLACES.contains(&word))
+    args.split(' ')
+        .any(|word| PLACES.contains(&word) || word.trim_end_matches('\'').ends_with("=N"))
 }
 
 fn without_place(view: View<'_>, lead: &Hint) -> Option<Hint> {

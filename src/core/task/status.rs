@@ -121,6 +121,9 @@ pub struct TaskFacts {
     /// What others did with it at the same time and what does not count, until somebody who saw it goes on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Recorded<Aside>>,
+    /// The number of the newest retry: what ran before it proves nothing of the task.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub fresh_after: u64,
 }
 
 /// A person's word that something may pass.
@@ -154,6 +157,10 @@ const KEPT: usize = 16;
 )]
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+fn is_first(seq: &u64) -> bool {
+    *seq == 0
 }
 
 impl Claim {
@@ -200,6 +207,7 @@ impl TaskFacts {
             decisions: Vec::new(),
             opened: None,
             beside: Vec::new(),
+            fresh_after: 0,
         }
     }
 
@@ -284,6 +292,7 @@ impl TaskFacts {
                 self.completion = None;
                 self.opened = None;
                 self.beside.clear();
+                self.fresh_after = self.fresh_after.max(op.seq);
             }
             TaskEvent::Released { .. } => self.claim = None,
             TaskEvent::Skipped { .. } | TaskEvent::Decided { .. } | TaskEvent::Opened { .. } => {}

@@ -1,11 +1,11 @@
 //! `task decide` and `task open`: values come in, and what follows is computed by [`crate::core::task::decide`]. Here
 //! they meet the session: what is judged has to be done, and what a decision rests on has to be there.
 
-use super::{Plan, blob_of, held, until};
+use super::{Plan, file_of, held, until};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::lead_of;
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::task::decide::{
     Decision, Gate, Ground, Judged, Said, Standing, Verdict, judge, misfit, results, standing,
 };
@@ -58,7 +58,19 @@ pub fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Decided>> {
         if let Some(said) = &request.said {
             require_own(node, gate, said)?;
         }
-        let (evidence, missing) = evidence(ctx, facts, node, &request.evidence)?;
+        let goes_on = !matches!(decision.verdict, Some(Verdict::Fix | Verdict::Escalate));
+        let is_typed = request.said.is_none() && decision.verdict.is_some();
+        if node.kind == NodeKind::Goal && goes_on && is_typed && request.evidence.is_empty() {
+            return Err(Failure::usage(
+                Code::DecisionValues,
+                format!("{} is a goal: expected what shows that it is met", node.id),
+            )
+            .help(hint![
+                lead_of(node, plan.statuses[at], plan.state),
+                "  (REF: a run like @12, an artifact, or a committed file)"
+            ]));
+        }
+        let (evidence, missing) = evidence(ctx, facts, (node, goes_on), &request.evidence)?;
         decision.evidence = evidence;
         decision.tree = facts.code.as_ref().map(|code| code.tree.clone());
         decision.judged = results(node, plan.state);
@@ -219,12 +231,12 @@ fn require_own(node: &Node, gate: &Gate, said: &Said) -> Result<()> {
 fn evidence(
     ctx: &Context,
     facts: &Facts<'_>,
-    node: &Node,
+    (node, goes_on): (&Node, bool),
     names: &[String],
 ) -> Result<(Vec<Ground>, Vec<String>)> {
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for name in names {
-        match resolve(ctx, facts, name) {
+        match resolve(ctx, facts, name, goes_on) {
             Ok(id) => found.push(Ground {
                 name: name.clone(),
                 id,
@@ -239,8 +251,14 @@ fn evidence(
     Ok((found, missing))
 }
 
-/// The id of a run by its number or id, of an artifact of the session, or of a file of the code as it is committed.
-fn resolve(ctx: &Context, facts: &Facts<'_>, name: &str) -> std::result::Result<String, String> {
+/// The id of a run by its number or id, of an artifact of the session, or of a file of the code as it is committed. A
+/// run that failed shows nothing to whoever lets the work go on.
+fn resolve(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    name: &str,
+    goes_on: bool,
+) -> std::result::Result<String, String> {
     let mut runs = facts.state.evidence.iter().rev();
     let run = runs.find(|run| format!("@{}", run.seq) == name || run.op.as_str() == name);
     if let Some(run) = run {
@@ -250,11 +268,14 @@ fn resolve(ctx: &Context, facts: &Facts<'_>, name: &str) -> std::result::Result<
                 "the run {name} is about another tree than the code here"
             ));
         }
+        if goes_on && !run.value.passed() {
+            return Err(format!("the run {name} did not pass"));
+        }
         return Ok(run.op.to_string());
     }
     let artifact = Artifact::parse(name).ok();
     let path = artifact.map_or(name, |artifact| artifact.path());
-    blob_of(&ctx.repo, &facts.state, path).ok_or_else(|| {
+    file_of(&ctx.repo, &facts.state, path).ok_or_else(|| {
         format!("`{name}` is no run (@N), no artifact of the session, and no file of the code")
     })
 }

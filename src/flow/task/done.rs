@@ -83,7 +83,10 @@ pub fn done(
         require_passed(&task, &ran)?;
     }
     let committed = match request.commit {
-        true => commit(ctx, &node)?,
+        true => {
+            require_outputs(ctx, &node)?;
+            commit(ctx, &node)?
+        }
         false => None,
     };
     let done = record(ctx, (Needs::Code, false), |facts| {
@@ -127,6 +130,15 @@ pub fn done(
         Ok(Act::new(event, what, finished).reason(request.reason.clone()))
     })?;
     Ok(done.0)
+}
+
+/// Refuses a task that did not leave what it should, before anything is committed for it.
+fn require_outputs(ctx: &Context, node: &Node) -> Result<()> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
+    outputs::require(ctx, &facts, node)
 }
 
 fn check(request: &DoneRequest) -> Result<()> {

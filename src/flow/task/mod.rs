@@ -44,7 +44,7 @@ use crate::core::task::graph::{Graph, Now};
 use crate::core::task::node::{Node, TaskId};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
-use crate::git::Repo;
+use crate::git::{Entry, EntryKind, Repo};
 
 /// Records what happens to a task: here, or at the remote first where that is asked for or `loopx.claim` says so. Gives
 /// that remote.
@@ -225,6 +225,20 @@ fn unknown<'n>(state: &State, name: &str, ids: impl Iterator<Item = &'n str>) ->
 
 /// The content of something that is to be read: an artifact of the session, or a file of the code as it is committed.
 fn blob_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
+    content_of(repo, state, path, |_| true)
+}
+
+/// The same for a file alone: a folder has no content that somebody could have looked at.
+fn file_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
+    content_of(repo, state, path, |entry| entry.kind == EntryKind::Blob)
+}
+
+fn content_of(
+    repo: &Repo,
+    state: &State,
+    path: &str,
+    is_meant: impl Fn(&Entry) -> bool,
+) -> Option<String> {
     let artifact = crate::core::artifact::Artifact::at(path);
     if let Some(blob) = artifact.and_then(|artifact| state.artifacts.get(&artifact)) {
         return Some(blob.to_string());
@@ -232,7 +246,7 @@ fn blob_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
     let head = repo.head().ok()?.commit?;
     let tree = repo.commit_info(&head).ok()?.tree;
     let entry = repo.entry_at(&tree, path).ok()??;
-    Some(entry.id.to_string())
+    is_meant(&entry).then(|| entry.id.to_string())
 }
 
 /// Somebody else has a task: who, and until when.

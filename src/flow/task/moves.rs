@@ -123,6 +123,9 @@ pub fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Mov
         if failures >= node.cap {
             facts.require_person("another attempt beyond the cap")?;
         }
+        if plan.statuses[at] == Status::Skipped {
+            facts.require_person("the word that a skipped task is done after all")?;
+        }
         let id = node.id.clone();
         let moved = Moved {
             task: id.clone(),

@@ -4,7 +4,7 @@
 use super::{Plan, claim_for, held, holder, keep, lasting, now, record, touched, until};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
-use crate::core::hint::command;
+use crate::core::hint::{command, hint};
 use crate::core::lease::Owner;
 use crate::core::session::Recorded;
 use crate::core::task::card::Card;
@@ -193,7 +193,8 @@ fn choose<'p>(
 ) -> Result<Choice<'p>> {
     match &request.task {
         Some(name) => named(facts, plan, graph, asks, (name, request.take_over)),
-        None => any(facts, plan, graph, asks.1, request.role.as_deref()),
+        None => any(facts, plan, graph, asks.1, request.role.as_deref())
+            .map_err(|failure| own_first(plan, asks.0, failure)),
     }
 }
 
@@ -262,6 +263,27 @@ pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
         Wait::Unknown { .. } => command!("edit tasks.jsonl"),
         Wait::Capacity { .. } => command!("task list"),
     }
+}
+
+/// Where nothing is free because of whoever asks: the task that they have.
+fn own_first(plan: &Plan<'_>, owner: &Owner, failure: Failure) -> Failure {
+    if failure.code != Code::TaskHeld {
+        return failure;
+    }
+    let has = |at: &usize| {
+        let holder = plan.facts(*at).and_then(TaskFacts::holder);
+        holder.is_some_and(|claim| claim.value.is_of(owner))
+    };
+    let Some(at) = (0..plan.nodes.len()).find(has) else {
+        return failure;
+    };
+    let id = &plan.nodes[at].id;
+    let message = format!("{id} is taken here already, and no other task is free");
+    Failure::waiting(Code::TaskHeld, message).help(hint![
+        command!("task done {id}"),
+        "  or: ",
+        command!("task release {id}")
+    ])
 }
 
 /// The next task that is ready; else one whose lease has ended.

@@ -35,7 +35,7 @@ pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
     let severity = severity(given);
     let mut faults = faults(gate, given, score);
     if severity == Some(Severity::High) {
-        faults.push("the views are far apart".to_owned());
+        faults.push(views_in_words(given, Severity::High));
     }
     if kind == NodeKind::Goal
         && given.verdict != Some(Verdict::Escalate)
@@ -159,9 +159,12 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
 
 /// What a decision to go on leaves to know.
 fn notes(given: &Decision, severity: Option<Severity>) -> Vec<String> {
-    let Some(severity) = severity else {
-        return Vec::new();
-    };
+    let words = |severity| views_in_words(given, severity);
+    severity.map(words).into_iter().collect()
+}
+
+/// What the views said, behind what follows from it.
+fn views_in_words(given: &Decision, severity: Severity) -> String {
     let apart = given.ratings.iter().map(|one| {
         let flags: Vec<&str> = one.flags.iter().map(|flag| flag.as_str()).collect();
         match flags.is_empty() {
@@ -170,11 +173,11 @@ fn notes(given: &Decision, severity: Option<Severity>) -> Vec<String> {
         }
     });
     let apart: Vec<String> = apart.collect();
-    let said = format!("the views do not agree ({severity})");
-    vec![match apart.is_empty() {
+    let said = format!("severity {severity}");
+    match apart.is_empty() {
         true => said,
         false => format!("{said}: {}", apart.join(", ")),
-    }]
+    }
 }
 
 /// How far the views are apart; nothing where they agree.
