@@ -500,6 +500,8 @@ codes! {
         "A record names one that the target branch does not have.";
     LinkedAlready "linked_already" [Nothing]
         "Both records say already how they are linked.";
+    ListMoved "list_moved" [Refused]
+        "The list of tasks was amended since this worktree saw it.";
     LockHeld "lock_held" [Waiting]
         "Another process of git loopx holds the lock of the repository.";
     LogUnknown "log_unknown" [NotFound]

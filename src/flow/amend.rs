@@ -3,14 +3,13 @@
 
 use super::act::{Act, Done, Facts, Needs, act_after, require_active};
 use super::context::Context;
-use super::files;
 use super::task_list::{invalid, require_good};
-use super::workcopy::WorkCopy;
+use super::workcopy::{self, Edited, WorkCopy};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
-use crate::core::id::SessionId;
+use crate::core::id::{Oid, SessionId};
 use crate::core::op::Event;
 use crate::core::session::State;
 use crate::core::stage::{ApprovalKey, Stage, Transition};
@@ -23,7 +22,6 @@ use crate::core::task::status::Status;
 use crate::git::{Entry, Repo};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// What `amend` was asked for.
 #[derive(Clone, Debug, Default)]
@@ -49,10 +47,9 @@ pub fn impact(ctx: &Context, request: &AmendRequest) -> Result<(SessionId, Impac
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session(&snapshot)?)?;
     require_build(&session.state)?;
-    let text = match &request.text {
-        Some(bytes) => utf8(bytes)?,
-        None => utf8(&in_working_copy(ctx, &session.state)?)?,
-    };
+    let copy = WorkCopy::open(&ctx.repo, &session.state.id)?;
+    let given = given(request, &session.state, copy.as_ref())?;
+    let text = given.text(&ctx.repo, &session.state)?;
     let stored = stored(&ctx.repo, &session.state)?;
     let (impact, _) = judged(&session.state, &stored, &text)?;
     Ok((session.state.id, impact))
@@ -66,85 +63,176 @@ pub fn amend(ctx: &Context, request: &AmendRequest) -> Result<Done<Amendment>> {
                 .help(command!("amend --reason WHY")),
         );
     }
-    let text = OnceCell::new();
-    // What stood in the file, to be put back where nothing came of it.
-    let mut before: Option<(PathBuf, Vec<u8>)> = None;
-    let done = act_after(
+    let given = OnceCell::new();
+    act_after(
         ctx,
         Needs::Stage,
         |state, copy| {
             require_build(state)?;
-            let new = taken(ctx, request, state, copy, &mut before)?;
-            drop(text.set(new));
+            let made = given_here(ctx, request, state, copy)?;
+            drop(given.set(made));
             Ok(())
         },
-        |facts| {
-            let text = text.get().map_or("", String::as_str);
-            decide(ctx, facts, text, request)
-        },
-    );
-    if let (Err(_), Some((path, stood))) = (&done, &before) {
-        files::write(path, stood)?;
-    }
-    done
+        |facts| decide(ctx, facts, given.get(), request),
+    )
 }
 
-/// The new list. Edits of the working copy's file become the amendment, and are set aside meanwhile.
-fn taken(
-    ctx: &Context,
-    request: &AmendRequest,
-    state: &State,
-    copy: Option<&mut WorkCopy<'_>>,
-    before: &mut Option<(PathBuf, Vec<u8>)>,
-) -> Result<String> {
-    let stored = stored(&ctx.repo, state)?;
-    let file = match &copy {
-        Some(copy) if copy.exists() => {
-            let path = copy.path(Artifact::TaskList)?;
-            files::read(&path, u64::MAX)?.map(|bytes| (path, bytes))
+/// The list that somebody asks for. It is held against the one that counts whenever that is read: somebody else may
+/// have amended it a moment ago.
+#[derive(Debug)]
+enum Given {
+    /// Nothing was edited here.
+    Nothing,
+    /// Whole, by somebody who has seen this list, where it is known what this worktree has seen.
+    Whole { bytes: Vec<u8>, seen: Option<Oid> },
+    /// As it was edited in the working copy.
+    Edited(Edited),
+}
+
+impl Given {
+    /// The list as it would be.
+    fn text(&self, repo: &Repo, state: &State) -> Result<String> {
+        let stored = state.artifacts.get(&Artifact::TaskList);
+        match self {
+            Given::Nothing => self::stored(repo, state),
+            Given::Whole { bytes, seen } => match seen {
+                Some(seen) if Some(seen) != stored => Err(list_moved(state)),
+                _ => utf8(bytes),
+            },
+            Given::Edited(edited) => match self.merged(repo, state, edited)? {
+                Ok(text) => Ok(text),
+                Err(_) => Err(conflict()),
+            },
         }
-        _ => None,
-    };
-    let edited = file.filter(|(_, bytes)| bytes != stored.as_bytes());
-    let text = match (&request.text, &edited) {
-        (Some(bytes), Some((_, edits))) if bytes != edits => {
+    }
+
+    /// The edits on the list that counts; else both sides between markers.
+    fn merged(
+        &self,
+        repo: &Repo,
+        state: &State,
+        edited: &Edited,
+    ) -> Result<std::result::Result<String, String>> {
+        let text = utf8(&edited.bytes)?;
+        let stored = state.artifacts.get(&Artifact::TaskList);
+        if edited.base.as_ref() == stored {
+            return Ok(Ok(text));
+        }
+        workcopy::merge(
+            repo,
+            Artifact::TaskList,
+            (edited.base.as_ref(), stored),
+            &text,
+        )
+    }
+}
+
+/// What was asked for, by what stands in the working copy.
+fn given(request: &AmendRequest, state: &State, copy: Option<&WorkCopy<'_>>) -> Result<Given> {
+    let path = Artifact::TaskList;
+    let copy = copy.filter(|copy| copy.exists());
+    let edited = copy.map(|copy| copy.edited(state, path)).transpose()?;
+    let given = match (&request.text, edited.flatten()) {
+        (Some(bytes), Some(edited)) if *bytes != edited.bytes => {
             return Err(Failure::refused(
                 Code::ArtifactLocked,
-                format!(
-                    "expected {} without edits of its own in the working copy, or no file",
-                    Artifact::TaskList
-                ),
+                format!("expected {path} without edits of its own in the working copy, or no file"),
             )
             .help(hint![
                 command!("amend --reason WHY"),
                 "  (takes those), or: ",
-                command!("checkout --force {}", Artifact::TaskList)
+                command!("checkout --force {path}")
             ]));
         }
-        (Some(bytes), _) => utf8(bytes)?,
-        (None, Some((_, edits))) => utf8(edits)?,
-        (None, None) => stored.clone(),
+        (_, Some(edited)) => Given::Edited(edited),
+        (Some(bytes), None) => Given::Whole {
+            bytes: bytes.clone(),
+            seen: copy.and_then(|copy| copy.base(path)).cloned(),
+        },
+        (None, None) => return Ok(Given::Nothing),
     };
-    if let Some((path, bytes)) = edited {
-        if let Some(copy) = copy {
-            copy.keep_unsaved(state, Artifact::TaskList)?;
-        }
-        files::write(&path, stored.as_bytes())?;
-        *before = Some((path, bytes));
+    let (Given::Whole { bytes, .. } | Given::Edited(Edited { bytes, .. })) = &given else {
+        return Ok(given);
+    };
+    match workcopy::our_marker_line(&String::from_utf8_lossy(bytes)) {
+        Some(line) => Err(Failure::conflict(
+            Code::ArtifactConflict,
+            format!("{path}:{line}: conflict markers are still there"),
+        )
+        .help(hint![
+            "choose between the marked sides: ",
+            command!("edit {path}")
+        ])),
+        None => Ok(given),
     }
-    Ok(text)
+}
+
+/// The same, with the edited file left to this command. Where somebody else changed the same, both sides stand in the
+/// file afterwards.
+fn given_here(
+    ctx: &Context,
+    request: &AmendRequest,
+    state: &State,
+    copy: Option<&mut WorkCopy<'_>>,
+) -> Result<Given> {
+    let given = given(request, state, copy.as_deref())?;
+    if let (Given::Edited(edited), Some(copy)) = (&given, copy) {
+        if let Err(marked) = given.merged(&ctx.repo, state, edited)? {
+            copy.put_conflict(state, Artifact::TaskList, &marked)?;
+            let both = workcopy::both_sides(&copy.folder(), Artifact::TaskList);
+            return Err(conflict().blockers(vec![both]));
+        }
+        copy.reserve(Artifact::TaskList, edited)?;
+    }
+    Ok(given)
+}
+
+fn conflict() -> Failure {
+    Failure::conflict(
+        Code::ArtifactConflict,
+        format!(
+            "{} was amended since it was checked out here, in fields that you changed too; nothing is amended",
+            Artifact::TaskList
+        ),
+    )
+    .help(hint![
+        "choose between the marked sides, then run: ",
+        command!("amend --reason WHY")
+    ])
+}
+
+/// A whole list would drop what somebody else brought in unseen.
+fn list_moved(state: &State) -> Failure {
+    let path = Artifact::TaskList;
+    let by = state.amended().next_back();
+    let by = by.and_then(|(name, one)| Some((name, one.approval.by.first()?)));
+    let by = by.map_or_else(String::new, |(name, by)| {
+        format!(" ({name} by {})", by.signed.by)
+    });
+    Failure::refused(
+        Code::ListMoved,
+        format!(
+            "{path} was amended since this worktree saw it{by}, and the file may not have that"
+        ),
+    )
+    .help(hint![
+        command!("checkout {path}"),
+        ", then hold the file against it: ",
+        command!("amend FILE --show")
+    ])
 }
 
 fn decide(
     ctx: &Context,
     facts: &Facts<'_>,
-    text: &str,
+    given: Option<&Given>,
     request: &AmendRequest,
 ) -> Result<Act<Amendment>> {
     let state = &facts.state;
     require_build(state)?;
     let stored = stored(&ctx.repo, state)?;
-    let (impact, text) = judged(state, &stored, text)?;
+    let text = given.unwrap_or(&Given::Nothing).text(&ctx.repo, state)?;
+    let (impact, text) = judged(state, &stored, &text)?;
     let planned = state.approvals.get(&ApprovalKey::Build);
     let planned = planned.and_then(|approval| approval.files.get(&Artifact::TaskList));
     if text == stored && state.is_list_approved(planned) {
@@ -265,16 +353,6 @@ fn stored(repo: &Repo, state: &State) -> Result<String> {
         Some(blob) => Ok(String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned()),
         None => Ok(String::new()),
     }
-}
-
-fn in_working_copy(ctx: &Context, state: &State) -> Result<Vec<u8>> {
-    if let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)?
-        && copy.exists()
-        && let Some(bytes) = files::read(&copy.path(Artifact::TaskList)?, u64::MAX)?
-    {
-        return Ok(bytes);
-    }
-    Ok(stored(&ctx.repo, state)?.into_bytes())
 }
 
 fn utf8(bytes: &[u8]) -> Result<String> {

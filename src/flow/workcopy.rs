@@ -50,6 +50,15 @@ pub struct WorkCopy<'r> {
     bases: Bases,
     /// Its folder, once it is known that no link leads there.
     inside: OnceCell<PathBuf>,
+    /// What a command of its own records, with what stood in its file.
+    reserved: BTreeMap<Artifact, Oid>,
+}
+
+/// An edited file, and the content that it was checked out from.
+#[derive(Clone, Debug)]
+pub struct Edited {
+    pub bytes: Vec<u8>,
+    pub base: Option<Oid>,
 }
 
 /// What is in the working copy and not on the branch.
@@ -117,6 +126,7 @@ impl<'r> WorkCopy<'r> {
             bases_file,
             bases,
             inside: OnceCell::new(),
+            reserved: BTreeMap::new(),
         }))
     }
 
@@ -164,6 +174,49 @@ impl<'r> WorkCopy<'r> {
             }
         };
         files::read(&files::inside(folder, artifact.path())?, max)
+    }
+
+    /// What a file was last in step with.
+    pub fn base(&self, artifact: Artifact) -> Option<&Oid> {
+        self.bases.bases.get(&artifact)
+    }
+
+    /// A file with edits, which are neither what it was checked out from nor what the branch has.
+    pub fn edited(&self, state: &State, artifact: Artifact) -> Result<Option<Edited>> {
+        self.require_own(state)?;
+        let Some(bytes) = self.read(artifact, u64::MAX)? else {
+            return Ok(None);
+        };
+        let base = self.base(artifact);
+        let hash = Some(self.repo.hash_blob(&bytes)?);
+        let is_edit = hash.as_ref() != base && hash.as_ref() != state.artifacts.get(&artifact);
+        Ok(is_edit.then(|| Edited {
+            bytes,
+            base: base.cloned(),
+        }))
+    }
+
+    /// Leaves an edited file to a command that records it in its own way: no save takes it in, and it counts as taken
+    /// in once that is recorded.
+    pub fn reserve(&mut self, artifact: Artifact, edited: &Edited) -> Result<()> {
+        let hash = self.repo.hash_blob(&edited.bytes)?;
+        self.reserved.insert(artifact, hash);
+        Ok(())
+    }
+
+    /// Puts both sides of a conflict into a file, for a person to choose: an edit of what the branch has, from here on.
+    pub fn put_conflict(&mut self, state: &State, artifact: Artifact, marked: &str) -> Result<()> {
+        self.mark(artifact, marked, state.artifacts.get(&artifact).cloned())?;
+        self.write_bases()
+    }
+
+    fn mark(&mut self, artifact: Artifact, marked: &str, tip: Option<Oid>) -> Result<()> {
+        files::write(&self.path(artifact)?, marked.as_bytes())?;
+        if let Some(tip) = tip {
+            self.bases.bases.insert(artifact, tip);
+        }
+        self.bases.conflicts.insert(artifact);
+        Ok(())
     }
 
     /// The uid of the session whose files these are, where that is known.
@@ -240,6 +293,10 @@ impl<'r> WorkCopy<'r> {
             if matches!(artifact, Artifact::ArtifactGraph | Artifact::AdrCandidate) {
                 continue;
             }
+            if let Some(hash) = self.reserved.get(&artifact) {
+                edits.taken.insert(artifact, hash.clone());
+                continue;
+            }
             let base = self.bases.bases.get(&artifact).cloned();
             let tip = state.artifacts.get(&artifact).cloned();
             let bytes = match listed.contains(&artifact) {
@@ -304,17 +361,9 @@ impl<'r> WorkCopy<'r> {
         }
         let mut blockers = Vec::new();
         for (artifact, marked, tip) in conflicts {
-            files::write(&self.path(artifact)?, marked.as_bytes())?;
             // From here on the file is an edit of what the branch has.
-            if let Some(tip) = tip {
-                self.bases.bases.insert(artifact, tip);
-            }
-            self.bases.conflicts.insert(artifact);
-            blockers.push(Blocker::new(
-                Code::ArtifactConflict,
-                format!("{}/{artifact} was changed here and on the branch; both sides stand in the file", self.folder()),
-                command!("edit {artifact}"),
-            ));
+            self.mark(artifact, &marked, tip)?;
+            blockers.push(both_sides(&self.folder(), artifact));
         }
         self.write_bases()?;
         Err(Failure::conflict(
@@ -482,28 +531,7 @@ impl<'r> WorkCopy<'r> {
         ours: &str,
         theirs: Option<&Oid>,
     ) -> Result<std::result::Result<String, String>> {
-        let read =
-            |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| self.repo.read_blob(id));
-        // A base may be gone with a history that was put aside and pruned. Nobody knows then which side
-        // changed what, so a person decides.
-        let base_bytes = match read(base) {
-            Err(failure) if failure.code == Code::ObjectMissing => None,
-            known => Some(known?),
-        };
-        let labels = Labels {
-            base: "as it was",
-            ours: OURS,
-            theirs: THEIRS,
-        };
-        let known = base_bytes.as_deref().unwrap_or_default();
-        let merged =
-            store::merge_artifact(artifact, [known, ours.as_bytes(), &read(theirs)?], labels)?;
-        let text = String::from_utf8_lossy(&merged.text).into_owned();
-        if merged.clean && base_bytes.is_some() && gate::faults(artifact, &text).is_empty() {
-            Ok(Ok(text))
-        } else {
-            Ok(Err(text))
-        }
+        merge(self.repo, artifact, (base, theirs), ours)
     }
 
     /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
@@ -630,6 +658,47 @@ impl<'r> WorkCopy<'r> {
         let text = crate::core::op::to_json(&self.bases)?;
         files::write_in_git_dir(self.repo, &self.bases_file, &text)
     }
+}
+
+/// What an edited text comes to where the branch has another one than it was checked out from; else both sides between
+/// markers.
+pub fn merge(
+    repo: &Repo,
+    artifact: Artifact,
+    (base, theirs): (Option<&Oid>, Option<&Oid>),
+    ours: &str,
+) -> Result<std::result::Result<String, String>> {
+    let read = |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| repo.read_blob(id));
+    // A base may be gone with a history that was put aside and pruned. Nobody knows then which side
+    // changed what, so a person decides.
+    let base_bytes = match read(base) {
+        Err(failure) if failure.code == Code::ObjectMissing => None,
+        known => Some(known?),
+    };
+    let labels = Labels {
+        base: "as it was",
+        ours: OURS,
+        theirs: THEIRS,
+    };
+    let known = base_bytes.as_deref().unwrap_or_default();
+    let merged = store::merge_artifact(artifact, [known, ours.as_bytes(), &read(theirs)?], labels)?;
+    let text = String::from_utf8_lossy(&merged.text).into_owned();
+    if merged.clean && base_bytes.is_some() && gate::faults(artifact, &text).is_empty() {
+        Ok(Ok(text))
+    } else {
+        Ok(Err(text))
+    }
+}
+
+/// Both sides of a conflict stand in a file.
+pub fn both_sides(folder: &str, artifact: Artifact) -> Blocker {
+    Blocker::new(
+        Code::ArtifactConflict,
+        format!(
+            "{folder}/{artifact} was changed here and on the branch; both sides stand in the file"
+        ),
+        command!("edit {artifact}"),
+    )
 }
 
 /// The files of a session's folder that are no artifacts, and stay here. Names with a dot in front and backups of editors

@@ -1,13 +1,13 @@
 //! Amendments: the list that was approved, changed while it is being worked off.
 
-use crate::support::store::tip;
+use crate::support::store::{detached, tip};
 use crate::support::tasks::{
-    DEMO, building, clones_building, planning, refuses, statuses, task, text, with,
+    DEMO, building, clones_building, planning, refuses, statuses, task, text, there, with,
 };
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn list(tasks: &[Value]) -> String {
     let lines: Vec<String> = tasks.iter().map(Value::to_string).collect();
@@ -288,9 +288,9 @@ fn what_waits_for_a_skipped_task_is_led_on() {
 fn an_agent_takes_nothing_over_while_a_lease_runs() {
     let s = building(&[one("A", &[])]);
     s.loopx(&["take", "A"]).ok();
-    let other = crate::support::store::detached(&s, "other");
+    let other = detached(&s, "other");
     let over = ["take", "A", "--take-over", "--reason", "mine"];
-    let call = || crate::support::tasks::there(&s, &other, &over);
+    let call = || there(&s, &other, &over);
     let out = call().env("CLAUDECODE", "1").run().fails_with(6);
     assert_eq!(out.error_json()["error"]["code"], "agent_may_not");
     call().run().ok();
@@ -328,4 +328,125 @@ fn sync_says_whose_claim_was_first() {
         (first.code, second.code),
         (Some(0 | 3), Some(0 | 3))
     ));
+}
+
+/// Two worktrees of one session with its files checked out in both, before anything was amended.
+fn two_worktrees() -> (Sandbox, PathBuf) {
+    let s = building(&[one("A", &[]), one("B", &[])]);
+    let other = detached(&s, "other");
+    there(&s, &other, &["checkout"]).run().ok();
+    (s, other)
+}
+
+fn titled(id: &str, title: &str) -> Value {
+    let mut task = one(id, &[]);
+    task["title"] = json!(title);
+    task
+}
+
+fn ids(s: &Sandbox) -> Vec<String> {
+    statuses(s).into_keys().collect()
+}
+
+#[test]
+fn an_amendment_of_an_older_list_keeps_what_others_amended() {
+    let (s, other) = two_worktrees();
+    let file = other.join(FILE);
+    fs::write(&file, list(&[one("A", &[]), one("B", &[]), one("D", &[])])).expect("a file");
+    amend(
+        &s,
+        &[titled("A", "Do A well"), one("B", &[]), one("C", &[])],
+    );
+    let amends = ["amend", "--reason", "D too"];
+    let shown = there(&s, &other, &["amend", "--show"]).run().json();
+    assert_eq!(shown["impact"]["added"], json!(["D"]), "{shown:#}");
+    let made = there(&s, &other, &amends).run().json();
+    assert_eq!(made["impact"]["added"], json!(["D"]), "{made:#}");
+    assert_eq!(made["impact"]["dropped"], json!([]), "{made:#}");
+    assert_eq!(ids(&s), ["A", "B", "C", "D"]);
+    // The file is what was amended, and nothing is left to save.
+    let text = s.loopx(&["cat", "tasks.jsonl"]).ok();
+    assert!(text.contains("Do A well"), "{text}");
+    assert_eq!(fs::read_to_string(&file).expect("a file"), text);
+    let state = there(&s, &other, &["status"]).run().json();
+    assert!(!state.to_string().contains("artifact_locked"), "{state:#}");
+    let again = there(&s, &other, &amends).run().fails_with(5);
+    assert_eq!(again.error_json()["error"]["code"], "nothing_amended");
+    // Who has no edits has nothing to amend, however old the file is.
+    let none = s.call(LOOPX).args(&["--json", "amend", "--reason", "more"]);
+    let none = none.run().fails_with(5).error_json();
+    assert_eq!(none["error"]["code"], "nothing_amended");
+}
+
+#[test]
+fn an_amendment_of_what_somebody_else_amended_is_a_conflict_in_the_file() {
+    let (s, other) = two_worktrees();
+    let file = other.join(FILE);
+    let edits = list(&[titled("A", "Mine"), one("B", &[])]);
+    fs::write(&file, &edits).expect("a file");
+    amend(&s, &[titled("A", "Theirs"), one("B", &[])]);
+    let before = tip(&s);
+    let shown = there(&s, &other, &["amend", "--show"]).run().fails_with(3);
+    assert_eq!(shown.error_json()["error"]["code"], "artifact_conflict");
+    assert_eq!(fs::read_to_string(&file).expect("a file"), edits);
+    let amends = ["amend", "--reason", "mine"];
+    for _ in 0..2 {
+        let out = there(&s, &other, &amends).run().fails_with(3);
+        assert_eq!(out.error_json()["error"]["code"], "artifact_conflict");
+        let text = fs::read_to_string(&file).expect("a file");
+        assert!(text.contains("Mine") && text.contains("Theirs"), "{text}");
+        assert_eq!(tip(&s), before);
+    }
+    let settled = list(&[titled("A", "Both"), one("B", &[])]);
+    fs::write(&file, &settled).expect("a file");
+    there(&s, &other, &amends).run().ok();
+    assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok(), settled);
+    assert_eq!(fs::read_to_string(&file).expect("a file"), settled);
+}
+
+#[test]
+fn a_whole_list_is_refused_where_the_list_moved_unseen() {
+    let (s, other) = two_worktrees();
+    amend(&s, &[one("A", &[]), one("B", &[]), one("C", &[])]);
+    let path = s.root().join("new.jsonl");
+    fs::write(&path, list(&[one("A", &[]), one("B", &[]), one("D", &[])])).expect("a file");
+    let path = path.to_str().expect("UTF-8");
+    let before = tip(&s);
+    for args in [&["--reason", "D"][..], &["--show"]] {
+        let args = [&["amend", path], args].concat();
+        let error = there(&s, &other, &args).run().fails_with(1).error_json();
+        assert_eq!(error["error"]["code"], "list_moved", "{error:#}");
+        assert!(text(&error["error"]["message"]).contains("CHG-001 by Ada"));
+    }
+    assert_eq!(tip(&s), before);
+    // Once it is looked at, the file stands as it is.
+    there(&s, &other, &["checkout", "tasks.jsonl"]).run().ok();
+    let shown = there(&s, &other, &["amend", path, "--show"]).run().json();
+    assert_eq!(shown["impact"]["dropped"][0]["task"], "C");
+    there(&s, &other, &["amend", path, "--reason", "D for C"])
+        .run()
+        .ok();
+    assert_eq!(ids(&s), ["A", "B", "D"]);
+}
+
+/// Whoever amends at once with others loses none of theirs.
+#[test]
+fn amendments_at_one_time_all_count() {
+    let (s, other) = two_worktrees();
+    let third = detached(&s, "third");
+    there(&s, &third, &["checkout"]).run().ok();
+    let own = s.path().to_path_buf();
+    for (dir, id) in [(&own, "D"), (&other, "E"), (&third, "F")] {
+        let tasks = list(&[one("A", &[]), one("B", &[]), one(id, &[])]);
+        fs::write(dir.join(FILE), tasks).expect("a file");
+    }
+    std::thread::scope(|scope| {
+        for dir in [&own, &other, &third] {
+            let s = &s;
+            scope.spawn(move || {
+                there(s, dir, &["amend", "--reason", "one more"]).run().ok();
+            });
+        }
+    });
+    assert_eq!(ids(&s), ["A", "B", "D", "E", "F"]);
 }
