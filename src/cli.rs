@@ -172,6 +172,9 @@ pub enum Command {
     /// List tasks, and say what became of them
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Start a whole plan from a pipeline: list, show, check and start those that there are
+    #[command(subcommand)]
+    Pipeline(cmd::pipeline::PipelineCommand),
     /// Former spelling of `agent block`
     #[command(hide = true)]
     Block {
@@ -590,6 +593,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Take(args) => cmd::task::take::run(args, &open()?, ui),
         Command::Amend(args) => cmd::amend::run(args, &open()?, ui),
         Command::Task(command) => cmd::task::run(command, &open()?, ui),
+        Command::Pipeline(command) => cmd::pipeline::run(command, &open()?, ui),
         Command::Review(args) if !args.show => {
             let ctx = open()?;
             let review = |ui: &mut Ui| cmd::review::review(args, &ctx, ui);

@@ -22,6 +22,7 @@ pub enum TaskCommand {
     Graph(cmd::task::graph::GraphArgs),
     Waves(cmd::task::graph::WavesArgs),
     Log(cmd::task::log::LogArgs),
+    Outputs(cmd::task::outputs::OutputsArgs),
     Add(Box<cmd::task::add::AddArgs>),
     Edit(Box<cmd::task::edit::EditArgs>),
     Move(cmd::task::place::MoveArgs),

@@ -27,6 +27,7 @@ pub mod next;
 pub mod note;
 pub mod outline;
 pub mod pause;
+pub mod pipeline;
 pub mod preview;
 pub mod redact;
 pub mod resolve;

@@ -5,6 +5,7 @@
 
 use super::failure::Kind;
 use super::outline::FINDINGS as OF_PLANS;
+use super::pipeline::FINDINGS as OF_PIPELINES;
 use super::spec::FINDINGS as OF_SPECS;
 use super::task::file::FINDINGS as OF_TASKS;
 use serde::{Serialize, Serializer};
@@ -648,6 +649,14 @@ codes! {
         "No plan document is there.";
     PlanPackagePartial "plan_package_partial" [Refused]
         "Some plan documents are not there.";
+    PipelineIdTaken "pipeline_id_taken" [Refused]
+        "The list of tasks has an id already that a pipeline would add.";
+    PipelineInvalid "pipeline_invalid" [Refused]
+        "A pipeline cannot be meant as it stands: the blockers name each line.";
+    PipelineParam "pipeline_param" [Usage]
+        "A pipeline was started without a value that it needs, or with one that it cannot have.";
+    PipelineUnknown "pipeline_unknown" [NotFound]
+        "Neither the program nor the code branch has a pipeline of this name.";
     PlanReturnsExhausted "plan_returns_exhausted" [Waiting]
         "A plan without reviews went back to be changed three times, and a person has to say that it may again.";
     PlanReviewGateBlocked "plan_review_gate_blocked" [Refused]
@@ -1246,7 +1255,8 @@ pub struct Entry {
 pub fn catalogue() -> Vec<Entry> {
     let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();
     let mut all: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    for finding in OF_SPECS.iter().chain(OF_TASKS).chain(OF_PLANS) {
+    let of_plans = OF_TASKS.iter().chain(OF_PLANS).chain(OF_PIPELINES);
+    for finding in OF_SPECS.iter().chain(of_plans) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();
         let first: String = meaning

@@ -84,6 +84,7 @@ verbs! {
     Man "man" Other,
     Next "next" Session,
     Note "note" Session,
+    Pipeline "pipeline" Session,
     Plan "plan" Session,
     Profile "profile" Session,
     Put "put" Session,

@@ -120,6 +120,7 @@ pub struct SecretPolicy {
 pub struct Paths {
     pub specs: String,
     pub adr: String,
+    pub pipelines: String,
 }
 
 impl Default for Paths {
@@ -127,6 +128,7 @@ impl Default for Paths {
         Paths {
             specs: "specs".into(),
             adr: "docs/adr".into(),
+            pipelines: "loopx/pipelines".into(),
         }
     }
 }

@@ -27,6 +27,7 @@ pub enum Kind {
     /// Where the session could be approved to.
     NextStage,
     Profile,
+    Pipeline,
     /// A check of the session: a slice, a task.
     Check,
     Branch,
@@ -73,6 +74,14 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
     }
     if kind == Kind::Domain {
         return Ok(specs::domains(ctx)?.into_iter().map(plain).collect());
+    }
+    if kind == Kind::Pipeline {
+        let all = super::pipeline::list(ctx)?.into_iter();
+        let value = |one: super::pipeline::Listed| Value {
+            text: one.name,
+            about: one.title,
+        };
+        return Ok(all.map(value).collect());
     }
     let store = ctx.store()?;
     let snapshot = store.read()?;

@@ -49,6 +49,7 @@ pub mod opening;
 pub mod operation;
 pub mod outline;
 pub mod pager;
+pub mod pipeline;
 pub mod point;
 pub mod policy_moved;
 pub mod preview;

@@ -185,12 +185,7 @@ pub fn take_in(
     reason: Option<String>,
 ) -> Result<Changed<TakenIn>> {
     rewrite(ctx, reason, |text, _| {
-        let mut out = text.to_owned();
-        if !out.is_empty() && !out.ends_with('\n') {
-            out.push('\n');
-        }
-        out.push_str(&found.lines.join("\n"));
-        out.push('\n');
+        let out = behind(text, &found.lines);
         let taken = TakenIn {
             format: found.format,
             tasks: found.lines.len(),
@@ -198,6 +193,30 @@ pub fn take_in(
         };
         Ok((out, taken))
     })
+}
+
+/// Puts lines behind what is there, unless the list speaks against it: whole or not at all.
+pub(super) fn extend(
+    ctx: &Context,
+    lines: &[String],
+    reason: Option<String>,
+    check: impl FnOnce(&TaskFile) -> Result<()>,
+) -> Result<Changed<()>> {
+    rewrite(ctx, reason, |text, file| {
+        check(file)?;
+        Ok((behind(text, lines), ()))
+    })
+}
+
+/// A list with lines more at its end.
+fn behind(text: &str, lines: &[String]) -> String {
+    let mut out = text.to_owned();
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(&lines.join("\n"));
+    out.push('\n');
+    out
 }
 
 /// Changes the list, and saves it. A list that would be none is not written; one that is none already has to be mended
@@ -225,7 +244,7 @@ fn rewrite<T>(
 }
 
 /// After plan->build the list is what was approved: it opens again where the plan does.
-fn require_open(state: &State) -> Result<()> {
+pub(super) fn require_open(state: &State) -> Result<()> {
     if Artifact::TaskList.is_open_at(state.stage) {
         return Ok(());
     }

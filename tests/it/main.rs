@@ -89,6 +89,7 @@ mod next_walk;
 mod note;
 mod output;
 mod pager;
+mod pipeline;
 mod policy_moved;
 mod pre_receive;
 mod profile;

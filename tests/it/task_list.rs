@@ -217,6 +217,17 @@ fn two_clones_that_change_different_tasks_merge_and_one_field_in_two_ways_is_nam
 }
 
 #[test]
+fn the_page_about_pipelines_has_every_finding_with_its_weight() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pipelines.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    for known in git_loopx::core::pipeline::FINDINGS {
+        let severity = known.severities[0].name();
+        let row = format!("| `{}` | {severity} | {} |\n", known.id, known.meaning);
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
+#[test]
 fn the_page_about_tasks_has_every_finding_with_its_weight() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tasks.md");
     let page = std::fs::read_to_string(path).expect("the page");

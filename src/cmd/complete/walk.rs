@@ -203,6 +203,9 @@ fn of_value(path: &str, id: &str, name: &str) -> Vec<Offer> {
             "deslop=complete",
         ]),
         ("profile", "name", _) | ("start", "profile", _) => vec![Offer::Of(Kind::Profile)],
+        ("pipeline show" | "pipeline check" | "pipeline start", "name", _) => {
+            vec![Offer::Of(Kind::Pipeline)]
+        }
         ("sync", "remote", _) => vec![Offer::Of(Kind::Remote)],
         (_, _, "DOMAIN") => vec![Offer::Of(Kind::Domain)],
         ("approve", "to", _) => vec![Offer::Of(Kind::NextStage)],

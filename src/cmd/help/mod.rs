@@ -41,7 +41,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
             "undo", "redo", "abandon",
         ],
     ),
-    ("tasks", &["take", "amend", "task"]),
+    ("tasks", &["take", "amend", "task", "pipeline"]),
     ("specs", &["spec", "change", "adr"]),
     ("agents", &["agent"]),
     (

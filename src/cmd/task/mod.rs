@@ -12,6 +12,7 @@ pub mod import;
 pub mod list;
 pub mod log;
 pub mod moves;
+pub mod outputs;
 pub mod place;
 pub mod show;
 pub mod take;
@@ -38,6 +39,7 @@ pub fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         TaskCommand::Graph(args) => graph::run(&args, ctx, ui),
         TaskCommand::Waves(args) => graph::waves(&args, ctx, ui),
         TaskCommand::Log(args) => log::run(&args, ctx, ui),
+        TaskCommand::Outputs(args) => outputs::run(&args, ctx, ui),
         TaskCommand::Add(args) => add::run(*args, ctx, ui),
         TaskCommand::Edit(args) => edit::run(*args, ctx, ui),
         TaskCommand::Move(args) => place::run(args, ctx, ui),

@@ -48,6 +48,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Folder of the decision records on the code branch",
     ),
     (
+        "paths.pipelines",
+        "Folder of the repository's own pipelines on the code branch",
+    ),
+    (
         "gates.stages.clarify",
         "A commit of code while the session is in clarify",
     ),

@@ -19,7 +19,7 @@ pub(super) use done::is_taken_here;
 pub use done::{DoneRequest, Finished, done};
 pub use gates::{DecisionRow, GateView, decisions};
 pub use moves::{Moved, fail, release, retry, skip};
-pub use outputs::Output;
+pub use outputs::{Left, Output, left_by};
 pub(super) use renew::renew;
 pub use take::{TakeRequest, Taken, peek, take};
 pub use touched::Touched;

@@ -1,13 +1,16 @@
 //! The outputs of a task: what it leaves, as artifacts of the session or as files of the code. Whether they are there is
 //! asked when somebody looks, and when the task is completed.
 
+use super::named;
+use super::view::read;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{command, hint};
-use crate::core::task::node::Node;
+use crate::core::id::SessionId;
+use crate::core::task::node::{Node, TaskId};
 use crate::flow::act::Facts;
 use crate::flow::context::Context;
-use crate::flow::files;
+use crate::flow::{files, lease};
 use serde::Serialize;
 
 /// A file that a task leaves.
@@ -27,6 +30,27 @@ pub(super) fn outputs(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<V
         });
     }
     Ok(found)
+}
+
+/// The files that a task leaves.
+#[derive(Clone, Debug, Serialize)]
+pub struct Left {
+    pub session: SessionId,
+    pub task: TaskId,
+    pub outputs: Vec<Output>,
+}
+
+/// The outputs of a task of the session that is meant, or of the one that is taken here.
+pub fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
+    read(ctx, None, |facts, plan, graph| {
+        let at = plan.meant(graph, task, &lease::owner(&ctx.repo, None)?)?;
+        let node = &plan.nodes[at];
+        Ok(Left {
+            session: named(plan.state),
+            task: node.id.clone(),
+            outputs: outputs(ctx, facts, node)?,
+        })
+    })
 }
 
 /// Refuses a task that did not leave what it should.

@@ -140,7 +140,7 @@ pub struct GraphView {
 }
 
 /// Reads the session that is meant, and judges its checks on the code here or of a branch.
-fn read<T>(
+pub(super) fn read<T>(
     ctx: &Context,
     branch: Option<&str>,
     show: impl FnOnce(&Facts<'_>, &Plan<'_>, &Graph<'_>) -> Result<T>,

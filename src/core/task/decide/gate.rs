@@ -23,6 +23,8 @@ pub struct Dimension {
     pub weight: Points,
     /// Below this the whole does not pass, whatever the others are.
     pub minimum: Option<Points>,
+    /// Below this it is not accepted with warnings either.
+    pub warn: Option<Points>,
 }
 
 /// How scores become a verdict.

@@ -1,7 +1,7 @@
 //! What counts: the verdict that values make by the rubric of their gate. The given verdict is one of the values: it is
 //! never made milder, and made stricter where the rubric says so.
 
-use super::gate::{AtCap, Gate};
+use super::gate::{AtCap, Dimension, Gate};
 use super::points::Points;
 use super::values::{Decision, Flag, Rating, Severity, Verdict};
 use crate::core::task::node::NodeKind;
@@ -138,6 +138,12 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
     }
     let is_enough = gate.rubric.warn.zip(judged.score);
     let is_enough = is_enough.is_some_and(|(warn, score)| score >= warn);
+    let is_too_low = |one: &Dimension| {
+        let scored = given.scores.get(&one.name);
+        scored
+            .zip(one.warn)
+            .is_some_and(|(score, warn)| *score < warn)
+    };
     let has_critical = given.criticals > gate.rubric.critical || given.parse_failed;
     judged.why.push(match gate.cap {
         0 => "nothing stands ready to repair it".to_owned(),
@@ -146,6 +152,7 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
     if gate.at_cap == AtCap::Accept
         && is_enough
         && !has_critical
+        && !gate.rubric.dimensions.iter().any(is_too_low)
         && judged.severity != Some(Severity::High)
     {
         judged.verdict = Verdict::Proceed;

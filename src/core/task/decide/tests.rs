@@ -66,6 +66,7 @@ fn rubric(at_cap: AtCap) -> Gate {
     gate.rubric.warn = Some(points("6"));
     gate.rubric.dimensions = [("code", "25", Some("5")), ("a11y", "75", None)]
         .map(|(name, weight, minimum)| Dimension {
+            warn: None,
             name: name.to_owned(),
             weight: points(weight),
             minimum: minimum.map(points),

@@ -10,7 +10,7 @@ use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verificati
 use serde_json::Value;
 
 /// Fields that this program reads.
-const OWN: [&str; 26] = [
+const OWN: [&str; 29] = [
     "id",
     "title",
     "description",
@@ -37,6 +37,9 @@ const OWN: [&str; 26] = [
     "revision_of",
     "gate",
     "done_when",
+    "pipeline",
+    "phase",
+    "round",
 ];
 
 /// Fields of other tools' lists. They stay, and mean nothing here.

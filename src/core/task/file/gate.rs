@@ -16,7 +16,7 @@ const OF_GATE: [&str; 7] = [
     "judges", "rubric", "views", "final", "cap", "at_cap", "repair",
 ];
 const OF_RUBRIC: [&str; 5] = ["scale", "dimensions", "pass", "warn", "critical"];
-const OF_DIMENSION: [&str; 3] = ["name", "weight", "minimum"];
+const OF_DIMENSION: [&str; 4] = ["name", "weight", "minimum", "warn"];
 
 type Object = Map<String, Value>;
 
@@ -273,10 +273,18 @@ fn dimensions(value: Option<&Value>, scale: Points, row: &mut Row<'_>) -> Vec<Di
                 format!("`{name}` has to be {minimum}, and the best score is {scale}"),
             );
         }
+        let warn = points("gate.rubric.dimensions.warn", present(said, "warn"), row);
+        if warn.is_some_and(|warn| minimum.is_none_or(|minimum| warn > minimum)) {
+            fault(
+                row,
+                format!("`warn` of `{name}` is not below its `minimum`"),
+            );
+        }
         found.push(Dimension {
             name,
             weight: weight.unwrap_or_default(),
             minimum,
+            warn,
         });
     }
     found

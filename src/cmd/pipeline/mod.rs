@@ -1,0 +1,48 @@
+//! `pipeline`: one file per word. No rule lives here.
+
+pub mod check;
+pub mod list;
+pub mod show;
+pub mod start;
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::spec::{Finding, Severity};
+use crate::flow::Context;
+use crate::ui::{Ui, line, style};
+
+#[derive(Debug, clap::Subcommand)]
+pub enum PipelineCommand {
+    #[command(visible_alias = "ls")]
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Check(check::CheckArgs),
+    Start(start::StartArgs),
+}
+
+pub fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    match command {
+        PipelineCommand::List(args) => list::run(&args, ctx, ui),
+        PipelineCommand::Show(args) => show::run(&args, ctx, ui),
+        PipelineCommand::Check(args) => check::run(&args, ctx, ui),
+        PipelineCommand::Start(args) => start::run(args, ctx, ui),
+    }
+}
+
+/// Findings as a list of lines.
+fn say(findings: &[Finding], ui: &mut Ui) {
+    for finding in findings {
+        let (role, word) = match finding.severity {
+            Severity::Error => (style::BAD, "error"),
+            _ => (style::WARN, "warning"),
+        };
+        ui.out(format!(
+            "{}:{}: {} {}: {}",
+            line(&finding.file),
+            finding.line,
+            ui.paint(role, word),
+            finding.id,
+            line(&finding.message)
+        ));
+    }
+}

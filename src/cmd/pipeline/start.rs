@@ -1,0 +1,85 @@
+//! `pipeline start`.
+
+use crate::cli::Exit;
+use crate::cmd::report;
+use crate::core::counted;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::flow::Context;
+use crate::flow::pipeline::{self as flow, Plan, StartRequest};
+use crate::ui::{Ui, line};
+use serde_json::json;
+
+/// Write the tasks of a pipeline into the list of the session, behind those that are there
+///
+/// The list is a plan like every other from there on: edit it, approve it, take its tasks. The commands that it would
+/// run are printed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StartArgs {
+    /// The pipeline
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// A value of one of its parameters (can be repeated)
+    #[arg(long, value_name = "NAME=VALUE")]
+    param: Vec<String>,
+    /// Begin each id with this, so that a list can have a pipeline twice
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    prefix: String,
+    /// Show the lines; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let params = args.param.iter().map(|text| {
+        let pair = text.split_once('=');
+        pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .ok_or_else(|| {
+                let message = format!("expected `--param NAME=VALUE`, found `{text}`");
+                Failure::usage(Code::PipelineParam, message)
+                    .help(command!("pipeline show {}", args.name))
+            })
+    });
+    let request = StartRequest {
+        name: args.name.clone(),
+        params: params.collect::<Result<_>>()?,
+        prefix: args.prefix,
+        reason: args.reason,
+    };
+    if args.dry_run {
+        let plan = flow::plan(ctx, &request)?;
+        for one in &plan.lines {
+            ui.out(line(one));
+        }
+        say(&plan, ui);
+        let mut body = json!(plan);
+        body["dry_run"] = json!(true);
+        ui.json("pipeline start", &body);
+        return Ok(Exit::Done);
+    }
+    let done = flow::start(ctx, request)?;
+    say(&done.value, ui);
+    let said = format!(
+        "{} of {} added",
+        counted(done.value.tasks, "task"),
+        done.value.pipeline
+    );
+    let body = json!(done.value);
+    report(ctx, ui, "pipeline start", &done.put.done, &said, body);
+    Ok(Exit::Done)
+}
+
+fn say(plan: &Plan, ui: &mut Ui) {
+    for id in &plan.left_out {
+        ui.status(format!(
+            "{} is left out: its condition does not hold",
+            line(id)
+        ));
+    }
+    for words in &plan.commands {
+        ui.status(format!("would run: {}", line(words)));
+    }
+}

@@ -1,0 +1,34 @@
+//! `task outputs`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::task as flow;
+use crate::ui::{Ui, line, style};
+
+/// List the files that a task leaves, each with whether it is there; exit 1 where one is missing
+#[derive(Clone, Debug, clap::Args)]
+pub struct OutputsArgs {
+    /// The task (default: the one that is taken here)
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+}
+
+pub fn run(args: &OutputsArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let left = flow::left_by(ctx, args.task.as_deref())?;
+    for output in &left.outputs {
+        let (role, word) = match output.present {
+            true => (style::GOOD, "there  "),
+            false => (style::BAD, "missing"),
+        };
+        ui.out(format!("{}  {}", ui.paint(role, word), line(&output.path)));
+    }
+    if left.outputs.is_empty() {
+        ui.status(format!("the plan names no files that {} leaves", left.task));
+    }
+    ui.json("task outputs", &left);
+    Ok(match left.outputs.iter().all(|output| output.present) {
+        true => Exit::Done,
+        false => Exit::Blocked,
+    })
+}

@@ -1,0 +1,31 @@
+//! The pipelines that the program brings, as files. Nothing of them stands anywhere else.
+
+/// All of them, in the order in which they are listed.
+const ALL: [(&str, &str); 6] = [
+    ("spec-only", include_str!("builtin/spec-only.toml")),
+    ("impl-only", include_str!("builtin/impl-only.toml")),
+    ("fe-only", include_str!("builtin/fe-only.toml")),
+    ("fullstack", include_str!("builtin/fullstack.toml")),
+    (
+        "full-lifecycle",
+        include_str!("builtin/full-lifecycle.toml"),
+    ),
+    (
+        "full-lifecycle-fe",
+        include_str!("builtin/full-lifecycle-fe.toml"),
+    ),
+];
+
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(name, _)| *name)
+}
+
+pub fn text(name: &str) -> Option<&'static str> {
+    let found = ALL.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text)
+}
+
+/// How a finding names the file of one.
+pub fn label(name: &str) -> String {
+    format!("{name}.toml")
+}

@@ -1,0 +1,174 @@
+//! The findings about a pipeline: each by its id, how much it matters, and what it means.
+
+use crate::core::spec::{Finding, Known, Severity};
+use std::rc::Rc;
+
+/// Where something stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub file: Rc<str>,
+    pub line: usize,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Place::new("", 0)
+    }
+}
+
+impl Place {
+    pub fn new(file: &str, line: usize) -> Self {
+        Place {
+            file: file.into(),
+            line,
+        }
+    }
+}
+
+const ERROR: &[Severity] = &[Severity::Error];
+const WARNING: &[Severity] = &[Severity::Warning];
+
+const fn known(
+    id: &'static str,
+    severities: &'static [Severity],
+    meaning: &'static str,
+    fix: &'static str,
+) -> Known {
+    Known {
+        id,
+        severities,
+        meaning,
+        fix,
+    }
+}
+
+/// All of them, by id. A pipeline with an error does not start.
+pub const FINDINGS: &[Known] = &[
+    known(
+        "pipeline_condition_never",
+        ERROR,
+        "a condition of a pipeline can never hold",
+        "name a value that the parameter can have, or take the condition out",
+    ),
+    known(
+        "pipeline_cycle",
+        ERROR,
+        "tasks of a pipeline wait for each other",
+        "take one of the edges out",
+    ),
+    known(
+        "pipeline_dependency_unknown",
+        ERROR,
+        "a task of a pipeline waits for one that is not in it",
+        "name one that is there, or add it",
+    ),
+    known(
+        "pipeline_extends_unknown",
+        ERROR,
+        "a pipeline extends one that is not there, or itself",
+        "name one of those that the program has",
+    ),
+    known(
+        "pipeline_gate_waits",
+        ERROR,
+        "a gate of a pipeline waits for what it holds",
+        "judge only what stands before the gate",
+    ),
+    known(
+        "pipeline_id_invalid",
+        ERROR,
+        "an id of a pipeline has characters that are not taken, or is too long",
+        "write letters, digits, `-`, `_` and `.`, and begin with a letter or a digit",
+    ),
+    known(
+        "pipeline_id_repeated",
+        ERROR,
+        "two tasks of a pipeline have one id, or ids that differ in letter case alone",
+        "give one of them another id",
+    ),
+    known(
+        "pipeline_loop_uncapped",
+        ERROR,
+        "a gate of a pipeline inserts a repair, and does not say how often",
+        "write `cap`",
+    ),
+    known(
+        "pipeline_param_unknown",
+        ERROR,
+        "a pipeline names a parameter that it does not have",
+        "add it to `params`, or mend its name",
+    ),
+    known(
+        "pipeline_placeholder_unknown",
+        ERROR,
+        "a text of a pipeline has a placeholder that stands for nothing",
+        "name a parameter, or take the braces out",
+    ),
+    known(
+        "pipeline_role_unknown",
+        ERROR,
+        "a task of a pipeline is for a role that it does not have",
+        "add it to `roles`, or mend its name",
+    ),
+    known(
+        "pipeline_task_invalid",
+        ERROR,
+        "a task of a pipeline would be none in `tasks.jsonl`",
+        "write the field as the message says",
+    ),
+    known(
+        "pipeline_template_missing",
+        ERROR,
+        "a gate of a pipeline inserts a template that is not there",
+        "add it to `templates`, or mend its name",
+    ),
+    known(
+        "pipeline_unreadable",
+        ERROR,
+        "the file of a pipeline is no TOML, or has a key that is not known",
+        "write the line as the message says",
+    ),
+    known(
+        "pipeline_unused",
+        WARNING,
+        "a pipeline has a role, a parameter or a template that nothing uses",
+        "use it, or take it out",
+    ),
+];
+
+/// Findings of one pipeline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings(pub Vec<Finding>);
+
+impl Findings {
+    pub(super) fn one(id: &'static str, place: &Place, message: impl Into<String>) -> Self {
+        let mut findings = Findings::default();
+        findings.say(id, place, message);
+        findings
+    }
+
+    pub(super) fn say(&mut self, id: &'static str, place: &Place, message: impl Into<String>) {
+        let known = FINDINGS.iter().find(|known| known.id == id);
+        let severity = known.and_then(|known| known.severities.first());
+        let severity = severity.copied().unwrap_or(Severity::Error);
+        let fix = known.map_or("", |known| known.fix);
+        self.0.push(Finding::new(
+            severity,
+            id,
+            &place.file,
+            place.line,
+            message,
+            fix,
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FINDINGS;
+
+    #[test]
+    fn the_findings_stand_in_order() {
+        assert!(FINDINGS.windows(2).all(|pair| pair[0].id < pair[1].id));
+    }
+}

@@ -1,0 +1,199 @@
+//! What the linter finds, and that it finds nothing in what the program brings.
+
+use super::{Pipeline, builtin, lint};
+use std::collections::BTreeSet;
+
+/// The findings of a text, each with its line.
+fn found(text: &str) -> Vec<(&'static str, usize)> {
+    let findings = match Pipeline::read("own", text, Some("own.toml")) {
+        Ok(pipeline) => lint(&pipeline),
+        Err(findings) => findings.0,
+    };
+    findings.iter().map(|one| (one.id, one.line)).collect()
+}
+
+/// A task with everything that it needs, and these lines besides.
+fn task(id: &str, more: &str) -> String {
+    format!(
+        "[[nodes]]\nid = \"{id}\"\ntitle = \"Do {id}\"\ncriteria = [\"It says no\"]\nverification = {{ cmd = [\"true\"] }}\n{more}\n"
+    )
+}
+
+/// A template of one task.
+fn template(name: &str, more: &str) -> String {
+    task("MEND", more).replace("[[nodes]]", &format!("[[templates.{name}]]"))
+}
+
+#[test]
+fn the_linter_names_each_fault_with_its_line() {
+    let gate = |more: &str| task("A", &format!("[[nodes.gates]]\nid = \"G\"\n{more}"));
+    let cases: Vec<(&str, String, &[(&str, usize)])> = vec![
+        ("nothing", task("A", ""), &[]),
+        (
+            "no task",
+            "title = \"x\"\n".to_owned(),
+            &[("pipeline_task_invalid", 1)],
+        ),
+        (
+            "no toml",
+            "[[nodes]\n".to_owned(),
+            &[("pipeline_unreadable", 1)],
+        ),
+        (
+            "a key",
+            task("A", "titel = \"x\""),
+            &[("pipeline_unreadable", 6)],
+        ),
+        (
+            "a type",
+            task("A", "cap = \"x\""),
+            &[("pipeline_unreadable", 6)],
+        ),
+        (
+            "a key of a gate",
+            gate("vews = []"),
+            &[("pipeline_unreadable", 8)],
+        ),
+        ("an id", task("A b", ""), &[("pipeline_id_invalid", 2)]),
+        (
+            "an id twice",
+            task("A", "") + &task("a", ""),
+            &[("pipeline_id_repeated", 8)],
+        ),
+        (
+            "the id of a gate twice",
+            gate("") + &task("G", ""),
+            &[("pipeline_id_repeated", 10)],
+        ),
+        (
+            "an edge",
+            task("A", "depends_on = [\"B\"]"),
+            &[("pipeline_dependency_unknown", 2)],
+        ),
+        (
+            "a cycle",
+            task("A", "depends_on = [\"B\"]") + &task("B", "depends_on = [\"A\"]"),
+            &[("pipeline_cycle", 2)],
+        ),
+        (
+            "a gate that waits for what it holds",
+            gate("judges = [\"B\"]") + &task("B", "depends_on = [\"A\"]"),
+            &[("pipeline_gate_waits", 7)],
+        ),
+        (
+            "a role",
+            task("A", "role = \"x\""),
+            &[("pipeline_role_unknown", 2)],
+        ),
+        (
+            "a placeholder",
+            task("A", "description = \"{x} {gate}\""),
+            &[
+                ("pipeline_placeholder_unknown", 2),
+                ("pipeline_placeholder_unknown", 2),
+            ],
+        ),
+        (
+            "a template that is not there",
+            gate("repair = \"mend\"\ncap = 1"),
+            &[("pipeline_template_missing", 7)],
+        ),
+        (
+            "a loop without a cap",
+            gate("repair = \"mend\"") + &template("mend", ""),
+            &[("pipeline_loop_uncapped", 7)],
+        ),
+        (
+            "a template that inserts itself",
+            gate("repair = \"mend\"\ncap = 1")
+                + &template(
+                    "mend",
+                    "[[templates.mend.gates]]\nid = \"H\"\nrepair = \"mend\"\ncap = 1",
+                ),
+            &[("pipeline_cycle", 11)],
+        ),
+        (
+            "a parameter of a condition",
+            task("A", "when = { params = { x = \"1\" } }"),
+            &[("pipeline_param_unknown", 2)],
+        ),
+        (
+            "a value that never is",
+            task("A", "when = { params = { x = \"3\" } }")
+                + "[params.x]\nvalues = [\"1\", \"2\"]\n",
+            &[("pipeline_condition_never", 2)],
+        ),
+        (
+            "a path that is there and is not",
+            task("A", "when = { has = [\"x\"], lacks = [\"x\"] }"),
+            &[("pipeline_condition_never", 2)],
+        ),
+        (
+            "a condition in a template",
+            gate("repair = \"mend\"\ncap = 1") + &template("mend", "when = { has = [\"x\"] }"),
+            &[("pipeline_condition_never", 11)],
+        ),
+        (
+            "a default that it cannot have",
+            task("A", "description = \"{x}\"") + "[params.x]\nvalues = [\"1\"]\ndefault = \"2\"\n",
+            &[("pipeline_param_unknown", 1)],
+        ),
+        (
+            "a rubric",
+            gate("rubric = { pass = 200 }"),
+            &[("pipeline_task_invalid", 7)],
+        ),
+        (
+            "a criterion",
+            task("A", "").replace("It says no", "works"),
+            &[("pipeline_task_invalid", 2)],
+        ),
+        (
+            "what nothing uses",
+            task("A", "") + "[params.x]\n[roles.y]\n[[templates.z]]\nid = \"Z\"\n",
+            &[
+                ("pipeline_unused", 1),
+                ("pipeline_unused", 1),
+                ("pipeline_unused", 1),
+            ],
+        ),
+        (
+            "an unknown one to extend",
+            "extends = \"spec\"\n".to_owned(),
+            &[("pipeline_extends_unknown", 1)],
+        ),
+        (
+            "something to take out that is not there",
+            "extends = \"spec-only\"\nremove = [\"X\"]\n".to_owned(),
+            &[("pipeline_extends_unknown", 1)],
+        ),
+        (
+            "one of the program's",
+            "extends = [\"spec-only\", \"fullstack\"]\n".to_owned(),
+            &[],
+        ),
+    ];
+    for (name, text, wanted) in cases {
+        assert_eq!(found(&text), wanted, "{name}:\n{text}");
+    }
+}
+
+#[test]
+fn the_program_brings_none_with_a_finding() {
+    for name in builtin::names() {
+        let pipeline = Pipeline::built_in(name)
+            .expect("it is there")
+            .expect("it is read");
+        assert_eq!(lint(&pipeline), [], "{name}");
+    }
+}
+
+#[test]
+fn each_finding_of_the_table_is_one_that_the_linter_has() {
+    let text =
+        include_str!("lint.rs").to_owned() + include_str!("mod.rs") + include_str!("definition.rs");
+    let known: BTreeSet<&str> = super::FINDINGS.iter().map(|one| one.id).collect();
+    for id in known {
+        assert!(text.contains(&format!("\"{id}\"")), "{id}");
+    }
+}

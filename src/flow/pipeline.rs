@@ -1,0 +1,435 @@
+//! `pipeline`: which pipelines there are, what is wrong with one, and its tasks in the list of a session. The rules are
+//! in [`crate::core::pipeline`]; here they meet the code branch and the session.
+//!
+//! A repository's own pipelines are read as its policy is: from the commit that the session starts from, and where no
+//! session is meant from the one that is checked out.
+
+use super::context::Context;
+use super::task_list::{self, Changed};
+use super::{files, specs};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::id::{Oid, SessionId};
+use crate::core::pipeline::{Given, Ground, ParamKind, Pipeline, builtin, expand, lint, values};
+use crate::core::session::State;
+use crate::core::spec::{Finding, Severity, has_errors};
+use crate::core::task::node::{NodeKind, Verification};
+use crate::core::task::{file, node::TaskId};
+use crate::flow::act::texts_here;
+use crate::git::EntryKind;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const ENDING: &str = ".toml";
+
+/// One pipeline in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    pub name: String,
+    pub title: String,
+    /// Its file; nothing where the program brings it.
+    pub path: Option<String>,
+    pub tasks: usize,
+    pub errors: usize,
+}
+
+/// The code that pipelines are read from, and what its policy says.
+struct Source {
+    tree: Option<Oid>,
+    folder: String,
+}
+
+/// The commit that the session that is meant starts from; else the one that is checked out.
+fn code(ctx: &Context) -> Result<Source> {
+    let meant = ctx.store()?.read()?.and_then(|snapshot| {
+        let session = ctx.session(&snapshot).ok()?;
+        let (policy, missing) = ctx.policy_if_there(&session.state).ok()?;
+        let base = session.state.base.filter(|_| missing.is_none())?;
+        Some((base, policy))
+    });
+    let (commit, policy) = match meant {
+        Some((base, policy)) => (Some(base), policy),
+        None => (ctx.repo.head()?.commit, specs::policy(ctx)?),
+    };
+    let info = commit.map(|commit| ctx.repo.commit_info(&commit));
+    Ok(Source {
+        tree: info.transpose()?.map(|info| info.tree),
+        folder: policy.paths.pipelines,
+    })
+}
+
+/// The repository's own pipelines: name, path, content.
+fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, String)>> {
+    let Some(tree) = &code.tree else {
+        return Ok(Vec::new());
+    };
+    let folder = ctx.repo.entry_at(tree, &code.folder)?;
+    let Some(folder) = folder.filter(|entry| entry.kind == EntryKind::Tree) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for (file, entry) in ctx.repo.list_tree(&folder.id)? {
+        let Some(name) = file.strip_suffix(ENDING) else {
+            continue;
+        };
+        if entry.kind == EntryKind::Tree || TaskId::parse(name).is_none() {
+            continue;
+        }
+        let bytes = ctx.repo.read_blob(&entry.id)?;
+        let path = format!("{}/{file}", code.folder);
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let message = format!("{path}: expected UTF-8");
+            Failure::refused(Code::PipelineInvalid, message).help("mend the file, and commit it")
+        })?;
+        found.push((name.to_owned(), path, text));
+    }
+    Ok(found)
+}
+
+/// All pipelines: those of the program, then the repository's own.
+pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+    let code = code(ctx)?;
+    let own = own(ctx, &code)?;
+    let is_own = |name: &&str| own.iter().any(|(known, ..)| known == name);
+    let mut all = Vec::new();
+    for name in builtin::names().filter(|name| !is_own(name)) {
+        let read = Pipeline::built_in(name);
+        all.extend(read.map(|read| listed(name, None, read.map_err(|findings| findings.0))));
+    }
+    for (name, path, text) in &own {
+        let read = Pipeline::read(name, text, Some(path)).map_err(|findings| findings.0);
+        all.push(listed(name, Some(path), read));
+    }
+    Ok(all)
+}
+
+fn listed(name: &str, path: Option<&str>, read: Read<Pipeline>) -> Listed {
+    let (title, tasks, findings) = match read {
+        Ok(pipeline) => {
+            let findings = lint(&pipeline);
+            (
+                pipeline.whole.title.clone(),
+                pipeline.work().count(),
+                findings,
+            )
+        }
+        Err(findings) => (String::new(), 0, findings),
+    };
+    let errors = findings.iter();
+    Listed {
+        name: name.to_owned(),
+        title,
+        path: path.map(str::to_owned),
+        tasks,
+        errors: errors.filter(|one| one.severity == Severity::Error).count(),
+    }
+}
+
+type Read<T> = std::result::Result<T, Vec<Finding>>;
+
+/// A pipeline by its name, the repository's own before the program's. What is wrong with it is nobody's business yet.
+fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
+    let code = code(ctx)?;
+    let mut own = own(ctx, &code)?;
+    if let Some(at) = own.iter().position(|(known, ..)| known == name) {
+        let (name, path, text) = own.swap_remove(at);
+        let read = Pipeline::read(&name, &text, Some(&path));
+        return Ok(read.map_err(|findings| findings.0));
+    }
+    if let Some(read) = Pipeline::built_in(name) {
+        return Ok(read.map_err(|findings| findings.0));
+    }
+    let names = own.iter().map(|(name, ..)| name.as_str());
+    let mut known: Vec<&str> = builtin::names().collect();
+    known.extend(names);
+    let near = crate::core::nearest(name, known.iter().copied());
+    let message = format!(
+        "there is no pipeline `{name}`, neither in the program nor in {} of the code",
+        code.folder
+    );
+    let failure = Failure::not_found(Code::PipelineUnknown, message);
+    Err(match near {
+        Some(near) => failure.help(command!("pipeline show {near}")),
+        None => failure.help(command!("pipeline list")),
+    })
+}
+
+/// A pipeline by its name; refused where it cannot be read.
+pub fn find(ctx: &Context, name: &str) -> Result<Pipeline> {
+    read(ctx, name)?.map_err(|findings| invalid(name, &findings))
+}
+
+fn invalid(name: &str, findings: &[Finding]) -> Failure {
+    let errors = findings.iter();
+    let errors = errors.filter(|one| one.severity == Severity::Error);
+    let blocker = |one: &Finding| {
+        let at = format!("{}:{}: {}", one.file, one.line, one.message);
+        Blocker::new(Code::Finding(one.id), at, one.fix.clone())
+    };
+    let blockers: Vec<Blocker> = errors.map(blocker).collect();
+    let first = blockers.first().map_or("", |one| one.message.as_str());
+    let message = format!("the pipeline {name} cannot be meant as it stands: {first}");
+    Failure::refused(Code::PipelineInvalid, message)
+        .help(command!("pipeline check {name}"))
+        .blockers(blockers)
+}
+
+/// What is wrong with some pipelines.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    pub pipelines: Vec<String>,
+    pub findings: Vec<Finding>,
+}
+
+/// Judges one pipeline, a file of the worktree, or all of the repository's own.
+pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
+    let judge = |read: Read<Pipeline>| match read {
+        Ok(pipeline) => lint(&pipeline),
+        Err(findings) => findings,
+    };
+    match name {
+        Some(path) if path.ends_with(ENDING) => {
+            let text = worktree_file(path)?;
+            let stem = Path::new(path).file_stem();
+            let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+            let read = Pipeline::read(&stem, &text, Some(path));
+            Ok(Checked {
+                pipelines: vec![stem],
+                findings: judge(read.map_err(|findings| findings.0)),
+            })
+        }
+        Some(name) => Ok(Checked {
+            pipelines: vec![name.to_owned()],
+            findings: judge(read(ctx, name)?),
+        }),
+        None => {
+            let mut checked = Checked {
+                pipelines: Vec::new(),
+                findings: Vec::new(),
+            };
+            for (name, path, text) in own(ctx, &code(ctx)?)? {
+                let read = Pipeline::read(&name, &text, Some(&path));
+                checked
+                    .findings
+                    .extend(judge(read.map_err(|findings| findings.0)));
+                checked.pipelines.push(name);
+            }
+            Ok(checked)
+        }
+    }
+}
+
+fn worktree_file(path: &str) -> Result<String> {
+    let bytes = files::read(Path::new(path), 1 << 20)?.ok_or_else(|| {
+        let message = format!("there is no file `{path}`");
+        Failure::not_found(Code::PipelineUnknown, message).help(command!("pipeline list"))
+    })?;
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(Code::InputNotUtf8, format!("{path}: expected UTF-8")))
+}
+
+/// The lines that a pipeline makes with what stands where nothing is given, no condition asked.
+pub fn sample(pipeline: &Pipeline) -> Vec<Value> {
+    let params = pipeline.whole.params.iter();
+    let open = params.filter(|(_, param)| param.default.is_none());
+    let given = |(name, _): (&String, _)| {
+        let first = pipeline
+            .whole
+            .params
+            .get(name)
+            .and_then(|one| one.values.first());
+        let value = first.cloned().unwrap_or_else(|| format!("<{name}>"));
+        (name.clone(), value)
+    };
+    let params: Vec<(String, String)> = open.map(given).collect();
+    let given = Given {
+        session: "<session>",
+        intent: "<intent>",
+        params: &params,
+    };
+    let values = values(pipeline, &given).unwrap_or_default();
+    let lines = expand(pipeline, &values, "", None).lines.into_iter();
+    lines
+        .map(|line| serde_json::from_str(&line.text).unwrap_or(Value::Null))
+        .collect()
+}
+
+/// What `pipeline start` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct StartRequest {
+    pub name: String,
+    pub params: Vec<(String, String)>,
+    pub prefix: String,
+    pub reason: Option<String>,
+}
+
+/// What a pipeline adds to a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    pub session: SessionId,
+    pub pipeline: String,
+    /// The values that it starts with.
+    pub params: BTreeMap<String, String>,
+    /// So many tasks somebody does.
+    pub tasks: usize,
+    /// All that it adds, decisions and checkpoints among it.
+    pub ids: Vec<String>,
+    pub left_out: Vec<String>,
+    /// The commands that its tasks would run.
+    pub commands: Vec<String>,
+    pub lines: Vec<String>,
+}
+
+/// The lines that a pipeline would add to the list of the session that is meant.
+pub fn plan(ctx: &Context, request: &StartRequest) -> Result<Plan> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let state = ctx.session(&snapshot)?.state;
+    task_list::require_open(&state)?;
+    made(ctx, &state, request)
+}
+
+fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
+    let pipeline = find(ctx, &request.name)?;
+    let findings = lint(&pipeline);
+    if has_errors(&findings) {
+        return Err(invalid(&request.name, &findings));
+    }
+    let param = |why: String| {
+        Failure::usage(Code::PipelineParam, why).help(command!("pipeline show {}", request.name))
+    };
+    let given = Given {
+        session: state.id.as_str(),
+        intent: &state.title,
+        params: &request.params,
+    };
+    let values = values(&pipeline, &given).map_err(param)?;
+    let tree = code(ctx)?.tree;
+    let has = |path: &str| match &tree {
+        Some(tree) => matches!(ctx.repo.entry_at(tree, path), Ok(Some(_))),
+        None => false,
+    };
+    require_files(ctx, state, &pipeline, &values, &has).map_err(param)?;
+    let packages = packages(ctx, tree.as_ref());
+    let depends = |name: &str| packages.iter().any(|known| known == name);
+    let ground = Ground {
+        has: &has,
+        depends: &depends,
+    };
+    let expanded = expand(&pipeline, &values, &request.prefix, Some(&ground));
+    let text: Vec<&str> = expanded
+        .lines
+        .iter()
+        .map(|line| line.text.as_str())
+        .collect();
+    let read = file::read(&text.join("\n"))
+        .map_err(|findings| task_list::invalid(&findings, "would be"))?;
+    let mut commands = Vec::new();
+    for node in &read.nodes {
+        let repair = node.gate.iter().flat_map(|gate| &gate.repair);
+        for one in std::iter::once(node).chain(repair) {
+            if let Some(Verification::Cmd(argv)) = &one.verification {
+                let words: Vec<String> = argv
+                    .iter()
+                    .map(|word| crate::core::shell_word(word))
+                    .collect();
+                let words = words.join(" ");
+                if !commands.contains(&words) {
+                    commands.push(words);
+                }
+            }
+        }
+    }
+    let params = pipeline.whole.params.keys();
+    let params = params.filter_map(|name| Some((name.clone(), values.get(name)?.clone())));
+    Ok(Plan {
+        session: state.id.clone(),
+        pipeline: request.name.clone(),
+        params: params.collect(),
+        tasks: read
+            .nodes
+            .iter()
+            .filter(|node| node.kind == NodeKind::Work)
+            .count(),
+        ids: expanded.lines.iter().map(|line| line.id.clone()).collect(),
+        left_out: expanded.left_out,
+        commands,
+        lines: expanded.lines.into_iter().map(|line| line.text).collect(),
+    })
+}
+
+/// A parameter that names a file names one that is there.
+fn require_files(
+    ctx: &Context,
+    state: &State,
+    pipeline: &Pipeline,
+    values: &BTreeMap<String, String>,
+    has: &dyn Fn(&str) -> bool,
+) -> std::result::Result<(), String> {
+    let params = pipeline.whole.params.iter();
+    let mut files = params
+        .filter(|(_, param)| param.kind == ParamKind::File)
+        .filter_map(|(name, _)| Some((name, values.get(name)?)))
+        .peekable();
+    if files.peek().is_none() {
+        return Ok(());
+    }
+    let texts = ctx
+        .policy_if_there(state)
+        .and_then(|(policy, _)| texts_here(ctx, state, &policy));
+    let texts = texts.unwrap_or_default();
+    for (name, path) in files {
+        let artifact = Artifact::at(path).and_then(|artifact| texts.get(&artifact));
+        let is_written = artifact.is_some_and(|text| !text.trim().is_empty());
+        if !is_written && !has(path) {
+            return Err(format!(
+                "`{name}` is `{path}`, which is neither an artifact of the session nor a file of the code"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The packages that `package.json` of the code names.
+fn packages(ctx: &Context, tree: Option<&Oid>) -> Vec<String> {
+    let bytes = tree.and_then(|tree| ctx.repo.blob_at(tree, "package.json").ok()?);
+    let read = bytes.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let read = read.unwrap_or_default();
+    let tables = ["dependencies", "devDependencies", "peerDependencies"];
+    let tables = tables.iter().filter_map(|table| read[*table].as_object());
+    tables.flat_map(|table| table.keys().cloned()).collect()
+}
+
+/// Writes the tasks of a pipeline into the list of the session that is meant, behind those that are there: all of them,
+/// or none.
+pub fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
+    let plan = plan(ctx, &request)?;
+    task_list::extend(ctx, &plan.lines, request.reason, |file| {
+        let taken = plan.ids.iter().filter_map(|id| {
+            let id = TaskId::parse(id)?;
+            file.node(&id).map(|node| node.id.to_string())
+        });
+        let taken: Vec<String> = taken.collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "the list has {} already, which the pipeline {} would add",
+            taken.join(", "),
+            plan.pipeline
+        );
+        Err(
+            Failure::refused(Code::PipelineIdTaken, message).help(command!(
+                "pipeline start {} --prefix second-",
+                plan.pipeline
+            )),
+        )
+    })
+    .map(|done| Changed {
+        put: done.put,
+        value: plan,
+    })
+}

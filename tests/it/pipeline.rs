@@ -1,0 +1,326 @@
+//! Pipelines: what the program brings against the table of those that it grew from, a repository's own, and what
+//! becomes of one in a session.
+
+use crate::support::tasks::{DEMO, planning, refuses, statuses, text};
+use crate::support::{LOOPX, Sandbox};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Mode by mode: how long the longest chain is, behind which task a person looks, and id, role, dependencies, round and
+/// views of each task.
+const TABLE: &str = include_str!("../pipelines.json");
+
+const MODES: [(&str, usize); 6] = [
+    ("spec-only", 6),
+    ("impl-only", 4),
+    ("fe-only", 3),
+    ("fullstack", 6),
+    ("full-lifecycle", 10),
+    ("full-lifecycle-fe", 12),
+];
+
+fn strings(value: &Value) -> Vec<String> {
+    let all = value.as_array().into_iter().flatten();
+    all.map(text).collect()
+}
+
+/// The parameters that a mode needs.
+fn params(mode: &str) -> &'static [&'static str] {
+    match mode {
+        "spec-only" => &[],
+        _ => &["--param", "check=true"],
+    }
+}
+
+/// A session in plan whose list is what a pipeline made.
+fn started(mode: &str) -> Sandbox {
+    let s = planning(&[]);
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+    let call = s.call(LOOPX).args(&["pipeline", "start", mode]);
+    call.args(params(mode)).run().ok();
+    s
+}
+
+/// Team A1, A2, A4, A5: the table, as `pipeline show` has it.
+#[test]
+fn team_a1_to_a5_each_mode_is_the_one_of_the_table() {
+    let s = planning(&[]);
+    let table: Value = serde_json::from_str(TABLE).expect("a table");
+    for (mode, count) in MODES {
+        let wanted = &table[mode];
+        let shown = s.loopx(&["pipeline", "show", mode, "--json"]).json();
+        assert_eq!(shown["tasks"], count, "{mode}");
+        assert_eq!(shown["beats"], wanted["beats"], "{mode}");
+        let nodes = shown["nodes"].as_array().expect("nodes");
+        let row = |node: &Value| {
+            let round = node["gates"].as_array().expect("gates").iter();
+            let round: Vec<&Value> = round.filter(|gate| gate["round"].is_u64()).collect();
+            let (round, views) = match round.as_slice() {
+                [] => (Value::Null, json!([])),
+                [one] => (one["round"].clone(), one["views"].clone()),
+                more => panic!("{mode}: {more:?}"),
+            };
+            json!([node["id"], node["role"], node["depends_on"], round, views])
+        };
+        let found: Vec<Value> = nodes.iter().map(row).collect();
+        assert_eq!(json!(found), wanted["nodes"], "{mode}");
+        let held = nodes.iter().find(|node| node["checkpoint"].is_string());
+        let held = held.map_or(Value::Null, |node| node["id"].clone());
+        assert_eq!(held, wanted["checkpoint"], "{mode}");
+        // Only the last word is final, a revision is one, and each attempt is one of three.
+        for node in nodes {
+            assert_eq!(node["cap"], 3, "{mode}: {node}");
+            for gate in node["gates"].as_array().expect("gates") {
+                if let Some(round) = gate["round"].as_u64() {
+                    assert_eq!(gate["final"], round == 6, "{mode}: {gate}");
+                    assert_eq!(gate["cap"], 1, "{mode}: {gate}");
+                }
+            }
+        }
+    }
+}
+
+/// The same table, as the graph of a session has it: between two tasks stands what judges the first.
+#[test]
+fn team_a1_to_a5_the_graph_that_a_mode_makes_is_the_one_of_the_table() {
+    let table: Value = serde_json::from_str(TABLE).expect("a table");
+    for (mode, count) in MODES {
+        let s = started(mode);
+        let graph = s.loopx(&["task", "graph", "--json"]).json();
+        let rows = graph["nodes"].as_array().expect("nodes");
+        let on: BTreeMap<String, Vec<String>> = rows
+            .iter()
+            .map(|row| (text(&row["task"]), strings(&row["depends_on"])))
+            .collect();
+        let work: Vec<String> = rows
+            .iter()
+            .filter(|row| row["kind"] == "work")
+            .map(|row| text(&row["task"]))
+            .collect();
+        assert_eq!(work.len(), count, "{mode}");
+        // The nearest tasks on each way back.
+        let before = |id: &String| -> Vec<String> {
+            let mut left = on[id].clone();
+            let mut found = Vec::new();
+            while let Some(next) = left.pop() {
+                match work.contains(&next) {
+                    true => found.push(next),
+                    false => left.extend(on[&next].clone()),
+                }
+            }
+            found.sort();
+            found.dedup();
+            found
+        };
+        for row in table[mode]["nodes"].as_array().expect("nodes") {
+            let mut wanted = strings(&row[2]);
+            wanted.sort();
+            assert_eq!(before(&text(&row[0])), wanted, "{mode} {}", row[0]);
+        }
+        s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+        let ready = s.loopx(&["task", "list", "--ready", "--json"]).json();
+        let ready: Vec<String> = ready["tasks"]
+            .as_array()
+            .expect("tasks")
+            .iter()
+            .map(|row| text(&row["task"]))
+            .collect();
+        assert_eq!(ready, [text(&table[mode]["nodes"][0][0])], "{mode}");
+    }
+}
+
+#[test]
+fn each_pipeline_of_the_program_is_printed_byte_for_byte_and_has_no_finding() {
+    let s = planning(&[]);
+    let listed = s.loopx(&["pipeline", "list", "--json"]).json();
+    let rows = listed["pipelines"].as_array().expect("pipelines");
+    for ((mode, count), row) in MODES.iter().zip(rows) {
+        assert_eq!((&row["name"], &row["tasks"]), (&json!(mode), &json!(count)));
+        let file = format!("src/core/pipeline/builtin/{mode}.toml");
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let text = std::fs::read_to_string(file).expect("a file");
+        assert_eq!(s.loopx(&["pipeline", "show", mode]).ok(), text);
+        s.loopx(&["pipeline", "check", "--strict", mode]).ok();
+    }
+}
+
+#[test]
+fn a_pipeline_starts_once_whole_or_not_at_all() {
+    let s = planning(&[]);
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+    s.loopx(&["save"]).ok();
+    for (code, word, args) in [
+        (4, "pipeline_unknown", &["speconly"][..]),
+        (2, "pipeline_param", &["impl-only"]),
+        (2, "pipeline_param", &["spec-only", "--param", "depth"]),
+        (
+            2,
+            "pipeline_param",
+            &["spec-only", "--param", "depth=abyssal"],
+        ),
+        (2, "pipeline_param", &["spec-only", "--param", "dept=deep"]),
+        (
+            2,
+            "pipeline_param",
+            &[
+                "impl-only",
+                "--param",
+                "check=true",
+                "--param",
+                "spec=docs/none.md",
+            ],
+        ),
+        (2, "pipeline_param", &["impl-only", "--param", "check=a 'b"]),
+    ] {
+        refuses(&s, code, word, &[&["pipeline", "start"], args].concat());
+    }
+    let dry = s.loopx(&["pipeline", "start", "spec-only", "--dry-run", "--json"]);
+    let dry = dry.json();
+    assert_eq!(dry["tasks"], 6);
+    assert_eq!(s.read(format!(".loopx/{DEMO}/tasks.jsonl")), "");
+    s.loopx(&[
+        "pipeline",
+        "start",
+        "spec-only",
+        "--param",
+        "scope=a note app",
+    ])
+    .says("6 tasks of spec-only added")
+    .ok();
+    let list = s.read(format!(".loopx/{DEMO}/tasks.jsonl"));
+    assert_eq!(list.lines().count(), strings(&dry["lines"]).len());
+    assert!(list.contains("Research: a note app"), "{list}");
+    s.loopx(&["task", "check", "--strict"]).ok();
+    refuses(
+        &s,
+        1,
+        "pipeline_id_taken",
+        &["pipeline", "start", "spec-only"],
+    );
+    s.loopx(&["pipeline", "start", "spec-only", "--prefix", "b-"])
+        .ok();
+    assert_eq!(statuses(&s).len(), 26);
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    refuses(
+        &s,
+        1,
+        "artifact_locked",
+        &["pipeline", "start", "spec-only"],
+    );
+}
+
+const OWN: &str = r#"
+title = "Ours"
+extends = "impl-only"
+remove = ["PLAN-001"]
+
+[params.size]
+values = ["small", "large"]
+default = "small"
+
+[[nodes]]
+id = "REVIEW-001"
+depends_on = ["TEST-001"]
+
+[[nodes]]
+id = "LOAD-001"
+title = "Measure {scope}"
+role = "tester"
+depends_on = ["IMPL-001"]
+criteria = ["A figure stands in the report"]
+verification = "{check}"
+when = { params = { size = "large" } }
+
+[[nodes]]
+id = "NOTES-001"
+title = "Tell the users"
+role = "executor"
+depends_on = ["LOAD-001"]
+criteria = ["The notes name the change"]
+verification = { manual = "the notes" }
+when = { has = ["NOTES.md"] }
+"#;
+
+#[test]
+fn a_pipeline_of_the_repository_changes_one_of_the_program() {
+    let s = Sandbox::new();
+    s.write("NOTES.md", "notes\n");
+    s.write("loopx/pipelines/ours.toml", OWN);
+    s.write(
+        "loopx/pipelines/broken.toml",
+        "[[nodes]]\nid = \"A\"\ntitel = \"x\"\n",
+    );
+    s.git(&["add", "."]).ok();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "--profile", "lite", DEMO]).ok();
+    s.loopx(&["pipeline", "check", "ours"]).ok();
+    let found = s
+        .loopx(&["pipeline", "check", "--json"])
+        .fails_with(1)
+        .json();
+    let findings = found["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!(findings[0]["id"], "pipeline_unreadable");
+    assert_eq!(findings[0]["line"], 3);
+    refuses(&s, 1, "pipeline_invalid", &["pipeline", "show", "broken"]);
+    let ids = |size: &str| {
+        let size = format!("size={size}");
+        let given = [
+            "--param",
+            "check=true",
+            "--param",
+            size.as_str(),
+            "--dry-run",
+            "--json",
+        ];
+        let call = s.call(LOOPX).args(&["pipeline", "start", "ours"]);
+        let plan = call.args(&given).run().json();
+        (
+            strings(&plan["ids"]),
+            strings(&plan["left_out"]),
+            strings(&plan["lines"]),
+        )
+    };
+    s.write(format!(".loopx/{DEMO}/change/spec-delta.md"), "# A delta\n");
+    let (made, left_out, lines) = ids("small");
+    assert_eq!(
+        made,
+        [
+            "IMPL-001",
+            "TEST-001",
+            "GATE-TEST",
+            "REVIEW-001",
+            "GATE-REVIEW",
+            "NOTES-001"
+        ]
+    );
+    assert_eq!(left_out, ["LOAD-001"]);
+    // What waited for the one that is left out waits for what that one waits for.
+    let notes = lines.iter().find(|line| line.contains("NOTES-001"));
+    assert!(
+        notes
+            .expect("a line")
+            .contains(r#""depends_on":["IMPL-001"]"#),
+        "{lines:#?}"
+    );
+    let (made, left_out, _) = ids("large");
+    assert!(made.contains(&"LOAD-001".to_owned()), "{made:?}");
+    assert!(left_out.is_empty(), "{left_out:?}");
+}
+
+/// The check of a document is this program's own look for it.
+#[test]
+fn a_document_is_done_when_it_is_there() {
+    let s = started("spec-only");
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    s.loopx(&["take", "RESEARCH-001"]).ok();
+    s.loopx(&["task", "outputs"]).fails_with(1);
+    s.loopx(&["task", "done"])
+        .says("task outputs RESEARCH-001` failed")
+        .fails_with(1);
+    s.write("tasks/RESEARCH-001/research.md", "# Found\n");
+    s.loopx(&["task", "outputs", "RESEARCH-001"]).ok();
+    s.loopx(&["task", "done"]).ok();
+    assert_eq!(statuses(&s)["RESEARCH-001"], "completed");
+}
