@@ -90,6 +90,7 @@ mod note;
 mod output;
 mod pager;
 mod pipeline;
+mod pipeline_play;
 mod policy_moved;
 mod pre_receive;
 mod profile;

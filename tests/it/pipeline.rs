@@ -1,7 +1,7 @@
 //! Pipelines: what the program brings against the table of those that it grew from, a repository's own, and what
 //! becomes of one in a session.
 
-use crate::support::tasks::{DEMO, planning, refuses, statuses, text};
+use crate::support::tasks::{DEMO, building, planning, refuses, statuses, task, text};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -323,4 +323,110 @@ fn a_document_is_done_when_it_is_there() {
     s.loopx(&["task", "outputs", "RESEARCH-001"]).ok();
     s.loopx(&["task", "done"]).ok();
     assert_eq!(statuses(&s)["RESEARCH-001"], "completed");
+}
+
+/// Team A10: what waits for a task that failed for good is skipped, with the reason, and comes back with it.
+#[test]
+fn team_a10_what_waits_for_a_failed_task_is_skipped_where_the_plan_says_so() {
+    let work = |id: &str, on: &[&str]| task(id, on, Some(&["true"]));
+    let mut first = work("A", &[]);
+    first["on_failed"] = json!("skip");
+    first["cap"] = json!(1);
+    let s = building(&[first, work("B", &["A"]), work("C", &["B"]), work("D", &[])]);
+    s.loopx(&["take", "A"]).ok();
+    s.loopx(&["task", "fail", "--reason", "it does not pass"])
+        .ok();
+    let listed = s.loopx(&["task", "list", "--json"]).json();
+    let row = |at: usize| listed["tasks"][at].clone();
+    for at in [1, 2] {
+        assert_eq!(row(at)["status"], "skipped", "{at}");
+        assert_eq!(row(at)["skipped_by"], "A", "{at}");
+        assert_eq!(row(at)["reason"], "because of A", "{at}");
+    }
+    assert_eq!(row(3)["ready"], true);
+    refuses(&s, 1, "task_not_ready", &["take", "B"]);
+    // The gate is held by the one that failed.
+    let blockers = s.loopx(&["status", "--json"]).json()["blockers"].to_string();
+    assert!(blockers.contains("A is failed"), "{blockers}");
+    s.loopx(&["task", "retry", "A", "--reason", "mended"]).ok();
+    assert_eq!(statuses(&s)["B"], "pending");
+    s.loopx(&["task", "skip", "A", "--reason", "not needed"])
+        .ok();
+    assert_eq!(statuses(&s)["C"], "skipped");
+}
+
+/// Team E2: whoever has a task longer than the plan lets them is asked to finish; then it is a failed attempt.
+#[test]
+fn team_e2_a_task_that_took_too_long_is_a_failed_attempt() {
+    let mut first = task("A", &[], Some(&["true"]));
+    first["work_limit"] = json!(600);
+    first["cap"] = json!(2);
+    let s = building(&[first]);
+    let at = |seconds: i64, args: &[&str]| {
+        let date = format!("{} +0000", 1_767_225_600 + seconds);
+        let call = s.call(LOOPX).env("GIT_COMMITTER_DATE", &date);
+        call.env("GIT_AUTHOR_DATE", &date).args(args).run()
+    };
+    at(1_000, &["take"]).ok();
+    let row = |seconds: i64| {
+        let listed = at(seconds, &["--json", "task", "list"]).json();
+        listed["tasks"][0].clone()
+    };
+    assert_eq!(row(1_599)["turn"]["asked_to_finish"], false);
+    assert_eq!(row(1_600)["turn"]["asked_to_finish"], true);
+    at(1_600, &["task", "list"]).says("asked to finish").ok();
+    at(1_719, &["take", "A"]).fails_with(6);
+    assert_eq!(row(1_720)["turn"]["over"], true);
+    at(1_720, &["take", "A"]).ok();
+    assert_eq!(row(1_721)["failures"], 1);
+    // The second attempt is the last: a person says whether there is one more.
+    let out = at(2_440, &["--json", "take", "A"]).fails_with(1);
+    assert_eq!(out.error_json()["error"]["code"], "task_cap_reached");
+    at(2_440, &["take"]).fails_with(6);
+    at(
+        2_440,
+        &[
+            "take",
+            "A",
+            "--take-over",
+            "--reason",
+            "it was nearly there",
+        ],
+    )
+    .ok();
+    assert_eq!(row(2_441)["failures"], 2);
+}
+
+/// Team A7: the words of the request choose the mode, and the reply says which.
+#[test]
+fn team_a7_the_request_chooses_the_mode_and_the_reply_names_the_words() {
+    let s = planning(&[]);
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+    let chosen = |args: &[&str]| {
+        let call = s
+            .call(LOOPX)
+            .args(&["--json", "pipeline", "start", "--dry-run"]);
+        call.args(&["--param", "check=true"])
+            .args(args)
+            .run()
+            .json()
+    };
+    let plan = chosen(&["--for", "a settings page and its API"]);
+    assert_eq!(plan["pipeline"], "fullstack");
+    assert_eq!(plan["chosen"]["front_end"], json!(["page"]));
+    assert_eq!(plan["chosen"]["back_end"], json!(["api"]));
+    let plan = chosen(&["--for", "build a performance monitor"]);
+    assert_eq!(plan["pipeline"], "impl-only");
+    // Who names a mode gets that one.
+    let plan = chosen(&["impl-only", "--for", "a settings page"]);
+    assert_eq!(
+        (&plan["pipeline"], &plan["chosen"]),
+        (&json!("impl-only"), &json!(null))
+    );
+    assert!(
+        plan["lines"][0]
+            .as_str()
+            .expect("a line")
+            .contains("Plan: a settings page")
+    );
 }

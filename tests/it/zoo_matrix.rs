@@ -88,6 +88,7 @@ const STORY: &[Step] = &[
     Call("pipeline show spec-only", 0),
     Call("pipeline check", 0),
     Call("-s second pipeline start spec-only", 1),
+    Call("pipeline status", 4),
     Call("-s second amend --reason later", 1),
     Call("-s second abandon", 0),
     Call("use demo", 5),

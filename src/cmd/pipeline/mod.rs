@@ -4,6 +4,7 @@ pub mod check;
 pub mod list;
 pub mod show;
 pub mod start;
+pub mod status;
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
@@ -18,6 +19,7 @@ pub enum PipelineCommand {
     Show(show::ShowArgs),
     Check(check::CheckArgs),
     Start(start::StartArgs),
+    Status(status::StatusArgs),
 }
 
 pub fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -26,6 +28,7 @@ pub fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         PipelineCommand::Show(args) => show::run(&args, ctx, ui),
         PipelineCommand::Check(args) => check::run(&args, ctx, ui),
         PipelineCommand::Start(args) => start::run(args, ctx, ui),
+        PipelineCommand::Status(args) => status::run(&args, ctx, ui),
     }
 }
 

@@ -16,9 +16,12 @@ use serde_json::json;
 /// run are printed.
 #[derive(Clone, Debug, clap::Args)]
 pub struct StartArgs {
-    /// The pipeline
+    /// The pipeline (default: the mode that the whole words of the request ask for)
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Option<String>,
+    /// What is asked for (default: what the session is for)
+    #[arg(long = "for", value_name = "TEXT")]
+    request: Option<String>,
     /// A value of one of its parameters (can be repeated)
     #[arg(long, value_name = "NAME=VALUE")]
     param: Vec<String>,
@@ -39,12 +42,12 @@ pub fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
             .ok_or_else(|| {
                 let message = format!("expected `--param NAME=VALUE`, found `{text}`");
-                Failure::usage(Code::PipelineParam, message)
-                    .help(command!("pipeline show {}", args.name))
+                Failure::usage(Code::PipelineParam, message).help(command!("pipeline list"))
             })
     });
     let request = StartRequest {
-        name: args.name.clone(),
+        name: args.name,
+        request: args.request,
         params: params.collect::<Result<_>>()?,
         prefix: args.prefix,
         reason: args.reason,
@@ -73,6 +76,9 @@ pub fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn say(plan: &Plan, ui: &mut Ui) {
+    if let Some(chosen) = &plan.chosen {
+        ui.status(line(&chosen.because()));
+    }
     for id in &plan.left_out {
         ui.status(format!(
             "{} is left out: its condition does not hold",

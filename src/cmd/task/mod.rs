@@ -71,6 +71,15 @@ fn remarks(row: &Row) -> Vec<String> {
         let ends = if claim.alive { "until" } else { "lease ended" };
         said.push(format!("{}, {ends} {}", claim.words, claim.until));
     }
+    if let Some(turn) = row.turn.as_ref().filter(|turn| turn.asked_to_finish) {
+        said.push(match turn.over {
+            true => "its time has passed: it is free for others".to_owned(),
+            false => format!(
+                "asked to finish: {} s of {} s have passed; save what is there, and say what is left",
+                turn.elapsed, turn.limit
+            ),
+        });
+    }
     if row.by_evidence {
         said.push(match row.proof {
             Some(Proof::Waived) => "a person waived its check".to_owned(),

@@ -9,7 +9,8 @@ use super::super::failure::{Blocker, Code};
 use super::super::session::State;
 use super::super::stage::{Stage, Transition};
 use super::super::task::decide::{Standing, standing};
-use super::super::task::node::{Node, NodeKind};
+use super::super::task::graph::Graph;
+use super::super::task::node::{Node, NodeKind, OnFailed};
 use super::super::task::plan;
 use super::super::task::status::Status;
 use super::{AuditItem, View, audit};
@@ -35,7 +36,34 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         }
         status => status,
     };
-    nodes.iter().map(status).collect()
+    let mut statuses: Vec<Status> = nodes.iter().map(status).collect();
+    let fallen = fallen(nodes, &statuses, view.state);
+    for (status, cause) in statuses.iter_mut().zip(fallen) {
+        if cause.is_some() {
+            *status = Status::Skipped;
+        }
+    }
+    statuses
+}
+
+/// For each node the one because of which it is skipped with no record of its own: it waits for one that failed as often
+/// as it may, or that is skipped, and whose plan says that this takes along what waits for it.
+pub fn fallen(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<usize>> {
+    let takes_along = |node: &Node| node.on_failed == OnFailed::Skip;
+    if !nodes.iter().any(takes_along) {
+        return Vec::new();
+    }
+    let is_over = |at: usize| {
+        let node = &nodes[at];
+        let failures = state.task(&node.id).map_or(0, |facts| facts.failures);
+        takes_along(node)
+            && match state.task_status(&node.id) {
+                Status::Failed => failures >= node.cap,
+                Status::Skipped => true,
+                _ => false,
+            }
+    };
+    Graph::of(nodes).fallen(statuses, is_over)
 }
 
 /// What leads on where the list cannot be read: after plan->build it is amended.

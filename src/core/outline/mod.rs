@@ -10,7 +10,7 @@ pub mod header;
 mod words;
 
 pub use finding::{FINDINGS, findings};
-pub use words::{Complexity, angles_of, complexity_of, names_file};
+pub use words::{Complexity, angles_of, complexity_of, names_file, said, words};
 
 use super::artifact::Artifact;
 use super::front::{Fault, FrontMatter};

@@ -215,14 +215,14 @@ pub fn names_file(text: &str) -> bool {
 }
 
 /// The words of a text, in lower case.
-fn words(text: &str) -> Vec<String> {
+pub fn words(text: &str) -> Vec<String> {
     let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     let parts = parts.filter(|word| !word.is_empty());
     parts.map(str::to_lowercase).collect()
 }
 
 /// The entries of a list that a request says, each once.
-fn said(request: &[String], list: &[&str]) -> Vec<String> {
+pub fn said(request: &[String], list: &[&str]) -> Vec<String> {
     let is_said = |entry: &&&str| {
         let parts: Vec<&str> = entry.split(' ').collect();
         request.windows(parts.len()).any(|at| at == parts)

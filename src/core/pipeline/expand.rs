@@ -224,7 +224,7 @@ impl<'p> Maker<'p> {
             ("role", node.role.as_ref().map(|role| json!(role))),
         ];
         let number = |number: Option<u64>| number.map(|number| json!(number));
-        let tail: [(&'static str, Option<Value>); 12] = [
+        let tail: [(&'static str, Option<Value>); 15] = [
             ("depends_on", (!on.is_empty()).then(|| json!(on))),
             ("files", node.files.as_ref().map(|files| deep(files, texts))),
             ("reads", node.reads.as_ref().map(|reads| deep(reads, texts))),
@@ -235,6 +235,9 @@ impl<'p> Maker<'p> {
             ("parallel", is_parallel.filter(|is| !is).map(Value::from)),
             ("cap", number(node.cap)),
             ("time_limit", number(node.time_limit)),
+            ("work_limit", number(node.work_limit)),
+            ("grace", number(node.grace)),
+            ("on_failed", node.on_failed.as_ref().map(|word| json!(word))),
             ("convergence", self.convergence(node, texts)),
             ("done_when", node.done_when.as_ref().map(fill)),
         ];

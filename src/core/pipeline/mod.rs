@@ -5,6 +5,7 @@
 //! and no clock: what a condition asks of the code is told to it.
 
 pub mod builtin;
+mod choose;
 mod definition;
 mod expand;
 mod finding;
@@ -14,6 +15,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 
+pub use choose::{Choice, choose};
 pub use definition::{Definition, GateDef, NodeDef, Param, ParamKind, When};
 pub use expand::{Expanded, Ground, Line, expand};
 pub use finding::{FINDINGS, Findings, Place};

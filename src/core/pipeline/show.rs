@@ -41,6 +41,10 @@ pub struct NodeView<'p> {
     pub outputs: &'p [String],
     pub criteria: &'p [String],
     pub cap: u64,
+    /// The seconds that somebody may have it, and those in which they finish then.
+    pub work_limit: Option<u64>,
+    pub grace: Option<u64>,
+    pub on_failed: &'p str,
     pub when: Option<&'p When>,
     pub gates: Vec<GateRow<'p>>,
     pub checkpoint: Option<&'p str>,
@@ -92,6 +96,9 @@ fn node(node: &NodeDef) -> NodeView<'_> {
         cap: node
             .cap
             .unwrap_or(u64::from(crate::core::task::node::Node::CAP)),
+        work_limit: node.work_limit,
+        grace: node.grace,
+        on_failed: node.on_failed.as_deref().unwrap_or("hold"),
         when: node.when.as_ref(),
         gates: node.gates().iter().map(gate).collect(),
         checkpoint: node

@@ -3,6 +3,9 @@
 use super::{Pipeline, builtin, lint};
 use std::collections::BTreeSet;
 
+/// A name, a text, and what is found in it by line.
+type Case = (&'static str, String, &'static [(&'static str, usize)]);
+
 /// The findings of a text, each with its line.
 fn found(text: &str) -> Vec<(&'static str, usize)> {
     let findings = match Pipeline::read("own", text, Some("own.toml")) {
@@ -27,7 +30,7 @@ fn template(name: &str, more: &str) -> String {
 #[test]
 fn the_linter_names_each_fault_with_its_line() {
     let gate = |more: &str| task("A", &format!("[[nodes.gates]]\nid = \"G\"\n{more}"));
-    let cases: Vec<(&str, String, &[(&str, usize)])> = vec![
+    let cases: Vec<Case> = vec![
         ("nothing", task("A", ""), &[]),
         (
             "no task",

@@ -55,6 +55,9 @@ pub struct Claim {
     /// The claim that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<OpId>,
+    /// The time that the one before it had has passed: a failed attempt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
     /// The name under which it was asked for: who asks again under it gets the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,

@@ -392,6 +392,27 @@ impl<'n> Graph<'n> {
         }
     }
 
+    /// For each pending node the one because of which it is skipped: it waits, by way of others or itself, for one that
+    /// `is_over`, and is not content with a skipped one.
+    pub fn fallen(
+        &self,
+        statuses: &[Status],
+        is_over: impl Fn(usize) -> bool,
+    ) -> Vec<Option<usize>> {
+        let mut fallen: Vec<Option<usize>> = vec![None; self.nodes.len()];
+        for at in self.order() {
+            if statuses[at] != Status::Pending {
+                continue;
+            }
+            let mut ways = self.edges[at].iter().filter(|way| !way.is_optional);
+            fallen[at] = ways.find_map(|way| match is_over(way.to) {
+                true => Some(way.to),
+                false => fallen[way.to],
+            });
+        }
+        fallen
+    }
+
     /// The longest chain of what is not done: no number of hands is faster than it.
     pub fn critical_path(&self, statuses: &[Status]) -> Vec<usize> {
         let mut best: BTreeMap<usize, (usize, Option<usize>)> = BTreeMap::new();

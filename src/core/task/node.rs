@@ -94,6 +94,42 @@ pub struct NodeFile {
     pub action: Option<String>,
 }
 
+vocabulary!(
+    /// What becomes of those that wait for a node that failed as often as it may, or that is skipped.
+    OnFailed {
+        /// They wait, until somebody settles it.
+        Hold = "hold",
+        /// They are skipped, and those that wait for them.
+        Skip = "skip",
+    }
+);
+
+/// How long somebody may have a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// In seconds. Then whoever has it is asked to finish.
+    pub limit: u32,
+    /// So many seconds later it is free for others.
+    pub grace: u32,
+}
+
+impl Turn {
+    /// The time to finish where nothing is said of it.
+    pub const GRACE: u32 = 120;
+
+    pub fn seconds(self) -> u32 {
+        self.limit.saturating_add(self.grace)
+    }
+}
+
+/// Where a node comes from: the pipeline, its part of that, and the number of a discussion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    pub pipeline: String,
+    pub phase: Option<String>,
+    pub round: Option<u64>,
+}
+
 /// One node of the graph, as it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -129,6 +165,11 @@ pub struct Node {
     pub cap: u32,
     /// The longest time that its verification may take, in seconds.
     pub time_limit: Option<u64>,
+    /// How long somebody may have it, where that is bounded.
+    pub turn: Option<Turn>,
+    pub on_failed: OnFailed,
+    /// Where it comes from, where a pipeline made it.
+    pub part: Option<Box<Part>>,
     /// The node that it does again.
     pub revision_of: Option<TaskId>,
     /// What holds when a goal is met.

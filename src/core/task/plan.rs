@@ -1,7 +1,7 @@
 //! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
 
 use super::decide::expand;
-use super::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verification};
+use super::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
 use super::slices;
 use crate::core::artifact::Artifact;
 use crate::core::failure::Blocker;
@@ -92,6 +92,9 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         parallel: true,
         cap: Node::CAP,
         time_limit: None,
+        turn: None,
+        on_failed: OnFailed::Hold,
+        part: None,
         revision_of: None,
         done_when: None,
         gate: None,

@@ -278,7 +278,13 @@ impl TaskFacts {
         self.status = to;
         self.last = recorded(op, Mark {});
         match event {
-            TaskEvent::Claimed { claim, .. } => self.claim = Some(recorded(op, claim.clone())),
+            TaskEvent::Claimed { claim, .. } => {
+                if claim.late {
+                    self.failures += 1;
+                    self.failure = Some(recorded(op, Mark {}));
+                }
+                self.claim = Some(recorded(op, claim.clone()));
+            }
             TaskEvent::Completed { claim, done, .. } => {
                 self.completion = Some(recorded(op, done.clone()));
                 self.bring_back(claim);

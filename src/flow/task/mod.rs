@@ -24,8 +24,8 @@ pub(super) use renew::renew;
 pub use take::{TakeRequest, Taken, peek, take};
 pub use touched::Touched;
 pub use view::{
-    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskTaken, TaskView, claimed, graph_of,
-    list, log, show,
+    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskTaken, TaskView, TurnView, claimed,
+    graph_of, list, log, show,
 };
 
 use super::act::{Act, Done, Facts, Needs, act_beside};
@@ -41,10 +41,11 @@ use crate::core::task::card::Card;
 use crate::core::task::decide::{Standing, standing};
 use crate::core::task::event::Claim;
 use crate::core::task::graph::{Graph, Now};
-use crate::core::task::node::{Node, TaskId};
+use crate::core::task::node::{Node, TaskId, Turn};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::git::{Entry, EntryKind, Repo};
+use std::collections::BTreeSet;
 
 /// Records what happens to a task: here, or at the remote first where that is asked for or `loopx.claim` says so. Gives
 /// that remote.
@@ -65,6 +66,10 @@ struct Plan<'f> {
     state: &'f State,
     nodes: Vec<Node>,
     statuses: Vec<Status>,
+    /// The places of those because of which nodes are skipped; empty where nothing is.
+    fallen: Vec<Option<usize>>,
+    /// The ids of what gates inserted.
+    inserted: BTreeSet<String>,
     audit: Vec<AuditItem>,
 }
 
@@ -85,10 +90,22 @@ impl<'f> Plan<'f> {
         }
         let audit = gate::audit(facts.view());
         let statuses = gate::task_statuses(facts.view(), &nodes, &audit);
+        let inserted = gates_inserted(&nodes);
+        let recorded: Vec<Status> = nodes
+            .iter()
+            .zip(&statuses)
+            .map(|(node, status)| match status {
+                Status::Skipped => state.task_status(&node.id),
+                status => *status,
+            })
+            .collect();
+        let fallen = gate::fallen(&nodes, &recorded, state);
         Ok(Plan {
             state,
             nodes,
             statuses,
+            fallen,
+            inserted,
             audit,
         })
     }
@@ -140,6 +157,12 @@ impl<'f> Plan<'f> {
                 .help(command!("task show {}", ids[0])))
             }
         }
+    }
+
+    /// The node because of which one is skipped, where no record of its own says so.
+    fn because(&self, at: usize) -> Option<&TaskId> {
+        let cause = self.fallen.get(at).copied().flatten()?;
+        Some(&self.nodes[cause].id)
     }
 
     fn facts(&self, at: usize) -> Option<&TaskFacts> {
@@ -207,6 +230,21 @@ impl<'f> Plan<'f> {
         let about = (&state.id, state.title.as_str());
         Card::of(graph, at, about, |id| state.task(id), blob)
     }
+}
+
+/// The ids of what gates inserted: they begin with the id of the gate that stands in the place of another.
+fn gates_inserted(nodes: &[Node]) -> BTreeSet<String> {
+    let next = |node: &Node| Some(node.gate.as_ref()?.superseded.as_ref()?.key());
+    let gates: BTreeSet<String> = nodes.iter().filter_map(next).collect();
+    if gates.is_empty() {
+        return gates;
+    }
+    let is_inside = |id: &str| {
+        let mut dots = id.match_indices('.').map(|(at, _)| at);
+        dots.any(|at| gates.contains(&id[..at]))
+    };
+    let keys = nodes.iter().map(|node| node.id.key());
+    keys.filter(|key| is_inside(key)).collect()
 }
 
 /// Nobody knows a task of this name.
@@ -298,11 +336,11 @@ fn now(facts: &Facts<'_>) -> i64 {
 }
 
 /// Who asks, and the claim that they get.
-fn claim_for(owner: &Owner, over: Option<&Recorded<Claim>>) -> Claim {
+fn claim_for(owner: &Owner, turn: Option<Turn>, over: Option<&Recorded<Claim>>) -> Claim {
     Claim {
         owner: owner.token.clone(),
         agent: owner.agent.clone(),
-        seconds: owner.seconds.min(MAX_LEASE),
+        seconds: turn.map_or(owner.seconds, Turn::seconds).min(MAX_LEASE),
         over: over.map(|claim| claim.op.clone()),
         ..Claim::default()
     }

@@ -34,11 +34,17 @@ pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
                 "the claim needs no renewal",
             ));
         };
+        // A time that is bounded is not made longer.
+        let node = &plan.nodes[at];
+        if node.turn.is_some() {
+            let why = "the time of the claim is bounded";
+            return Err(Failure::waiting(Code::TaskHeld, why));
+        }
         let claim = Claim {
             request: known.value.request.clone(),
             head: known.value.head.clone(),
             reads: known.value.reads.clone(),
-            ..claim_for(&owner, Some(known))
+            ..claim_for(&owner, None, Some(known))
         };
         let task = plan.nodes[at].id.clone();
         let what = format!("renew the claim of {task}");

@@ -11,7 +11,7 @@ use crate::core::task::card::Card;
 use crate::core::task::decide::{Standing, standing};
 use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
-use crate::core::task::node::TaskId;
+use crate::core::task::node::{Node, TaskId};
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
@@ -75,7 +75,8 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             request: request.request.clone(),
             head: ctx.repo.head()?.commit,
             reads: touched::reads(ctx, &facts.state, &plan.nodes[at]),
-            ..claim_for(&owner, over)
+            late: over.is_some_and(|claim| is_late(&plan.nodes[at], claim, now(facts))),
+            ..claim_for(&owner, plan.nodes[at].turn, over)
         };
         let mut card = plan.card(&ctx.repo, &graph, at);
         card.status = Status::Claimed;
@@ -211,7 +212,8 @@ fn named<'p>(
     let id = &plan.nodes[at].id;
     if let Some(claim) = plan.facts(at).and_then(TaskFacts::holder) {
         let is_over = until(claim) <= moment;
-        if claim.value.is_of(owner) && !take_over {
+        let is_late = is_late(&plan.nodes[at], claim, moment);
+        if claim.value.is_of(owner) && !take_over && !is_late {
             return Err(Failure::waiting(
                 Code::TaskHeld,
                 format!("{id} is taken here already, {}", lasting(claim)),
@@ -219,6 +221,11 @@ fn named<'p>(
             .help(command!("task show {id}")));
         }
         return match (is_over, take_over) {
+            (true, false) if is_last(plan, at, claim, moment) => Err(spent(plan, at)),
+            (true, true) if is_last(plan, at, claim, moment) => {
+                facts.require_person("another attempt beyond the cap")?;
+                Ok((at, Some(claim)))
+            }
             (true, _) => Ok((at, Some(claim))),
             (false, true) => {
                 facts.require_person("taking a task over while its lease runs")?;
@@ -232,6 +239,28 @@ fn named<'p>(
         return Ok((at, None));
     }
     Err(not_ready(facts, id, &waits))
+}
+
+/// Whether the time that somebody may have a task has passed under a claim: a failed attempt.
+fn is_late(node: &Node, claim: &Recorded<Claim>, moment: i64) -> bool {
+    node.turn.is_some() && until(claim) <= moment
+}
+
+/// Whether the attempt that ends with a claim is the last that the plan lets anybody make.
+fn is_last(plan: &Plan<'_>, at: usize, claim: &Recorded<Claim>, moment: i64) -> bool {
+    let failures = plan.facts(at).map_or(0, |facts| facts.failures);
+    is_late(&plan.nodes[at], claim, moment) && failures + 1 >= plan.nodes[at].cap
+}
+
+/// The time of the last attempt has passed.
+fn spent(plan: &Plan<'_>, at: usize) -> Failure {
+    let node = &plan.nodes[at];
+    let message = format!(
+        "{} was not done in its time, and may be tried {} times; a person decides whether it is tried again",
+        node.id, node.cap
+    );
+    Failure::refused(Code::TaskCapReached, message)
+        .help(command!("take {} --take-over --reason WHY", node.id))
 }
 
 /// A task waits, and for what.
@@ -307,7 +336,10 @@ fn any<'p>(
     let mut held: Vec<(usize, &Recorded<Claim>)> = claimed
         .filter_map(|at| Some((at, plan.facts(at)?.holder()?)))
         .collect();
-    if let Some((at, claim)) = held.iter().find(|(_, claim)| until(claim) <= moment) {
+    let is_free = |(at, claim): &&(usize, &Recorded<Claim>)| {
+        until(claim) <= moment && !is_last(plan, *at, claim, moment)
+    };
+    if let Some((at, claim)) = held.iter().find(is_free) {
         return Ok((*at, Some(claim)));
     }
     held.sort_by_key(|(_, claim)| until(claim));

@@ -7,7 +7,7 @@ use crate::core::failure::Result;
 use crate::core::gate::{CodeFacts, lead_of};
 use crate::core::hint::Hint;
 use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::lease::clock;
+use crate::core::lease::{clock, seconds_of};
 use crate::core::op::{Body, Event, Operation};
 use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
@@ -57,6 +57,18 @@ pub struct Row {
     /// What is left of one that was completed in part.
     pub partial: Option<String>,
     pub reason: Option<String>,
+    /// The task because of which it is skipped, where no record of its own says so.
+    pub skipped_by: Option<TaskId>,
+    /// How long it may be had, where somebody has it and that is bounded.
+    pub turn: Option<TurnView>,
+    /// So many seconds somebody has it.
+    pub elapsed: Option<i64>,
+    /// The pipeline that it came from, its part of that, and the number of a discussion.
+    pub pipeline: Option<String>,
+    pub phase: Option<String>,
+    pub round: Option<u64>,
+    /// A gate inserted it.
+    pub inserted: bool,
     /// How its check stands on this code; nothing where it has none.
     pub proof: Option<crate::core::gate::Proof>,
     /// What others did with it at the same time, and what does not count.
@@ -66,6 +78,37 @@ pub struct Row {
     /// What leads on from where it is.
     #[serde(skip)]
     pub lead: Hint,
+}
+
+/// The time of whoever has a task.
+#[derive(Clone, Debug, Serialize)]
+pub struct TurnView {
+    /// So many seconds they have it.
+    pub elapsed: i64,
+    pub limit: u32,
+    pub grace: u32,
+    /// They are asked to finish: save what is there, and say what is left.
+    pub asked_to_finish: bool,
+    /// It is free for others.
+    pub over: bool,
+}
+
+fn elapsed(ctx: &Context, plan: &Plan<'_>, at: usize) -> Option<i64> {
+    let claim = plan.facts(at)?.holder()?;
+    Some(ctx.now().saturating_sub(seconds_of(&claim.signed.at)?))
+}
+
+/// The time of whoever has a task; nothing where it is not bounded, or where nobody has it.
+fn turn(ctx: &Context, plan: &Plan<'_>, at: usize) -> Option<TurnView> {
+    let turn = plan.nodes[at].turn?;
+    let elapsed = elapsed(ctx, plan, at)?;
+    Some(TurnView {
+        elapsed,
+        limit: turn.limit,
+        grace: turn.grace,
+        asked_to_finish: elapsed >= i64::from(turn.limit),
+        over: elapsed >= i64::from(turn.seconds()),
+    })
 }
 
 /// The tasks of a session.
@@ -137,6 +180,8 @@ pub struct GraphView {
     /// What cannot go on, each along what it waits for.
     pub blocked: Vec<Vec<TaskId>>,
     pub stalled: bool,
+    /// Tasks that wait for each other, as only a merge makes them.
+    pub cycle: Option<Vec<TaskId>>,
 }
 
 /// Reads the session that is meant, and judges its checks on the code here or of a branch.
@@ -211,6 +256,7 @@ pub fn graph_of(ctx: &Context, limit: Option<usize>) -> Result<GraphView> {
             critical: all(graph.critical_path(statuses)),
             blocked: graph.blocked(statuses).into_iter().map(all).collect(),
             stalled: graph.is_stalled(plan.now()),
+            cycle: graph.cycle(),
             nodes: rows(ctx, plan, graph),
         })
     })
@@ -324,7 +370,17 @@ fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
         failures: of(|facts| facts.failures),
         cap: node.cap,
         partial: facts.and_then(TaskFacts::partial).map(str::to_owned),
-        reason: facts.and_then(|facts| facts.last.reason.clone()),
+        reason: match plan.because(at) {
+            Some(cause) => Some(format!("because of {cause}")),
+            None => facts.and_then(|facts| facts.last.reason.clone()),
+        },
+        skipped_by: plan.because(at).cloned(),
+        turn: turn(ctx, plan, at),
+        elapsed: elapsed(ctx, plan, at),
+        pipeline: node.part.as_ref().map(|part| part.pipeline.clone()),
+        phase: node.part.as_ref().and_then(|part| part.phase.clone()),
+        round: node.part.as_ref().and_then(|part| part.round),
+        inserted: plan.inserted.contains(&node.id.key()),
         proof: plan.proof(at).map(|item| item.proof),
         beside: facts.map_or_else(Vec::new, |facts| facts.beside.clone()),
         gate: gates::gate(plan, node),

@@ -72,18 +72,33 @@ pub(crate) fn planning(tasks: &[Value]) -> Sandbox {
 
 /// Clones of one bare repository that all have the session in the build. Nobody has a branch out: a claim asks for none.
 pub(crate) fn clones_building(count: usize, tasks: &[Value]) -> Clones {
+    let list = plan(tasks)[2].1.clone();
+    let all = clones_building_with(count, |all| {
+        fs::write(
+            all.dir(0).join(".loopx").join(DEMO).join("tasks.jsonl"),
+            list,
+        )
+        .expect("a file");
+    });
+    for at in 0..count {
+        all.git(at, &["checkout", "--quiet", "--detach"]).ok();
+    }
+    all
+}
+
+/// The same with a list that `fill` makes in the first one; it has the branch out.
+pub(crate) fn clones_building_with(count: usize, fill: impl FnOnce(&Clones)) -> Clones {
     let all = Clones::apart(count);
     all.loopx(0, &["init"]).ok();
     all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
     all.loopx(0, &["start", "--profile", "lite", DEMO]).ok();
-    for (name, text) in plan(tasks) {
+    for (name, text) in plan(&[]) {
+        let text = if name == "tasks.jsonl" { "" } else { &text };
         fs::write(all.dir(0).join(".loopx").join(DEMO).join(name), text).expect("a file");
     }
+    fill(&all);
     let enter = ["-s", DEMO, "approve", "--enter", "--reason", "agreed"];
     all.loopx(0, &enter).ok();
-    for at in 0..count {
-        all.git(at, &["checkout", "--quiet", "--detach"]).ok();
-    }
     all.settle();
     all
 }

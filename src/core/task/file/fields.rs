@@ -3,14 +3,17 @@
 use super::finding::found;
 use super::gate;
 use super::row::{Fields, Row};
+use crate::core::lease::MAX_LEASE;
 use crate::core::policy::is_inside;
 use crate::core::spec::Finding;
 use crate::core::stage::Stage;
-use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verification};
+use crate::core::task::node::{
+    Edge, Node, NodeFile, NodeKind, OnFailed, Part, TaskId, Turn, Verification,
+};
 use serde_json::Value;
 
 /// Fields that this program reads.
-const OWN: [&str; 29] = [
+const OWN: [&str; 32] = [
     "id",
     "title",
     "description",
@@ -40,6 +43,9 @@ const OWN: [&str; 29] = [
     "pipeline",
     "phase",
     "round",
+    "work_limit",
+    "grace",
+    "on_failed",
 ];
 
 /// Fields of other tools' lists. They stay, and mean nothing here.
@@ -139,6 +145,12 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
             .count("cap", fields.get("cap"))
             .map_or(Node::CAP, |cap| u32::try_from(cap).unwrap_or(u32::MAX)),
         time_limit: row.count("time_limit", fields.get("time_limit")),
+        turn: turn(fields, row),
+        on_failed: row
+            .word("on_failed", OnFailed::WORDS, fields.get("on_failed"))
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(OnFailed::Hold),
+        part: part(fields, row),
         revision_of: other("revision_of", fields.get("revision_of"), row),
         done_when: row.text("done_when", fields.get("done_when")),
         gate,
@@ -179,6 +191,41 @@ fn stage(value: Option<&Value>, row: &mut Row<'_>) -> Stage {
     let word = row.word("stage", &STAGES, value);
     word.and_then(|word| word.parse().ok())
         .unwrap_or(Stage::Build)
+}
+
+/// How long somebody may have it. Of a time to finish nothing is said alone.
+fn turn(fields: &Fields, row: &mut Row<'_>) -> Option<Turn> {
+    let limit = row.count("work_limit", fields.get("work_limit"));
+    let grace = row.count("grace", fields.get("grace"));
+    if limit.is_none() && grace.is_some() {
+        row.say("task_field_missing", "`grace` without `work_limit`");
+    }
+    let seconds = |count: u64| u32::try_from(count).ok().filter(|one| *one <= MAX_LEASE);
+    let bounded = |field: &str, count: Option<u64>, row: &mut Row<'_>| {
+        let known = count.and_then(seconds);
+        if let (Some(count), None) = (count, known) {
+            let most = format!("expected `{field}` of at most {MAX_LEASE}, found {count}");
+            row.say("task_field_type", most);
+        }
+        known
+    };
+    let limit = bounded("work_limit", limit, row)?;
+    let grace = bounded("grace", grace, row).unwrap_or(Turn::GRACE);
+    Some(Turn { limit, grace })
+}
+
+/// The pipeline that made it. A phase or a round without one is kept, and means nothing.
+fn part(fields: &Fields, row: &mut Row<'_>) -> Option<Box<Part>> {
+    let pipeline = row.text("pipeline", fields.get("pipeline"));
+    let phase = row.text("phase", fields.get("phase"));
+    let round = row.count("round", fields.get("round"));
+    pipeline.map(|pipeline| {
+        Box::new(Part {
+            pipeline,
+            phase,
+            round,
+        })
+    })
 }
 
 fn priority(value: Option<&Value>, row: &mut Row<'_>) -> u32 {

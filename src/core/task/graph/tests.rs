@@ -2,7 +2,7 @@
 
 use super::{Graph, Now, Wait};
 use crate::core::stage::Stage;
-use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, TaskId};
+use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId};
 use crate::core::task::status::Status;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
@@ -30,6 +30,9 @@ fn node(id: &str, on: &[&str]) -> Node {
         parallel: true,
         cap: Node::CAP,
         time_limit: None,
+        turn: None,
+        on_failed: OnFailed::Hold,
+        part: None,
         revision_of: None,
         done_when: None,
         gate: None,

@@ -4,6 +4,10 @@
 //! A repository's own pipelines are read as its policy is: from the commit that the session starts from, and where no
 //! session is meant from the one that is checked out.
 
+mod status;
+
+pub use status::{Mark, Phase, StatusView, status};
+
 use super::context::Context;
 use super::task_list::{self, Changed};
 use super::{files, specs};
@@ -11,7 +15,9 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
-use crate::core::pipeline::{Given, Ground, ParamKind, Pipeline, builtin, expand, lint, values};
+use crate::core::pipeline::{
+    Choice, Given, Ground, ParamKind, Pipeline, builtin, choose, expand, lint, values,
+};
 use crate::core::session::State;
 use crate::core::spec::{Finding, Severity, has_errors};
 use crate::core::task::node::{NodeKind, Verification};
@@ -260,7 +266,10 @@ pub fn sample(pipeline: &Pipeline) -> Vec<Value> {
 /// What `pipeline start` was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct StartRequest {
-    pub name: String,
+    /// The pipeline; else the one that the request asks for.
+    pub name: Option<String>,
+    /// What is asked for; what the session is for where nothing is said.
+    pub request: Option<String>,
     pub params: Vec<(String, String)>,
     pub prefix: String,
     pub reason: Option<String>,
@@ -271,6 +280,8 @@ pub struct StartRequest {
 pub struct Plan {
     pub session: SessionId,
     pub pipeline: String,
+    /// Why it is this one, where the request chose it.
+    pub chosen: Option<Choice>,
     /// The values that it starts with.
     pub params: BTreeMap<String, String>,
     /// So many tasks somebody does.
@@ -293,27 +304,34 @@ pub fn plan(ctx: &Context, request: &StartRequest) -> Result<Plan> {
 }
 
 fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
-    let pipeline = find(ctx, &request.name)?;
+    let tree = code(ctx)?.tree;
+    let packages = packages(ctx, tree.as_ref());
+    let intent = request.request.as_deref().unwrap_or(&state.title);
+    let chosen = match &request.name {
+        Some(_) => None,
+        None => Some(choose(intent, &packages)),
+    };
+    let name = chosen.as_ref().map(|choice| choice.mode);
+    let name = request.name.as_deref().or(name).unwrap_or_default();
+    let pipeline = find(ctx, name)?;
     let findings = lint(&pipeline);
     if has_errors(&findings) {
-        return Err(invalid(&request.name, &findings));
+        return Err(invalid(name, &findings));
     }
     let param = |why: String| {
-        Failure::usage(Code::PipelineParam, why).help(command!("pipeline show {}", request.name))
+        Failure::usage(Code::PipelineParam, why).help(command!("pipeline show {name}"))
     };
     let given = Given {
         session: state.id.as_str(),
-        intent: &state.title,
+        intent,
         params: &request.params,
     };
     let values = values(&pipeline, &given).map_err(param)?;
-    let tree = code(ctx)?.tree;
     let has = |path: &str| match &tree {
         Some(tree) => matches!(ctx.repo.entry_at(tree, path), Ok(Some(_))),
         None => false,
     };
     require_files(ctx, state, &pipeline, &values, &has).map_err(param)?;
-    let packages = packages(ctx, tree.as_ref());
     let depends = |name: &str| packages.iter().any(|known| known == name);
     let ground = Ground {
         has: &has,
@@ -347,7 +365,8 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     let params = params.filter_map(|name| Some((name.clone(), values.get(name)?.clone())));
     Ok(Plan {
         session: state.id.clone(),
-        pipeline: request.name.clone(),
+        pipeline: name.to_owned(),
+        chosen,
         params: params.collect(),
         tasks: read
             .nodes

@@ -1,0 +1,96 @@
+//! `pipeline status`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::task::node::TaskId;
+use crate::flow::Context;
+use crate::flow::pipeline::{Mark, Phase, StatusView, status};
+use crate::ui::{Ui, line, style};
+
+/// Show how far the tasks are that pipelines made: phase by phase, who has what, what is ready, what cannot go on; exit 1
+/// where nothing can
+#[derive(Clone, Debug, clap::Args)]
+pub struct StatusArgs {}
+
+pub fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let view = status(ctx)?;
+    let StatusView {
+        done,
+        total,
+        percent,
+        ..
+    } = &view;
+    ui.out(format!("Progress: {done}/{total} ({percent}%)"));
+    let wide = view
+        .phases
+        .iter()
+        .map(|one| one.phase.len())
+        .max()
+        .unwrap_or(0);
+    for Phase { phase, beats } in &view.phases {
+        let beats: Vec<String> = beats.iter().map(|beat| beat_words(beat)).collect();
+        ui.out(format!("{:<wide$}  {}", line(phase), beats.join(" -> ")));
+    }
+    for one in &view.working {
+        let asked = one.turn.as_ref().filter(|turn| turn.asked_to_finish);
+        let asked = asked.map_or("", |turn| match turn.over {
+            true => ", its time has passed",
+            false => ", asked to finish",
+        });
+        let id = ui.paint(style::NAME, one.task.as_str());
+        let who = line(&one.claim.words);
+        ui.out(format!("working  {id}  {who}, {} s{asked}", one.elapsed));
+    }
+    for id in &view.orphans {
+        ui.out(format!("orphan   {id}  the lease has ended: it is free"));
+    }
+    if !view.ready.is_empty() {
+        ui.out(format!("ready    {}", joined(&view.ready, ", ")));
+    }
+    for one in &view.open {
+        let waits = if one.person { "a person" } else { "a verdict" };
+        ui.out(format!("open     {}  waits for {waits}", one.task));
+    }
+    for note in &view.notes {
+        ui.out(format!("note     {}", line(note)));
+    }
+    for chain in &view.blocked {
+        let word = ui.paint(style::BAD, "blocked");
+        ui.out(format!("{word}  {}", joined(chain, " <- ")));
+    }
+    if let Some(cycle) = &view.deadlock {
+        let said = format!("deadlock: {}", joined(cycle, " -> "));
+        ui.warn(said);
+    }
+    if view.stalled {
+        ui.warn("stalled: no task is ready, nobody works on one, and some are left");
+    }
+    let next = view.open.iter().map(|one| &one.lead);
+    let mut next = next.cloned();
+    if let Some(next) = next.next().filter(|_| view.ready.is_empty()) {
+        ui.hint(next);
+    }
+    ui.json("pipeline status", &view);
+    Ok(match view.stalled {
+        true => Exit::Blocked,
+        false => Exit::Done,
+    })
+}
+
+/// `[V A(+D1)] | [o B]`.
+fn beat_words(beat: &[Mark]) -> String {
+    let words = beat.iter().map(|one| {
+        let judged = match one.judged_by.is_empty() {
+            true => String::new(),
+            false => format!("(+{})", one.judged_by.join(", ")),
+        };
+        format!("[{} {}{judged}]", one.mark, one.task)
+    });
+    let words: Vec<String> = words.collect();
+    words.join(" | ")
+}
+
+fn joined(ids: &[TaskId], by: &str) -> String {
+    let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+    ids.join(by)
+}

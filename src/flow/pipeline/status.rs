@@ -1,0 +1,250 @@
+//! `pipeline status`: how far the tasks are that pipelines made, phase by phase. Nothing here writes, and nothing of it
+//! is stored: it is the list of tasks, seen as a pipeline.
+
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{Hint, command};
+use crate::core::id::SessionId;
+use crate::core::task::node::TaskId;
+use crate::core::task::status::Status;
+use crate::flow::context::Context;
+use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The pipelines of a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatusView {
+    pub session: SessionId,
+    pub pipelines: Vec<String>,
+    /// Tasks that somebody does, those among them that gates inserted.
+    pub total: usize,
+    pub done: usize,
+    pub percent: usize,
+    pub counts: Counts,
+    pub phases: Vec<Phase>,
+    /// Tasks that can be taken now.
+    pub ready: Vec<TaskId>,
+    /// Decisions, goals and checkpoints that can be ended now.
+    pub open: Vec<Open>,
+    pub working: Vec<Working>,
+    /// Taken by somebody whose lease has ended.
+    pub orphans: Vec<TaskId>,
+    /// Nothing is ready, nobody works, and something is left.
+    pub stalled: bool,
+    /// What cannot go on, each along what it waits for.
+    pub blocked: Vec<Vec<TaskId>>,
+    /// Tasks that wait for each other.
+    pub deadlock: Option<Vec<TaskId>>,
+    /// What was noted where views did not agree, or where something was accepted with warnings.
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counts {
+    pub completed: usize,
+    pub partial: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    /// Inserted by gates.
+    pub inserted: usize,
+}
+
+/// A part of a pipeline: groups of tasks, one behind the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Phase {
+    pub phase: String,
+    pub beats: Vec<Vec<Mark>>,
+}
+
+/// One task in its place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Mark {
+    pub task: TaskId,
+    pub status: Status,
+    /// `V` done, `>>>` taken, `o` to be done, `x` failed, `-` skipped.
+    pub mark: &'static str,
+    /// What judges it: `D1` for a round of discussion, else the id.
+    pub judged_by: Vec<String>,
+}
+
+/// Something that is to be decided or opened.
+#[derive(Clone, Debug, Serialize)]
+pub struct Open {
+    pub task: TaskId,
+    pub kind: &'static str,
+    /// It waits for a person.
+    pub person: bool,
+    #[serde(skip)]
+    pub lead: Hint,
+}
+
+/// Somebody who has a task.
+#[derive(Clone, Debug, Serialize)]
+pub struct Working {
+    pub task: TaskId,
+    pub role: Option<String>,
+    #[serde(flatten)]
+    pub claim: ClaimView,
+    pub elapsed: i64,
+    pub turn: Option<TurnView>,
+}
+
+/// How far the pipelines of the session that is meant are.
+pub fn status(ctx: &Context) -> Result<StatusView> {
+    let view = graph_of(ctx, None)?;
+    let rows: Vec<&Row> = view
+        .nodes
+        .iter()
+        .filter(|row| row.pipeline.is_some())
+        .collect();
+    if rows.is_empty() {
+        let message = format!("no task of session {} comes from a pipeline", view.session);
+        let failure = Failure::not_found(Code::PipelineUnknown, message);
+        return Err(failure.help(command!("task list")));
+    }
+    Ok(of(&view, &rows))
+}
+
+fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
+    let work: Vec<&Row> = rows
+        .iter()
+        .copied()
+        .filter(|row| row.kind == "work")
+        .collect();
+    let is = |status: Status| work.iter().filter(|row| row.status == status).count();
+    let done = work.iter().filter(|row| row.status.is_terminal()).count();
+    let mut pipelines: Vec<String> = Vec::new();
+    for name in rows.iter().filter_map(|row| row.pipeline.as_ref()) {
+        if !pipelines.contains(name) {
+            pipelines.push(name.clone());
+        }
+    }
+    let own = |id: &TaskId| rows.iter().any(|row| row.task == *id);
+    let working = rows.iter().filter_map(|row| {
+        let claim = row.claim.clone()?;
+        Some(Working {
+            task: row.task.clone(),
+            role: row.role.clone(),
+            elapsed: row.elapsed.unwrap_or(0),
+            turn: row.turn.clone(),
+            claim,
+        })
+    });
+    let ready = rows.iter().filter(|row| row.ready);
+    let (ready, open): (Vec<&Row>, Vec<&Row>) = ready.copied().partition(|row| row.kind == "work");
+    let orphans = rows.iter();
+    let orphans = orphans.filter(|row| row.claim.as_ref().is_some_and(|claim| !claim.alive));
+    let notes = rows
+        .iter()
+        .filter_map(|row| Some((row, row.gate.as_ref()?)));
+    let notes = notes.flat_map(|(row, gate)| {
+        let notes = gate.notes.iter();
+        notes.map(|note| format!("{}: {note}", row.task))
+    });
+    StatusView {
+        session: view.session.clone(),
+        pipelines,
+        total: work.len(),
+        done,
+        percent: done * 100 / work.len().max(1),
+        counts: Counts {
+            completed: is(Status::Completed),
+            partial: work.iter().filter(|row| row.partial.is_some()).count(),
+            failed: is(Status::Failed),
+            skipped: is(Status::Skipped),
+            inserted: work.iter().filter(|row| row.inserted).count(),
+        },
+        phases: phases(rows, &work),
+        ready: ready.iter().map(|row| row.task.clone()).collect(),
+        open: open
+            .iter()
+            .map(|row| Open {
+                task: row.task.clone(),
+                kind: row.kind,
+                person: row.kind == "checkpoint"
+                    || row
+                        .gate
+                        .as_ref()
+                        .is_some_and(|gate| gate.standing == "escalate"),
+                lead: row.lead.clone(),
+            })
+            .collect(),
+        working: working.collect(),
+        orphans: orphans.map(|row| row.task.clone()).collect(),
+        stalled: view.stalled,
+        blocked: view
+            .blocked
+            .iter()
+            .filter(|chain| chain.first().is_some_and(own))
+            .cloned()
+            .collect(),
+        deadlock: view.cycle.clone(),
+        notes: notes.collect(),
+    }
+}
+
+/// The tasks by phase, in groups by how many tasks stand before each.
+fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
+    let depths = depths(rows);
+    let mut found: Vec<(String, BTreeMap<usize, Vec<Mark>>)> = Vec::new();
+    for row in work {
+        let phase = row.phase.clone().unwrap_or_default();
+        let at = match found.iter().position(|(known, _)| *known == phase) {
+            Some(at) => at,
+            None => {
+                found.push((phase, BTreeMap::new()));
+                found.len() - 1
+            }
+        };
+        let depth = depths.get(&row.task).copied().unwrap_or(0);
+        found[at].1.entry(depth).or_default().push(mark(row, rows));
+    }
+    let phases = found.into_iter().map(|(phase, beats)| Phase {
+        phase,
+        beats: beats.into_values().collect(),
+    });
+    phases.collect()
+}
+
+fn mark(row: &Row, rows: &[&Row]) -> Mark {
+    let judges = rows.iter().filter(|gate| {
+        let gate = gate.gate.as_ref();
+        gate.is_some_and(|gate| gate.judges.contains(&row.task))
+    });
+    let name = |gate: &&Row| match gate.round {
+        Some(round) => format!("D{round}"),
+        None => gate.task.to_string(),
+    };
+    let mut judged_by: Vec<String> = judges.map(name).collect();
+    judged_by.dedup();
+    Mark {
+        task: row.task.clone(),
+        status: row.status,
+        mark: match row.status {
+            Status::Completed | Status::Superseded => "V",
+            Status::Claimed => ">>>",
+            Status::Pending => "o",
+            Status::Failed => "x",
+            Status::Skipped => "-",
+        },
+        judged_by,
+    }
+}
+
+/// The length of the longest chain of tasks that ends in each.
+fn depths(rows: &[&Row]) -> BTreeMap<TaskId, usize> {
+    let mut depths: BTreeMap<TaskId, usize> = BTreeMap::new();
+    // A cycle, which only a merge makes, ends with the rows.
+    for _ in 0..rows.len() {
+        let mut is_same = true;
+        for row in rows {
+            let before = row.depends_on.iter().filter_map(|id| depths.get(id)).max();
+            let own = before.copied().unwrap_or(0) + usize::from(row.kind == "work");
+            is_same &= depths.insert(row.task.clone(), own) == Some(own);
+        }
+        if is_same {
+            break;
+        }
+    }
+    depths
+}

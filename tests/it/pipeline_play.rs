@@ -1,0 +1,366 @@
+//! Each pipeline of the program, played through by a scripted worker in several ways: it ends, and another clone that
+//! syncs sees the same end.
+
+use crate::support::Output;
+use crate::support::clones::Clones;
+use crate::support::tasks::{DEMO, clones_building_with, text};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+const MODES: [(&str, u64); 6] = [
+    ("spec-only", 6),
+    ("impl-only", 4),
+    ("fe-only", 3),
+    ("fullstack", 6),
+    ("full-lifecycle", 10),
+    ("full-lifecycle-fe", 12),
+];
+
+/// More steps than any play takes.
+const STEPS: usize = 200;
+/// The day after the clock of the tests began.
+const LATER: &str = "1767312000 +0000";
+
+/// Two clones of a session in the build, and the one that works.
+struct Play {
+    all: Clones,
+    at: usize,
+    date: Option<&'static str>,
+    /// What each task leaves.
+    outputs: BTreeMap<String, Vec<String>>,
+}
+
+fn has_views(mode: &str) -> bool {
+    mode.starts_with("spec") || mode.starts_with("full-")
+}
+
+fn has_front(mode: &str) -> bool {
+    mode == "fe-only" || mode == "fullstack" || mode.ends_with("-fe")
+}
+
+impl Play {
+    fn of(mode: &str) -> Self {
+        let all = clones_building_with(2, |all| {
+            let start = ["-s", DEMO, "pipeline", "start", mode];
+            let param: &[&str] = match mode {
+                "spec-only" => &[],
+                _ => &["--param", "check=true"],
+            };
+            all.loopx(0, &[&start, param].concat()).ok();
+        });
+        let list = all.loopx(0, &["-s", DEMO, "cat", "tasks.jsonl"]).ok();
+        let outputs = list.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).expect("a line");
+            let outputs = line["outputs"].as_array().into_iter().flatten();
+            (text(&line["id"]), outputs.map(text).collect())
+        });
+        Play {
+            outputs: outputs.collect(),
+            all,
+            at: 0,
+            date: None,
+        }
+    }
+
+    fn call(&self, args: &[&str]) -> Output {
+        let mut call = self.all.call(self.at).env("LOOPX_SESSION", DEMO);
+        if let Some(date) = self.date {
+            call = call
+                .env("GIT_COMMITTER_DATE", date)
+                .env("GIT_AUTHOR_DATE", date);
+        }
+        call.args(args).run()
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let out = self.call(&[&["--json"], args].concat());
+        assert_eq!(out.code, Some(0), "{args:?}: {}", out.stderr);
+        out.json()
+    }
+
+    fn ready(&self) -> Vec<Value> {
+        let listed = self.json(&["task", "list", "--ready"]);
+        listed["tasks"].as_array().expect("tasks").clone()
+    }
+
+    fn status(&self) -> Value {
+        let out = self.call(&["--json", "pipeline", "status"]);
+        assert!(matches!(out.code, Some(0 | 1)), "{}", out.stderr);
+        out.json()
+    }
+
+    /// Leaves what a task leaves, and ends it.
+    fn work(&self, id: &str) {
+        // What a gate inserts writes anew what is there.
+        for output in self.outputs.get(id).into_iter().flatten() {
+            let path = self.all.dir(self.at).join(output);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, format!("# By {id}\n")).expect("a file");
+        }
+        self.call(&["task", "done", id, "--trust"]).ok();
+    }
+
+    /// Takes and does what is ready until all is done. `decide` gives the values of a gate.
+    fn play(&self, mut decide: impl FnMut(&str, &Value) -> Vec<String>) {
+        for _ in 0..STEPS {
+            let out = self.call(&["--json", "take"]);
+            if out.code == Some(0) {
+                self.work(&text(&out.json()["card"]["task"]));
+                continue;
+            }
+            if out.code == Some(5) {
+                return;
+            }
+            let error = out.error_json()["error"].clone();
+            let ready = self.ready();
+            let is_decision = error["code"] == "decision_open";
+            let is_it = |row: &&Value| {
+                row["kind"] != "work" && (row["gate"]["standing"] == "open") == is_decision
+            };
+            let row = ready.iter().find(is_it);
+            let row = row.unwrap_or_else(|| panic!("{error:#}"));
+            let id = text(&row["task"]);
+            match error["code"].as_str() {
+                Some("decision_open") => {
+                    let values = decide(&id, &row["gate"]);
+                    let mut args = vec!["task", "decide", &id];
+                    args.extend(values.iter().map(String::as_str));
+                    self.call(&args).ok();
+                }
+                Some("checkpoint_open") => {
+                    self.call(&["task", "open", &id, "--reason", "looked at it"])
+                        .ok();
+                }
+                _ => panic!("{error:#}"),
+            }
+        }
+        panic!("it does not end: {:#}", self.status());
+    }
+
+    /// All is done, in both clones alike.
+    fn ends(&self, mode: &str, total: u64) -> Value {
+        let status = self.status();
+        assert_eq!(status["total"], total, "{mode}: {status:#}");
+        assert_eq!(status["done"], total, "{mode}: {status:#}");
+        assert_eq!(status["percent"], 100, "{mode}");
+        assert_eq!(status["stalled"], false, "{mode}");
+        for at in [self.at, 1 - self.at, self.at] {
+            self.all.sync(at).ok();
+        }
+        let seen = |at: usize| {
+            let args = ["-s", DEMO, "--json", "task", "list"];
+            let rows = self.all.loopx(at, &args).json();
+            let rows = rows["tasks"].as_array().expect("tasks").clone();
+            let rows = rows.iter();
+            rows.map(|row| format!("{} {}", row["task"], row["status"]))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(seen(0), seen(1), "{mode}");
+        status
+    }
+}
+
+/// The best values that a gate can get.
+fn well(gate: &Value) -> Vec<String> {
+    scored(gate, None)
+}
+
+/// Every dimension with this score, or each view content.
+fn scored(gate: &Value, score: Option<&str>) -> Vec<String> {
+    let views = gate["views"].as_array().expect("views");
+    let dimensions = gate["dimensions"].as_array().expect("dimensions");
+    if !views.is_empty() {
+        let views = views.iter().map(text);
+        return views
+            .flat_map(|view| ["--rating".to_owned(), format!("{view}=5")])
+            .collect();
+    }
+    if dimensions.is_empty() {
+        return ["--verdict", "proceed"].map(str::to_owned).into();
+    }
+    let score = score.map_or_else(|| text(&gate["scale"]), str::to_owned);
+    let scores = dimensions
+        .iter()
+        .map(|one| format!("{}={score}", text(&one["name"])));
+    let scores: Vec<String> = scores.collect();
+    vec!["--scores".to_owned(), scores.join(",")]
+}
+
+/// A view that misses a requirement.
+fn high(gate: &Value) -> Vec<String> {
+    let mut values = well(gate);
+    let first = &mut values[1];
+    *first = first.replace("=5", "=1:missing-requirement");
+    values
+}
+
+#[test]
+fn a_pipeline_where_all_is_well_has_no_task_more() {
+    for (mode, count) in MODES {
+        let play = Play::of(mode);
+        play.play(|_, gate| well(gate));
+        let status = play.ends(mode, count);
+        assert_eq!(status["counts"]["inserted"], 0, "{mode}");
+        assert_eq!(status["notes"].as_array().map(Vec::len), Some(0), "{mode}");
+    }
+}
+
+#[test]
+fn a_pipeline_with_one_revision_ends() {
+    for (mode, count) in MODES {
+        let play = Play::of(mode);
+        let (gate, more) = match (has_views(mode), has_front(mode)) {
+            (true, _) => ("DISCUSS-001", 1),
+            (_, true) => ("GATE-FE", 2),
+            _ => ("GATE-TEST", 2),
+        };
+        play.play(|id, values| match id == gate {
+            true if gate == "DISCUSS-001" => high(values),
+            true if gate == "GATE-FE" => scored(values, Some("7.9")),
+            true => scored(values, Some("94.9")),
+            false => well(values),
+        });
+        let status = play.ends(mode, count + more);
+        assert_eq!(status["counts"]["inserted"], more, "{mode}");
+    }
+}
+
+#[test]
+fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
+    for (mode, count) in MODES {
+        let play = Play::of(mode);
+        let (gate, more) = match (has_views(mode), has_front(mode)) {
+            (true, _) => ("DISCUSS-001", 1),
+            (_, true) => ("GATE-FE", 2),
+            _ => ("GATE-REVIEW", 0),
+        };
+        let mut asked = 0;
+        play.play(|id, values| {
+            if !id.starts_with(gate) {
+                return well(values);
+            }
+            asked += 1;
+            match gate {
+                "DISCUSS-001" => high(values),
+                "GATE-FE" => scored(values, Some("5")),
+                _ => ["--verdict", "proceed", "--critical", "1"]
+                    .map(str::to_owned)
+                    .into(),
+            }
+        });
+        assert_eq!(asked, 1 + usize::from(more > 0), "{mode}");
+        play.ends(mode, count + more);
+    }
+}
+
+#[test]
+fn a_pipeline_whose_loop_comes_to_its_cap_ends() {
+    for (mode, count) in MODES {
+        let play = Play::of(mode);
+        let (gate, score, more) = match mode {
+            "spec-only" => ("GATE-SPEC", "69", 0),
+            _ if has_front(mode) => ("GATE-FE", "7.9", 2),
+            _ => ("GATE-TEST", "94", 20),
+        };
+        let mut asked = 0;
+        play.play(|id, values| match id.starts_with(gate) {
+            true => {
+                asked += 1;
+                scored(values, Some(score))
+            }
+            false => well(values),
+        });
+        let status = play.ends(mode, count + more);
+        // Accepted with a warning, but for the tests: there a person decided.
+        let notes = status["notes"].as_array().map(Vec::len);
+        let is_accepted = gate != "GATE-TEST";
+        assert_eq!(notes, Some(usize::from(is_accepted)), "{mode}: {status:#}");
+        assert_eq!(asked, more / 2 + 1, "{mode}");
+    }
+}
+
+#[test]
+fn a_pipeline_whose_worker_died_goes_on_elsewhere_and_ends() {
+    for (mode, count) in MODES {
+        let mut play = Play::of(mode);
+        let first = text(&play.json(&["take"])["card"]["task"]);
+        play.all.sync(0).ok();
+        play.all.sync(1).ok();
+        play.all.git(1, &["switch", "--quiet", "-c", "work"]).ok();
+        (play.at, play.date) = (1, Some(LATER));
+        let status = play.status();
+        assert_eq!(status["orphans"], serde_json::json!([first]), "{mode}");
+        let again = play.json(&["take"]);
+        assert_eq!(again["card"]["task"], first, "{mode}");
+        let row = play.json(&["task", "show", &first]);
+        assert_eq!(row["failures"], 1, "the time that passed is an attempt");
+        play.work(&first);
+        play.play(|_, gate| well(gate));
+        play.ends(mode, count);
+    }
+}
+
+#[test]
+fn a_pipeline_with_a_task_that_fails_for_good_says_what_it_holds_and_ends_with_a_person() {
+    for (mode, count) in MODES {
+        let play = Play::of(mode);
+        let mut first = String::new();
+        for attempt in 1..=3 {
+            first = text(&play.json(&["take"])["card"]["task"]);
+            play.call(&["task", "fail", "--reason", "it does not pass"])
+                .ok();
+            let retried = play.call(&["--json", "task", "retry", &first]);
+            assert_eq!(retried.code == Some(0), attempt < 3, "{mode}");
+        }
+        let out = play.call(&["--json", "take"]);
+        assert_eq!(out.code, Some(1), "{mode}");
+        assert_eq!(out.error_json()["error"]["code"], "tasks_stalled");
+        let status = play.call(&["--json", "pipeline", "status"]);
+        assert_eq!(status.code, Some(1), "{mode}");
+        let status = status.json();
+        assert_eq!(status["stalled"], true, "{mode}");
+        assert!(
+            !status["blocked"].as_array().expect("chains").is_empty(),
+            "{mode}"
+        );
+        assert_eq!(status["counts"]["failed"], 1, "{mode}");
+        play.call(&["task", "retry", &first, "--reason", "the library is mended"])
+            .ok();
+        play.play(|_, gate| well(gate));
+        play.ends(mode, count);
+    }
+}
+
+/// Team A10, F1: what a failed task takes along, and how a pipeline looks on the way.
+#[test]
+fn team_f1_the_status_has_each_task_in_its_place() {
+    let play = Play::of("full-lifecycle");
+    for _ in 0..2 {
+        let id = text(&play.json(&["take"])["card"]["task"]);
+        play.work(&id);
+        let gate = text(&play.ready()[0]["task"]);
+        let values = well(&play.ready()[0]["gate"]);
+        let mut args = vec!["task", "decide", &gate];
+        args.extend(values.iter().map(String::as_str));
+        play.call(&args).ok();
+    }
+    play.json(&["take"]);
+    let shown = play.call(&["pipeline", "status"]).ok();
+    let wanted = "Progress: 2/10 (20%)\n\
+         spec  [V RESEARCH-001(+D1)] -> [V DRAFT-001(+D2)] -> [>>> DRAFT-002(+D3)] -> [o DRAFT-003(+D4)] -> \
+         [o DRAFT-004(+D5)] -> [o QUALITY-001(+GATE-SPEC, D6)]\n\
+         impl  [o PLAN-001] -> [o IMPL-001] -> [o TEST-001(+GATE-TEST)] | [o REVIEW-001(+GATE-REVIEW)]\n\
+         working  DRAFT-002  this worktree, ";
+    assert!(shown.starts_with(wanted), "{shown}");
+    // Spec tasks have 15 minutes, then two to finish.
+    let mut late = Play {
+        date: Some("1767227000 +0000"),
+        ..play
+    };
+    let status = late.status();
+    assert_eq!(status["working"][0]["turn"]["limit"], 900, "{status:#}");
+    late.date = Some(LATER);
+    let status = late.status();
+    assert_eq!(status["working"][0]["turn"]["over"], true, "{status:#}");
+}
