@@ -36,6 +36,9 @@ pub struct Card {
     pub reads: Vec<Read>,
     /// What was left to know by the nodes that this one waits for.
     pub before: Vec<Before>,
+    /// What it waits for outside of the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
     /// Why it failed the last time.
     pub failed: Option<String>,
 }
@@ -163,6 +166,7 @@ impl Card {
                     Before::of(facts).or_else(|| Before::of_gate(node, facts))
                 })
                 .collect(),
+            waits: Vec::new(),
             failed: own
                 .and_then(|own| own.failure.as_ref())
                 .map(|failure| failure.reason.clone().unwrap_or_default()),
@@ -254,6 +258,7 @@ impl Card {
         row("read", &all(&reads.collect::<Vec<_>>()));
         let before: Vec<String> = self.before.iter().flat_map(Before::lines).collect();
         row("before", &all(&before));
+        row("waits", &all(&self.waits));
         row("failed", &one(self.failed.as_deref().unwrap_or_default()));
         out
     }
@@ -317,6 +322,7 @@ pub(super) mod tests {
                 };
                 rows
             ],
+            waits: vec![text.to_owned(); rows],
             failed: Some(text.to_owned()),
         }
     }

@@ -190,7 +190,12 @@ fn require_before(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usi
         return Ok(());
     }
     let mut waits = graph.waits(at, plan.now());
-    waits.retain(|wait| matches!(wait, Wait::Task { .. } | Wait::Unknown { .. }));
+    waits.retain(|wait| {
+        matches!(
+            wait,
+            Wait::Task { .. } | Wait::Unknown { .. } | Wait::World(_)
+        )
+    });
     match waits.is_empty() {
         true => Ok(()),
         false => Err(not_ready(facts, &plan.nodes[at].id, &waits)),

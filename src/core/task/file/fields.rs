@@ -1,8 +1,8 @@
 //! The fields of a task: their names, and how a node is made of them.
 
 use super::finding::found;
-use super::gate;
 use super::row::{Fields, Row};
+use super::{gate, waits};
 use crate::core::policy::is_inside;
 use crate::core::spec::Finding;
 use crate::core::stage::Stage;
@@ -10,7 +10,7 @@ use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verificati
 use serde_json::Value;
 
 /// Fields that this program reads.
-const OWN: [&str; 26] = [
+const OWN: [&str; 27] = [
     "id",
     "title",
     "description",
@@ -22,6 +22,7 @@ const OWN: [&str; 26] = [
     "role",
     "stage",
     "depends_on",
+    "waits",
     "parent",
     "files",
     "scenarios",
@@ -123,6 +124,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
         role: row.text("role", fields.get("role")),
         stage,
         depends_on,
+        waits: waits::of(fields.get("waits"), row),
         parent: other("parent", fields.get("parent"), row),
         files: files(fields.get("files"), row),
         scenarios: row.texts("scenarios", fields.get("scenarios")),

@@ -144,6 +144,18 @@ pub const FINDINGS: &[Known] = &[
         "write the path from the top of the repository",
     ),
     known(
+        "task_wait_circular",
+        ERROR,
+        "a task waits for what comes only after it",
+        "wait for something that others bring about",
+    ),
+    known(
+        "task_wait_invalid",
+        ERROR,
+        "what a task waits for outside of the list cannot be understood",
+        "write the condition as the message says",
+    ),
+    known(
         "task_word_unknown",
         ERROR,
         "a field with few possible words has another one",
