@@ -806,7 +806,7 @@ codes! {
         "The repository has a form that cannot be used.";
     RepositoryUnwritable "repository_unwritable" [Refused]
         "The system does not let the repository be written.";
-    RequestRepeated "request_repeated" [Usage]
+    RequestRepeated "request_repeated" [Nothing]
         "A request got a task before, and asks for another one now.";
     RequirementConflict "requirement_conflict" [Conflict]
         "A requirement changed after the archive that is taken back.";

@@ -127,7 +127,7 @@ fn asked_before(plan: &Plan<'_>, owner: &Owner, request: &TakeRequest) -> Option
 fn asked_already(request: &TakeRequest) -> Failure {
     let name = request.request.as_deref().unwrap_or_default();
     let message = format!("`{name}` got a task here already");
-    Failure::usage(Code::RequestRepeated, message).help(command!("task list"))
+    Failure::nothing(Code::RequestRepeated, message).help(command!("task list"))
 }
 
 /// What the same request got before: the same card, and nothing is written. Refused where it asks for another task now.
