@@ -120,9 +120,16 @@ fn chain_b18_nothing_is_put_before_what_is_done_or_under_way() {
 fn chain_c16_a_done_goal_is_kept_and_a_changed_one_stands_behind_it() {
     let goal = |title: &str| json!({"id": "G1", "title": title, "kind": "goal"});
     let s = building(&[one("A", &[]), goal("fast"), one("B", &[])]);
-    s.loopx(&["take", "G1"]).ok();
-    s.loopx(&["task", "done", "G1", "--manual", "--reason", "measured"])
-        .ok();
+    let met = [
+        "task",
+        "decide",
+        "G1",
+        "--verdict",
+        "proceed",
+        "--evidence",
+        "code.txt",
+    ];
+    s.loopx(&met).ok();
     s.write(FILE, list(&[one("A", &[]), goal("faster")]));
     let out = s
         .loopx(&["amend", "--reason", "twice the load"])

@@ -1,6 +1,6 @@
 //! The card: what whoever takes a node is given to read, in at most two kilobytes.
 
-use super::decide::{Verdict, judge};
+use super::decide::{Verdict, counts};
 use super::graph::Graph;
 use super::node::{Node, TaskId, Verification};
 use super::status::{Status, TaskFacts};
@@ -70,7 +70,7 @@ impl Before {
     fn of_gate(node: &Node, state: &TaskFacts) -> Option<Before> {
         let gate = node.gate.as_deref()?;
         let decision = state.decisions.last()?;
-        let judged = judge(node.kind, gate, &decision.value);
+        let judged = counts(node.kind, gate, &decision.value);
         let has_notes = judged.verdict == Verdict::Proceed && !judged.notes.is_empty();
         has_notes.then(|| Before {
             task: node.id.clone(),

@@ -70,6 +70,7 @@ pub fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Decided>> {
             );
         }
         let judged = judge(node.kind, gate, &decision);
+        decision.came_to = Some(judged.verdict);
         let what = match decision.verdict {
             Some(given) if judged.adjusted => {
                 format!(

@@ -202,7 +202,7 @@ fn require_before(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usi
     }
 }
 
-/// Refuses a decision: it is given as values.
+/// Refuses a decision and a goal: values end the one, and evidence the other.
 fn require_no_decision(plan: &Plan<'_>, at: usize) -> Result<()> {
     let node = &plan.nodes[at];
     match node.kind {
@@ -210,6 +210,14 @@ fn require_no_decision(plan: &Plan<'_>, at: usize) -> Result<()> {
             Code::TaskStepInvalid,
             format!("{} is a decision: values end it, and no word does", node.id),
         )
+        NodeKind::Goal => Err(Failure::refused(
+            Code::TaskStepInvalid,
+            format!("{} is a goal: evidence ends it, and no word does", node.id),
+        )
+        .help(command!(
+            "task decide {} --verdict proceed --evidence EVIDENCE",
+            node.id
+        ))),
         .help(gate::lead_of(node, plan.statuses[at], plan.state))),
         _ => Ok(()),
     }

@@ -8,7 +8,7 @@
 //! ```
 
 use super::gate::Gate;
-use super::judge::{Judged, judge, weakest};
+use super::judge::{Judged, counts, weakest};
 use super::values::{Decision, Verdict};
 use crate::core::session::{Recorded, State};
 use crate::core::task::node::{Edge, Node, NodeKind, TaskId, Verification};
@@ -121,7 +121,7 @@ pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Recorded<Decis
     let decisions = &state.task(&node.id)?.decisions;
     let judged = decisions
         .iter()
-        .map(|one| (one, judge(node.kind, gate, &one.value)));
+        .map(|one| (one, counts(node.kind, gate, &one.value)));
     // Of two alike `max_by_key` gives the last.
     judged.rev().max_by_key(|(_, judged)| judged.verdict)
 }
