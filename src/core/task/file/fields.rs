@@ -10,7 +10,7 @@ use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, TaskId, Verificati
 use serde_json::Value;
 
 /// Fields that this program reads.
-const OWN: [&str; 27] = [
+pub(super) const OWN: [&str; 27] = [
     "id",
     "title",
     "description",
@@ -71,7 +71,7 @@ const OF_PEERS: [&str; 27] = [
     "wave",
 ];
 
-const OF_CONVERGENCE: [&str; 3] = ["criteria", "verification", "definition_of_done"];
+pub(super) const OF_CONVERGENCE: [&str; 3] = ["criteria", "verification", "definition_of_done"];
 const OF_FILE: [&str; 9] = [
     "path",
     "action",

@@ -78,6 +78,12 @@ pub const FINDINGS: &[Known] = &[
         "write the field",
     ),
     known(
+        "task_field_misspelt",
+        ERROR,
+        "a field has the name of another one but for letter case, `_` and `-`",
+        "write its name as the message says",
+    ),
+    known(
         "task_field_repeated",
         ERROR,
         "a field stands in a task twice",
