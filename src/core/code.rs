@@ -1097,7 +1097,7 @@ codes! {
     WaiverUnused "waiver_unused" [Usage]
         "A scenario is waived that needs no waiver.";
     WordTakenBack "word_taken_back" [Refused]
-        "A signed word was taken back or brought back by somebody who may not.";
+        "A signed word was taken back or brought back by somebody who may not, or without a signature.";
     WordUnknown "word_unknown" [Usage]
         "The word is none of those that are expected.";
     WorkingCopyCommitted "working_copy_committed" [Refused]
