@@ -13,6 +13,7 @@ use crate::core::lease::seconds_of;
 use crate::core::op::Evidence;
 use crate::core::session::Recorded;
 use crate::core::task::file::conditions;
+use crate::core::task::plan;
 use crate::core::task::world::{Condition, Run, Seen, World};
 use crate::git::Repo;
 use crate::store::{Session, Snapshot};
@@ -24,9 +25,15 @@ pub(super) fn seen(
     facts: &Facts<'_>,
 ) -> Result<World> {
     let list = facts.texts.get(&Artifact::TaskList);
-    let asked = list.map_or_else(Default::default, |text| conditions(text));
+    let mut asked = list.map_or_else(Default::default, |text| conditions(text));
     if asked.is_empty() {
         return Ok(World::default());
+    }
+    // What a decision inserted has names of its own.
+    let mut tasks = facts.state.tasks.values();
+    if tasks.any(|task| !task.decisions.is_empty()) {
+        let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
+        asked.extend(nodes.into_iter().flat_map(|node| node.waits));
     }
     let identity = facts.identity.and_then(|identity| seconds_of(&identity.at));
     let mut world = World {

@@ -443,3 +443,29 @@ fn an_amendment_lets_nothing_wait_that_is_taken() {
     let error = refuses(&s, 1, "task_not_ready", &["take", "B"]);
     assert_eq!(error["blockers"][0]["message"], "a person's word");
 }
+
+/// What a fix inserts waits as it stands in the template, for the tasks that were inserted with it.
+#[test]
+fn what_a_decision_inserts_waits_for_what_was_inserted_with_it() {
+    let repair = [
+        task("mend", &[], Some(&["true"])),
+        waiting(
+            "tell",
+            &["mend"],
+            json!([{ "evidence": "mend" }, { "branch": "main", "path": "code.txt" }]),
+        ),
+    ];
+    let gate = json!({ "kind": "decision", "gate": { "repair": repair } });
+    let s = building(&[task("A", &[], Some(&["true"])), with("GATE", &["A"], gate)]);
+    assert_eq!(take(&s), "A");
+    s.loopx(&["task", "done"]).ok();
+    s.loopx(&["task", "decide", "GATE", "--verdict", "fix"])
+        .ok();
+    let waits = row(&s, "GATE.1.tell")["waits"].clone();
+    assert_eq!(waits[1]["evidence"], "GATE.1.mend", "{waits:#}");
+    assert_eq!(waits[1]["why"], "nobody ran it", "{waits:#}");
+    assert_eq!(waits[2], Value::Null, "the path is there: {waits:#}");
+    assert_eq!(take(&s), "GATE.1.mend");
+    s.loopx(&["task", "done"]).ok();
+    assert_eq!(take(&s), "GATE.1.tell");
+}
