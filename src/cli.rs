@@ -280,7 +280,17 @@ impl Command {
     fn is_paged(&self) -> bool {
         matches!(
             self,
-            Command::List(_) | Command::Log(_) | Command::Show { .. } | Command::Diff { .. }
+            Command::List(_)
+                | Command::Log(_)
+                | Command::Show { .. }
+                | Command::Diff { .. }
+                | Command::Task(
+                    TaskCommand::List(_)
+                        | TaskCommand::Graph(_)
+                        | TaskCommand::Waves(_)
+                        | TaskCommand::Log(_)
+                        | TaskCommand::Show(_)
+                )
         )
     }
 }

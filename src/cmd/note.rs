@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 #[derive(clap::Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct NoteArgs {
-    /// The text of the note; `-` reads it from stdin
+    /// The text of the note; `-` reads it from stdin. One that begins with `-` stands behind `--`
     text: Option<String>,
     /// The kind of the note
     #[arg(long, value_name = "KIND", default_value = "learning", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]

@@ -99,6 +99,9 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.command(&command!("run --task {task}"))
         ));
     }
+    if let Some(stray) = &ran.stray {
+        ui.warn(stray);
+    }
     if ran.counts == Some(false) {
         ui.warn(
             "policy counts only runs that a role of evidence.by signed: this one is no evidence for a gate",
@@ -115,6 +118,7 @@ pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "not_started": ran.not_started,
             "counts": ran.counts,
             "is_check": ran.is_check,
+            "warning": ran.stray,
         }),
     );
     Ok(if ran.evidence.passed() {

@@ -817,7 +817,7 @@ codes! {
         "The repository has a form that cannot be used.";
     RepositoryUnwritable "repository_unwritable" [Refused]
         "The system does not let the repository be written.";
-    RequestRepeated "request_repeated" [Usage]
+    RequestRepeated "request_repeated" [Nothing]
         "A request got a task before, and asks for another one now.";
     RequirementConflict "requirement_conflict" [Conflict]
         "A requirement changed after the archive that is taken back.";
@@ -1108,7 +1108,7 @@ codes! {
     WaiverUnused "waiver_unused" [Usage]
         "A scenario is waived that needs no waiver.";
     WordTakenBack "word_taken_back" [Refused]
-        "A signed word was taken back or brought back by somebody who may not.";
+        "A signed word was taken back or brought back by somebody who may not, or without a signature.";
     WordUnknown "word_unknown" [Usage]
         "The word is none of those that are expected.";
     WorkingCopyCommitted "working_copy_committed" [Refused]

@@ -112,11 +112,12 @@ mod tests {
         let proposal = tasks(ONE, &scenarios).expect("a proposal");
         assert!(proposal.text.starts_with(ONE));
         assert_eq!((proposal.count, proposal.text.lines().count()), (1, 2));
-        let fault = good_plan(&proposal.text).expect_err("no command yet");
+        let id = crate::core::id::SessionId::parse("demo").expect("an id");
+        let fault = good_plan(&proposal.text, &id).expect_err("no command yet");
         let said = "TASK-002: it has no check yet";
         assert!(fault.message.contains(said), "{}", fault.message);
         let filled = proposal.text.replace("\"cmd\":[]", "\"cmd\":[\"true\"]");
-        good_plan(&filled).expect("a plan");
+        good_plan(&filled, &id).expect("a plan");
         let found = read_tasks(&filled).expect("tasks");
         assert_eq!(found[1].scenarios, [scenarios[1].clone()]);
         assert_eq!(tasks(&filled, &scenarios), None);

@@ -145,9 +145,10 @@ impl Stranger {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hands, Mode, has};
+    use super::{Hands, Mode, Origin, Stranger, has, origin};
     use crate::core::artifact::Artifact;
-    use crate::core::id::Person;
+    use crate::core::checks::Check;
+    use crate::core::id::{Oid, Person};
 
     #[test]
     fn an_agent_that_two_people_have_makes_them_no_one_person() {
@@ -171,6 +172,26 @@ mod tests {
         }
         let nobody = Person::parse("Ada <>");
         assert!(!hands(&nobody, None).are_of(hands(&nobody, None)));
+    }
+
+    #[test]
+    fn words_that_no_record_wrote_came_out_of_a_merge_and_are_nobodys() {
+        let words = ["sh".to_owned(), "x".to_owned()];
+        let anything = |_: Artifact, _: &Oid, _: &[String]| true;
+        assert!(matches!(
+            origin(&[], &words, true, anything),
+            Origin::Merged
+        ));
+        assert!(matches!(origin(&[], &words, false, anything), Origin::Here));
+        let stranger = Stranger {
+            check: Check {
+                id: "A".to_owned(),
+                argv: words.to_vec(),
+                source: Artifact::TaskList,
+            },
+            by: None,
+        };
+        assert_eq!(stranger.words(), "A: `sh x` (it came out of a merge)");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::opening::Opening;
 use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
 use super::workcopy::{Edits, FileStatus, WorkCopy};
-use super::{delta, files, ground, lease, outline};
+use super::{delta, files, ground, lease, outline, world};
 use crate::core::agent;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -24,6 +24,7 @@ use crate::core::policy::Policy;
 use crate::core::profile::Profile;
 use crate::core::session::{Ending, Recorded, State};
 use crate::core::stage::Stage;
+use crate::core::task::world::World;
 use crate::git::{Identity, Repo};
 use crate::store::{self, Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
@@ -49,6 +50,8 @@ pub struct Facts<'a> {
     pub shared: Vec<SessionId>,
     /// The commit that the session starts from is not here.
     pub base_missing: Option<Failure>,
+    /// What tasks wait for outside of their list.
+    pub world: World,
     /// Of these texts: whoever replaces one of them starts it anew.
     pub read: ReadSections,
 }
@@ -368,12 +371,14 @@ pub(super) fn gather_with<'a>(
         None => Vec::new(),
     };
     shared.retain(|id| *id != state.id);
-    Ok(Facts {
+    let code = if wants_code { ctx.repo.code()? } else { None };
+    let mut facts = Facts {
         read: ReadSections::default(),
         shared,
         base_missing: missing,
         credentials,
-        code: if wants_code { ctx.repo.code()? } else { None },
+        code,
+        world: World::default(),
         operations: if needs == Needs::Operations {
             snapshot.operations(session)?
         } else {
@@ -386,7 +391,9 @@ pub(super) fn gather_with<'a>(
         identity,
         saved,
         taken,
-    })
+    };
+    facts.world = world::seen(ctx, (snapshot, session), &facts)?;
+    Ok(facts)
 }
 
 /// The same with the edits of this worktree, which stay where they are: what a command would judge that saves them.

@@ -284,7 +284,7 @@ fn decide(
 /// What a list would do; refused where nobody may do that, or where it is no plan.
 fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
     let file = read(text).map_err(|findings| invalid(&findings, "would be"))?;
-    require_good(&file)?;
+    require_good(&file, &state.id)?;
     let odd =
         |why: String| Failure::refused(Code::TaskListInvalid, why).help(command!("task check"));
     let (impact, text) = weigh(stored, text, how_far(state, stored)).map_err(odd)?;

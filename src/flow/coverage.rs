@@ -10,11 +10,12 @@ use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::ReadSections;
 use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
-use crate::core::pack;
+use crate::core::pack::{self, Slice};
 use crate::core::policy::{EvidenceRule, Policy};
 use crate::core::session::State;
 use crate::core::spec::{Delta, fold};
 use crate::core::stage::Stage;
+use crate::core::task::plan;
 use std::collections::BTreeMap;
 
 /// The code tree that the approved review is about.
@@ -22,16 +23,23 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
     state.verdict.as_ref().map(|verdict| &verdict.value.tree)
 }
 
+/// The slices, and what decisions inserted beside them.
+fn served(texts: &BTreeMap<Artifact, String>, state: &State) -> Vec<Slice> {
+    let mut slices = pack::slices_of(texts).unwrap_or_default();
+    slices.extend(plan::inserted(texts, state).unwrap_or_default());
+    slices
+}
+
 /// What proves each scenario that the delta writes.
 fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> {
-    let slices = pack::slices_of(&facts.texts);
     let names = coverage::scenarios(delta);
     let known = Known {
         state: &facts.state,
         evidence: facts.view().evidence(),
         takes_words: !facts.policy.asks_signatures(),
     };
-    coverage::coverage(&names, &slices.unwrap_or_default(), known, tree)
+    let slices = served(&facts.texts, &facts.state);
+    coverage::coverage(&names, &slices, known, tree)
 }
 
 /// The scenarios that the session's delta writes.
@@ -44,7 +52,6 @@ pub(super) fn unproven(state: &State, texts: &BTreeMap<Artifact, String>) -> Vec
     let Some((delta, _)) = delta::read(texts) else {
         return Vec::new();
     };
-    let slices = pack::slices_of(texts);
     let names = coverage::scenarios(&delta);
     let known = Known {
         state,
@@ -52,7 +59,7 @@ pub(super) fn unproven(state: &State, texts: &BTreeMap<Artifact, String>) -> Vec
         takes_words: false,
     };
     let tree = reviewed_tree(state);
-    let covered = coverage::coverage(&names, &slices.unwrap_or_default(), known, tree);
+    let covered = coverage::coverage(&names, &served(texts, state), known, tree);
     let open = covered.into_iter().filter(|one| !one.proof.is_enough());
     open.map(|one| one.scenario).collect()
 }

@@ -52,6 +52,8 @@ pub struct Ran {
     pub is_check: bool,
     /// The seconds that it had, where they were over.
     pub limit: Option<u64>,
+    /// Why the code here may be another change's.
+    pub stray: Option<String>,
 }
 
 /// So many of the files that a command changed stand in its record.
@@ -110,7 +112,11 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     };
     let is_top = cwd.canonicalize().ok() == top.canonicalize().ok();
     let limit = limit(ctx, (&session.state, &policy), request, check.is_some())?;
-    let holds = (!is_apart, request.task.as_deref().filter(|_| is_own_task));
+    // Whoever proves a task here may build here, too; a build of somebody else is left alone.
+    let holds = (
+        !is_apart || is_own_task,
+        request.task.as_deref().filter(|_| is_own_task),
+    );
     let recording = attended(ctx, holds, (&argv, &cwd, limit), live)?;
     let limit = limit.filter(|_| recording.is_over);
     let output = ctx.repo.hash_file(recording.output.path())?;
@@ -157,6 +163,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             counts: None,
             is_check: check.is_some(),
             limit,
+            stray: seated::stray(ctx, &facts.state)?,
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());

@@ -84,6 +84,7 @@ pub mod verify;
 pub mod view;
 pub mod workcopy;
 pub mod working;
+mod world;
 
 pub use act::{Act, Done, Facts, act};
 pub use context::Context;

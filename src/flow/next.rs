@@ -81,6 +81,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         is_empty: is_empty(&facts),
         asks: crate::env::has_terminal(),
         remote: remote.clone(),
+        world: Some(&facts.world),
         unpushed: unpushed(ctx, state)?,
     };
     let mut advised = next::next(facts.view(), &here);

@@ -32,6 +32,26 @@ pub fn require_no_other(ctx: &Context, state: &State) -> Result<()> {
     }
 }
 
+/// What is wrong with a detached HEAD as the place where something is recorded: its commit is on no way to or from the
+/// session's branch, so that it may be another change's. Nothing is said where the branch is not here.
+pub fn stray(ctx: &Context, state: &State) -> Result<Option<String>> {
+    let head = ctx.repo.head()?;
+    let (Some(bound), None, Some(commit)) = (&state.branch, &head.branch, &head.commit) else {
+        return Ok(None);
+    };
+    let Some(tip) = ctx.repo.find_ref(&format!("refs/heads/{bound}"))? else {
+        return Ok(None);
+    };
+    let is_on = tip == *commit
+        || ctx.repo.is_ancestor(commit, &tip)?
+        || ctx.repo.is_ancestor(&tip, commit)?;
+    let told = format!(
+        "HEAD is detached at {}, which is not on {bound}: this is recorded for the code of that commit",
+        commit.short()
+    );
+    Ok((!is_on).then_some(told))
+}
+
 fn mismatch(ctx: &Context, state: &State, bound: &str, here: &str) -> Result<Failure> {
     let id = &state.id;
     Ok(Failure::refused(

@@ -12,7 +12,7 @@ use crate::core::session::State;
 use crate::core::spec::{Finding, Severity};
 use crate::core::stage::Stage;
 use crate::core::task::file::edit::{self, Change, Place};
-use crate::core::task::file::{self, TaskFile, check, read};
+use crate::core::task::file::{self, TaskFile, check, of_own_session, read};
 use crate::core::task::import::{Format, Imported, Remark, Source, import};
 use crate::core::task::node::{Node, TaskId};
 use serde::Serialize;
@@ -70,7 +70,10 @@ pub fn judge(ctx: &Context) -> Result<Checked> {
     let (tasks, findings) = match read(&text) {
         Ok(file) => {
             let exists: Option<&dyn Fn(&str) -> bool> = tree.is_some().then_some(&exists as _);
-            (file.nodes.len(), check(&file, exists))
+            let mut findings = check(&file, exists);
+            findings.extend(of_own_session(&file, &state.id));
+            findings.sort_by_key(|finding| finding.line);
+            (file.nodes.len(), findings)
         }
         Err(findings) => (0, findings),
     };
@@ -279,8 +282,9 @@ pub(super) fn no_objects(text: &str) -> Vec<Blocker> {
 }
 
 /// Refuses a list that is no good plan.
-pub(super) fn require_good(file: &TaskFile) -> Result<()> {
+pub(super) fn require_good(file: &TaskFile, session: &SessionId) -> Result<()> {
     let mut findings = check(file, None);
+    findings.extend(of_own_session(file, session));
     findings.retain(|one| one.severity == Severity::Error);
     match findings.is_empty() {
         true => Ok(()),

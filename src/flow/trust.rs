@@ -181,7 +181,7 @@ fn of(me: &Identity) -> Hands<'_> {
     }
 }
 
-/// Whether the approval of the plan, or of what comes after it, is about these words.
+/// Whether the approval of the plan, or of what comes after it, or an approving verdict, is about these words.
 fn approves(
     op: &Operation,
     argv: &[String],
@@ -191,6 +191,10 @@ fn approves(
         Some(Event::Approved {
             transition, files, ..
         }) => transition.from() != Stage::Clarify && trust::covers(files, argv, has),
+        // A verdict that lets the work go on rests on the same files.
+        Some(Event::Reviewed { verdict }) => {
+            verdict.is_approval() && trust::covers(&verdict.files, argv, has)
+        }
         _ => false,
     }
 }
@@ -217,7 +221,7 @@ fn is_approved_by(
     })
 }
 
-/// The approvals whose signature the signers of the target accept.
+/// The approvals and verdicts whose signature the signers of the target accept.
 fn signed(
     ctx: &Context,
     (snapshot, session): (&Snapshot<'_>, &Session),
@@ -234,7 +238,7 @@ fn signed(
     let files = snapshot.signatures(session)?;
     let bases = crate::core::signature::bases(&session.state, operations);
     for op in operations {
-        if let (Some(Event::Approved { .. }), Some(bytes)) =
+        if let (Some(Event::Approved { .. } | Event::Reviewed { .. }), Some(bytes)) =
             (op.event(), files.get(&op.file_name()))
         {
             let state = (&session.state, bases.as_slice());

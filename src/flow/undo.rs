@@ -120,6 +120,9 @@ pub fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: bool) -> R
             }
             require_person(ctx, &session.state, &undone, "taking a person's word back")?;
             require_own_refusals(ctx, snapshot, session, &undone, &me)?;
+            if !sign {
+                require_no_signed_list(ctx, snapshot, session, &undone)?;
+            }
             let ids = undone.iter().map(|op| op.op.clone()).collect();
             let moved = undone.into_iter().map(Moved::of).collect();
             Ok((Word::Undone { undone: ids }, moved))
@@ -191,8 +194,8 @@ pub fn redo(ctx: &Context, count: usize, reason: Option<String>, sign: bool) -> 
     })
 }
 
-/// Refuses to take back a verdict that asks for changes, where somebody else signed it: it would hold the
-/// session all the same.
+/// Refuses to take back a verdict that asks for changes, or an amendment, where somebody else signed it: it would
+/// hold the session all the same.
 pub(super) fn require_own_refusals(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
@@ -227,18 +230,59 @@ pub(super) fn require_own_refusals(
         ),
     )
     .help(
-        command!("review --verdict approve --sign")
-            .session(&session.state.id)
-            .note(format!(
-                "(by {}, or by a role of approve.take_back)",
-                one.by
-            )),
+        match one.event() {
+            Some(Event::Approved { .. }) => command!("amend --reason WHY --sign"),
+            _ => command!("review --verdict approve --sign"),
+        }
+        .session(&session.state.id)
+        .note(format!(
+            "(by {}, or by a role of approve.take_back)",
+            one.by
+        )),
     ))
+}
+
+/// Refuses to take a signed amendment back without a signature, where policy wants what approves a list signed: the
+/// list of before would count again.
+fn require_no_signed_list(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    undone: &[&Operation],
+) -> Result<()> {
+    let is_amendment = |op: &&&Operation| {
+        matches!(
+            op.event(),
+            Some(Event::Approved {
+                amends: Some(_),
+                ..
+            })
+        )
+    };
+    let Some(one) = undone.iter().find(is_amendment) else {
+        return Ok(());
+    };
+    let (policy, _) = ctx.policy_if_there(&session.state)?;
+    let asks = policy.asks_signature(Transition::PlanToBuild);
+    if !asks || !snapshot.signatures(session)?.contains_key(&one.file_name()) {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::WordTakenBack,
+        format!(
+            "`{}` (@{}) was signed, and policy wants signed what takes it back",
+            one.word(),
+            one.seq
+        ),
+    )
+    .help(command!("undo --sign").session(&session.state.id)))
 }
 
 fn refuses(op: &Operation) -> bool {
     match op.event() {
         Some(Event::Reviewed { verdict }) => !verdict.is_approval(),
+        // The list of before would count again.
+        Some(Event::Approved { amends, .. }) => amends.is_some(),
         Some(Event::Entered { transition, .. }) => *transition == Transition::DoneToBuild,
         _ => false,
     }

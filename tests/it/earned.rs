@@ -1,7 +1,7 @@
 //! Completion is earned: the time that a check has, what a task leaves and touches, and whose it stays meanwhile.
 
 use crate::support::Sandbox;
-use crate::support::tasks::{DEMO, building, refuses, statuses, take, task, text};
+use crate::support::tasks::{DEMO, building, planning, refuses, statuses, take, task, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -163,7 +163,7 @@ fn chain_b27_a_request_that_is_repeated_gives_the_same_card() {
     }
     s.loopx(&["--json", "take", "T-1", "--request", "r-1"]).ok();
     let args = ["take", "T-2", "--request", "r-1"];
-    refuses(&s, 2, "request_repeated", &args);
+    refuses(&s, 5, "request_repeated", &args);
     let other = s.loopx(&["--json", "take", "--request", "r-2"]).json();
     assert_eq!(other["card"]["task"], "T-2");
     // What is done is asked for no more: the name is free again.
@@ -190,6 +190,22 @@ fn a_claim_and_a_build_are_renewed_while_a_check_runs() {
         .map(|one| text(&one["step"]))
         .collect();
     assert_eq!(steps, ["take", "take", "run", "done"], "{log:#}");
+    // The build's lease is renewed, too: it began when the session entered the build.
+    let s = planning(&[task("T-1", &[], Some(&["sleep", "3"]))]);
+    s.git(&["config", "loopx.lease", "8"]).ok();
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    s.loopx(&["build"]).fails_with(1);
+    assert_eq!(take(&s), "T-1");
+    for _ in 0..4 {
+        s.loopx(&["status"]).ok();
+    }
+    let renewed = |s: &Sandbox| {
+        let log = s.git(&["log", "--format=%s", "loopx"]).ok();
+        log.matches("renew the build's lease").count()
+    };
+    assert_eq!(renewed(&s), 0);
+    s.loopx(&["task", "done"]).ok();
+    assert_eq!(renewed(&s), 1);
     // What ends at once renews nothing.
     let s = building(&[task("T-1", &[], Some(&["true"]))]);
     s.git(&["config", "loopx.lease", "6"]).ok();

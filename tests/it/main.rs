@@ -147,6 +147,7 @@ mod task_list;
 mod task_races;
 mod task_remote;
 mod task_scenarios;
+mod task_waits;
 mod templates;
 mod torn;
 mod torn_repair;

@@ -70,6 +70,18 @@ fn a_note_lies_on_the_session_that_is_meant_else_in_the_journal() {
 }
 
 #[test]
+fn a_text_that_looks_like_an_option_stands_behind_two_dashes() {
+    let s = started();
+    for text in ["-v is not documented", "--force is missing", "--", "list"] {
+        s.loopx(&["note", "--kind", "risk", "--", text]).ok();
+        let all = notes(&s, &[]);
+        assert_eq!(all[all.len() - 1]["text"], text, "{all:#?}");
+    }
+    let refused = s.loopx(&["note", "--force is missing"]).fails_with(2);
+    assert!(refused.stderr.contains("--"), "{refused}");
+}
+
+#[test]
 fn a_note_changes_nothing_but_the_log_and_is_not_taken_back() {
     let s = started();
     let stage = |s: &Sandbox| s.loopx(&["-s", ID, "--json", "status"]).json();

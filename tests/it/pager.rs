@@ -1,5 +1,6 @@
 //! Long output on a terminal goes through the pager that git would take. `script` is the terminal.
 
+use crate::support::tasks::{building, task};
 use crate::support::{Output, Sandbox};
 use std::path::Path;
 
@@ -76,6 +77,15 @@ fn what_is_long_goes_through_the_pager_that_git_takes() {
         let lists = line.ends_with("list") && !is_told;
         let shown = out.stdout.matches("  SESSION").count();
         assert_eq!(shown, usize::from(lists), "{line}: {out}");
+    }
+    let tasks = building(&[task("T-1", &[], Some(&["true"]))]);
+    tasks.loopx(&["take"]).ok();
+    for line in ["list", "graph", "waves", "log", "show"] {
+        let out = typed(&tasks, &format!("git-loopx task {line}"), &[marks]).ok();
+        assert!(
+            !out.is_empty() && out.lines().all(|line| line.starts_with("> ")),
+            "{line}: {out}"
+        );
     }
     s.git(&["config", "pager.loopx", "false"]).ok();
     let direct = typed(&s, "git-loopx list", &[marks]).ok();

@@ -2,6 +2,8 @@
 
 use crate::support::Sandbox;
 use crate::support::changes::{adding, signing_in};
+use crate::support::tasks::{DEMO, planning, take, task, with};
+use serde_json::json;
 
 #[test]
 fn scenarios_without_proof_are_told_from_those_with_it() {
@@ -56,4 +58,31 @@ fn evidence_of_other_code_is_stale() {
     s.commit_file("src/demo.txt", "more\n", "Write it").ok();
     let found = s.document(1, &["spec", "coverage"]);
     assert_eq!(found["scenarios"][0]["proof"], "stale");
+}
+
+/// What a decision inserted serves scenarios like what was planned.
+#[test]
+fn the_scenarios_of_inserted_tasks_are_covered_by_them() {
+    let mut mend = task("mend", &[], Some(&["true"]));
+    mend["scenarios"] = json!(["demo/Apples/Asked"]);
+    let gate = json!({ "kind": "decision", "gate": { "repair": [mend] } });
+    let s = planning(&[task("A", &[], Some(&["true"])), with("GATE", &["A"], gate)]);
+    s.write(
+        format!(".loopx/{DEMO}/change/spec-delta.md"),
+        adding("Apples"),
+    );
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    assert_eq!(take(&s), "A");
+    s.loopx(&["task", "done"]).ok();
+    let found = s.document(1, &["spec", "coverage"]);
+    assert_eq!(found["scenarios"][0]["proof"], "unserved");
+    s.loopx(&["task", "decide", "GATE", "--verdict", "fix"])
+        .ok();
+    let found = s.document(1, &["spec", "coverage"]);
+    assert_eq!(found["scenarios"][0]["slices"][0]["slice"], "GATE.1.mend");
+    assert_eq!(found["scenarios"][0]["proof"], "missing");
+    assert_eq!(take(&s), "GATE.1.mend");
+    s.loopx(&["task", "done"]).ok();
+    let found = s.document(0, &["spec", "coverage"]);
+    assert_eq!(found["scenarios"][0]["proof"], "passed");
 }

@@ -405,3 +405,37 @@ fn a_persons_word_on_a_task_holds_for_the_code_that_they_looked_at() {
         .ok();
     s.loopx(&["approve", "--to", "review"]).ok();
 }
+
+/// The same rule as for a run: another branch's code proves nothing, and on a detached HEAD it is said.
+#[test]
+fn a_task_is_done_on_the_code_of_its_session() {
+    let s = building(&[
+        task("T-1", &[], None),
+        task("T-2", &[], Some(&["true"])),
+        task("T-3", &[], Some(&["true"])),
+    ]);
+    for id in ["T-1", "T-2", "T-3"] {
+        s.loopx(&["take", id]).ok();
+    }
+    s.commit_file("code.txt", "two\n", "Second").ok();
+    let own = s.git(&["rev-parse", "HEAD"]).line();
+    s.git(&["switch", "--quiet", "-c", "other", "HEAD~1"]).ok();
+    s.commit_file("other.txt", "other\n", "Another change").ok();
+    let manual = [
+        "-s", "demo", "task", "done", "T-1", "--manual", "--reason", "seen",
+    ];
+    refuses(&s, 1, "branch_mismatch", &manual);
+    let run = ["-s", "demo", "task", "done", "T-2"];
+    refuses(&s, 1, "branch_mismatch", &run);
+    let done = |at: &str, id: &str| {
+        s.git(&["checkout", "--quiet", "--detach", at]).ok();
+        let out = s.loopx(&["--json", "-s", "demo", "task", "done", id]);
+        let json = out.json();
+        (json["warning"].clone(), out.stderr.clone())
+    };
+    let (warning, stderr) = done("other", "T-2");
+    assert!(text(&warning).contains("which is not on work"), "{warning}");
+    assert!(stderr.contains("warning: HEAD is detached at"), "{stderr}");
+    let (warning, stderr) = done(&own, "T-3");
+    assert_eq!((warning, stderr.contains("warning:")), (Value::Null, false));
+}

@@ -1,8 +1,10 @@
 //! Amendments: the list that was approved, changed while it is being worked off.
 
+use crate::support::keys::{ADA, BOB, Signer, everybody, key, use_key};
 use crate::support::store::{detached, tip};
 use crate::support::tasks::{
-    DEMO, building, clones_building, planning, refuses, statuses, task, text, there, with,
+    DEMO, building, clones_building, planning, planning_with, refuses, statuses, task, text, there,
+    with,
 };
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
@@ -120,9 +122,16 @@ fn chain_b18_nothing_is_put_before_what_is_done_or_under_way() {
 fn chain_c16_a_done_goal_is_kept_and_a_changed_one_stands_behind_it() {
     let goal = |title: &str| json!({"id": "G1", "title": title, "kind": "goal"});
     let s = building(&[one("A", &[]), goal("fast"), one("B", &[])]);
-    s.loopx(&["take", "G1"]).ok();
-    s.loopx(&["task", "done", "G1", "--manual", "--reason", "measured"])
-        .ok();
+    let met = [
+        "task",
+        "decide",
+        "G1",
+        "--verdict",
+        "proceed",
+        "--evidence",
+        "code.txt",
+    ];
+    s.loopx(&met).ok();
     s.write(FILE, list(&[one("A", &[]), goal("faster")]));
     let out = s
         .loopx(&["amend", "--reason", "twice the load"])
@@ -270,6 +279,111 @@ fn amendments_that_were_made_apart_come_together_or_hold_visibly() {
     all.settle();
     all.loopx(0, &["-s", DEMO, "take", "A"]).ok();
     assert!(Path::new(&all.remote()).exists());
+}
+
+/// One field that two amendments changed in different ways is a conflict, which somebody settles and approves.
+#[test]
+fn amendments_that_disagree_about_one_field_hold_until_somebody_settles_it() {
+    let all = clones_building(2, &[one("A", &[]), one("B", &[])]);
+    let titled = |title: &str| {
+        let mut task = one("A", &[]);
+        task["title"] = json!(title);
+        task
+    };
+    let amend = |at: usize, tasks: &[Value]| {
+        let path = all.s.root().join(format!("new-{at}.jsonl"));
+        fs::write(&path, list(tasks)).expect("a file");
+        let path = path.to_str().expect("UTF-8").to_owned();
+        all.loopx(at, &["-s", DEMO, "amend", &path, "--reason", "apart"])
+    };
+    amend(0, &[titled("one"), one("B", &[])]).ok();
+    amend(1, &[titled("two"), one("B", &[])]).ok();
+    all.settle();
+    all.assert_agreed();
+    for at in 0..2 {
+        let held = all.loopx(at, &["-s", DEMO, "--json", "take"]);
+        assert_ne!(held.code, Some(0), "{held}");
+        let status = all.loopx(at, &["-s", DEMO, "status", "--json"]).json();
+        assert_eq!(
+            status["next_action"],
+            format!("git loopx -s {DEMO} resolve")
+        );
+    }
+    let path = all.s.root().join("settled.jsonl");
+    fs::write(&path, list(&[titled("both"), one("B", &[])])).expect("a file");
+    let path = path.to_str().expect("UTF-8");
+    let settle = [
+        "-s",
+        DEMO,
+        "resolve",
+        "tasks.jsonl",
+        "--file",
+        path,
+        "--reason",
+        "both",
+    ];
+    all.loopx(0, &settle).ok();
+    // What was settled was approved by nobody yet.
+    let status = all.loopx(0, &["-s", DEMO, "status", "--json"]).json();
+    assert!(
+        status.to_string().contains("plan_approval_stale"),
+        "{status:#}"
+    );
+    all.loopx(0, &["-s", DEMO, "amend", "--reason", "as settled"])
+        .ok();
+    let status = all.loopx(0, &["-s", DEMO, "status", "--json"]).json();
+    assert!(
+        !status.to_string().contains("plan_approval_stale"),
+        "{status:#}"
+    );
+    all.settle();
+    all.assert_agreed();
+    let listed = all.loopx(1, &["-s", DEMO, "task", "list", "--json"]).json();
+    assert_eq!(listed["tasks"][0]["title"], "both", "{listed:#}");
+    all.loopx(1, &["-s", DEMO, "take", "A"]).ok();
+}
+
+/// Taking it back brings the list of before back, so that nobody else does that.
+#[test]
+fn a_signed_amendment_is_taken_back_by_who_signed_it() {
+    for policy in ["", "[approve]\nsigned = [\"plan->build\"]\n"] {
+        let files = [("loopx.toml", policy), ("loopx.signers", &*everybody())];
+        let s = planning_with(&files, &[one("A", &[])]);
+        let by = |who: Signer, args: &[&str]| {
+            use_key(&s, key(who.2));
+            let call = s.call(LOOPX).env("GIT_AUTHOR_NAME", who.0);
+            let call = call.env("GIT_AUTHOR_EMAIL", who.1);
+            let call = call.env("GIT_COMMITTER_NAME", who.0);
+            call.env("GIT_COMMITTER_EMAIL", who.1).args(args).run()
+        };
+        let enter = ["approve", "--enter", "--reason", "agreed", "--sign"];
+        by(ADA, &enter).ok();
+        let amend = |sign: &str| {
+            s.write(FILE, list(&[one("A", &[]), one("B", &[])]));
+            by(ADA, &["amend", "--reason", "B too", sign])
+        };
+        amend("--sign").ok();
+        let before = tip(&s);
+        let back = ["--json", "undo", "--of", ADA.0, "--reason", "no B"];
+        let error = by(BOB, &back).fails_with(1).error_json()["error"].clone();
+        assert_eq!(error["code"], "word_taken_back", "{error:#}");
+        let help = text(&error["help"]);
+        assert!(help.contains("amend --reason"), "{error:#}");
+        assert_eq!(tip(&s), before);
+        if policy.is_empty() {
+            by(ADA, &["undo"]).ok();
+            // What nobody signed is everybody's to take back, with a reason.
+            amend("--no-sign").ok();
+            by(BOB, &back).ok();
+            continue;
+        }
+        let error = by(ADA, &["--json", "undo"]).fails_with(1).error_json()["error"].clone();
+        assert_eq!(error["help"], "git loopx -s demo undo --sign", "{error:#}");
+        by(ADA, &["undo", "--sign"]).ok();
+        assert!(!s.read(FILE).contains("\"B\""));
+        let status = s.loopx(&["status", "--json"]).ok();
+        assert!(!status.contains("word_taken_back"), "{status}");
+    }
 }
 
 #[test]

@@ -56,6 +56,118 @@ fn row(s: &Sandbox, id: &str) -> Value {
     rows.find(|row| row["task"] == id).expect("the task")
 }
 
+/// A goal ends by evidence: neither a word nor a run of somebody's choice does.
+#[test]
+fn no_word_ends_a_goal() {
+    let s = building(&[with(
+        "G",
+        &[],
+        json!({ "kind": "goal", "done_when": "it is fast" }),
+    )]);
+    s.loopx(&["take", "G"]).ok();
+    let done = ["task", "done", "G", "--manual", "--reason", "it is"];
+    let error = refuses(&s, 1, "task_step_invalid", &done);
+    let help = "git loopx task decide G --verdict proceed --evidence EVIDENCE";
+    assert_eq!(error["help"], help, "{error:#}");
+    decide(&s, &["G", "--verdict", "proceed", "--evidence", "code.txt"]);
+    assert_eq!(statuses(&s)["G"], "completed");
+}
+
+/// What the rubric asks for is given whole; a fix alone needs no scores.
+#[test]
+fn scores_are_given_for_each_dimension_or_for_none() {
+    let rubric = json!({ "dimensions": [{ "name": "code", "weight": 1 }, { "name": "tests", "weight": 1 }] });
+    let s = gated(json!({ "rubric": rubric, "repair": [mend("mend", &[])] }));
+    do_next(&s, "A");
+    for args in [
+        &["--scores", "code=80"][..],
+        &["--verdict", "proceed"],
+        &["--verdict", "proceed", "--score", "90"],
+        &["--verdict", "proceed", "--scores", "tests=80"],
+        &["--verdict", "fix", "--scores", "code=20"],
+    ] {
+        let args = [&["task", "decide", "GATE"], args].concat();
+        let error = refuses(&s, 2, "decision_values", &args);
+        let said = text(&error["message"]);
+        assert!(said.contains("no score is given for"), "{said}");
+    }
+    decide(&s, &["GATE", "--verdict", "fix"]);
+    assert_eq!(statuses(&s)["GATE"], "superseded");
+}
+
+/// A decision keeps what it came to: another gate never makes it milder, and says so where it is stricter.
+#[test]
+fn a_rubric_that_changed_judges_nobody_anew_more_mildly() {
+    let rubric = |pass: u32| json!({ "rubric": { "pass": pass } });
+    let s = gated(rubric(80));
+    do_next(&s, "A");
+    let out = decide(&s, &["GATE", "--verdict", "proceed", "--score", "70"]);
+    assert_eq!(out["verdict"], "escalate");
+    let list = s.read(format!(".loopx/{DEMO}/tasks.jsonl"));
+    s.write(
+        format!(".loopx/{DEMO}/tasks.jsonl"),
+        list.replace("\"pass\":80", "\"pass\":60"),
+    );
+    s.loopx(&["amend", "--reason", "a lower bar"]).ok();
+    refuses(&s, 6, "checkpoint_open", &["take"]);
+    let shown = s.loopx(&["task", "show", "GATE"]).ok();
+    assert!(shown.contains("the gate changed since"), "{shown}");
+    assert_eq!(decided(&s)[0].2, "escalate");
+    s.loopx(&["task", "open", "GATE", "--reason", "good enough"])
+        .ok();
+    do_next(&s, "B");
+
+    // Apart: one decides by the gate of before, the other raises the bar.
+    let tasks = [
+        task("A", &[], Some(&["true"])),
+        decision("GATE", &["A"], rubric(60)),
+        task("B", &["GATE"], Some(&["true"])),
+    ];
+    let all = clones_building(2, &tasks);
+    let of = |at: usize, args: &[&str]| all.loopx(at, &[&["-s", DEMO, "--json"], args].concat());
+    of(0, &["take", "A"]).ok();
+    of(0, &["task", "done"]).ok();
+    all.settle();
+    of(
+        0,
+        &[
+            "task",
+            "decide",
+            "GATE",
+            "--verdict",
+            "proceed",
+            "--score",
+            "70",
+        ],
+    )
+    .ok();
+    let stricter = [
+        tasks[0].clone(),
+        decision("GATE", &["A"], rubric(80)),
+        tasks[2].clone(),
+    ];
+    let lines: Vec<String> = stricter.iter().map(Value::to_string).collect();
+    let path = all.s.root().join("stricter.jsonl");
+    std::fs::write(&path, lines.join("\n") + "\n").expect("a file");
+    of(
+        1,
+        &[
+            "amend",
+            path.to_str().expect("UTF-8"),
+            "--reason",
+            "a higher bar",
+        ],
+    )
+    .ok();
+    all.settle();
+    all.assert_agreed();
+    for at in 0..2 {
+        of(at, &["take", "B"]).fails_with(1);
+        let rows = of(at, &["log", "--decisions"]).json();
+        assert_eq!(rows["decisions"][0]["verdict"], "escalate", "{rows:#}");
+    }
+}
+
 /// Chain B16, C8; fault 8: a fix inserts its repair before a gate that counts, closes the one before, and ends.
 #[test]
 fn chain_c8_a_fix_is_repaired_and_decided_anew_until_its_cap() {

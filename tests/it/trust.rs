@@ -64,6 +64,97 @@ fn a_check_of_somebody_else_runs_once_somebody_here_said_so() {
     refused(&all.loopx(1, &["-s", DEMO, "--json", "run", "--task", "T-1"]));
 }
 
+/// Each word is its writer's, also where a merge put two of them into one list; a third reads both, and says so once.
+#[test]
+fn words_of_two_others_are_asked_for_and_agreed_to_at_once() {
+    let checks = |id: &str, words: &[&str]| task(id, &[], Some(words));
+    let all = clones_building(
+        2,
+        &[
+            checks("T-1", &["true", "one"]),
+            checks("T-2", &["true", "two"]),
+        ],
+    );
+    let amend = |at: usize, tasks: &[Value]| {
+        let path = all.s.root().join(format!("new-{at}.jsonl"));
+        let lines: Vec<String> = tasks.iter().map(Value::to_string).collect();
+        std::fs::write(&path, lines.join("\n") + "\n").expect("a file");
+        let path = path.to_str().expect("UTF-8").to_owned();
+        all.loopx(at, &["-s", DEMO, "amend", &path, "--reason", "apart"])
+            .ok();
+    };
+    amend(
+        0,
+        &[
+            checks("T-1", &["true", "uno"]),
+            checks("T-2", &["true", "two"]),
+        ],
+    );
+    amend(
+        1,
+        &[
+            checks("T-1", &["true", "one"]),
+            checks("T-2", &["true", "due"]),
+        ],
+    );
+    all.settle();
+    all.assert_agreed();
+    // Each wrote one of the two, and approved no list that has both.
+    let build = ["-s", DEMO, "build", "--take-over", "--reason", "here"];
+    all.loopx(1, &build).ok();
+    let run = ["-s", DEMO, "--json", "run", "--all"];
+    let error = refused(&all.loopx(1, &run));
+    let said = error["blockers"].to_string();
+    assert!(
+        said.contains("true uno") && !said.contains("true due"),
+        "{error:#}"
+    );
+    let third = all.s.root().join("third");
+    let remote = all.remote();
+    let [third, remote] = [&third, &remote].map(|path| path.to_str().expect("UTF-8").to_owned());
+    all.git(0, &["clone", "--quiet", &remote, &third]).ok();
+    let call = |args: &[&str]| {
+        let call = all.s.call(crate::support::LOOPX).cwd(&third).args(args);
+        let call = call.env("GIT_AUTHOR_EMAIL", "p9@example.org");
+        call.env("GIT_COMMITTER_EMAIL", "p9@example.org").run()
+    };
+    all.s
+        .git_in(&third, &["checkout", "--quiet", "--detach"])
+        .ok();
+    call(&["init"]).ok();
+    call(&["sync"]).ok();
+    call(&build).ok();
+    let error = refused(&call(&run));
+    assert_eq!(
+        error["blockers"].as_array().map(Vec::len),
+        Some(2),
+        "{error:#}"
+    );
+    // One word for both, remembered by their content.
+    call(&["-s", DEMO, "run", "--all", "--trust"]).ok();
+    call(&["-s", DEMO, "run", "--task", "T-1"]).ok();
+    call(&["-s", DEMO, "run", "--task", "T-2"]).ok();
+}
+
+/// Whoever gave the verdict that let the work go on read what it rests on.
+#[test]
+fn an_approving_verdict_is_agreement_and_one_that_asks_for_changes_is_none() {
+    for agrees in [true, false] {
+        let d = Drive::reviewing();
+        let run = ["--json", "run", "--task", "VS-1"];
+        refused(&d.by((RITA.0, RITA.1), &run));
+        match agrees {
+            true => d.verdict(&["--verdict", "approve"]),
+            false => d.send_back("build"),
+        };
+        let out = d.by((RITA.0, RITA.1), &run);
+        match agrees {
+            true => drop(out.json()),
+            false => drop(refused(&out)),
+        }
+    }
+}
+
 #[test]
 fn words_that_another_person_brings_into_ones_own_list_are_not_ones_own() {
     let s = planning(&[task("T-1", &[], Some(&["true"]))]);

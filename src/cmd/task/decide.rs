@@ -7,6 +7,7 @@ use crate::core::code::Code;
 use crate::core::failure::{Failure, Result};
 use crate::core::hint::command;
 use crate::core::task::decide::{Confidence, Decision, Points, Rating, Said, Verdict, read_blocks};
+use crate::core::task::status::Status;
 use crate::flow::Context;
 use crate::flow::task::{self as flow, DecideRequest, Decided, DecisionRow};
 use crate::ui::{Ui, line, style};
@@ -54,10 +55,10 @@ pub struct DecideArgs {
     reason: Option<String>,
 }
 
-/// Let a checkpoint pass, or a decision that waits for a person
+/// Let a checkpoint pass, a decision that waits for a person, or a task begin that waits for one
 #[derive(Clone, Debug, clap::Args)]
 pub struct OpenArgs {
-    /// The checkpoint or the decision
+    /// The checkpoint, the decision or the task
     #[arg(value_name = "TASK")]
     task: String,
     /// What was looked at, for the record
@@ -192,8 +193,12 @@ fn rating(text: &str) -> Option<Rating> {
 
 pub fn open(args: OpenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = flow::open(ctx, &args.task, args.reason)?;
-    let said = format!("{} is open by your word", done.value);
-    let extra = json!({ "task": done.value, "status": "completed" });
+    let task = &done.value.task;
+    let (said, status) = match done.value.begins {
+        true => (format!("{task} may begin, by your word"), Status::Pending),
+        false => (format!("{task} is open by your word"), Status::Completed),
+    };
+    let extra = json!({ "task": task, "status": status, "begins": done.value.begins });
     report(ctx, ui, "task open", &done, &said, extra);
     Ok(Exit::Done)
 }

@@ -80,6 +80,9 @@ pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } else if args.commit {
         ui.status("nothing of its files was left to commit");
     }
+    if let Some(stray) = &finished.stray {
+        ui.warn(stray);
+    }
     if let Some(touched) = &finished.touched {
         warn(ui, finished, touched);
     }
@@ -90,6 +93,7 @@ pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "has_run": finished.has_run,
         "code_commit": committed,
         "files": finished.touched,
+        "warning": finished.stray,
     });
     report(ctx, ui, "task done", &done, &said, extra);
     Ok(Exit::Done)

@@ -5,6 +5,7 @@ use super::super::op::{Event, Evidence, Operation};
 use super::super::policy::Policy;
 use super::super::replay::{in_order, undone};
 use super::super::session::{Recorded, keep_run, signed};
+use super::super::signature::Signatures;
 use super::{Credentials, View};
 
 impl<'a> View<'a> {
@@ -24,16 +25,24 @@ pub fn counted(
     policy: &Policy,
     credentials: &Credentials,
 ) -> Option<Vec<Recorded<Evidence>>> {
-    if policy.evidence.by.is_empty() {
-        return None;
-    }
+    let may = |names: &[Person]| policy.may_prove(names);
+    let asks = !policy.evidence.by.is_empty();
+    asks.then(|| runs_by(ops, &credentials.signatures, may))
+}
+
+/// The runs that were signed with the key of somebody who may, the newest of each check on each tree.
+pub fn runs_by(
+    ops: &[Operation],
+    signatures: &Signatures,
+    may: impl Fn(&[Person]) -> bool,
+) -> Vec<Recorded<Evidence>> {
     let out = undone(ops);
     let mut found: Vec<Recorded<Evidence>> = Vec::new();
     for op in in_order(ops) {
         let Some(Event::Ran { evidence }) = op.event() else {
             continue;
         };
-        let checked = credentials.signatures.get(&op.op);
+        let checked = signatures.get(&op.op);
         let signer = checked.filter(|checked| checked.holds());
         let Some(signer) = signer.and_then(|checked| checked.signer.as_ref()) else {
             continue;
@@ -45,7 +54,7 @@ pub fn counted(
             email: email.clone(),
         });
         let addresses: Vec<Person> = addresses.collect();
-        if out.contains(&op.op) || !policy.may_prove(&addresses) {
+        if out.contains(&op.op) || !may(&addresses) {
             continue;
         }
         let run = Recorded {
@@ -57,5 +66,5 @@ pub fn counted(
         };
         keep_run(&mut found, run);
     }
-    Some(found)
+    found
 }

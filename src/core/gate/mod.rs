@@ -28,7 +28,7 @@ pub use approval::{
 };
 pub use build::{AuditItem, Proof, audit, last_failed};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
-pub use evidence::counted;
+pub use evidence::{counted, runs_by};
 pub use findings::{
     AnswerView, FindingView, findings, is_changed_since, may_leave, open_blockers, open_now,
 };

@@ -263,7 +263,9 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
     let listed = pack::present(view.texts).contains(&Artifact::TaskList);
     let list = view.text(Artifact::TaskList).filter(|_| listed);
     let planned = view.slices().map(drop);
-    if let Err(blocker) = planned.and_then(|()| list.map_or(Ok(()), good_plan)) {
+    if let Err(blocker) =
+        planned.and_then(|()| list.map_or(Ok(()), |text| good_plan(text, &view.state.id)))
+    {
         found.push(blocker);
     }
     found.extend(view.delta.strays.iter().cloned());

@@ -101,7 +101,7 @@ pub fn taken(ops: &[Operation], policy: &Policy, credentials: &Credentials) -> V
             told: told.op.clone(),
             reason: told.reason.clone(),
             // An approval that is gone opens nothing.
-            holds: !is_replaced && (!is_out || word.refuses()),
+            holds: !is_replaced && (!is_out || word.refuses(policy)),
         });
     }
     found
@@ -111,6 +111,8 @@ pub fn taken(ops: &[Operation], policy: &Policy, credentials: &Credentials) -> V
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Said {
     Approval(Transition),
+    /// The list of tasks, changed after its plan was approved: without it the list of before counts again.
+    Amendment,
     /// And whether it approves in every lane.
     Verdict(CodeVerdict, bool),
     /// A finished session was opened again: what it had been approved for counts no more.
@@ -121,10 +123,11 @@ impl Said {
     fn of(op: &Operation) -> Option<Self> {
         match op.event()? {
             Event::Approved {
-                transition,
-                amends: None,
-                ..
-            } => Some(Said::Approval(*transition)),
+                transition, amends, ..
+            } => Some(match amends {
+                None => Said::Approval(*transition),
+                Some(_) => Said::Amendment,
+            }),
             Event::Reviewed { verdict } => {
                 Some(Said::Verdict(verdict.verdict, verdict.is_approval()))
             }
@@ -139,6 +142,7 @@ impl Said {
     fn said(self) -> String {
         match self {
             Said::Approval(transition) => format!("approve {transition}"),
+            Said::Amendment => "amend".to_owned(),
             Said::Verdict(verdict, _) => format!("review {verdict}"),
             Said::Reopening => "reopen".to_owned(),
         }
@@ -147,17 +151,26 @@ impl Said {
     fn again(self) -> Hint {
         match self {
             Said::Approval(transition) => command!("approve --to {} --sign", transition.to()),
+            Said::Amendment => command!("amend --reason WHY --sign"),
             Said::Verdict(..) | Said::Reopening => command!("review --verdict approve --sign"),
         }
     }
 
-    fn refuses(self) -> bool {
-        matches!(self, Said::Verdict(_, false) | Said::Reopening)
+    /// Whether the session goes on where it is gone.
+    fn refuses(self, policy: &Policy) -> bool {
+        match self {
+            Said::Verdict(_, approves) => !approves,
+            Said::Amendment => policy.asks_signature(Transition::PlanToBuild),
+            Said::Reopening => true,
+            Said::Approval(_) => false,
+        }
     }
 
     fn replaces(self, earlier: &Said) -> bool {
         match (self, earlier) {
             (Said::Verdict(..), Said::Verdict(..) | Said::Reopening) => true,
+            // The plan was approved anew, with its list.
+            (Said::Approval(Transition::PlanToBuild), Said::Amendment) => true,
             (one, other) => one == *other,
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! A task of which no record speaks is completed by what passed on the present code: whoever works alone and takes
 //! nothing has no step more for it. In the build the completion audit asks for that pass, so it is not asked for twice.
+//! A task that waits for the world is completed by whoever took it then, and a run that passed before does not.
 //! A decision, a checkpoint or a goal is completed by its records alone: no run stands for a person's word.
 
 use super::super::failure::{Blocker, Code};
@@ -31,7 +32,12 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
             let standing = standing(node, view.state).unwrap_or(Standing::Open);
             standing.status(node, view.state)
         }
-        Status::Pending if node.kind == NodeKind::Work && proven.contains(node.id.as_str()) => {
+        // A run that passed says nothing of what a task waits for.
+        Status::Pending
+            if node.kind == NodeKind::Work
+                && node.waits.is_empty()
+                && proven.contains(node.id.as_str()) =>
+        {
             Status::Completed
         }
         status => status,
@@ -85,7 +91,8 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         return Vec::new();
     };
     let own = |node: &&Node| node.stage == stage;
-    let is_audited = |node: &Node| stage == Stage::Build && node.kind == NodeKind::Work;
+    let is_audited =
+        |node: &Node| stage == Stage::Build && node.kind == NodeKind::Work && node.waits.is_empty();
     let is_asked = !view.state.tasks.is_empty() || nodes.iter().any(|node| !is_audited(node));
     let is_asked = is_asked && nodes.iter().any(|node| own(&node));
     if !is_asked {

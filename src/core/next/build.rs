@@ -9,10 +9,11 @@ use crate::core::op::Evidence;
 use crate::core::session::Recorded;
 use crate::core::shell_word;
 use crate::core::stage::{Stage, Transition};
-use crate::core::task::graph::{Graph, Now};
+use crate::core::task::graph::{Graph, Now, Wait};
 use crate::core::task::node::{Node, NodeKind, Verification};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, TaskFacts};
+use crate::core::task::world::{ANYBODY, Condition, UNSEEN};
 
 /// `None`: the gate is ready.
 pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
@@ -35,6 +36,11 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         .collect();
     if !of_brief.is_empty() {
         return by_blockers(view, &of_brief);
+    }
+    // Where the world is waited for, nothing may be left to write.
+    let asks = here.world.is_some_and(|world| world.is_asked);
+    if let Some(task) = asks.then(|| task(view, here)).flatten() {
+        return Some(task);
     }
     if let Some(write) = unwritten(view) {
         return Some(write);
@@ -131,7 +137,8 @@ fn behind_skipped(graph: &Graph<'_>, statuses: &[Status]) -> Option<Advised> {
 /// The next step among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
 /// where nobody takes any: then checks are run.
 fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
-    if view.state.tasks.is_empty() {
+    let asks = here.world.is_some_and(|world| world.is_asked);
+    if view.state.tasks.is_empty() && !asks {
         return None;
     }
     let nodes = plan::now(view.texts, view.state).ok()?;
@@ -140,6 +147,7 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let now = Now {
         statuses: &statuses,
         stage: Stage::Build,
+        world: here.world.unwrap_or(&UNSEEN),
         capacity: None,
     };
     let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
@@ -198,7 +206,9 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             None => skipped,
         });
     }
-    let held = nodes.iter().find_map(|node| Some((node, holders(node)?)))?;
+    let Some(held) = nodes.iter().find_map(|node| Some((node, holders(node)?))) else {
+        return outside(&graph, now);
+    };
     let (claim, id) = (held.1, &held.0.id);
     let agent = claim.value.agent.as_deref();
     let whose = crate::core::lease::whose(&claim.value.owner, agent, &claim.signed.by);
@@ -212,6 +222,30 @@ fn judge(view: View<'_>, node: &Node, status: Status) -> Advised {
         format!("judge what {} is about: ", node.id),
         gate::lead_of(node, status, view.state)
     ])
+}
+
+/// What the first task waits for that could go on otherwise.
+fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
+    let pending = (0..graph.nodes.len()).filter(|at| now.statuses[*at] == Status::Pending);
+    let mut waits = pending.map(|at| graph.waits(at, now));
+    let found = waits.find(|waits| waits.iter().all(|one| matches!(one, Wait::World(_))))?;
+    let Some(Wait::World(open)) = found.into_iter().next() else {
+        return None;
+    };
+    let task = &open.task;
+    let told = format!("{task} waits for {}", open.words());
+    Some(match &open.condition {
+        Condition::Person { person } => {
+            let word = command!("task open {task} --reason WHY");
+            let who = match person == ANYBODY {
+                true => "a person",
+                false => person,
+            };
+            Advised::waits(who, format!("the word that {task} may begin"))
+                .advice(hint![format!("{told}: "), word])
+        }
+        _ => Advised::waits("the world", told),
+    })
 }
 
 /// The task that is taken here.

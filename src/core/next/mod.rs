@@ -16,6 +16,7 @@ use super::lease::{self, Standing};
 use super::op::{PlanLane, PlanVerdict};
 use super::session::{Ending, State};
 use super::stage::{ApprovalKey, Stage, Transition};
+use super::task::world::World;
 use super::{counted, shell_word};
 use serde::Serialize;
 
@@ -177,6 +178,8 @@ pub struct Here<'a> {
     /// Somebody sits at a terminal, and can be asked.
     pub asks: bool,
     pub remote: Option<Distance>,
+    /// What tasks wait for outside of their list; nothing of it holds where nobody looked.
+    pub world: Option<&'a World>,
     /// The branch that a remote has not got the newest of: remote and branch.
     pub unpushed: Option<(String, String)>,
 }

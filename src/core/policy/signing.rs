@@ -37,6 +37,11 @@ impl Policy {
         self.has_role(&self.evidence.by, names)
     }
 
+    /// Whether somebody of these names has a role.
+    pub fn is_in_role(&self, role: &str, names: &[Person]) -> bool {
+        self.has_role(&[role.to_owned()], names)
+    }
+
     /// The command that proves a slice as policy wants it.
     pub fn run_task(&self, slice: &str) -> Hint {
         self.run(

@@ -3,7 +3,7 @@
 
 use super::file::edit::{Change, Place, add, with};
 use super::file::{TaskFile, read, read_anyway};
-use super::node::{NodeKind, TaskId};
+use super::node::{Edge, NodeKind, TaskId};
 use super::status::Status;
 use crate::core::artifact::Artifact;
 use crate::core::id::Oid;
@@ -262,8 +262,9 @@ fn waits_anew(old: &TaskFile, place: usize, new: &TaskFile, at: usize) -> bool {
         .iter()
         .map(|edge| edge.on.key())
         .collect();
-    let now = &new.nodes[at].depends_on;
-    now.iter().any(|edge| !known.contains(&edge.on.key()))
+    let (was, now) = (&old.nodes[place], &new.nodes[at]);
+    let has_edge = |edge: &Edge| known.contains(&edge.on.key());
+    !now.depends_on.iter().all(has_edge) || !now.waits.iter().all(|one| was.waits.contains(one))
 }
 
 fn line_of(text: &str, line: usize) -> &str {
@@ -338,6 +339,10 @@ mod tests {
             (("\"title\":\"g\"", "\"title\":\"d\""), "=Gv2"),
             // Chain B18: nothing is put before what is done or under way.
             (("[\"A\"]", "[\"A\",\"C\"]"), "!B"),
+            (
+                ("[\"A\"]", "[\"A\"],\"waits\":[{\"person\":\"any\"}]"),
+                "!B",
+            ),
             (
                 ("{\"id\":\"A\",", "{\"id\":\"A\",\"depends_on\":[\"C\"],"),
                 "!A",

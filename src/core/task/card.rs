@@ -1,6 +1,6 @@
 //! The card: what whoever takes a node is given to read, in at most two kilobytes.
 
-use super::decide::{Verdict, judge};
+use super::decide::{Verdict, counts};
 use super::graph::Graph;
 use super::node::{Node, TaskId, Verification};
 use super::status::{Status, TaskFacts};
@@ -36,6 +36,9 @@ pub struct Card {
     pub reads: Vec<Read>,
     /// What was left to know by the nodes that this one waits for.
     pub before: Vec<Before>,
+    /// What it waits for outside of the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
     /// Why it failed the last time.
     pub failed: Option<String>,
 }
@@ -67,7 +70,7 @@ impl Before {
     fn of_gate(node: &Node, state: &TaskFacts) -> Option<Before> {
         let gate = node.gate.as_deref()?;
         let decision = state.decisions.last()?;
-        let judged = judge(node.kind, gate, &decision.value);
+        let judged = counts(node.kind, gate, &decision.value);
         let has_notes = judged.verdict == Verdict::Proceed && !judged.notes.is_empty();
         has_notes.then(|| Before {
             task: node.id.clone(),
@@ -163,6 +166,7 @@ impl Card {
                     Before::of(facts).or_else(|| Before::of_gate(node, facts))
                 })
                 .collect(),
+            waits: Vec::new(),
             failed: own
                 .and_then(|own| own.failure.as_ref())
                 .map(|failure| failure.reason.clone().unwrap_or_default()),
@@ -254,6 +258,7 @@ impl Card {
         row("read", &all(&reads.collect::<Vec<_>>()));
         let before: Vec<String> = self.before.iter().flat_map(Before::lines).collect();
         row("before", &all(&before));
+        row("waits", &all(&self.waits));
         row("failed", &one(self.failed.as_deref().unwrap_or_default()));
         out
     }
@@ -317,6 +322,7 @@ pub(super) mod tests {
                 };
                 rows
             ],
+            waits: vec![text.to_owned(); rows],
             failed: Some(text.to_owned()),
         }
     }

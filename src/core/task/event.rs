@@ -33,6 +33,8 @@ pub enum TaskEvent {
     Skipped { task: TaskId },
     /// Somebody judged what a decision or a goal is about.
     Decided { task: TaskId, decision: Decision },
+    /// A person says that a node may begin that waits for that.
+    Allowed { task: TaskId },
     /// A person lets a checkpoint pass, or a decision that waits for one.
     Opened {
         task: TaskId,
@@ -108,6 +110,7 @@ impl TaskEvent {
             | TaskEvent::Retried { task }
             | TaskEvent::Skipped { task }
             | TaskEvent::Decided { task, .. }
+            | TaskEvent::Allowed { task }
             | TaskEvent::Opened { task, .. } => task,
         }
     }
@@ -120,6 +123,7 @@ impl TaskEvent {
             | TaskEvent::Failed { .. }
             | TaskEvent::Retried { .. }
             | TaskEvent::Decided { .. }
+            | TaskEvent::Allowed { .. }
             | TaskEvent::Opened { .. } => true,
             TaskEvent::Completed { done, .. } => done.manual,
             TaskEvent::Claimed { .. } | TaskEvent::Released { .. } => false,
@@ -136,7 +140,7 @@ impl TaskEvent {
             TaskEvent::Retried { .. } => Step::Retry,
             TaskEvent::Skipped { .. } => Step::Skip,
             TaskEvent::Decided { .. } => Step::Decide,
-            TaskEvent::Opened { .. } => Step::Open,
+            TaskEvent::Allowed { .. } | TaskEvent::Opened { .. } => Step::Open,
         }
     }
 }
@@ -154,6 +158,7 @@ impl Topic for TaskEvent {
             TaskEvent::Retried { .. } => "retried",
             TaskEvent::Skipped { .. } => "skipped",
             TaskEvent::Decided { .. } => "decided",
+            TaskEvent::Allowed { .. } => "allowed",
             TaskEvent::Opened { .. } => "opened",
         }
     }
@@ -167,7 +172,7 @@ impl Topic for TaskEvent {
             TaskEvent::Retried { .. } => "task-retry",
             TaskEvent::Skipped { .. } => "task-skip",
             TaskEvent::Decided { .. } => "task-decide",
-            TaskEvent::Opened { .. } => "task-open",
+            TaskEvent::Allowed { .. } | TaskEvent::Opened { .. } => "task-open",
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::node::{Node, NodeKind, TaskId};
 use super::status::Status;
+use super::world::{Open, World};
 use crate::core::stage::Stage;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -40,6 +41,7 @@ pub struct Now<'s> {
     /// One for each node, in their order.
     pub statuses: &'s [Status],
     pub stage: Stage,
+    pub world: &'s World,
     /// So many nodes may be claimed at once.
     pub capacity: Option<usize>,
 }
@@ -60,6 +62,8 @@ pub enum Wait {
     Alone { task: TaskId },
     /// As many are claimed as may be.
     Capacity { capacity: usize },
+    /// Something outside of the graph.
+    World(Open),
 }
 
 impl Wait {
@@ -72,6 +76,15 @@ impl Wait {
             Wait::Resource { resource, task } => format!("{resource}, which {task} has"),
             Wait::Alone { task } => format!("{task}, which runs alone or beside which it may not"),
             Wait::Capacity { capacity } => format!("a place: {capacity} may be claimed at once"),
+            Wait::World(open) => open.words(),
+        }
+    }
+
+    /// Whether it keeps a person's word, or a verdict, from being given: not what others have in their hands.
+    pub fn is_before(&self) -> bool {
+        match self {
+            Wait::Task { .. } | Wait::Unknown { .. } | Wait::Stage { .. } | Wait::World(_) => true,
+            Wait::Resource { .. } | Wait::Alone { .. } | Wait::Capacity { .. } => false,
         }
     }
 }
@@ -237,6 +250,7 @@ impl<'n> Graph<'n> {
         if node.stage != now.stage {
             waits.push(Wait::Stage { stage: node.stage });
         }
+        waits.extend(now.world.open(node).into_iter().map(Wait::World));
         for other in claimed.iter().filter(|other| **other != at) {
             let other = &self.nodes[*other];
             let shared = node

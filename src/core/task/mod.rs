@@ -17,3 +17,4 @@ pub mod plan;
 pub mod prompt;
 pub mod slices;
 pub mod status;
+pub mod world;

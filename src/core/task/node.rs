@@ -2,6 +2,7 @@
 //! is the business of the file's reader; what happened to a node is the business of its records.
 
 use super::decide::Gate;
+use super::world::Condition;
 use crate::core::stage::Stage;
 use crate::core::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -146,6 +147,8 @@ pub struct Node {
     /// The stage that waits for it; build where nothing is said.
     pub stage: Stage,
     pub depends_on: Vec<Edge>,
+    /// What it waits for outside of the graph.
+    pub waits: Vec<Condition>,
     /// The node that it is a part of.
     pub parent: Option<TaskId>,
     pub files: Vec<NodeFile>,

@@ -77,6 +77,7 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
                 optional: false,
             })
             .collect(),
+        waits: Vec::new(),
         parent: None,
         files: slice
             .files

@@ -60,7 +60,8 @@ const FENCE_ROOM: usize = 72;
 fn head(card: &Card) -> String {
     let yours = match card.status {
         Status::Claimed => "is taken for you",
-        Status::Pending => "is ready to be taken",
+        Status::Pending if card.waits.is_empty() => "is ready to be taken",
+        Status::Pending => "waits for what is named in it",
         Status::Completed => "is completed",
         Status::Failed => "has failed",
         Status::Skipped => "is skipped",

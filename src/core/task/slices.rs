@@ -1,10 +1,11 @@
 //! The tasks of a list as slices: what gates, runs and coverage rest on. The list itself is read by [`super::task::file`].
 
-use super::file::{check, read};
+use super::file::{check, of_own_session, read};
 use super::node::{Node, NodeKind, Verification};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code};
 use crate::core::hint::command;
+use crate::core::id::SessionId;
 use crate::core::pack::{Slice, SliceKind};
 use crate::core::spec::{Finding, Severity};
 
@@ -42,9 +43,10 @@ pub fn inserts(text: &str, argv: &[String]) -> bool {
 
 /// Whether a list is a good plan, too: asked once, before it is approved. What was approved by then stays readable
 /// where a later program finds more to say of it.
-pub fn good_plan(text: &str) -> Result<(), Blocker> {
+pub fn good_plan(text: &str, session: &SessionId) -> Result<(), Blocker> {
     let file = read(text).map_err(|findings| invalid(&findings))?;
     let mut findings = check(&file, None);
+    findings.extend(of_own_session(&file, session));
     findings.retain(|finding| finding.severity == Severity::Error);
     match findings.is_empty() {
         true => Ok(()),
@@ -105,6 +107,7 @@ pub(super) fn slice(node: Node) -> Option<Slice> {
 mod tests {
     use super::{good_plan, slices};
     use crate::core::failure::Code;
+    use crate::core::id::SessionId;
 
     const GOOD: &str = r#"{"id":"TASK-001","title":"T","scenarios":["a/R/S"],"depends_on":[],"files":["src/a.rs",{"path":"src/b.rs","action":"create"}],"priority":2,"convergence":{"criteria":["C"],"verification":{"cmd":["sh","t.sh"]}}}"#;
 
@@ -155,10 +158,15 @@ mod tests {
 
     #[test]
     fn a_vague_list_is_no_good_plan_and_stays_readable_once_it_was_approved() {
+        let id = SessionId::parse("demo").expect("an id");
         let vague = GOOD.replace("\"C\"", "\"ok\"");
-        let blocker = good_plan(&vague).expect_err("a vague criterion");
+        let blocker = good_plan(&vague, &id).expect_err("a vague criterion");
         assert_eq!(blocker.code, Code::TaskListInvalid);
         assert_eq!(slices(&vague).expect("slices").len(), 1);
-        good_plan(&GOOD.replace("\"C\"", "\"The session ends after 10 minutes\"")).expect("a plan");
+        good_plan(
+            &GOOD.replace("\"C\"", "\"The session ends after 10 minutes\""),
+            &id,
+        )
+        .expect("a plan");
     }
 }

@@ -118,6 +118,9 @@ pub struct TaskFacts {
     /// A person let it pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened: Option<Recorded<Opening>>,
+    /// Who said that it may begin, where it waits for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<Recorded<Mark>>,
     /// What others did with it at the same time and what does not count, until somebody who saw it goes on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Recorded<Aside>>,
@@ -206,6 +209,7 @@ impl TaskFacts {
             completion: None,
             decisions: Vec::new(),
             opened: None,
+            allowed: Vec::new(),
             beside: Vec::new(),
             fresh_after: 0,
         }
@@ -257,6 +261,7 @@ impl TaskFacts {
             TaskEvent::Retried { .. }
             | TaskEvent::Skipped { .. }
             | TaskEvent::Decided { .. }
+            | TaskEvent::Allowed { .. }
             | TaskEvent::Opened { .. } => None,
             TaskEvent::Claimed { claim, .. } => Some(claim.over.as_ref()),
             TaskEvent::Released { claim, .. }
@@ -301,7 +306,10 @@ impl TaskFacts {
                 self.fresh_after = self.fresh_after.max(op.seq);
             }
             TaskEvent::Released { .. } => self.claim = None,
-            TaskEvent::Skipped { .. } | TaskEvent::Decided { .. } | TaskEvent::Opened { .. } => {}
+            TaskEvent::Skipped { .. }
+            | TaskEvent::Decided { .. }
+            | TaskEvent::Allowed { .. }
+            | TaskEvent::Opened { .. } => {}
         }
     }
 
@@ -435,6 +443,8 @@ impl State {
             (TaskEvent::Decided { decision, .. }, _) => {
                 facts.decide(op, decision, |known| beside.saw(known));
             }
+            // A word that it may begin gives it no other status, and stands beside whatever was done apart.
+            (TaskEvent::Allowed { .. }, _) => facts.allowed.push(recorded(op, Mark {})),
             (TaskEvent::Opened { judged, .. }, _) => facts.open(op, judged, missed_last),
             (_, Ok(after)) if !missed_last => facts = after,
             // Whoever knew everything writes nothing that does not fit.

@@ -5,13 +5,13 @@ use super::super::context::Context;
 use super::super::upstream;
 use super::Judge;
 use crate::core::failure::Result;
-use crate::core::gate::{Credentials, Proofs, counted, taken, unsigned};
+use crate::core::gate::{self, Credentials, Proofs, counted, taken, unsigned};
 use crate::core::id::{Oid, Person};
-use crate::core::op::{Event, Operation, Role};
+use crate::core::op::{Event, Evidence, Operation, Role};
 use crate::core::policy::Policy;
 use crate::core::replay;
-use crate::core::session::{Approval, State};
-use crate::core::signature::{Checked, bases};
+use crate::core::session::{Approval, Recorded, State};
+use crate::core::signature::{Checked, Signatures, bases};
 use crate::core::stage::{Stage, Transition};
 use crate::git::{CommitInfo, Remerge, Repo};
 use crate::store::{Session, SignatureFiles, Snapshot};
@@ -157,6 +157,32 @@ pub fn proofs(
         )?;
     }
     Ok(credentials.proofs.unwrap_or_default())
+}
+
+/// The runs that somebody with a role signed.
+pub fn runs_by(
+    ctx: &Context,
+    policy: &Policy,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    role: &str,
+) -> Result<Vec<Recorded<Evidence>>> {
+    let files = snapshot.signatures(session)?;
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let judge = Judge::new(policy)?;
+    let operations = snapshot.operations(session)?;
+    let bases = bases(&session.state, &operations);
+    let mut signatures = Signatures::new();
+    let is_run = |op: &&Operation| matches!(op.event(), Some(Event::Ran { .. }));
+    for op in operations.iter().filter(is_run) {
+        if let Some(bytes) = files.get(&op.file_name()) {
+            let checked = judge.check(&ctx.repo, (&session.state, &bases), op, bytes.as_deref())?;
+            signatures.insert(op.op.clone(), checked);
+        }
+    }
+    let may = |names: &[Person]| policy.is_in_role(role, names);
+    Ok(gate::runs_by(&operations, &signatures, may))
 }
 
 /// Those of a session's own commits whose keys matter at its stage: at done, those that the verdict is about.

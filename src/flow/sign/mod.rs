@@ -13,7 +13,7 @@ mod judge;
 use crate::core::hint::{command, hint};
 pub use commits::{is_commit_by, is_signed_by_somebody};
 pub use credentials::{
-    Commits, Depth, behind, gather, own_commits, participants, proofs, reviewed,
+    Commits, Depth, behind, gather, own_commits, participants, proofs, reviewed, runs_by,
 };
 pub use judge::{Judge, moment};
 

@@ -14,6 +14,7 @@ use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, NodeKind, TaskId};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, TaskFacts};
+use crate::core::task::world::Open;
 use crate::flow::act::{Act, Done, Facts, Needs, act_beside};
 use crate::flow::context::Context;
 use crate::flow::lease;
@@ -81,6 +82,7 @@ pub fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Decided>> {
             );
         }
         let judged = judge(node.kind, gate, &decision);
+        decision.came_to = Some(judged.verdict);
         let what = match decision.verdict {
             Some(given) if judged.adjusted => {
                 format!(
@@ -183,15 +185,13 @@ fn require_free(ctx: &Context, facts: &Facts<'_>, plan: &Plan<'_>, at: usize) ->
 /// Refuses a word about work that is not done.
 fn require_judged(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Result<()> {
     let mut waits = graph.waits(at, plan.now());
-    waits.retain(|wait| {
-        matches!(
-            wait,
-            Wait::Task { .. } | Wait::Unknown { .. } | Wait::Stage { .. }
-        )
-    });
+    waits.retain(Wait::is_before);
     let Some(first) = waits.first() else {
         return Ok(());
     };
+    if waits.iter().all(|wait| matches!(wait, Wait::World(_))) {
+        return Err(super::take::not_ready(facts, &plan.nodes[at].id, &waits));
+    }
     let lead = |wait: &Wait| super::take::lead(facts, wait);
     let blockers = waits
         .iter()
@@ -280,8 +280,16 @@ fn resolve(
     })
 }
 
-/// A person lets a checkpoint pass, or a decision that waits for one.
-pub fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<TaskId>> {
+/// A person's word, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    pub task: TaskId,
+    /// It may begin by that, and is not over.
+    pub begins: bool,
+}
+
+/// A person lets a checkpoint pass, or a decision that waits for one, or a task begin that waits for that.
+pub fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Opened>> {
     let reason = reason.ok_or_else(|| {
         Failure::usage(
             Code::ReasonRequired,
@@ -301,29 +309,73 @@ pub fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Ta
             (_, Some(Standing::Escalated(_))) => true,
             _ => false,
         };
-        if !is_asked {
-            return Err(Failure::refused(
-                Code::TaskStepInvalid,
-                format!("{} is {status}, and does not wait for a person", node.id),
-            )
-            .help(lead_of(node, status, plan.state)));
+        let mut waits = graph.waits(at, plan.now());
+        waits.retain(Wait::is_before);
+        let (own, others) = take_persons(ctx, facts, &mut waits)?;
+        let begins = !is_asked || !others.is_empty();
+        if begins && (own.is_empty() || status != Status::Pending) {
+            return Err(match others.first() {
+                Some(open) if status == Status::Pending => Failure::waiting(
+                    Code::CheckpointOpen,
+                    format!(
+                        "{} waits for {}, and you are {}",
+                        node.id,
+                        open.words(),
+                        facts.actor()?
+                    ),
+                )
+                .help(command!("task show {}", node.id)),
+                _ => Failure::refused(
+                    Code::TaskStepInvalid,
+                    format!("{} is {status}, and does not wait for a person", node.id),
+                )
+                .help(lead_of(node, status, plan.state)),
+            });
         }
         require_free(ctx, facts, &plan, at)?;
-        let mut waits = graph.waits(at, plan.now());
-        waits.retain(|wait| {
-            matches!(
-                wait,
-                Wait::Task { .. } | Wait::Unknown { .. } | Wait::Stage { .. }
-            )
-        });
+        if begins {
+            // What else has to come may come later.
+            waits.retain(|wait| !matches!(wait, Wait::World(_)));
+        }
         if !waits.is_empty() {
             return Err(super::take::not_ready(facts, &node.id, &waits));
         }
-        let event = TaskEvent::Opened {
-            task: node.id.clone(),
-            judged: results(node, plan.state),
+        let task = node.id.clone();
+        let judged = results(node, plan.state);
+        let (event, what) = match begins {
+            true => (
+                TaskEvent::Allowed { task },
+                format!("{} may begin", node.id),
+            ),
+            false => (
+                TaskEvent::Opened { task, judged },
+                format!("open {}", node.id),
+            ),
         };
-        let act = Act::new(event, format!("open {}", node.id), node.id.clone());
-        Ok(act.reason(Some(reason.clone())))
+        let opened = Opened {
+            task: node.id.clone(),
+            begins,
+        };
+        Ok(Act::new(event, what, opened).reason(Some(reason.clone())))
     })
+}
+
+/// The words that are waited for, taken out of the rest: those that whoever asks can give, and those of others.
+fn take_persons(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    waits: &mut Vec<Wait>,
+) -> Result<(Vec<Open>, Vec<Open>)> {
+    let me = facts.actor()?;
+    let mut names = facts.credentials.names(me);
+    names.extend(ctx.repo.canonical(me).ok());
+    let (words, rest): (Vec<Wait>, Vec<Wait>) = std::mem::take(waits)
+        .into_iter()
+        .partition(|wait| matches!(wait, Wait::World(open) if open.condition.is_word()));
+    *waits = rest;
+    let words = words.into_iter().filter_map(|wait| match wait {
+        Wait::World(open) => Some(open),
+        _ => None,
+    });
+    Ok(words.partition(|open| open.condition.is_persons(&names)))
 }

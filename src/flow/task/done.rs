@@ -17,7 +17,7 @@ use crate::core::task::status::{Step, TaskFacts};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::evidence::{self, Ran, RunRequest};
-use crate::flow::lease;
+use crate::flow::{lease, seated};
 use std::io::Write;
 
 /// The longest summary, in characters.
@@ -56,6 +56,8 @@ pub struct Finished {
     pub committed: Option<Oid>,
     /// What was touched beside what was planned; nothing where it is not known.
     pub touched: Option<Touched>,
+    /// Why the code here may be another change's.
+    pub stray: Option<String>,
 }
 
 /// Runs what proves a task where that has not passed on this code, and completes it.
@@ -121,6 +123,7 @@ pub fn done(
             completion: completion.clone(),
             committed: committed.clone(),
             touched,
+            stray: seated::stray(ctx, &facts.state)?,
         };
         let event = TaskEvent::Completed {
             task: task.clone(),
@@ -170,6 +173,7 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
+    seated::require_no_other(ctx, &session.state)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
     let plan = Plan::of(&facts)?;
     let graph = Graph::of(&plan.nodes);
@@ -202,17 +206,30 @@ fn require_before(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usi
         return Ok(());
     }
     let mut waits = graph.waits(at, plan.now());
-    waits.retain(|wait| matches!(wait, Wait::Task { .. } | Wait::Unknown { .. }));
+    waits.retain(|wait| {
+        matches!(
+            wait,
+            Wait::Task { .. } | Wait::Unknown { .. } | Wait::World(_)
+        )
+    });
     match waits.is_empty() {
         true => Ok(()),
         false => Err(not_ready(facts, &plan.nodes[at].id, &waits)),
     }
 }
 
-/// Refuses a decision: it is given as values.
+/// Refuses a decision and a goal: values end the one, and evidence the other.
 fn require_no_decision(plan: &Plan<'_>, at: usize) -> Result<()> {
     let node = &plan.nodes[at];
     match node.kind {
+        NodeKind::Goal => Err(Failure::refused(
+            Code::TaskStepInvalid,
+            format!("{} is a goal: evidence ends it, and no word does", node.id),
+        )
+        .help(command!(
+            "task decide {} --verdict proceed --evidence EVIDENCE",
+            node.id
+        ))),
         NodeKind::Decision => Err(Failure::refused(
             Code::TaskStepInvalid,
             format!("{} is a decision: values end it, and no word does", node.id),

@@ -6,7 +6,7 @@ use crate::core::id::{OpId, SessionId};
 use crate::core::op::{Body, Operation};
 use crate::core::session::Recorded;
 use crate::core::task::decide::{
-    Decision, Judged, Points, Severity, Standing, Verdict, is_close, judge, outweighed, standing,
+    Decision, Judged, Points, Severity, Standing, Verdict, counts, is_close, outweighed, standing,
     wanted,
 };
 use crate::core::task::event::TaskEvent;
@@ -125,7 +125,7 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
             .map(|one| BesideView {
                 op: one.op.clone(),
                 by: one.signed.by.to_string(),
-                verdict: judge(node.kind, gate, &one.value).verdict,
+                verdict: counts(node.kind, gate, &one.value).verdict,
             })
             .collect(),
     })
@@ -246,7 +246,7 @@ fn row(
     is_undone: bool,
 ) -> DecisionRow {
     let gate = node.and_then(|node| Some((node.kind, node.gate.as_deref()?)));
-    let judged = gate.map(|(kind, gate)| judge(kind, gate, decision));
+    let judged = gate.map(|(kind, gate)| counts(kind, gate, decision));
     let score = judged.as_ref().and_then(|one| one.score).or(decision.score);
     let is_close = gate
         .zip(score)

@@ -14,7 +14,7 @@ mod touched;
 mod view;
 
 pub(super) use card::card_here;
-pub use decide::{DecideRequest, Decided, decide, open};
+pub use decide::{DecideRequest, Decided, Opened, decide, open};
 pub(super) use done::is_taken_here;
 pub use done::{DoneRequest, Finished, done};
 pub use gates::{DecisionRow, GateView, decisions};
@@ -44,6 +44,7 @@ use crate::core::task::graph::{Graph, Now};
 use crate::core::task::node::{Node, TaskId, Turn};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
+use crate::core::task::world::{Open, World};
 use crate::git::{Entry, EntryKind, Repo};
 use std::collections::BTreeSet;
 
@@ -71,6 +72,7 @@ struct Plan<'f> {
     /// The ids of what gates inserted.
     inserted: BTreeSet<String>,
     audit: Vec<AuditItem>,
+    world: &'f World,
 }
 
 impl<'f> Plan<'f> {
@@ -107,6 +109,7 @@ impl<'f> Plan<'f> {
             fallen,
             inserted,
             audit,
+            world: &facts.world,
         })
     }
 
@@ -114,6 +117,7 @@ impl<'f> Plan<'f> {
         Now {
             statuses: &self.statuses,
             stage: self.state.stage,
+            world: self.world,
             capacity: None,
         }
     }
@@ -228,7 +232,12 @@ impl<'f> Plan<'f> {
         let state = self.state;
         let blob = |path: &str| blob_of(repo, state, path);
         let about = (&state.id, state.title.as_str());
-        Card::of(graph, at, about, |id| state.task(id), blob)
+        let mut card = Card::of(graph, at, about, |id| state.task(id), blob);
+        if card.status == Status::Pending {
+            let open = self.world.open(&self.nodes[at]);
+            card.waits = open.iter().map(Open::words).collect();
+        }
+        card
     }
 }
 

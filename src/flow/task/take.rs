@@ -2,9 +2,10 @@
 //! writers through, and the other decides anew on what it finds then.
 
 use super::{Plan, claim_for, held, holder, keep, lasting, now, record, touched, until};
+use crate::core::checks::checks_now;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
-use crate::core::hint::{command, hint};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::lease::Owner;
 use crate::core::session::Recorded;
 use crate::core::task::card::Card;
@@ -13,6 +14,7 @@ use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, TaskId};
 use crate::core::task::status::{Status, Step, TaskFacts};
+use crate::core::task::world::{ANYBODY, Condition, Open};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::lease;
@@ -126,7 +128,7 @@ fn asked_before(plan: &Plan<'_>, owner: &Owner, request: &TakeRequest) -> Option
 fn asked_already(request: &TakeRequest) -> Failure {
     let name = request.request.as_deref().unwrap_or_default();
     let message = format!("`{name}` got a task here already");
-    Failure::usage(Code::RequestRepeated, message).help(command!("task list"))
+    Failure::nothing(Code::RequestRepeated, message).help(command!("task list"))
 }
 
 /// What the same request got before: the same card, and nothing is written. Refused where it asks for another task now.
@@ -277,7 +279,7 @@ pub(super) fn not_ready(facts: &Facts<'_>, id: &TaskId, waits: &[Wait]) -> Failu
 }
 
 /// What brings on something that a task waits for.
-pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
+pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> Hint {
     match wait {
         Wait::Task { task, status } if *status == Status::Failed => {
             command!("task retry {task} --reason WHY")
@@ -291,6 +293,43 @@ pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> crate::core::hint::Hint {
         Wait::Stage { .. } => gate::next_action(facts.view()),
         Wait::Unknown { .. } => command!("edit tasks.jsonl"),
         Wait::Capacity { .. } => command!("task list"),
+        Wait::World(open) => outside(facts, open),
+    }
+}
+
+/// What brings on something outside of the list, where a command does.
+fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
+    match &open.condition {
+        Condition::Person { person } => {
+            let word = command!("task open {} --reason WHY", open.task);
+            match person == ANYBODY {
+                true => word,
+                false => word.note(format!("({person} says so)")),
+            }
+        }
+        Condition::Session { session, .. } => match &facts.state.id == session {
+            true => command!("edit tasks.jsonl"),
+            false => command!("status {session}"),
+        },
+        Condition::Evidence { evidence, role } => {
+            let is_task = checks_now(&facts.texts, &facts.state)
+                .unwrap_or_default()
+                .iter()
+                .any(|check| check.id.eq_ignore_ascii_case(evidence));
+            let run = match (is_task, role) {
+                (true, None) => facts.policy.run_task(evidence),
+                (true, Some(_)) => command!("run --sign --task {evidence}"),
+                (false, None) => command!("run --kind {evidence} -- COMMAND"),
+                (false, Some(_)) => command!("run --sign --kind {evidence} -- COMMAND"),
+            };
+            match role {
+                Some(role) => run.note(format!("(by {role})")),
+                None => run,
+            }
+        }
+        Condition::Time { .. } | Condition::Commit { .. } | Condition::Path { .. } => {
+            command!("task show {}", open.task)
+        }
     }
 }
 

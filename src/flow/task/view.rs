@@ -18,7 +18,7 @@ use crate::core::task::plan;
 use crate::core::task::status::{Aside, Status, Step, TaskFacts};
 use crate::flow::act::{Facts, Needs, gather_here, texts_here};
 use crate::flow::context::Context;
-use crate::flow::lease;
+use crate::flow::{lease, world};
 use serde::Serialize;
 
 /// Who has a task.
@@ -203,6 +203,7 @@ pub(super) fn read<T>(
             is_dirty: false,
             uncommitted: Vec::new(),
         });
+        facts.world = world::seen(ctx, (&snapshot, &session), &facts)?;
     }
     let plan = Plan::of(&facts)?;
     let graph = Graph::of(&plan.nodes);

@@ -59,7 +59,15 @@ pub(crate) fn building(tasks: &[Value]) -> Sandbox {
 
 /// The same with nothing approved yet.
 pub(crate) fn planning(tasks: &[Value]) -> Sandbox {
+    planning_with(&[], tasks)
+}
+
+/// The same where the code has these files, too.
+pub(crate) fn planning_with(files: &[(&str, &str)], tasks: &[Value]) -> Sandbox {
     let s = Sandbox::new();
+    for (path, text) in files {
+        s.commit_file(path, text, "Set up").ok();
+    }
     s.commit_file("code.txt", "one\n", "First").ok();
     s.loopx(&["init"]).ok();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();

@@ -71,10 +71,11 @@ fn dimensions(gate: &Gate, given: &Decision) -> Option<String> {
             "the rubric has no dimension `{weakest}`; it has {all}"
         ));
     }
-    // A fix needs no scores, and neither does a question to a person.
+    // A fix needs no scores, and neither does a question to a person; a mean of some of them would be none.
     let is_strict = given
         .verdict
-        .is_some_and(|verdict| verdict != Verdict::Proceed);
+        .is_some_and(|verdict| verdict != Verdict::Proceed)
+        && given.scores.is_empty();
     let missing = names(known().filter(|name| !given.scores.contains_key(*name)));
     (missing != "none" && !is_strict)
         .then(|| format!("no score is given for {missing}; expected {}", wanted(gate)))

@@ -8,10 +8,11 @@
 //! ```
 
 use super::gate::Gate;
-use super::judge::{Judged, judge, weakest};
+use super::judge::{Judged, counts, weakest};
 use super::values::{Decision, Verdict};
 use crate::core::session::{Recorded, State};
 use crate::core::task::node::{Edge, Node, NodeKind, TaskId, Verification};
+use crate::core::task::world::Condition;
 use std::collections::BTreeMap;
 
 /// So many characters of a reason go into the texts of a repair.
@@ -121,7 +122,7 @@ pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Recorded<Decis
     let decisions = &state.task(&node.id)?.decisions;
     let judged = decisions
         .iter()
-        .map(|one| (one, judge(node.kind, gate, &one.value)));
+        .map(|one| (one, counts(node.kind, gate, &one.value)));
     // Of two alike `max_by_key` gives the last.
     judged.rev().max_by_key(|(_, judged)| judged.verdict)
 }
@@ -215,6 +216,17 @@ fn inserted(inner: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<No
     if let Some(own) = &mut node.gate {
         for judged in &mut own.judges {
             *judged = named(judged)?;
+        }
+    }
+    let beside = gate.gate.as_deref().map_or(&[][..], |gate| &gate.repair);
+    for condition in &mut node.waits {
+        // The run of a task of the same template is that of the task that is inserted with it.
+        if let Condition::Evidence { evidence, .. } = condition
+            && let Some(other) = beside
+                .iter()
+                .find(|one| one.id.key() == evidence.to_lowercase())
+        {
+            *evidence = named(&other.id)?.to_string();
         }
     }
     if node.depends_on.is_empty() {

@@ -76,6 +76,22 @@ pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
     judged
 }
 
+/// What counts of a decision that was made, whose gate may be another one by now: nobody is judged anew more mildly.
+pub fn counts(kind: NodeKind, gate: &Gate, decision: &Decision) -> Judged {
+    let mut judged = judge(kind, gate, decision);
+    if let Some(was) = decision.came_to.filter(|was| *was != judged.verdict) {
+        judged.why.push(format!(
+            "the gate changed since: it came to {was} by the one of then, and to {} by this one",
+            judged.verdict
+        ));
+        judged.verdict = was.max(judged.verdict);
+        judged.adjusted = decision
+            .verdict
+            .is_some_and(|given| given != judged.verdict);
+    }
+    judged
+}
+
 /// Whether a score is so near to the line that somebody may want to look.
 pub fn is_close(gate: &Gate, score: Points) -> bool {
     let at = |percent| gate.rubric.scale.percent(percent);

@@ -18,7 +18,7 @@ pub use blocks::{Said, read as read_blocks};
 pub use check::{misfit, wanted};
 pub use expand::{counting, expand};
 pub use gate::{AtCap, Dimension, Gate, Rubric};
-pub use judge::{Judged, is_close, judge, weakest};
+pub use judge::{Judged, counts, is_close, judge, weakest};
 pub use points::Points;
 pub use standing::{Standing, outweighed, results, standing};
 pub use values::{Confidence, Decision, Flag, Ground, Rating, Severity, Verdict};

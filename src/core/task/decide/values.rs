@@ -93,6 +93,9 @@ pub struct Decision {
     /// The code that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Oid>,
+    /// What it came to by the gate of then. The gate may be another one since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came_to: Option<Verdict>,
     /// It was a text that nobody could read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parse_failed: bool,

@@ -12,6 +12,7 @@ use crate::core::task::file::read;
 use crate::core::task::graph::{Graph, Now, Wait};
 use crate::core::task::node::Node;
 use crate::core::task::status::Status;
+use crate::core::task::world::UNSEEN;
 use crate::core::words::Word;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
@@ -45,6 +46,7 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
     let now = Now {
         statuses,
         stage,
+        world: &UNSEEN,
         capacity: None,
     };
     let mut found = Vec::new();

@@ -101,6 +101,11 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
             }}),
         ),
         (
+            TaskEvent::Allowed { task: task() },
+            ("allowed", "opens"),
+            json!({"task": "TASK-001"}),
+        ),
+        (
             TaskEvent::Opened {
                 task: task(),
                 judged: std::collections::BTreeMap::new(),

@@ -1,9 +1,9 @@
 //! Whether a list is a good plan: what can be tested, words that say nothing, files that two tasks touch at once.
 
 use super::TaskFile;
-use super::fields::FORMS;
+use super::fields::{FORMS, OF_CONVERGENCE, OWN};
 use super::finding::found;
-use super::row::Row;
+use super::row::{Row, misspelt};
 use crate::core::spec::Finding;
 use crate::core::task::node::{Node, NodeFile, NodeKind, Verification};
 use serde_json::Value;
@@ -156,6 +156,10 @@ fn words_of(file: &TaskFile, at: usize, row: &mut Row<'_>) {
     let Some(fields) = file.fields.get(at) else {
         return;
     };
+    spelling("", fields.0.iter().map(|(name, _)| name), &OWN, row);
+    let inner = fields.get("convergence").and_then(Value::as_object);
+    let inner = inner.into_iter().flat_map(|said| said.keys());
+    spelling("convergence.", inner, &OF_CONVERGENCE, row);
     row.word("type", &TYPES, fields.get("type"));
     row.word("effort", &EFFORTS, fields.get("effort"));
     let entries = fields.get("files").and_then(Value::as_array);
@@ -186,6 +190,28 @@ fn words_of(file: &TaskFile, at: usize, row: &mut Row<'_>) {
                 tools.join("`, `")
             ),
         );
+    }
+}
+
+/// A field that is known by another spelling: what was written there would count for nothing.
+fn spelling<'n>(
+    place: &str,
+    names: impl Iterator<Item = &'n String>,
+    known: &[&str],
+    row: &mut Row<'_>,
+) {
+    for name in names {
+        if let Some(meant) = misspelt(name, known) {
+            // It was read as one that nobody knows.
+            let (line, field) = (row.line, format!("`{place}{name}`"));
+            row.found.retain(|one| {
+                one.line != line || one.id != "task_field_unknown" || !one.message.contains(&field)
+            });
+            row.say(
+                "task_field_misspelt",
+                format!("expected the field `{place}{meant}`, found `{place}{name}`"),
+            );
+        }
     }
 }
 

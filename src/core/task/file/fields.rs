@@ -1,8 +1,8 @@
 //! The fields of a task: their names, and how a node is made of them.
 
 use super::finding::found;
-use super::gate;
 use super::row::{Fields, Row};
+use super::{gate, waits};
 use crate::core::lease::MAX_LEASE;
 use crate::core::policy::is_inside;
 use crate::core::spec::Finding;
@@ -13,7 +13,7 @@ use crate::core::task::node::{
 use serde_json::Value;
 
 /// Fields that this program reads.
-const OWN: [&str; 32] = [
+pub(super) const OWN: [&str; 33] = [
     "id",
     "title",
     "description",
@@ -25,6 +25,7 @@ const OWN: [&str; 32] = [
     "role",
     "stage",
     "depends_on",
+    "waits",
     "parent",
     "files",
     "scenarios",
@@ -79,7 +80,7 @@ const OF_PEERS: [&str; 27] = [
     "wave",
 ];
 
-const OF_CONVERGENCE: [&str; 3] = ["criteria", "verification", "definition_of_done"];
+pub(super) const OF_CONVERGENCE: [&str; 3] = ["criteria", "verification", "definition_of_done"];
 const OF_FILE: [&str; 9] = [
     "path",
     "action",
@@ -132,6 +133,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
         role: row.text("role", fields.get("role")),
         stage,
         depends_on,
+        waits: waits::of(fields.get("waits"), row),
         parent: other("parent", fields.get("parent"), row),
         files: files(fields.get("files"), row),
         scenarios: row.texts("scenarios", fields.get("scenarios")),

@@ -78,6 +78,12 @@ pub const FINDINGS: &[Known] = &[
         "write the field",
     ),
     known(
+        "task_field_misspelt",
+        ERROR,
+        "a field has the name of another one but for letter case, `_` and `-`",
+        "write its name as the message says",
+    ),
+    known(
         "task_field_repeated",
         ERROR,
         "a field stands in a task twice",
@@ -142,6 +148,18 @@ pub const FINDINGS: &[Known] = &[
         ERROR,
         "a path of a task leads out of the repository, or into git's own folder",
         "write the path from the top of the repository",
+    ),
+    known(
+        "task_wait_circular",
+        ERROR,
+        "a task waits for what comes only after it",
+        "wait for something that others bring about",
+    ),
+    known(
+        "task_wait_invalid",
+        ERROR,
+        "what a task waits for outside of the list cannot be understood",
+        "write the condition as the message says",
     ),
     known(
         "task_word_unknown",

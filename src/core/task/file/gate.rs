@@ -3,7 +3,7 @@
 
 use super::finding::found;
 use super::row::{Fields, Row};
-use super::{TaskFile, edges, fields};
+use super::{TaskFile, edges, fields, waits};
 use crate::core::nearest;
 use crate::core::spec::Finding;
 use crate::core::stage::Stage;
@@ -327,6 +327,7 @@ fn repair(
     }
     edges(&inner, &mut findings);
     ids(&inner, &mut findings);
+    waits::wiring(&inner, &mut findings);
     for mut finding in findings {
         finding.message = format!("{}, in `gate.repair`: {}", row.name, finding.message);
         row.found.push(finding);

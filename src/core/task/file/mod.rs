@@ -13,6 +13,7 @@ mod gate;
 mod merge;
 mod row;
 mod show;
+mod waits;
 
 pub use check::{Vague, check, vague};
 pub use fields::said;
@@ -20,6 +21,7 @@ pub use finding::FINDINGS;
 pub use merge::{Clash, Merged, Names, merge};
 pub use row::Fields;
 pub use show::{Form, markdown, values};
+pub use waits::{conditions, of_own_session};
 
 use super::node::{Node, TaskId};
 use crate::core::spec::{Finding, has_errors};
@@ -105,6 +107,7 @@ pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
     }
     edges(&file, &mut findings);
     gate::ids(&file, &mut findings);
+    waits::wiring(&file, &mut findings);
     findings.sort_by_key(|finding| finding.line);
     if has_errors(&findings) {
         return Err(findings);

@@ -174,7 +174,7 @@ impl Row<'_> {
             if known.contains(&name.as_str()) {
                 continue;
             }
-            let near = nearest(name, known.iter().copied());
+            let near = misspelt(name, known).or_else(|| nearest(name, known.iter().copied()));
             let near = near.map_or(String::new(), |near| format!("; is `{place}{near}` meant?"));
             self.say(
                 "task_field_unknown",
@@ -182,6 +182,16 @@ impl Row<'_> {
             );
         }
     }
+}
+
+/// The field that a name is, but for letter case and what stands between its words.
+pub(super) fn misspelt<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let plain = |name: &str| -> String {
+        let letters = name.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let meant = known.iter().find(|known| plain(known) == plain(name));
+    meant.copied().filter(|meant| *meant != name)
 }
 
 fn kind_of(value: &Value) -> &'static str {

@@ -28,6 +28,40 @@ fn all(text: &str) -> Vec<Finding> {
     }
 }
 
+/// A field that is one of ours but for how it is spelt would count for nothing.
+#[test]
+fn a_field_that_is_misspelt_is_an_error_and_the_list_stays_readable() {
+    for (fields, expected) in [
+        (
+            json!({"dependsOn": []}),
+            "expected the field `depends_on`, found `dependsOn`",
+        ),
+        (
+            json!({"Role": "x"}),
+            "expected the field `role`, found `Role`",
+        ),
+        (
+            json!({"time-limit": 3}),
+            "expected the field `time_limit`, found `time-limit`",
+        ),
+        (
+            json!({"doneWhen": "x"}),
+            "expected the field `done_when`, found `doneWhen`",
+        ),
+    ] {
+        let text = line("A", fields);
+        assert!(read(&text).is_ok(), "{text}");
+        let found = all(&text);
+        let errors = found.iter().filter(|one| one.severity == Severity::Error);
+        let said: Vec<String> = errors
+            .map(|one| format!("{} {}", one.id, one.message))
+            .collect();
+        assert_eq!(said, [format!("task_field_misspelt A: {expected}")]);
+    }
+    let peers = line("A", json!({"complexity_score": 3, "notes": "x"}));
+    assert_eq!(ids(&all(&peers)), ["1:task_field_unknown"; 2]);
+}
+
 #[test]
 fn a_line_is_a_node_with_every_field() {
     let first = line("TASK-001", json!({}));
@@ -151,7 +185,7 @@ fn i2_i3_i6_each_fault_is_named_with_its_line() {
         ),
         (
             vec![line("A", json!({"dependson": []}))],
-            vec!["1:task_field_unknown"],
+            vec!["1:task_field_misspelt"],
         ),
         (
             vec![line("A", json!({"verification": "x"}))],

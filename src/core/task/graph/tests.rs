@@ -4,6 +4,7 @@ use super::{Graph, Now, Wait};
 use crate::core::stage::Stage;
 use crate::core::task::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId};
 use crate::core::task::status::Status;
+use crate::core::task::world::UNSEEN;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
@@ -19,6 +20,7 @@ fn node(id: &str, on: &[&str]) -> Node {
         role: None,
         stage: Stage::Build,
         depends_on: on.iter().map(|on| edge(on)).collect(),
+        waits: Vec::new(),
         parent: None,
         files: Vec::new(),
         scenarios: Vec::new(),
@@ -67,6 +69,7 @@ fn now(statuses: &[Status]) -> Now<'_> {
     Now {
         statuses,
         stage: Stage::Build,
+        world: &UNSEEN,
         capacity: None,
     }
 }
@@ -251,6 +254,7 @@ fn what_somebody_has_for_himself_and_the_number_of_hands_hold_the_rest() {
         capacity: Some(0),
         statuses: &[PENDING; 5],
         stage: Stage::Build,
+        world: &UNSEEN,
     };
     assert_eq!(graph.ready(none), Vec::<usize>::new());
     assert_eq!(graph.waits(0, none), [Wait::Capacity { capacity: 0 }]);

@@ -1,0 +1,147 @@
+//! What tasks wait for outside of their list, looked at for whoever asks now: branches, runs, other sessions and the
+//! clock. Nothing is looked at that no task waits for, and nothing of it is stored. The rules are in
+//! [`crate::core::task::world`].
+
+use super::act::Facts;
+use super::context::Context;
+use super::sign;
+use crate::core::artifact::Artifact;
+use crate::core::checks::checks_now;
+use crate::core::failure::Result;
+use crate::core::id::{Oid, Person};
+use crate::core::lease::seconds_of;
+use crate::core::op::Evidence;
+use crate::core::session::Recorded;
+use crate::core::task::file::conditions;
+use crate::core::task::plan;
+use crate::core::task::world::{Condition, Run, Seen, World};
+use crate::git::Repo;
+use crate::store::{Session, Snapshot};
+
+/// Looks at everything that a task of the session waits for.
+pub(super) fn seen(
+    ctx: &Context,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    facts: &Facts<'_>,
+) -> Result<World> {
+    let list = facts.texts.get(&Artifact::TaskList);
+    let mut asked = list.map_or_else(Default::default, |text| conditions(text));
+    if asked.is_empty() {
+        return Ok(World::default());
+    }
+    // What a decision inserted has names of its own.
+    let mut tasks = facts.state.tasks.values();
+    if tasks.any(|task| !task.decisions.is_empty()) {
+        let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
+        asked.extend(nodes.into_iter().flat_map(|node| node.waits));
+    }
+    let identity = facts.identity.and_then(|identity| seconds_of(&identity.at));
+    let mut world = World {
+        now: identity.unwrap_or_else(|| ctx.now()),
+        is_asked: true,
+        ..World::default()
+    };
+    for condition in asked {
+        let seen = match &condition {
+            Condition::Time { .. } | Condition::Person { .. } => continue,
+            Condition::Commit { branch, contains } => commit(&ctx.repo, branch, contains)?,
+            Condition::Path { branch, path } => self::path(&ctx.repo, branch, path)?,
+            Condition::Session { session, .. } => match snapshot.find(session) {
+                Ok(Some(other)) => Seen::session(&other.state),
+                Ok(None) => Seen::NoSession,
+                Err(_) => Seen::Damaged,
+            },
+            Condition::Evidence { evidence, role } => {
+                let role = role.as_deref();
+                run(ctx, (snapshot, session), facts, (evidence, role))?
+            }
+        };
+        world.seen.insert(condition, seen);
+    }
+    let names = |who: &Person| {
+        let mut names = facts.credentials.names(who);
+        names.extend(ctx.repo.canonical(who).ok());
+        names
+    };
+    for facts in facts.state.tasks.values() {
+        world.hear(facts, names);
+    }
+    Ok(world)
+}
+
+/// The newest commit of a branch of this repository, or of what was last seen of a remote's.
+fn tip(repo: &Repo, branch: &str) -> Result<Option<Oid>> {
+    for place in ["refs/heads", "refs/remotes"] {
+        if let Some(tip) = repo.find_ref(&format!("{place}/{branch}"))? {
+            return Ok(Some(tip));
+        }
+    }
+    Ok(None)
+}
+
+fn commit(repo: &Repo, branch: &str, contains: &str) -> Result<Seen> {
+    let Some(tip) = tip(repo, branch)? else {
+        return Ok(Seen::NoBranch);
+    };
+    let Ok(wanted) = repo.resolve_commit(contains) else {
+        return Ok(Seen::NoCommit);
+    };
+    Ok(Seen::Branch {
+        has: tip == wanted || repo.is_ancestor(&wanted, &tip)?,
+        at: repo.commit_info(&tip)?.at,
+    })
+}
+
+fn path(repo: &Repo, branch: &str, path: &str) -> Result<Seen> {
+    let Some(tip) = tip(repo, branch)? else {
+        return Ok(Seen::NoBranch);
+    };
+    let info = repo.commit_info(&tip)?;
+    Ok(Seen::Branch {
+        has: repo.entry_at(&info.tree, path)?.is_some(),
+        at: info.at,
+    })
+}
+
+/// The run of a check, or of a kind, that says most of the code as it is.
+fn run(
+    ctx: &Context,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    facts: &Facts<'_>,
+    (name, role): (&str, Option<&str>),
+) -> Result<Seen> {
+    let signed;
+    let all = match role {
+        None => facts.view().evidence(),
+        Some(role) if !facts.policy.approve.roles.contains_key(role) => return Ok(Seen::NoRole),
+        Some(role) => {
+            signed = sign::runs_by(ctx, &facts.policy, (snapshot, session), role)?;
+            &signed
+        }
+    };
+    let checks = checks_now(&facts.texts, &facts.state).unwrap_or_default();
+    let check = checks
+        .iter()
+        .find(|check| check.id.eq_ignore_ascii_case(name));
+    let is_it = |run: &&Recorded<Evidence>| match check {
+        Some(check) => check.is_of(&run.value),
+        None => run.value.what == name,
+    };
+    let code = match &facts.code {
+        Some(code) => Some(code.tree.clone()),
+        None => ctx.repo.code()?.map(|code| code.tree),
+    };
+    let own: Vec<&Recorded<Evidence>> = all.iter().filter(is_it).collect();
+    let is_here = |run: &&&Recorded<Evidence>| Some(&run.value.tree) == code.as_ref();
+    let proves = |run: &&&Recorded<Evidence>| run.value.passed() && run.value.tree_kept;
+    let here = own.iter().rev().filter(is_here);
+    // A kind may have several commands: each of them is a run of it.
+    let passed = here.clone().find(proves).map(|run| (Run::Passed, run));
+    let failed = here.clone().next().map(|run| (Run::Failed, run));
+    let elsewhere = own.last().map(|run| (Run::Elsewhere, run));
+    let newest = passed.or(failed).or(elsewhere);
+    Ok(newest.map_or(Seen::NoRun, |(how, run)| Seen::Ran {
+        how,
+        at: run.signed.at.clone(),
+    }))
+}
