@@ -1,7 +1,7 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
-use super::super::checks::{Check, checks_now};
+use super::super::checks::{Check, Runs, checks_now};
 use super::super::failure::{Blocker, Code};
 use super::super::op::{Evidence, Lane, LaneStatus};
 use super::super::policy::Policy;
@@ -184,15 +184,11 @@ fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
 
 /// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
 /// passed was neither the one it began with nor the one it left.
-fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
+fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
     let tree = view.code.map(|code| &code.tree);
     // Rework asks for proof that is younger than the verdict that sent it back.
     let fresh_after = view.state.build.fresh_after;
-    let own: Vec<&Recorded<Evidence>> = view
-        .evidence()
-        .iter()
-        .filter(|run| check.is_of(&run.value))
-        .collect();
+    let own = runs.of_check(check);
     let counts = |run: &&&Recorded<Evidence>| {
         Some(&run.value.tree) == tree
             && (run.value.tree_kept || !run.value.passed())
@@ -238,9 +234,10 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         changed: Vec::new(),
     });
     let checks = checks_now(view.texts, view.state).unwrap_or_default();
+    let runs = Runs::of(view.evidence());
     let checked: Vec<AuditItem> = checks
         .iter()
-        .map(|check| audit_check(view, check))
+        .map(|check| audit_check(view, &runs, check))
         .collect();
     let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);
     let is_word = |one: &AuditItem| matches!(one.proof, Proof::Waived | Proof::Looked);
