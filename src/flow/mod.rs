@@ -75,6 +75,7 @@ pub mod stages;
 mod strays;
 pub mod sync;
 pub mod task;
+pub mod task_files;
 pub mod task_list;
 mod trust;
 pub mod undo;

@@ -45,6 +45,7 @@ use crate::core::task::node::{Node, TaskId};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::git::Repo;
+use std::collections::HashMap;
 
 /// Records what happens to a task: here, or at the remote first where that is asked for or `loopx.claim` says so. Gives
 /// that remote.
@@ -66,6 +67,8 @@ struct Plan<'f> {
     nodes: Vec<Node>,
     statuses: Vec<Status>,
     audit: Vec<AuditItem>,
+    /// The lines of the audit that are of a check, by its id.
+    proofs: HashMap<String, usize>,
 }
 
 impl<'f> Plan<'f> {
@@ -84,12 +87,17 @@ impl<'f> Plan<'f> {
             .help(gate::next_action(facts.view())));
         }
         let audit = gate::audit(facts.view());
+        // Of two of one id the first speaks.
+        let checks = audit.iter().enumerate().rev();
+        let checks = checks.filter(|(_, item)| item.is_check());
+        let proofs = checks.map(|(at, item)| (item.id.clone(), at)).collect();
         let statuses = gate::task_statuses(facts.view(), &nodes, &audit);
         Ok(Plan {
             state,
             nodes,
             statuses,
             audit,
+            proofs,
         })
     }
 
@@ -148,10 +156,8 @@ impl<'f> Plan<'f> {
 
     /// The audit's line of a node's own check.
     fn proof(&self, at: usize) -> Option<&AuditItem> {
-        let id = self.nodes[at].id.as_str();
-        self.audit
-            .iter()
-            .find(|item| item.is_check() && item.id == id)
+        let at = self.proofs.get(self.nodes[at].id.as_str())?;
+        self.audit.get(*at)
     }
 
     fn is_proven(&self, at: usize) -> bool {
@@ -227,6 +233,9 @@ fn unknown<'n>(state: &State, name: &str, ids: impl Iterator<Item = &'n str>) ->
 fn blob_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
     let artifact = crate::core::artifact::Artifact::at(path);
     if let Some(blob) = artifact.and_then(|artifact| state.artifacts.get(&artifact)) {
+        return Some(blob.to_string());
+    }
+    if let Some(blob) = state.output(path) {
         return Some(blob.to_string());
     }
     let head = repo.head().ok()?.commit?;
