@@ -6,7 +6,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::shell_word;
-use crate::flow::{Context, preview, sessions, view, workcopy, working};
+use crate::flow::{Context, preview, sessions, task_files, view, workcopy, working};
 use crate::ui::{Ui, clean, line};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Read};
@@ -68,6 +68,10 @@ fn name_not_saved(names: &[String], ui: &mut Ui) {
 }
 
 pub fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if let Some(path) = artifact.map(task_files::named).transpose()?.flatten() {
+        let changed = task_files::edit(ctx, &path)?;
+        return edited(&path, changed, ctx, ui);
+    }
     let artifact = match artifact {
         Some(name) => Artifact::parse(name)?,
         None => {
@@ -76,7 +80,12 @@ pub fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             artifact
         }
     };
-    if working::edit(ctx, artifact)? {
+    let changed = working::edit(ctx, artifact)?;
+    edited(artifact.path(), changed, ctx, ui)
+}
+
+fn edited(artifact: &str, changed: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    if changed {
         match sessions::save(ctx, None) {
             // The editor put back what is saved.
             Err(failure) if failure.code == Code::NothingToSave => {}
@@ -113,16 +122,23 @@ pub fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         allow_empty,
         reason,
     } = args;
-    let artifact = Artifact::parse(&artifact)?;
+    let (artifact, output) = match task_files::named(&artifact)? {
+        Some(path) => (None, path),
+        None => {
+            let artifact = Artifact::parse(&artifact)?;
+            (Some(artifact), artifact.to_string())
+        }
+    };
+    let name = shell_word(&output);
     if file.is_none() && std::io::stdin().is_terminal() {
         return Err(Failure::usage(
             Code::InputMissing,
-            format!("expected the text of {artifact} in a file, or on stdin"),
+            format!("expected the text of {output} in a file, or on stdin"),
         )
         .help(hint![
-            command!("put {artifact} FILE"),
+            command!("put {name} FILE"),
             "  or, to type it here: ",
-            command!("put {artifact} -")
+            command!("put {name} -")
         ]));
     }
     let file = file.as_deref().unwrap_or("-");
@@ -131,17 +147,17 @@ pub fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let place = if file == "-" { "stdin" } else { file };
         return Err(Failure::usage(
             Code::InputMissing,
-            format!("expected the text of {artifact}, found nothing in {place}"),
+            format!("expected the text of {output}, found nothing in {place}"),
         )
-        .help(command!(
-            "put {artifact} {} --allow-empty",
-            shell_word(file)
-        )));
+        .help(command!("put {name} {} --allow-empty", shell_word(file))));
     }
-    let put = working::put(ctx, artifact, &bytes, reason)?;
+    let put = match artifact {
+        Some(artifact) => working::put(ctx, artifact, &bytes, reason)?,
+        None => task_files::put(ctx, &output, &bytes, reason)?,
+    };
     if let Some(blob) = &put.kept {
         ui.status(format!(
-            "{artifact} had unsaved edits; they are kept: git cat-file blob {blob}"
+            "{output} had unsaved edits; they are kept: git cat-file blob {blob}"
         ));
     }
     saved(ctx, ui, "put", &put.done, json!({ "kept": put.kept }));
@@ -149,8 +165,16 @@ pub fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let artifact = Artifact::parse(artifact)?;
-    let bytes = view::cat(ctx, artifact, at)?;
+    let (artifact, bytes) = match task_files::named(artifact)? {
+        Some(path) => {
+            let bytes = task_files::cat(ctx, &path, at)?;
+            (path, bytes)
+        }
+        None => {
+            let artifact = Artifact::parse(artifact)?;
+            (artifact.to_string(), view::cat(ctx, artifact, at)?)
+        }
+    };
     ui.json(
         "cat",
         &json!({ "artifact": artifact, "text": String::from_utf8_lossy(&bytes) }),
@@ -161,17 +185,20 @@ pub fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) -> Resu
     Ok(Exit::Done)
 }
 
-pub fn checkout(artifacts: &[String], force: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let artifacts = artifacts
-        .iter()
-        .map(|name| Artifact::parse(name))
-        .collect::<Result<Vec<_>>>()?;
-    let done = working::checkout(ctx, &artifacts, force)?;
+pub fn checkout(names: &[String], force: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (mut artifacts, mut outputs) = (Vec::new(), Vec::new());
+    for name in names {
+        match task_files::named(name)? {
+            Some(path) => outputs.push(path),
+            None => artifacts.push(Artifact::parse(name)?),
+        }
+    }
+    let done = working::checkout(ctx, (&artifacts, &outputs), force)?;
     ui.status(format!("{}: checked out in {}", done.id, done.folder));
     for artifact in &done.edited {
         ui.warn(format!(
             "{artifact} has edits and was left alone; `{}` replaces it",
-            ui.command(&command!("checkout --force {artifact}"))
+            ui.command(&command!("checkout --force {}", shell_word(artifact)))
         ));
     }
     for (artifact, blob) in &done.replaced {

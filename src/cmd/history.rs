@@ -6,6 +6,7 @@ use crate::core::hint::command;
 use crate::core::id::OpId;
 use crate::core::note::Note;
 use crate::core::op::{Body, Event, Operation};
+use crate::core::task::outputs::task_of;
 use crate::core::topic::Topic;
 use crate::core::words::Word;
 use crate::flow::view::Logged;
@@ -48,6 +49,12 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
     ui.out("\nartifacts");
     for (artifact, blob) in &state.artifacts {
         ui.out(format!("  {}  {artifact}", blob.short()));
+    }
+    let left = state.files.keys().filter(|path| task_of(path).is_some());
+    for path in left {
+        if let Some(blob) = state.output(path) {
+            ui.out(format!("  {}  {}", blob.short(), line(path)));
+        }
     }
     for (key, approval) in &state.approvals {
         for by in &approval.by {
@@ -105,6 +112,7 @@ pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
     let contested: Vec<String> = state
         .contested()
         .map(|(artifact, _)| artifact.to_string())
+        .chain(state.outputs_apart().map(|(path, _)| line(path)))
         .collect();
     if !contested.is_empty() || !state.conflicts.is_empty() {
         let operations = match state.conflicts.len() {
@@ -244,7 +252,7 @@ fn what(op: &Operation, all: &[Logged]) -> String {
         let whose = crate::core::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
         text.push_str(&format!("; the build was taken over from {whose}"));
     }
-    let written: Vec<&str> = op.writes.keys().map(|a| a.path()).collect();
+    let written: Vec<String> = op.files().map(|(path, _)| line(path)).collect();
     if !written.is_empty() {
         text.push_str(&format!("  [{}]", written.join(", ")));
     }
@@ -339,7 +347,7 @@ pub fn diff(words: &[String], ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let color = ui.color();
     let mut documents = Vec::new();
     for difference in &differences.found {
-        let path = difference.artifact.path();
+        let path = difference.artifact.as_str();
         let unified = text_diff::unified(path, &difference.old, &difference.new, color);
         ui.raw_text(&unified);
         documents.push(json!({

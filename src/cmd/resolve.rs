@@ -4,9 +4,11 @@ use crate::cli::Exit;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
+use crate::core::shell_word;
 use crate::flow::Context;
-use crate::flow::resolve::{self, Brief, Choices, Conflicts, Text};
-use crate::ui::{Ui, clean, style};
+use crate::flow::resolve::{self, Brief, Choices, Conflicts, SideView, Text};
+use crate::flow::task_files;
+use crate::ui::{Ui, clean, line, style};
 use serde_json::json;
 use std::io::Read;
 
@@ -55,12 +57,16 @@ pub fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (_, Some(file)) => Some(Text::Given(read(file)?)),
         _ => None,
     };
-    let artifact = match &args.artifact {
-        Some(name) => Some((Artifact::parse(name)?, text)),
-        None => None,
-    };
+    let (mut artifact, mut output) = (None, None);
+    if let Some(name) = &args.artifact {
+        match task_files::named(name)? {
+            Some(path) => output = Some((path, text)),
+            None => artifact = Some((Artifact::parse(name)?, text)),
+        }
+    }
     let choices = Choices {
         artifact,
+        file: output,
         keep: args.keep,
         drop: args.drop,
         reason: args.reason,
@@ -144,22 +150,39 @@ fn text(found: &Conflicts, ui: &mut Ui) {
             ui.paint(style::WARN, "changed apart"),
             one.artifact
         ));
-        for side in &one.sides {
-            let place = match &side.path {
-                Some(path) => format!("git show loopx:{path}"),
-                None => "removed".to_owned(),
-            };
-            ui.out(format!(
-                "    side {}  {}",
-                side.number,
-                brief(&side.operation)
-            ));
-            ui.out(format!("            {}", clean(&place)));
-        }
+        sides(&one.sides, ui);
         ui.out(format!(
             "    edit .loopx/{id}/{}, then: {}   (or --side N, --file FILE)",
             one.artifact,
             command!("resolve {}", one.artifact).session(id)
         ));
+    }
+    for one in &found.files {
+        let name = shell_word(&one.path);
+        ui.out(format!(
+            "{}  {}",
+            ui.paint(style::WARN, "written apart"),
+            line(&one.path)
+        ));
+        sides(&one.sides, ui);
+        ui.out(format!(
+            "    {}   (or --file FILE)",
+            command!("resolve {name} --side N").session(id)
+        ));
+    }
+}
+
+fn sides(sides: &[SideView], ui: &mut Ui) {
+    for side in sides {
+        let place = match &side.path {
+            Some(path) => format!("git show loopx:{path}"),
+            None => "removed".to_owned(),
+        };
+        ui.out(format!(
+            "    side {}  {}",
+            side.number,
+            brief(&side.operation)
+        ));
+        ui.out(format!("            {}", clean(&place)));
     }
 }

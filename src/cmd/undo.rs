@@ -61,16 +61,16 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     };
     let told = flow::undo(ctx, &back, args.reason, args.sign.wanted(ctx))?;
     say(&told, "took back", ui);
-    let back: Vec<(&Artifact, u64)> = told
+    let back: Vec<(&String, u64)> = told
         .moved
         .iter()
         .flat_map(|one| one.artifacts.iter().map(|artifact| (artifact, one.seq)))
-        .filter(|(artifact, _)| **artifact != Artifact::ArtifactGraph)
+        .filter(|(artifact, _)| *artifact != Artifact::ArtifactGraph.path())
         // What somebody wrote since stands.
         .filter(|(artifact, _)| told.changed.contains(artifact))
         .collect();
     if let Some((first, seq)) = back.first() {
-        let mut names: Vec<&str> = back.iter().map(|(artifact, _)| artifact.path()).collect();
+        let mut names: Vec<&str> = back.iter().map(|(artifact, _)| artifact.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         ui.status(format!(

@@ -6,11 +6,11 @@ use super::failure::Blocker;
 use super::id::Oid;
 use super::op::Evidence;
 use super::pack;
-use super::session::State;
+use super::session::{Recorded, State};
 use super::task::node::TaskId;
 use super::task::plan;
 use super::task::status::Status;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// One command that has to pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,35 @@ pub fn word_on(id: &str, argv: &[String], state: &State, tree: Option<&Oid>) -> 
     }
 }
 
+/// Runs by the task that they are of, so that finding those of a check does not look at those of others.
+#[derive(Debug)]
+pub struct Runs<'r> {
+    of: HashMap<&'r str, Vec<&'r Recorded<Evidence>>>,
+}
+
+impl<'r> Runs<'r> {
+    pub fn of(runs: &'r [Recorded<Evidence>]) -> Self {
+        let mut of: HashMap<&str, Vec<&Recorded<Evidence>>> = HashMap::new();
+        for run in runs {
+            if let Some(task) = &run.value.task {
+                of.entry(task).or_default().push(run);
+            }
+        }
+        Runs { of }
+    }
+
+    /// The runs that could be of a check: those of its task.
+    fn near(&self, check: &Check) -> &[&'r Recorded<Evidence>] {
+        self.of.get(check.id.as_str()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The runs of a check, in their order.
+    pub fn of_check(&self, check: &Check) -> Vec<&'r Recorded<Evidence>> {
+        let near = self.near(check).iter().copied();
+        near.filter(|run| check.is_of(&run.value)).collect()
+    }
+}
+
 /// The same with the checks of tasks that decisions inserted: all that there is to run now.
 pub fn checks_now(
     texts: &BTreeMap<Artifact, String>,
@@ -79,4 +108,36 @@ pub fn checks(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Check>, Blocker>
         }));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Check, Runs};
+    use crate::core::artifact::Artifact;
+    use crate::core::laws::{evidence, started};
+    use crate::core::op::Evidence;
+    use crate::core::session::recorded;
+
+    #[test]
+    fn finding_the_runs_of_every_check_looks_at_each_run_once() {
+        const COUNT: usize = 1_000;
+        let id = |n: usize| format!("T-{n}");
+        let run = |n: usize| Evidence {
+            task: Some(id(n)),
+            ..evidence(true, 0, 1)
+        };
+        let runs: Vec<_> = (0..COUNT).map(|n| recorded(&started(), run(n))).collect();
+        let checks = (0..COUNT).map(|n| Check {
+            id: id(n),
+            argv: runs[n].value.argv.clone(),
+            source: Artifact::TaskList,
+        });
+        let index = Runs::of(&runs);
+        let (mut looks, mut found) = (0, 0);
+        for check in checks {
+            looks += index.near(&check).len();
+            found += index.of_check(&check).len();
+        }
+        assert_eq!((looks, found), (COUNT, COUNT));
+    }
 }

@@ -617,8 +617,12 @@ codes! {
         "A commit names a session whose branch does not have it.";
     OutOfScope "out_of_scope" [Refused]
         "A path is outside of the scope that the plan declared.";
+    OutputPathInvalid "output_path_invalid" [Refused]
+        "A file of a task has a name that it cannot have everywhere, or that leads elsewhere.";
     OutputUnwritable "output_unwritable" [Output]
         "What the command says could not be written.";
+    OutputsTooMany "outputs_too_many" [Refused]
+        "A task would leave more files in its session than it may.";
     PackDamaged "pack_damaged" [Internal]
         "The index of a git pack is damaged.";
     PairExpected "pair_expected" [Usage]

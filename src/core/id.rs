@@ -148,7 +148,8 @@ impl SessionId {
     }
 }
 
-fn is_reserved(name: &str) -> bool {
+/// Whether Windows keeps a name, in lower case and without its ending, for itself.
+pub(super) fn is_reserved(name: &str) -> bool {
     let numbered = |prefix: &str| {
         name.strip_prefix(prefix)
             .is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())

@@ -111,8 +111,8 @@ fn join(
     Ok((blob, Some(Join { base, sides, clean })))
 }
 
-/// The newest versions of the files that this program does not know, by path. Those that were written apart
-/// stay beside each other: only whoever knows the file can merge it.
+/// The newest versions of the files that are no artifacts, by path. Those that were written apart stay beside each
+/// other: a person chooses among those of tasks, and only a program that knows another one can merge it.
 pub(super) fn files(
     ops: &[&Operation],
     counted: &[usize],

@@ -36,7 +36,7 @@ pub(super) fn id() -> SessionId {
     SessionId::parse("demo").expect("an id")
 }
 
-fn evidence(task: bool, exit: i32, tree: u8) -> Evidence {
+pub(super) fn evidence(task: bool, exit: i32, tree: u8) -> Evidence {
     Evidence {
         what: "test".into(),
         task: task.then(|| "VS-1".into()),

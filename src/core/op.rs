@@ -51,7 +51,8 @@ pub struct Operation {
     pub reason: Option<String>,
     /// Artifacts that this operation changed.
     pub writes: BTreeMap<Artifact, Write>,
-    /// Files that it changed and that this program knows nothing of, by path below the session's folder.
+    /// Files that it changed and that are no artifacts, by path below the session's folder: those of tasks, and such
+    /// that this program knows nothing of.
     pub others: BTreeMap<String, Write>,
     pub weight: Weight,
     pub body: Body,

@@ -43,6 +43,8 @@ pub struct Draft {
     pub committer: Option<Person>,
     pub reason: Option<String>,
     pub writes: BTreeMap<Artifact, Write>,
+    /// Files of tasks, by path below the session's folder.
+    pub others: BTreeMap<String, Write>,
     pub body: Body,
 }
 
@@ -59,6 +61,7 @@ impl Draft {
             committer,
             reason,
             writes,
+            others,
             body,
         } = self.clone();
         let mut op = Operation {
@@ -73,7 +76,7 @@ impl Draft {
             committer,
             reason,
             writes,
-            others: BTreeMap::new(),
+            others,
             weight: body.weight(),
             body,
         };

@@ -9,7 +9,7 @@ use super::naming::unknown;
 use super::opening::Opening;
 use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
-use super::workcopy::{Edits, FileStatus, WorkCopy};
+use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
 use super::{delta, files, ground, lease, outline, world};
 use crate::core::agent;
 use crate::core::artifact::Artifact;
@@ -25,6 +25,7 @@ use crate::core::profile::Profile;
 use crate::core::session::{Ending, Recorded, State};
 use crate::core::stage::Stage;
 use crate::core::task::world::World;
+use crate::core::task::{outputs::task_of, plan};
 use crate::git::{Identity, Repo};
 use crate::store::{self, Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
@@ -43,8 +44,10 @@ pub struct Facts<'a> {
     pub identity: Option<&'a Identity>,
     /// Artifacts that the working copy changed.
     pub saved: Vec<Artifact>,
-    /// What stood in their files when they were read.
-    pub taken: BTreeMap<Artifact, Oid>,
+    /// Files of tasks that the working copy changed.
+    pub outputs: Outputs,
+    /// What stood in their files when they were read, by path.
+    pub taken: BTreeMap<String, Oid>,
     pub operations: Vec<Operation>,
     /// The other sessions that are bound to its branch.
     pub shared: Vec<SessionId>,
@@ -99,6 +102,8 @@ pub struct Act<T> {
     pub reason: Option<String>,
     /// Artifacts that the tool itself writes.
     pub writes: BTreeMap<Artifact, String>,
+    /// Files of tasks that go in beside those of the working copy.
+    pub outputs: Outputs,
     /// A code branch that other sessions let go for this one.
     pub takes: Option<String>,
     /// The log of a recorded command.
@@ -119,6 +124,7 @@ impl<T> Act<T> {
             what: what.into(),
             reason: None,
             writes: BTreeMap::new(),
+            outputs: Outputs::default(),
             takes: None,
             log: None,
             bases: None,
@@ -131,6 +137,12 @@ impl<T> Act<T> {
     #[must_use]
     pub fn claim(mut self, claim: Option<Claim>) -> Self {
         self.claim = claim;
+        self
+    }
+
+    #[must_use]
+    pub fn outputs(mut self, outputs: Outputs) -> Self {
+        self.outputs = outputs;
         self
     }
 
@@ -160,8 +172,8 @@ pub struct Done<T> {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
-    /// Artifacts that the working copy had changed and that went in.
-    pub saved: Vec<Artifact>,
+    /// What the working copy had changed and went in, by path.
+    pub saved: Vec<String>,
     pub value: T,
 }
 
@@ -248,7 +260,9 @@ fn change<T>(
     };
     let committed = opening.scope(ctx).commit(decide, |built: &Built<T>| {
         let publish = Step::publish(&ctx.repo, &id, &built.2);
-        publish.filter(|_| saves).into_iter().collect()
+        // A note of the tool's own may take the files of a task in.
+        let follows = saves || !built.2.is_empty();
+        publish.filter(|_| follows).into_iter().collect()
     })?;
     let (state, saved, _, value) = committed.value;
     Ok(Done {
@@ -349,8 +363,14 @@ pub(super) fn gather_with<'a>(
         };
         saved.push(artifact);
     }
-    let (mut texts, taken) = (edits.texts, edits.taken);
+    let (mut texts, mut taken, mut outputs) = (edits.texts, edits.taken, edits.outputs);
     read_texts(&ctx.repo, &state, &mut texts)?;
+    if !outputs.is_empty() {
+        let known = plan::ids(&texts, &state);
+        outputs.retain(|task| known.contains(task) || state.outputs_of(task).next().is_some());
+        taken.retain(|path, _| task_of(path).is_none_or(|_| outputs.taken.contains_key(path)));
+        outputs.enter(&mut state);
+    }
     if saved.iter().any(is_of_header)
         && let Some(text) = outline::header(&state, &texts)
     {
@@ -390,6 +410,7 @@ pub(super) fn gather_with<'a>(
         delta,
         identity,
         saved,
+        outputs,
         taken,
     };
     facts.world = world::seen(ctx, (snapshot, session), &facts)?;
@@ -446,7 +467,7 @@ fn is_of_header(artifact: &Artifact) -> bool {
 }
 
 /// What a decision makes: the state, what was saved of which files, and the value.
-pub(super) type Built<T> = (State, Vec<Artifact>, BTreeMap<Artifact, Oid>, T);
+pub(super) type Built<T> = (State, Vec<String>, BTreeMap<String, Oid>, T);
 
 /// The commit that records what was decided.
 pub(super) fn build<T>(
@@ -463,6 +484,7 @@ pub(super) fn build<T>(
         what,
         reason,
         writes,
+        outputs,
         takes,
         log,
         bases,
@@ -478,7 +500,7 @@ pub(super) fn build<T>(
     if let Some(claim) = &claim {
         lease::keep(repo, &claim.owner)?;
     }
-    let what = taken(session.state.build.claim.as_ref(), claim.as_ref(), what);
+    let what = taken_over(session.state.build.claim.as_ref(), claim.as_ref(), what);
     let mut texts = facts.texts;
     let mut artifacts = facts.state.artifacts.clone();
     let writes_header = writes.keys().any(is_of_header);
@@ -498,6 +520,16 @@ pub(super) fn build<T>(
     let profile = facts.policy.profiles.get(&facts.state.profile);
     refresh_graph(repo, profile.ok().as_ref(), &mut artifacts, &mut texts)?;
     let writes = differences(&session.state.artifacts, &artifacts);
+    let (mut taken, mut others) = (facts.taken, BTreeMap::new());
+    let mut saved: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
+    for outputs in [facts.outputs, outputs] {
+        for bytes in outputs.contents.values() {
+            repo.write_blob(bytes)?;
+        }
+        saved.extend(outputs.writes.keys().cloned());
+        others.extend(outputs.writes);
+        taken.extend(outputs.taken);
+    }
     let bases = match bases {
         Some(bases) => bases,
         // Where the specs are nobody knows then, and what is not recorded is asked for at the gate.
@@ -521,6 +553,7 @@ pub(super) fn build<T>(
         body,
         reason,
         writes,
+        others,
         bases,
         claim,
     };
@@ -550,12 +583,12 @@ pub(super) fn build<T>(
     Ok(Decision {
         edits,
         message,
-        value: (state, facts.saved, facts.taken, value),
+        value: (state, saved, taken, value),
     })
 }
 
 /// The subject of a commit says when it takes a build over.
-fn taken(before: Option<&Recorded<Claim>>, now: Option<&Claim>, what: String) -> String {
+fn taken_over(before: Option<&Recorded<Claim>>, now: Option<&Claim>, what: String) -> String {
     match (before, now) {
         (Some(before), Some(now)) if before.value.owner != now.owner => {
             format!("{what}; takes the build over from {}", before.signed.by)

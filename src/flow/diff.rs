@@ -2,20 +2,22 @@
 //! points of its history.
 
 use super::context::Context;
-use super::view::artifacts_at;
+use super::view::state_at;
 use super::workcopy::{FileStatus, WorkCopy};
 use super::{files, naming, point};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
+use crate::core::task::outputs::task_of;
 use crate::store::{Session, Snapshot};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// The two sides of one artifact's difference.
 #[derive(Debug, Serialize)]
 pub struct Difference {
-    pub artifact: Artifact,
+    pub artifact: String,
     pub old: String,
     pub new: String,
 }
@@ -41,38 +43,60 @@ pub fn diff(ctx: &Context, words: &[String]) -> Result<Differences> {
             |id| Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned()),
         )
     };
+    let read_bytes =
+        |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| ctx.repo.read_blob(id));
     let (from, to) = (points.first(), points.get(1));
     let mut found = Vec::new();
     match from {
         Some(from) => {
-            let old = artifacts_at(&snapshot, &session, from)?;
+            let old = state_at(&snapshot, &session, from)?;
             let new = match to {
-                Some(to) => artifacts_at(&snapshot, &session, to)?,
-                None => session.state.artifacts.clone(),
+                Some(to) => state_at(&snapshot, &session, to)?,
+                None => session.state.clone(),
             };
             for artifact in Artifact::ALL {
-                let (before, after) = (old.get(&artifact), new.get(&artifact));
+                let (before, after) = (old.artifacts.get(&artifact), new.artifacts.get(&artifact));
                 if before != after {
                     found.push(Difference {
-                        artifact,
+                        artifact: artifact.to_string(),
                         old: read(before)?,
                         new: read(after)?,
+                    });
+                }
+            }
+            let paths = old.files.keys().chain(new.files.keys());
+            let paths: BTreeSet<&String> = paths.filter(|path| task_of(path).is_some()).collect();
+            for path in paths {
+                let (before, after) = (old.output(path), new.output(path));
+                if before != after {
+                    found.push(Difference {
+                        artifact: path.clone(),
+                        old: shown(read_bytes(before)?),
+                        new: shown(read_bytes(after)?),
                     });
                 }
             }
         }
         None => {
             if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
+                for (path, status) in copy.output_statuses(&session.state)? {
+                    if is_as_stored(status) {
+                        continue;
+                    }
+                    let file = files::read(&copy.output_path(&path)?, u64::MAX)?;
+                    found.push(Difference {
+                        old: shown(read_bytes(session.state.output(&path))?),
+                        new: shown(file.unwrap_or_default()),
+                        artifact: path,
+                    });
+                }
                 for (artifact, status) in copy.statuses(&session.state)? {
-                    if matches!(
-                        status,
-                        FileStatus::Clean | FileStatus::Absent | FileStatus::Behind
-                    ) {
+                    if is_as_stored(status) {
                         continue;
                     }
                     let file = files::read(&copy.path(artifact)?, u64::MAX)?.unwrap_or_default();
                     found.push(Difference {
-                        artifact,
+                        artifact: artifact.to_string(),
                         old: read(session.state.artifacts.get(&artifact))?,
                         new: String::from_utf8_lossy(&file).into_owned(),
                     });
@@ -86,6 +110,22 @@ pub fn diff(ctx: &Context, words: &[String]) -> Result<Differences> {
         to: to.cloned(),
         found,
     })
+}
+
+fn is_as_stored(status: FileStatus) -> bool {
+    matches!(
+        status,
+        FileStatus::Clean | FileStatus::Absent | FileStatus::Behind
+    )
+}
+
+/// A file of a task as a text: it may hold anything.
+fn shown(bytes: Vec<u8>) -> String {
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => text,
+        Ok(text) => format!("(no text, {} bytes)\n", text.len()),
+        Err(error) => format!("(no text, {} bytes)\n", error.as_bytes().len()),
+    }
 }
 
 /// The session and the points that the words name.

@@ -117,7 +117,10 @@ fn one(
     let stored: BTreeMap<String, &Oid> = state
         .map(|state| {
             let all = state.artifacts.iter();
-            all.map(|(artifact, blob): (&Artifact, _)| (artifact.path().to_owned(), blob))
+            let all =
+                all.map(|(artifact, blob): (&Artifact, _)| (artifact.path().to_owned(), blob));
+            let files = state.files.iter();
+            all.chain(files.filter_map(|(path, versions)| Some((path.clone(), versions.last()?))))
                 .collect()
         })
         .unwrap_or_default();

@@ -76,6 +76,7 @@ pub mod stages;
 mod strays;
 pub mod sync;
 pub mod task;
+pub mod task_files;
 pub mod task_list;
 mod trust;
 pub mod undo;

@@ -167,7 +167,13 @@ fn first(
                 "{}; your text is kept as a blob and named",
                 failure.message
             )),
-            _ => command!("edit {artifact}").into(),
+            _ => match artifact {
+                Some(artifact) => command!("edit {artifact}").into(),
+                None => match failure.help.as_ref().and_then(Hint::lead) {
+                    Some(lead) => Advised::from(lead),
+                    None => Advised::write(failure.message.clone()),
+                },
+            },
         }
     }))
 }

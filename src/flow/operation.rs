@@ -28,6 +28,7 @@ pub fn first(identity: &Identity, entity: &str, body: impl Into<Body>) -> Draft 
         committer: identity.committer.clone(),
         reason: None,
         writes: BTreeMap::new(),
+        others: BTreeMap::new(),
         body: body.into(),
     }
 }

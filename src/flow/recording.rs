@@ -40,6 +40,8 @@ pub(super) struct Recording {
     pub(super) body: Body,
     pub(super) reason: Option<String>,
     pub(super) writes: BTreeMap<Artifact, Write>,
+    /// Files of tasks.
+    pub(super) others: BTreeMap<String, Write>,
     pub(super) bases: Vec<RequirementBase>,
     pub(super) claim: Option<Claim>,
 }
@@ -57,12 +59,13 @@ impl Recording {
             body,
             reason,
             mut writes,
+            mut others,
             mut bases,
             claim,
         } = self;
         let mut state = before.clone();
         let mut operations = Vec::new();
-        if body.is_passed_over() && !writes.is_empty() {
+        if body.is_passed_over() && !(writes.is_empty() && others.is_empty()) {
             let save = SessionBody {
                 event: Event::Saved,
                 bases: std::mem::take(&mut bases),
@@ -70,6 +73,7 @@ impl Recording {
             };
             let save = Draft {
                 writes: std::mem::take(&mut writes),
+                others: std::mem::take(&mut others),
                 ..draft(identity, &state, Body::Session(save))
             };
             operations.push(applied(repo, &save, &mut state)?);
@@ -85,6 +89,7 @@ impl Recording {
         let mut draft = Draft {
             reason,
             writes,
+            others,
             ..draft(identity, &state, body)
         };
         if let Some(tx) = operations.first().and_then(|save| save.tx.clone()) {

@@ -48,6 +48,13 @@ pub struct Contested {
     pub sides: Vec<SideView>,
 }
 
+/// A file of a task that several wrote apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct ContestedFile {
+    pub path: String,
+    pub sides: Vec<SideView>,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct SideView {
     /// From 1, as `--side` takes it.
@@ -66,11 +73,13 @@ pub struct Conflicts {
     pub session: SessionId,
     pub operations: Vec<Held>,
     pub artifacts: Vec<Contested>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ContestedFile>,
 }
 
 impl Conflicts {
     pub fn is_empty(&self) -> bool {
-        self.operations.is_empty() && self.artifacts.is_empty()
+        self.operations.is_empty() && self.artifacts.is_empty() && self.files.is_empty()
     }
 }
 
@@ -88,8 +97,9 @@ fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
         session: state.id.clone(),
         operations: Vec::new(),
         artifacts: Vec::new(),
+        files: Vec::new(),
     };
-    if state.conflicts.is_empty() && state.contested().next().is_none() {
+    if state.open_conflicts() == 0 {
         return Ok(found);
     }
     let operations = snapshot.operations(session)?;
@@ -129,7 +139,30 @@ fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
             sides: sides.collect(),
         });
     }
+    for (path, versions) in state.outputs_apart() {
+        let sides = versions.iter().enumerate().filter_map(|(at, blob)| {
+            Some(SideView {
+                number: at + 1,
+                operation: brief(&writer(&operations, path, blob)?.op)?,
+                path: Some(store::file_version_path(session, path, blob)),
+                blob: Some(blob.clone()),
+            })
+        });
+        found.files.push(ContestedFile {
+            path: path.to_owned(),
+            sides: sides.collect(),
+        });
+    }
     Ok(found)
+}
+
+/// The newest operation that wrote a version of a file.
+fn writer<'o>(operations: &'o [Operation], path: &str, blob: &Oid) -> Option<&'o Operation> {
+    let writes = |op: &&Operation| {
+        let write = op.others.get(path);
+        write.is_some_and(|write| write.to.as_ref() == Some(blob)) && !op.is_about_others()
+    };
+    operations.iter().filter(writes).max_by_key(|op| op.seq)
 }
 
 /// Which text of an artifact is to stand.
@@ -149,6 +182,8 @@ pub enum Text {
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
     pub artifact: Option<(Artifact, Option<Text>)>,
+    /// A file of a task.
+    pub file: Option<(String, Option<Text>)>,
     /// Operations that are to count, and such that are not.
     pub keep: Vec<String>,
     pub drop: Vec<String>,
@@ -189,13 +224,23 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
             let from = state.artifacts.get(artifact).cloned();
             writes.insert(*artifact, Write { from, to });
         }
-        let what = match (keep.len() + drop.len(), &choices.artifact) {
-            (0, Some((artifact, _))) => format!("resolve {artifact}"),
-            (n, _) => format!("resolve {}", counted(n, "operation")),
+        let mut others = BTreeMap::new();
+        if let Some((path, text)) = &choices.file {
+            let me = &identity.author;
+            let to = chosen_file(ctx, copy.as_ref(), (state, all.as_slice()), me, path, text)?;
+            let from = state.output(path).cloned();
+            let to = Some(to);
+            others.insert(path.clone(), Write { from, to });
+        }
+        let what = match (keep.len() + drop.len(), &choices.artifact, &choices.file) {
+            (0, Some((artifact, _)), _) => format!("resolve {artifact}"),
+            (0, None, Some((path, _))) => format!("resolve {path}"),
+            (n, _, _) => format!("resolve {}", counted(n, "operation")),
         };
         let mut draft = draft(identity, state, Word::Resolved { keep, drop });
         draft.reason.clone_from(&choices.reason);
         draft.writes = writes;
+        draft.others = others;
         let op = seal(&ctx.repo, &draft)?;
         let mut edits = store::Edits::default();
         let after = edits.rebuild(&ctx.repo, &session, &op)?;
@@ -214,7 +259,7 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
     Ok(Resolved {
         id,
         commit: committed.commit,
-        left: state.conflicts.len() + state.contested().count(),
+        left: state.open_conflicts(),
         state,
     })
 }
@@ -374,4 +419,83 @@ fn chosen(
         );
     }
     ctx.repo.write_blob(text.as_bytes()).map(Some)
+}
+
+/// The blob that a person chose for a file of a task.
+fn chosen_file(
+    ctx: &Context,
+    copy: Option<&WorkCopy<'_>>,
+    (state, operations): (&State, &[Operation]),
+    me: &Person,
+    path: &str,
+    text: &Option<Text>,
+) -> Result<Oid> {
+    let again = command!("resolve").session(&state.id);
+    let name = crate::core::shell_word(path);
+    let mut apart = state.outputs_apart();
+    let Some((_, versions)) = apart.find(|(known, _)| *known == path) else {
+        return Err(Failure::nothing(
+            Code::NothingToResolve,
+            format!("{path} of session {} has no conflict", state.id),
+        )
+        .help(again));
+    };
+    let bytes = match text.as_ref().unwrap_or(&Text::WorkingCopy) {
+        Text::Side(number) => {
+            let side = number.checked_sub(1).and_then(|at| versions.get(at));
+            return side.cloned().ok_or_else(|| {
+                let count = versions.len();
+                let message = format!("{path} has {count} sides, found --side {number}");
+                Failure::usage(Code::SideUnknown, message).help(again)
+            });
+        }
+        Text::Mine | Text::Theirs => {
+            let is_mine = text.as_ref() == Some(&Text::Mine);
+            let fits = versions.iter().filter(|blob| {
+                let by = writer(operations, path, blob).map(|op| &op.by);
+                by.is_some_and(|by| by.is_same(me)) == is_mine
+            });
+            let fits: Vec<&Oid> = fits.collect();
+            return match fits.as_slice() {
+                [only] => Ok((*only).clone()),
+                many => Err(Failure::usage(
+                    Code::SideAmbiguous,
+                    format!(
+                        "{} of the {} sides of {path} {} by {me}",
+                        many.len(),
+                        versions.len(),
+                        if is_mine { "are" } else { "are not" }
+                    ),
+                )
+                .help(command!("resolve {name} --side 1").session(&state.id))),
+            };
+        }
+        Text::Given(bytes) => bytes.clone(),
+        Text::WorkingCopy => {
+            let file = copy.map(|copy| copy.output_path(path)).transpose()?;
+            let bytes = match file {
+                Some(file) => files::read(&file, u64::MAX)?,
+                None => None,
+            };
+            bytes.ok_or_else(|| {
+                Failure::usage(
+                    Code::ArtifactNotCheckedOut,
+                    format!("{path} is not in a working copy here"),
+                )
+                .help(
+                    command!("resolve {name} --side 1")
+                        .session(&state.id)
+                        .note("(or --file FILE)"),
+                )
+            })?
+        }
+    };
+    if let Some(line) = std::str::from_utf8(&bytes).ok().and_then(marker_line) {
+        return Err(Failure::conflict(
+            Code::ArtifactConflict,
+            format!("{path}:{line}: conflict markers are still there"),
+        )
+        .help(command!("resolve {name} --side 1").session(&state.id)));
+    }
+    ctx.repo.write_blob(&bytes)
 }

@@ -461,10 +461,11 @@ pub fn save_after(
 }
 
 fn saved(facts: &Facts<'_>, reason: Option<String>) -> Result<Act<()>> {
-    if facts.saved.is_empty() {
+    if facts.saved.is_empty() && facts.outputs.is_empty() {
         return Err(super::act::nothing_to_save());
     }
-    let names: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
+    let names = facts.saved.iter().map(ToString::to_string);
+    let names: Vec<String> = names.chain(facts.outputs.writes.keys().cloned()).collect();
     let what = match names.as_slice() {
         [one] => format!("save {one}"),
         [one, two] => format!("save {one}, {two}"),

@@ -8,19 +8,18 @@ use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::{point, sign};
 use crate::core::agent::identity as agent;
-use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Body, Event, Operation};
+use crate::core::op::{Body, Event, Operation, Write};
 use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
 use crate::core::session::{Ending, State};
 use crate::core::stage::Transition;
 use crate::core::words::Word;
 use crate::store::{self, Decision, Record, Session, Snapshot};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many events a subject names.
 const NAMED: usize = 3;
@@ -46,7 +45,7 @@ pub struct Moved {
     pub at: String,
     /// The event's number, and the artifacts that went with it.
     pub seq: u64,
-    pub artifacts: Vec<Artifact>,
+    pub artifacts: Vec<String>,
     /// Whether the session came to another stage by it.
     #[serde(skip)]
     pub moves_stage: bool,
@@ -60,7 +59,7 @@ impl Moved {
             by: op.by.to_string(),
             at: op.at.clone(),
             seq: op.seq,
-            artifacts: op.writes.keys().copied().collect(),
+            artifacts: op.files().map(|(path, _)| path.to_owned()).collect(),
             moves_stage: matches!(
                 op.event(),
                 Some(
@@ -83,8 +82,8 @@ pub struct Told {
     pub state: State,
     /// In the order in which they went: newest first for an undo, the last that was undone first for a redo.
     pub moved: Vec<Moved>,
-    /// The artifacts whose text is another one now.
-    pub changed: Vec<Artifact>,
+    /// The files whose content is another one now, by path.
+    pub changed: Vec<String>,
 }
 
 /// Takes events of the session back, the newest first.
@@ -434,10 +433,12 @@ fn tell(
             // Edits that are not saved would be lost between two states: they go first.
             let (policy, _) = ctx.policy_if_there(&session.state)?;
             let edits = copy.collect(&session.state, policy.artifacts.max_bytes)?;
-            if let Some((artifact, _)) = edits.writes.first_key_value() {
+            let artifacts = edits.writes.keys().map(ToString::to_string);
+            let mut unsaved = artifacts.chain(edits.outputs.writes.into_keys());
+            if let Some(first) = unsaved.next() {
                 return Err(Failure::refused(
                     Code::UnsavedEdits,
-                    format!("{artifact} has edits that are not saved"),
+                    format!("{first} has edits that are not saved"),
                 )
                 .help(match word {
                     "undo" => {
@@ -460,6 +461,7 @@ fn tell(
         operations.push(seal(&ctx.repo, &draft)?);
         let after = store::replay(&ctx.repo, &id, &operations)?;
         draft.writes = differences(&session.state.artifacts, &after.artifacts);
+        draft.others = file_differences(&session.state, &after);
         let op = seal(&ctx.repo, &draft)?;
         operations.pop();
         operations.push(op.clone());
@@ -477,7 +479,11 @@ fn tell(
         Ok(Decision {
             edits,
             message,
-            value: (state, moved, op.writes.into_keys().collect()),
+            value: (
+                state,
+                moved,
+                op.files().map(|(path, _)| path.to_owned()).collect(),
+            ),
         })
     };
     let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
@@ -492,6 +498,21 @@ fn tell(
         moved,
         changed,
     })
+}
+
+/// The change of the files that are no artifacts.
+fn file_differences(before: &State, after: &State) -> BTreeMap<String, Write> {
+    let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
+    let last = |state: &State, path: &str| state.files.get(path)?.last().cloned();
+    let changed = paths
+        .into_iter()
+        .filter(|path| before.files.get(*path) != after.files.get(*path));
+    changed
+        .map(|path| {
+            let (from, to) = (last(before, path), last(after, path));
+            (path.clone(), Write { from, to })
+        })
+        .collect()
 }
 
 /// Refuses to take back what something else rests on that stays.

@@ -72,6 +72,9 @@ pub struct Status {
     pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
+    /// The files of tasks.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub outputs: BTreeMap<String, FileStatus>,
     /// How the policy of the target differs from the policy that the gates ask.
     pub policy_moved: Option<PolicyMoved>,
     /// Keys of `loopx.toml` that are passed over.
@@ -247,6 +250,7 @@ pub(super) fn status_of(
         gates,
         stale_artifacts,
         working_copy: peek.statuses,
+        outputs: peek.outputs,
         policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
         warnings: {
             let mut warnings = facts.policy.warnings();
@@ -439,11 +443,16 @@ pub(super) fn artifacts_at(
     session: &Session,
     point: &str,
 ) -> Result<BTreeMap<Artifact, Oid>> {
+    Ok(state_at(snapshot, session, point)?.artifacts)
+}
+
+/// The state after an operation.
+pub(super) fn state_at(snapshot: &Snapshot<'_>, session: &Session, point: &str) -> Result<State> {
     let operations = snapshot.operations(session)?;
     let wanted = super::point::find(snapshot, session, &operations, point)?;
     let at = operations
         .iter()
         .position(|op| op.op == wanted.op)
         .unwrap_or_default();
-    Ok(crate::store::replay(snapshot.repo(), &session.state.id, &operations[..=at])?.artifacts)
+    crate::store::replay(snapshot.repo(), &session.state.id, &operations[..=at])
 }

@@ -16,8 +16,9 @@ use crate::core::session::State;
 use crate::core::template::TemplateInput;
 use crate::git::run::Run;
 use std::collections::BTreeMap;
+use std::path::Path;
 
-fn no_worktree() -> Failure {
+pub(super) fn no_worktree() -> Failure {
     Failure::usage(
         Code::WorktreeRequired,
         "a working copy needs a worktree, and the repository is bare",
@@ -38,14 +39,19 @@ pub fn not_saved(ctx: &Context) -> Result<Vec<String>> {
 pub struct CheckedOut {
     pub id: SessionId,
     pub folder: String,
-    /// Left alone because of edits.
-    pub edited: Vec<Artifact>,
+    /// Left alone because of edits, by path.
+    pub edited: Vec<String>,
     /// Replaced, with the blob that keeps what stood there.
-    pub replaced: Vec<(Artifact, Oid)>,
+    pub replaced: Vec<(String, Oid)>,
 }
 
-/// Brings the working copy in step with the branch. Edits stay, unless `force` replaces them.
-pub fn checkout(ctx: &Context, artifacts: &[Artifact], force: bool) -> Result<CheckedOut> {
+/// Brings the working copy in step with the branch: these files of it, or all. Edits stay, unless `force` replaces
+/// them.
+pub fn checkout(
+    ctx: &Context,
+    (artifacts, outputs): (&[Artifact], &[String]),
+    force: bool,
+) -> Result<CheckedOut> {
     let store = ctx.store()?;
     let _lock = store.lock()?;
     let snapshot = store.snapshot()?;
@@ -55,7 +61,8 @@ pub fn checkout(ctx: &Context, artifacts: &[Artifact], force: bool) -> Result<Ch
     let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
     workcopy::exclude(&ctx.repo)?;
     copy.publish(&state, &BTreeMap::new())?;
-    let wanted = |artifact: &Artifact| artifacts.is_empty() || artifacts.contains(artifact);
+    let all = artifacts.is_empty() && outputs.is_empty();
+    let wanted = |artifact: &Artifact| all || artifacts.contains(artifact);
     let mut edited = Vec::new();
     let mut replaced = Vec::new();
     for (artifact, status) in copy.statuses(&state)? {
@@ -64,10 +71,21 @@ pub fn checkout(ctx: &Context, artifacts: &[Artifact], force: bool) -> Result<Ch
         }
         if force || matches!(status, FileStatus::Absent) {
             if let Some(kept) = copy.restore(&state, artifact)? {
-                replaced.push((artifact, kept));
+                replaced.push((artifact.to_string(), kept));
             }
         } else {
-            edited.push(artifact);
+            edited.push(artifact.to_string());
+        }
+    }
+    for (path, status) in copy.output_statuses(&state)? {
+        if !(all || outputs.contains(&path)) || status == FileStatus::Clean {
+            continue;
+        }
+        if force || status == FileStatus::Absent {
+            let kept = copy.restore_output(&state, &path)?;
+            replaced.extend(kept.map(|kept| (path, kept)));
+        } else {
+            edited.push(path);
         }
     }
     Ok(CheckedOut {
@@ -128,6 +146,17 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         path
     };
     let before = files::read(&path, u64::MAX)?;
+    let ended = open_editor(&path, artifact.path());
+    // Nobody wrote it.
+    if laid_out && ended.is_err() {
+        files::remove(&path)?;
+    }
+    ended?;
+    Ok(files::read(&path, u64::MAX)? != before)
+}
+
+/// Runs git's editor on a file of the working copy, which `name` calls for.
+pub(super) fn open_editor(path: &Path, name: &str) -> Result<()> {
     // git resolves GIT_EDITOR, core.editor, VISUAL and EDITOR, and runs it through the shell as documented
     // in git-var(1); the path is an argument, never part of the command text.
     let editor = Run::git(["var", "GIT_EDITOR"]).capture()?.line()?;
@@ -137,24 +166,20 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         .args([path.as_os_str()])
         .inherit_stdin()
         .stream()?;
-    if !ended.success() {
-        // Nobody wrote it.
-        if laid_out {
-            files::remove(&path)?;
-        }
-        return Err(Failure::refused(
-            Code::EditorFailed,
-            format!(
-                "the editor `{editor}` ended with {}; nothing was saved",
-                ended.code
-            ),
-        )
-        .help(hint![
-            "git config core.editor vi  (or another that works), then: ",
-            command!("edit {artifact}")
-        ]));
+    if ended.success() {
+        return Ok(());
     }
-    Ok(files::read(&path, u64::MAX)? != before)
+    Err(Failure::refused(
+        Code::EditorFailed,
+        format!(
+            "the editor `{editor}` ended with {}; nothing was saved",
+            ended.code
+        ),
+    )
+    .help(hint![
+        "git config core.editor vi  (or another that works), then: ",
+        command!("edit {name}")
+    ]))
 }
 
 /// What `put` did.

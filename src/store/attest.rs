@@ -8,11 +8,12 @@ use crate::core::failure::Result;
 use crate::core::gate::covered_files;
 use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, Evidence, Operation};
+use crate::core::op::{Body, Event, Evidence, Operation};
 use crate::core::replay;
 use crate::core::session::State;
+use crate::core::task::event::TaskEvent;
 use crate::git::{EntryKind, Repo};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What stands in a log where a part of the output was left out.
 pub fn left_out(bytes: u64) -> String {
@@ -29,7 +30,18 @@ pub(super) fn replay(
     let repo = lines.repo();
     let state = replay::replay(id, ops, lines)?;
     let out = replay::undone(ops);
+    let written: HashSet<(&str, &Oid)> = ops.iter().flat_map(left).collect();
     for op in ops {
+        let named = named(op).find(|named| !written.contains(named));
+        if let Some((path, blob)) = named {
+            let flaw = format!(
+                "the completion {} names {path} as {}, which nobody wrote{}",
+                op.op,
+                blob.short(),
+                way_on(id, op)
+            );
+            return Ok((state, Some(flaw)));
+        }
         let flaw = match op.event() {
             Some(Event::Approved { .. }) if out.contains(&op.op) => None,
             Some(Event::Approved { .. }) => approval_flaw(lines, id, ops, op, &state)?,
@@ -49,8 +61,27 @@ pub(super) fn is_true(repo: &Repo, op: &Operation, state: &State, folder: &Oid) 
         Some(Event::Approved { .. }) if is_void(state, op) => Ok(false),
         Some(Event::Approved { content, files, .. }) => Ok(made_of(repo, files)? == *content),
         Some(Event::Ran { evidence }) => Ok(log_flaw(repo, op, evidence, folder)?.is_none()),
-        _ => Ok(true),
+        _ => Ok(named(op).all(|(path, blob)| {
+            let here = state.files.get(path);
+            here.is_some_and(|versions| versions.contains(blob))
+        })),
     }
+}
+
+/// The files of tasks that a completion rests on.
+fn named(op: &Operation) -> impl Iterator<Item = (&str, &Oid)> {
+    let done = match &op.body {
+        Body::Task(TaskEvent::Completed { done, .. }) => Some(&done.outputs),
+        _ => None,
+    };
+    let all = done.into_iter().flatten();
+    all.map(|(path, blob)| (path.as_str(), blob))
+}
+
+/// The files that are no artifacts and that an operation wrote.
+fn left(op: &Operation) -> impl Iterator<Item = (&str, &Oid)> {
+    let written = op.others.iter();
+    written.filter_map(|(path, write)| Some((path.as_str(), write.to.as_ref()?)))
 }
 
 fn is_void(state: &State, op: &Operation) -> bool {

@@ -504,6 +504,7 @@ impl World {
             committer: None,
             reason: None,
             writes: BTreeMap::new(),
+            others: BTreeMap::new(),
             body,
         }
     }

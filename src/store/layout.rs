@@ -151,6 +151,11 @@ pub(crate) fn files(state: &State) -> BTreeMap<String, Oid> {
         found.insert(artifact.path().to_owned(), blob.clone());
     }
     for (path, versions) in &state.files {
+        // No tree has a file and a folder of one name: two clones may have made one each.
+        let mut above = path.match_indices('/').map(|(at, _)| &path[..at]);
+        if above.any(|above| state.files.contains_key(above)) {
+            continue;
+        }
         found.extend(versions.last().map(|blob| (path.clone(), blob.clone())));
         if let [_, _, ..] = versions.as_slice() {
             let kept = versions.iter();

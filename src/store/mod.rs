@@ -68,7 +68,7 @@ pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
 pub use unite::{Renamed, Shared, United, UnitedSession};
-pub use united::version_path;
+pub use united::{file_version_path, version_path};
 
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::id::Oid;

@@ -74,6 +74,11 @@ pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String
     )
 }
 
+/// Where a version of another file lies on the branch.
+pub fn file_version_path(session: &Session, path: &str, blob: &Oid) -> String {
+    format!("{}/{}", session.place, layout::version(path, blob))
+}
+
 /// Reads a session's folder.
 pub(super) fn gather(repo: &Repo, path: &str, tree: &Oid) -> Result<Folder> {
     gather_beside(repo, path, tree, &[])

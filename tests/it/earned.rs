@@ -94,7 +94,7 @@ fn a_task_is_not_done_before_it_leaves_what_the_plan_says() {
     let shown = s.loopx(&["--json", "task", "show", "T-1"]).json();
     assert_eq!(
         shown["outputs"][0],
-        json!({"path": "docs/report.md", "present": true})
+        json!({"path": "docs/report.md", "present": true, "declared": true, "changed": false, "apart": false})
     );
 }
 

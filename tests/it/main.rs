@@ -144,6 +144,7 @@ mod task_amend;
 mod task_cases;
 mod task_decide;
 mod task_list;
+mod task_outputs;
 mod task_races;
 mod task_remote;
 mod task_scenarios;

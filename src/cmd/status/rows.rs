@@ -167,6 +167,10 @@ fn files(status: &Status) -> Vec<Row> {
             (false, _) => row,
         });
     }
+    // What is saved is in the list of tasks.
+    let unsaved = status.outputs.iter();
+    let unsaved = unsaved.filter_map(|(path, saved)| Some((path, word(*saved)?)));
+    rows.extend(unsaved.map(|(path, unsaved)| Row::new(line(path), format!("({unsaved})"))));
     rows
 }
 

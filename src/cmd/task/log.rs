@@ -25,7 +25,8 @@ pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ("run", Some(0)) => ": passes".to_owned(),
             ("run", Some(code)) => format!(": fails with exit code {code}"),
             ("run", None) => ": was ended, or could not be started".to_owned(),
-            _ => String::new(),
+            _ if one.outputs.is_empty() => String::new(),
+            _ => format!(", leaving {}", line(&named(&one.outputs))),
         };
         let id = ui.paint(style::NAME, one.task.as_str());
         ui.out(format!(
@@ -44,4 +45,16 @@ pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         &json!({ "session": session, "happened": happened }),
     );
     Ok(Exit::Done)
+}
+
+/// So many files stand in a line.
+const NAMED: usize = 3;
+
+fn named(paths: &[String]) -> String {
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown: Vec<&str> = paths.iter().take(NAMED).map(String::as_str).collect();
+    format!("{}{more}", shown.join(", "))
 }

@@ -20,6 +20,8 @@ pub mod take;
 use crate::cli::{Exit, TaskCommand};
 use crate::core::failure::Result;
 use crate::core::gate::Proof;
+use crate::core::hint::command;
+use crate::core::shell_word;
 use crate::core::task::status::{Status, Step};
 use crate::flow::Context;
 use crate::flow::task::{GateView, Row};
@@ -101,6 +103,15 @@ fn remarks(row: &Row) -> Vec<String> {
     if !waits.is_empty() {
         said.push(format!("waits for {}", waits.join(", ")));
     }
+    said.extend(
+        row.outputs_changed.iter().map(|path| {
+            format!("{path} changed since: the task was completed with another content")
+        }),
+    );
+    said.extend(row.outputs_apart.iter().map(|path| {
+        let name = shell_word(path);
+        format!("{path} was written apart: {}", command!("resolve {name}"))
+    }));
     said.extend(row.beside.iter().map(|aside| {
         format!(
             "beside it: `{}` of {}, which does not count",

@@ -58,8 +58,13 @@ fn standing(view: &TaskView, ui: &mut Ui) {
             line(&done.signed.at)
         ));
     }
-    for output in view.outputs.iter().filter(|output| !output.present) {
-        ui.out(format!("  not there yet: {}", line(&output.path)));
+    for output in &view.outputs {
+        let path = line(&output.path);
+        match (&output.blob, output.present) {
+            (_, false) => ui.out(format!("  not there yet: {path}")),
+            (Some(blob), true) => ui.out(format!("  left: {path}  ({})", blob.short())),
+            (None, true) => {}
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
-use super::super::checks::{Check, Word, checks_now, word_on};
+use super::super::checks::{Check, Runs, Word, checks_now, word_on};
 use super::super::failure::{Blocker, Code};
 use super::super::op::{Evidence, Lane, LaneStatus};
 use super::super::policy::Policy;
@@ -176,7 +176,7 @@ fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
 
 /// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
 /// passed was neither the one it began with nor the one it left.
-fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
+fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
     let tree = view.code.map(|code| &code.tree);
     // Rework asks for proof that is younger than the verdict that sent it back, and so does a task that is done again.
     let task = TaskId::parse(&check.id).and_then(|id| view.state.task(&id));
@@ -185,11 +185,7 @@ fn audit_check(view: View<'_>, check: &Check) -> AuditItem {
         .build
         .fresh_after
         .max(task.map_or(0, |task| task.fresh_after));
-    let own: Vec<&Recorded<Evidence>> = view
-        .evidence()
-        .iter()
-        .filter(|run| check.is_of(&run.value))
-        .collect();
+    let own = runs.of_check(check);
     let counts = |run: &&&Recorded<Evidence>| {
         Some(&run.value.tree) == tree
             && (run.value.tree_kept || !run.value.passed())
@@ -235,9 +231,10 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         changed: Vec::new(),
     });
     let checks = checks_now(view.texts, view.state).unwrap_or_default();
+    let runs = Runs::of(view.evidence());
     let checked: Vec<AuditItem> = checks
         .iter()
-        .map(|check| audit_check(view, check))
+        .map(|check| audit_check(view, &runs, check))
         .collect();
     let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);
     let is_word = |one: &AuditItem| matches!(one.proof, Proof::Waived | Proof::Looked);

@@ -258,6 +258,13 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
                 command!("resolve"),
             )
         }))
+        .chain(view.state.outputs_apart().map(|(path, versions)| {
+            Blocker::new(
+                Code::SessionConflict,
+                format!("{path} was written apart, in {} versions", versions.len()),
+                command!("resolve"),
+            )
+        }))
         .chain(view.state.holding().map(unknown))
         .chain(profile(view))
         .chain(shared(view))

@@ -210,7 +210,7 @@ pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
 
 fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     let state = view.state;
-    if !state.conflicts.is_empty() || state.contested().next().is_some() {
+    if state.open_conflicts() > 0 {
         return command!("resolve").session(&state.id).into();
     }
     if let Some(first) = &here.first {

@@ -274,8 +274,11 @@ pub fn contested(session: &SessionId, state: &State) -> Vec<Blocker> {
     let misfits = misfits.map(|one| format!("operation {} did not fit: {}", one.op, one.why));
     let apart = state.contested();
     let apart = apart.map(|(artifact, _)| format!("{artifact} was changed apart"));
+    let files = state.outputs_apart();
+    let files = files.map(|(path, _)| format!("{path} was written apart"));
     misfits
         .chain(apart)
+        .chain(files)
         .map(|why| flaw(session, Code::SessionConflict, &why))
         .collect()
 }

@@ -76,7 +76,8 @@ pub struct State {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebased: bool,
     pub artifacts: BTreeMap<Artifact, Oid>,
-    /// Files of which this program knows no more than that operations wrote them, by path.
+    /// Files that are no artifacts, by path: those of tasks, and such of which this program knows no more than that
+    /// operations wrote them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileVersions>,
     pub approvals: BTreeMap<ApprovalKey, Approval>,
@@ -292,7 +293,7 @@ pub struct UnknownOp {
     pub by: Person,
 }
 
-/// The newest versions of a file that this program does not know: one, or several that were written apart.
+/// The newest versions of a file that is no artifact: one, or several that were written apart.
 pub type FileVersions = Vec<Oid>;
 
 /// One artifact in several versions, none of which knew of another.
@@ -433,6 +434,6 @@ impl State {
 
     /// Operations and artifacts that a person has to settle.
     pub fn open_conflicts(&self) -> usize {
-        self.conflicts.len() + self.contested().count()
+        self.conflicts.len() + self.contested().count() + self.outputs_apart().count()
     }
 }

@@ -98,6 +98,9 @@ pub struct Completion {
     /// What had to be read and changed since it was taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_changed: Vec<String>,
+    /// The files that it left in the session, with the content that it was completed with.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub outputs: BTreeMap<String, Oid>,
 }
 
 impl TaskEvent {

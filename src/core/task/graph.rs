@@ -9,7 +9,7 @@ use super::status::Status;
 use super::world::{Open, World};
 use crate::core::stage::Stage;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Nodes with their edges looked up.
 #[derive(Debug)]
@@ -28,6 +28,9 @@ pub struct Graph<'n> {
     /// Decisions and checkpoints: while one is open, nothing behind it goes on, however far what stands between is.
     gates: Vec<usize>,
 }
+
+/// Where a free node stands among those that are: not taken yet, priority, place in the plan.
+type Place = (bool, u32, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Way {
@@ -237,6 +240,16 @@ impl<'n> Graph<'n> {
         self.waits_beside(at, now, &claimed(now.statuses))
     }
 
+    /// The same of every pending node; nothing of others.
+    pub fn all_waits(&self, now: Now<'_>) -> Vec<Vec<Wait>> {
+        let held = claimed(now.statuses);
+        let waits = |at: usize| match now.statuses[at] {
+            Status::Pending => self.waits_beside(at, now, &held),
+            _ => Vec::new(),
+        };
+        (0..self.nodes.len()).map(waits).collect()
+    }
+
     fn waits_beside(&self, at: usize, now: Now<'_>, claimed: &[usize]) -> Vec<Wait> {
         let node = &self.nodes[at];
         let unmet = self.unmet(at, now.statuses).into_iter();
@@ -297,6 +310,7 @@ impl<'n> Graph<'n> {
     /// From a pending node along what it waits for, to the one that waits for nothing else.
     pub fn chain(&self, at: usize, statuses: &[Status]) -> Vec<usize> {
         let mut chain = vec![at];
+        let mut known = HashSet::from([at]);
         loop {
             let last = chain[chain.len() - 1];
             if statuses[last] != Status::Pending {
@@ -305,7 +319,7 @@ impl<'n> Graph<'n> {
             let mut unmet = self.unmet(last, statuses);
             // What failed is what somebody has to look at.
             unmet.sort_by_key(|to| (statuses[*to] != Status::Failed, *to));
-            match unmet.into_iter().find(|to| !chain.contains(to)) {
+            match unmet.into_iter().find(|to| known.insert(*to)) {
                 Some(next) => chain.push(next),
                 None => return chain,
             }
@@ -333,57 +347,72 @@ impl<'n> Graph<'n> {
             && self.ready(now).is_empty()
     }
 
-    /// Whether two nodes may run side by side.
-    pub fn may_meet(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (&self.nodes[one], &self.nodes[other]);
-        let paths: BTreeSet<&str> = one.files.iter().map(|file| file.path.as_str()).collect();
-        one.parallel
-            && other.parallel
-            && !one
-                .exclusive
-                .iter()
-                .any(|name| other.exclusive.contains(name))
-            && !other
-                .files
-                .iter()
-                .any(|file| paths.contains(file.path.as_str()))
-    }
-
     /// Groups of what is not done, one after the other, in which all may run side by side; at most `limit` in one.
     /// What waits for something that failed, or for a node that is not there, is in none.
     pub fn waves(&self, statuses: &[Status], limit: Option<usize>) -> Vec<Vec<usize>> {
         let mut statuses = statuses.to_vec();
         let mut waves = Vec::new();
+        // What is free, and not in a wave yet; in each round those are looked at that something may have let go on.
+        let mut free: BTreeSet<Place> = BTreeSet::new();
+        let mut looked: BTreeSet<usize> = (0..self.nodes.len()).collect();
+        // What somebody has is running already.
+        let place =
+            |at: usize, status: Status| (status == Status::Pending, self.nodes[at].priority, at);
         loop {
-            let is_free = |at: &usize| {
+            let new = looked.into_iter().filter(|at| {
                 matches!(statuses[*at], Status::Pending | Status::Claimed)
                     && self.missing[*at].is_empty()
                     && self.unmet(*at, &statuses).is_empty()
-            };
-            let mut free: Vec<usize> = (0..self.nodes.len()).filter(is_free).collect();
-            // What somebody has is running already.
-            free.sort_by_key(|at| {
-                (
-                    statuses[*at] == Status::Pending,
-                    self.nodes[*at].priority,
-                    *at,
-                )
             });
-            let mut wave: Vec<usize> = Vec::new();
-            for at in free {
-                let has_room = limit.is_none_or(|limit| wave.len() < limit);
-                if has_room && wave.iter().all(|other| self.may_meet(at, *other)) {
-                    wave.push(at);
-                }
-            }
+            free.extend(new.map(|at| place(at, statuses[at])));
+            let wave = self.side_by_side(&free, limit);
             if wave.is_empty() {
                 return waves;
             }
             for at in &wave {
+                free.remove(&place(*at, statuses[*at]));
                 statuses[*at] = Status::Completed;
             }
+            // Behind a gate anything may have waited.
+            let is_gate = |at: &usize| self.gates.binary_search(at).is_ok();
+            looked = match wave.iter().any(is_gate) {
+                true => (0..self.nodes.len()).collect(),
+                false => {
+                    let next = wave.iter().flat_map(|at| self.dependents[*at].iter());
+                    next.copied().collect()
+                }
+            };
             waves.push(wave);
         }
+    }
+
+    /// Of these, one after the other, those that may run beside all before them.
+    fn side_by_side(&self, order: &BTreeSet<Place>, limit: Option<usize>) -> Vec<usize> {
+        let mut wave: Vec<usize> = Vec::new();
+        let mut files: HashSet<&str> = HashSet::new();
+        let mut names: HashSet<&str> = HashSet::new();
+        for (_, _, at) in order.iter().copied() {
+            let node = &self.nodes[at];
+            let mut own = node.files.iter().map(|file| file.path.as_str());
+            let mut exclusive = node.exclusive.iter().map(String::as_str);
+            let meets = own.clone().any(|path| files.contains(path))
+                || exclusive.clone().any(|name| names.contains(name))
+                || !wave.is_empty() && !node.parallel;
+            if limit.is_some_and(|limit| wave.len() >= limit) {
+                break;
+            }
+            if meets {
+                continue;
+            }
+            wave.push(at);
+            files.extend(&mut own);
+            names.extend(&mut exclusive);
+            // It runs alone.
+            if !node.parallel {
+                break;
+            }
+        }
+        wave
     }
 
     /// Everything in an order in which each node stands behind what it waits for. Empty where there is a cycle.

@@ -13,6 +13,7 @@ pub mod import;
 #[cfg(test)]
 mod laws;
 pub mod node;
+pub mod outputs;
 pub mod plan;
 pub mod prompt;
 pub mod slices;

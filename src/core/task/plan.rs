@@ -38,6 +38,12 @@ pub fn now(texts: &BTreeMap<Artifact, String>, state: &State) -> Result<Vec<Node
     Ok(expand(nodes(texts)?, state))
 }
 
+/// The ids of the nodes; none where the list cannot be read.
+pub fn ids(texts: &BTreeMap<Artifact, String>, state: &State) -> BTreeSet<String> {
+    let nodes = now(texts, state).unwrap_or_default().into_iter();
+    nodes.map(|node| node.id.as_str().to_owned()).collect()
+}
+
 /// The checks of what decisions inserted.
 pub fn inserted(texts: &BTreeMap<Artifact, String>, state: &State) -> Result<Vec<Slice>, Blocker> {
     let mut tasks = state.tasks.values();

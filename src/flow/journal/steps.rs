@@ -6,7 +6,6 @@ use super::super::files;
 use super::super::seat;
 use super::super::workcopy::{self, FOLDER, WorkCopy};
 use super::{Closing, Entry, Scope, close};
-use crate::core::artifact::Artifact;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::failpoint::reach;
@@ -61,7 +60,7 @@ pub enum Step {
     Publish {
         at: Worktree,
         session: SessionId,
-        taken: BTreeMap<Artifact, Oid>,
+        taken: BTreeMap<String, Oid>,
     },
     /// The working copy of a session that ended goes, except edits.
     Retire { at: Worktree, session: SessionId },
@@ -79,7 +78,7 @@ impl Step {
     pub fn publish(
         repo: &Repo,
         session: &SessionId,
-        taken: &BTreeMap<Artifact, Oid>,
+        taken: &BTreeMap<String, Oid>,
     ) -> Option<Self> {
         repo.work_dir()?;
         Some(Step::Publish {

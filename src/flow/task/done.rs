@@ -99,7 +99,9 @@ pub fn done(
         let claim = plan.own_claim(at, &owner, Step::Done)?;
         require_before(facts, &plan, &graph, at)?;
         let is_manual = require_proof(facts, &plan, at, request)?;
-        outputs::require(ctx, facts, &plan.nodes[at])?;
+        let left = outputs::collect(ctx, facts, &plan.nodes[at])?;
+        let after = outputs::with(&facts.state, &left);
+        outputs::require(ctx, facts, &plan.nodes[at], &after)?;
         let touched = touched(ctx, facts, &plan.nodes[at], &claim.value)?;
         let known = touched.clone().unwrap_or_default();
         let completion = Completion {
@@ -111,6 +113,7 @@ pub fn done(
             deferred: request.deferred.clone(),
             files: known.files,
             reads_changed: known.reads_changed,
+            outputs: outputs::pinned(&after, &plan.nodes[at]),
         };
         let what = match &request.partial {
             Some(_) => format!("{task} is done in part"),
@@ -130,7 +133,8 @@ pub fn done(
             claim: claim.op.clone(),
             done: completion,
         };
-        Ok(Act::new(event, what, finished).reason(request.reason.clone()))
+        let act = Act::new(event, what, finished).reason(request.reason.clone());
+        Ok(act.outputs(left))
     })?;
     Ok(done.0)
 }
@@ -141,7 +145,8 @@ fn require_outputs(ctx: &Context, node: &Node) -> Result<()> {
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    outputs::require(ctx, &facts, node)
+    let new = outputs::collect(ctx, &facts, node)?;
+    outputs::require(ctx, &facts, node, &outputs::with(&facts.state, &new))
 }
 
 fn check(request: &DoneRequest) -> Result<()> {

@@ -46,7 +46,7 @@ use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::core::task::world::{Open, World};
 use crate::git::{Entry, EntryKind, Repo};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Records what happens to a task: here, or at the remote first where that is asked for or `loopx.claim` says so. Gives
 /// that remote.
@@ -73,6 +73,8 @@ struct Plan<'f> {
     inserted: BTreeSet<String>,
     audit: Vec<AuditItem>,
     world: &'f World,
+    /// The lines of the audit that are of a check, by its id.
+    proofs: HashMap<String, usize>,
 }
 
 impl<'f> Plan<'f> {
@@ -91,6 +93,10 @@ impl<'f> Plan<'f> {
             .help(gate::next_action(facts.view())));
         }
         let audit = gate::audit(facts.view());
+        // Of two of one id the first speaks.
+        let checks = audit.iter().enumerate().rev();
+        let checks = checks.filter(|(_, item)| item.is_check());
+        let proofs = checks.map(|(at, item)| (item.id.clone(), at)).collect();
         let statuses = gate::task_statuses(facts.view(), &nodes, &audit);
         let inserted = gates_inserted(&nodes);
         let recorded: Vec<Status> = nodes
@@ -110,6 +116,7 @@ impl<'f> Plan<'f> {
             inserted,
             audit,
             world: &facts.world,
+            proofs,
         })
     }
 
@@ -175,10 +182,8 @@ impl<'f> Plan<'f> {
 
     /// The audit's line of a node's own check.
     fn proof(&self, at: usize) -> Option<&AuditItem> {
-        let id = self.nodes[at].id.as_str();
-        self.audit
-            .iter()
-            .find(|item| item.is_check() && item.id == id)
+        let at = self.proofs.get(self.nodes[at].id.as_str())?;
+        self.audit.get(*at)
     }
 
     fn is_proven(&self, at: usize) -> bool {
@@ -288,6 +293,9 @@ fn content_of(
 ) -> Option<String> {
     let artifact = crate::core::artifact::Artifact::at(path);
     if let Some(blob) = artifact.and_then(|artifact| state.artifacts.get(&artifact)) {
+        return Some(blob.to_string());
+    }
+    if let Some(blob) = state.output(path) {
         return Some(blob.to_string());
     }
     let head = repo.head().ok()?.commit?;

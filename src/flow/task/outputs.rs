@@ -1,4 +1,5 @@
-//! The outputs of a task: what it leaves, as artifacts of the session or as files of the code. Whether they are there is
+//! The outputs of a task: what it leaves, as artifacts of the session, as files below `tasks/<id>/` in it, or as files of
+//! the code. Those in the session are stored with the completion, which names their contents. Whether all are there is
 //! asked when somebody looks, and when the task is completed.
 
 use super::named;
@@ -6,27 +7,64 @@ use super::view::read;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{command, hint};
-use crate::core::id::SessionId;
+use crate::core::id::{Oid, SessionId};
+use crate::core::session::{FileVersions, State};
+use crate::core::task::event::Completion;
 use crate::core::task::node::{Node, TaskId};
+use crate::core::task::outputs::{is_within, task_of};
 use crate::flow::act::Facts;
 use crate::flow::context::Context;
+use crate::flow::workcopy::{FOLDER, Outputs, WorkCopy};
 use crate::flow::{files, lease};
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that a task leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Output {
     pub path: String,
     pub present: bool,
+    /// Whether the plan names it; else it was found in the folder of the task.
+    pub declared: bool,
+    /// Its content in the session, where it lies below `tasks/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blob: Option<Oid>,
+    /// The content that the task was completed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<Oid>,
+    /// It has another content since the task was completed.
+    pub changed: bool,
+    /// Several wrote it apart, and nobody has chosen yet.
+    pub apart: bool,
 }
 
-/// The outputs that a plan names for a task, each with whether it is there.
-pub(super) fn outputs(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<Vec<Output>> {
+/// What a task leaves: what the plan names, and what else lies in its folder.
+pub(super) fn outputs(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    node: &Node,
+    done: Option<&Completion>,
+) -> Result<Vec<Output>> {
+    let state = &facts.state;
+    let changed: BTreeSet<&str> =
+        done.map_or_else(BTreeSet::new, |done| done.outputs_changed(state).collect());
+    let pinned = |path: &str| done.and_then(|done| done.outputs.get(path)).cloned();
+    let declared: BTreeSet<&str> = node.outputs.iter().map(String::as_str).collect();
+    let stored = state.outputs_of(node.id.as_str()).map(|(path, _)| path);
+    let rested = done.into_iter().flat_map(|done| done.outputs.keys());
+    let mut more: BTreeSet<&str> = stored.chain(rested.map(String::as_str)).collect();
+    more.retain(|path| !declared.contains(path));
     let mut found = Vec::new();
-    for path in &node.outputs {
+    for path in node.outputs.iter().map(String::as_str).chain(more) {
         found.push(Output {
-            present: is_present(ctx, facts, path)?,
-            path: path.clone(),
+            present: is_present(ctx, facts, state, path)?,
+            declared: declared.contains(path),
+            blob: state.output(path).cloned(),
+            pinned: pinned(path),
+            changed: changed.contains(path),
+            apart: state.outputs_apart().any(|(apart, _)| apart == path),
+            path: path.to_owned(),
         });
     }
     Ok(found)
@@ -45,23 +83,77 @@ pub fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
     read(ctx, None, |facts, plan, graph| {
         let at = plan.meant(graph, task, &lease::owner(&ctx.repo, None)?)?;
         let node = &plan.nodes[at];
+        let done = plan.facts(at).and_then(|facts| facts.completion.as_ref());
+        let done = done.map(|done| &done.value);
         Ok(Left {
             session: named(plan.state),
             task: node.id.clone(),
-            outputs: outputs(ctx, facts, node)?,
+            outputs: outputs(ctx, facts, node, done)?,
         })
     })
 }
 
+/// The edits of the working copy that belong to a task: what lies in its folder, and what the plan names for it.
+pub(super) fn collect(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<Outputs> {
+    let Some(mut copy) = WorkCopy::open(&ctx.repo, &facts.state.id)? else {
+        return Ok(Outputs::default());
+    };
+    let max = facts.policy.artifacts.max_bytes;
+    copy.collect_outputs(&facts.state, max, |path| is_of(node, path))
+}
+
+/// Whether a file in the session is a task's.
+fn is_of(node: &Node, path: &str) -> bool {
+    let is_named = || node.outputs.iter().any(|named| is_within(path, named));
+    task_of(path).is_some_and(|task| task == node.id.as_str() || is_named())
+}
+
+/// The session's state with what goes in along with the completion.
+pub(super) fn with<'s>(state: &'s State, new: &Outputs) -> Cow<'s, State> {
+    if new.is_empty() {
+        return Cow::Borrowed(state);
+    }
+    let mut after = state.clone();
+    new.enter(&mut after);
+    Cow::Owned(after)
+}
+
+/// The files in the session that are a task's, by path.
+fn own<'s>(state: &'s State, node: &Node) -> BTreeMap<&'s str, &'s FileVersions> {
+    let elsewhere = node.outputs.iter().filter(|path| task_of(path).is_some());
+    let folders: BTreeSet<&str> = elsewhere.filter_map(|path| task_of(path)).collect();
+    let folders = folders.into_iter().chain([node.id.as_str()]);
+    let all = folders.flat_map(|task| state.outputs_of(task));
+    all.filter(|(path, _)| is_of(node, path)).collect()
+}
+
+/// What a completion rests on: the contents of the files in the session.
+pub(super) fn pinned(state: &State, node: &Node) -> BTreeMap<String, Oid> {
+    let all = own(state, node).into_iter();
+    all.filter_map(|(path, versions)| Some((path.to_owned(), versions.last()?.clone())))
+        .collect()
+}
+
 /// Refuses a task that did not leave what it should.
-pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<()> {
-    let mut missing = outputs(ctx, facts, node)?;
-    missing.retain(|output| !output.present);
-    let paths: Vec<&str> = missing.iter().map(|one| one.path.as_str()).collect();
-    if paths.is_empty() {
+pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &State) -> Result<()> {
+    let task = &node.id;
+    let mut own = own(state, node).into_iter();
+    if let Some((path, _)) = own.find(|(_, versions)| versions.len() > 1) {
+        return Err(Failure::conflict(
+            Code::ArtifactConflict,
+            format!("{task} is not done: {path} was written apart, and nobody has chosen yet"),
+        )
+        .help(command!("resolve {path}")));
+    }
+    let mut missing = Vec::new();
+    for path in &node.outputs {
+        if !is_present(ctx, facts, state, path)? {
+            missing.push(path.as_str());
+        }
+    }
+    if missing.is_empty() {
         return Ok(());
     }
-    let task = &node.id;
     let lead = hint![
         "write what is missing, then: ",
         command!("task done {task}"),
@@ -69,26 +161,35 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<(
         command!("task fail {task} --reason WHY")
     ];
     let blocker = |path: &&str| {
-        let message =
-            format!("{path} is neither an artifact of the session nor a file of the code");
+        let message = match task_of(path) {
+            Some(_) => format!("there is no {FOLDER}/{}/{path}", state.id),
+            None => format!("{path} is neither an artifact of the session nor a file of the code"),
+        };
         Blocker::new(Code::TaskOutputMissing, message, lead.clone())
     };
     Err(Failure::refused(
         Code::TaskOutputMissing,
         format!(
             "{task} is not done: the plan says that it leaves {}, which is not there",
-            paths.join(", ")
+            missing.join(", ")
         ),
     )
-    .blockers(paths.iter().map(blocker).collect())
+    .blockers(missing.iter().map(blocker).collect())
     .help(lead.clone()))
 }
 
-/// Whether a path is an artifact of the session, or a file that git has or would take.
-fn is_present(ctx: &Context, facts: &Facts<'_>, path: &str) -> Result<bool> {
+/// Whether a path is an artifact or another file of the session, or a file that git has or would take.
+fn is_present(ctx: &Context, facts: &Facts<'_>, state: &State, path: &str) -> Result<bool> {
     let artifact = Artifact::at(path);
     let text = artifact.and_then(|artifact| facts.texts.get(&artifact));
     if text.is_some_and(|text| !text.trim().is_empty()) {
+        return Ok(true);
+    }
+    let folder = format!("{}/", path.trim_end_matches('/'));
+    let below = state.files.range(folder.clone()..).next();
+    let is_folder =
+        below.is_some_and(|(file, _)| file.starts_with(&folder) && task_of(file).is_some());
+    if is_folder || state.output(path).is_some() {
         return Ok(true);
     }
     let (Some(top), Some(code)) = (ctx.repo.work_dir(), &facts.code) else {

@@ -11,7 +11,7 @@ use crate::core::lease::{clock, seconds_of};
 use crate::core::op::{Body, Event, Operation};
 use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
-use crate::core::task::event::Claim;
+use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, TaskId};
 use crate::core::task::plan;
@@ -69,6 +69,12 @@ pub struct Row {
     pub round: Option<u64>,
     /// A gate inserted it.
     pub inserted: bool,
+    /// Files that it left and that have another content since it was completed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs_changed: Vec<String>,
+    /// Files of it that several wrote apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs_apart: Vec<String>,
     /// How its check stands on this code; nothing where it has none.
     pub proof: Option<crate::core::gate::Proof>,
     /// What others did with it at the same time, and what does not count.
@@ -142,7 +148,7 @@ pub struct TaskView {
     pub card: Card,
     pub completion: Option<Recorded<crate::core::task::event::Completion>>,
     pub failure: Option<String>,
-    /// What the plan says that it leaves.
+    /// What the plan says that it leaves, and what else lies in its folder.
     pub outputs: Vec<Output>,
     /// Everything that was decided about it, and about those in whose place it is decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -163,6 +169,9 @@ pub struct Happened {
     pub step: &'static str,
     pub reason: Option<String>,
     pub undone: bool,
+    /// The files that it was completed with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
     /// How a run of its check ended; nothing where no exit code came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
@@ -233,10 +242,19 @@ pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
         let facts = plan.facts(at);
         let failure = facts.and_then(|facts| facts.failure.as_ref());
         Ok(TaskView {
-            row: row(ctx, plan, graph, at),
+            row: {
+                let waits = match plan.statuses[at] {
+                    Status::Pending => graph.waits(at, plan.now()),
+                    _ => Vec::new(),
+                };
+                row(ctx, plan, at, waits)
+            },
             card: plan.card(&ctx.repo, graph, at),
             completion: facts.and_then(|facts| facts.completion.clone()),
-            outputs: outputs::outputs(ctx, all, &plan.nodes[at])?,
+            outputs: {
+                let done = facts.and_then(|facts| facts.completion.as_ref());
+                outputs::outputs(ctx, all, &plan.nodes[at], done.map(|done| &done.value))?
+            },
             failure: failure.and_then(|failure| failure.reason.clone()),
             steps: gates::steps(plan, &plan.nodes[at])
                 .unwrap_or_else(|| plan.state.task_status(&plan.nodes[at].id).steps().collect()),
@@ -296,6 +314,12 @@ pub fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<Happened
             step,
             reason: op.reason.clone(),
             undone: undone.contains(&op.op),
+            outputs: match &op.body {
+                Body::Task(TaskEvent::Completed { done, .. }) => {
+                    done.outputs.keys().cloned().collect()
+                }
+                _ => Vec::new(),
+            },
             exit,
         })
     };
@@ -341,18 +365,17 @@ fn dropped(plan: &Plan<'_>, graph: &Graph<'_>) -> Vec<DroppedRow> {
 }
 
 fn rows(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>) -> Vec<Row> {
-    let all = 0..plan.nodes.len();
-    all.map(|at| row(ctx, plan, graph, at)).collect()
+    let waits = graph.all_waits(plan.now()).into_iter();
+    waits
+        .enumerate()
+        .map(|(at, waits)| row(ctx, plan, at, waits))
+        .collect()
 }
 
-fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
+fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
     let node: &Node = &plan.nodes[at];
     let facts = plan.facts(at);
     let status = plan.statuses[at];
-    let waits = match status {
-        Status::Pending => graph.waits(at, plan.now()),
-        _ => Vec::new(),
-    };
     let of = |get: fn(&TaskFacts) -> u32| facts.map_or(0, get);
     Row {
         task: node.id.clone(),
@@ -382,11 +405,27 @@ fn row(ctx: &Context, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Row {
         phase: node.part.as_ref().and_then(|part| part.phase.clone()),
         round: node.part.as_ref().and_then(|part| part.round),
         inserted: plan.inserted.contains(&node.id.key()),
+        outputs_changed: outputs_changed(plan.state, facts),
+        outputs_apart: {
+            let own = plan.state.outputs_of(node.id.as_str());
+            let apart = own.filter(|(_, versions)| versions.len() > 1);
+            apart.map(|(path, _)| path.to_owned()).collect()
+        },
         proof: plan.proof(at).map(|item| item.proof),
         beside: facts.map_or_else(Vec::new, |facts| facts.beside.clone()),
         gate: gates::gate(plan, node),
         lead: lead_of(node, status, plan.state),
     }
+}
+
+/// What the completion of a task rests on, and is another by now.
+fn outputs_changed(state: &State, facts: Option<&TaskFacts>) -> Vec<String> {
+    let facts = facts.filter(|facts| facts.status == Status::Completed);
+    let done = facts.and_then(|facts| facts.completion.as_ref());
+    done.map_or_else(Vec::new, |done| {
+        let changed = done.value.outputs_changed(state);
+        changed.map(str::to_owned).collect()
+    })
 }
 
 fn view(ctx: &Context, claim: &Recorded<Claim>) -> ClaimView {

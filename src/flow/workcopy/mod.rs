@@ -4,6 +4,10 @@
 //! Nothing is overwritten: what changed on both sides is merged three ways, or becomes a conflict that
 //! stands in the file for a person.
 
+mod outputs;
+
+pub use outputs::{Clash, Outputs, require_name};
+
 use super::files;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
@@ -13,6 +17,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::op::Write;
 use crate::core::session::State;
 use crate::core::stage::Stage;
+use crate::core::task;
 use crate::failpoint::reach;
 use crate::git::Repo;
 use crate::git::merge::Labels;
@@ -36,6 +41,9 @@ struct Bases {
     /// Whose files these are: two sessions may have had one name. Older records do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     uid: Option<String>,
+    /// The same of files of tasks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    outputs: BTreeMap<String, Oid>,
     /// Files that carry conflict markers.
     #[serde(default)]
     conflicts: BTreeSet<Artifact>,
@@ -67,8 +75,10 @@ pub struct Edits {
     pub writes: BTreeMap<Artifact, Write>,
     /// Contents of the changed artifacts, merged where both sides had changed.
     pub texts: BTreeMap<Artifact, String>,
-    /// What stood in their files when they were read.
-    pub taken: BTreeMap<Artifact, Oid>,
+    /// What stood in their files when they were read, by path; those of tasks among them.
+    pub taken: BTreeMap<String, Oid>,
+    /// Files of tasks.
+    pub outputs: Outputs,
 }
 
 /// The working copy as it is, taken in without anything being written.
@@ -77,7 +87,9 @@ pub struct Peek {
     pub edits: Edits,
     pub statuses: BTreeMap<Artifact, FileStatus>,
     /// What `save` would refuse, and why. What can be read of it is among the edits all the same.
-    pub refused: Vec<(Artifact, Failure)>,
+    pub refused: Vec<(Option<Artifact>, Failure)>,
+    /// How the files of tasks stand.
+    pub outputs: BTreeMap<String, FileStatus>,
     /// The files are another session's.
     pub foreign: Option<Failure>,
 }
@@ -142,7 +154,7 @@ impl<'r> WorkCopy<'r> {
 
     /// Whether this worktree has ever checked the session out.
     pub fn exists(&self) -> bool {
-        !self.bases.bases.is_empty()
+        !self.bases.bases.is_empty() || !self.bases.outputs.is_empty()
     }
 
     /// The artifacts of which a file may be here, by two looks at folders: most have none.
@@ -294,7 +306,7 @@ impl<'r> WorkCopy<'r> {
                 continue;
             }
             if let Some(hash) = self.reserved.get(&artifact) {
-                edits.taken.insert(artifact, hash.clone());
+                edits.taken.insert(artifact.path().to_owned(), hash.clone());
                 continue;
             }
             let base = self.bases.bases.get(&artifact).cloned();
@@ -321,7 +333,7 @@ impl<'r> WorkCopy<'r> {
                 continue;
             }
             let text = self.check(artifact, bytes, state)?;
-            edits.taken.insert(artifact, file.clone());
+            edits.taken.insert(artifact.path().to_owned(), file.clone());
             if base == tip || tip.is_none() {
                 edits.writes.insert(
                     artifact,
@@ -357,6 +369,8 @@ impl<'r> WorkCopy<'r> {
             }
         }
         if conflicts.is_empty() {
+            edits.outputs = self.collect_outputs(state, max_bytes, |_| true)?;
+            edits.taken.extend(edits.outputs.taken.clone());
             return Ok(edits);
         }
         let mut blockers = Vec::new();
@@ -408,8 +422,13 @@ impl<'r> WorkCopy<'r> {
                     peek.edits.writes.insert(artifact, Write { from, to });
                 }
                 Ok(_) => {}
-                Err(failure) => peek.refused.push((artifact, failure)),
+                Err(failure) => peek.refused.push((Some(artifact), failure)),
             }
+        }
+        peek.outputs = self.output_statuses(state)?;
+        match self.peek_outputs(state, max_bytes, |_| true) {
+            Ok((outputs, _)) => peek.edits.outputs = outputs,
+            Err(failure) => peek.refused.push((None, failure)),
         }
         Ok(peek)
     }
@@ -433,7 +452,7 @@ impl<'r> WorkCopy<'r> {
             },
             Err(failure) if failure.code == Code::ArtifactLocked => return Err(failure),
             Err(failure) => {
-                peek.refused.push((artifact, failure));
+                peek.refused.push((Some(artifact), failure));
                 as_it_is
             }
         };
@@ -536,7 +555,7 @@ impl<'r> WorkCopy<'r> {
 
     /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
     /// stays. `taken` are the edits that the commit took in, as they stood in the files.
-    pub fn publish(&mut self, state: &State, taken: &BTreeMap<Artifact, Oid>) -> Result<()> {
+    pub fn publish(&mut self, state: &State, taken: &BTreeMap<String, Oid>) -> Result<()> {
         self.require_own(state)?;
         self.bases.uid = Some(state.uid.clone());
         reach("working-copy-before");
@@ -557,7 +576,7 @@ impl<'r> WorkCopy<'r> {
                 .transpose()?;
             if hash.as_ref() != tip {
                 // An edit made since the files were collected is one that the commit does not have.
-                let taken_in = hash.is_some() && hash.as_ref() == taken.get(&artifact);
+                let taken_in = hash.is_some() && hash.as_ref() == taken.get(artifact.path());
                 let unedited = hash == base || taken_in;
                 match (unedited, tip) {
                     (true, Some(tip)) => {
@@ -573,6 +592,7 @@ impl<'r> WorkCopy<'r> {
                 None => self.bases.bases.remove(&artifact),
             };
         }
+        self.publish_outputs(state, taken)?;
         self.write_bases()?;
         reach("working-copy-after");
         Ok(())
@@ -645,6 +665,7 @@ impl<'r> WorkCopy<'r> {
                 files::remove(&path)?;
             }
         }
+        self.retire_outputs()?;
         let folder = self.top.join(self.folder());
         // Folders go only when they are empty.
         for dir in [folder.join("change"), folder, self.top.join(FOLDER)] {
@@ -724,8 +745,15 @@ pub fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
             .map(|name| name.to_string_lossy().into_owned())
             .filter(|name| !name.starts_with('.') && !name.ends_with('~'))
             .map(|name| format!("{below}{name}"));
-        found.extend(paths.filter(|path| !is_known(path)));
+        found.extend(paths.filter(|path| !is_known(path) && path != task::outputs::FOLDER));
     }
+    // Of tasks that the list does not have.
+    let mut left = BTreeSet::new();
+    outputs::walk(&folder, task::outputs::FOLDER, &mut left);
+    found.extend(
+        left.into_iter()
+            .filter(|path| !state.files.contains_key(path)),
+    );
     found.sort();
     found
 }

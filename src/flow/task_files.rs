@@ -1,0 +1,156 @@
+//! The files of tasks by hand: `edit`, `put`, `cat` and `checkout` of `tasks/<id>/...`. The rules of their names are in
+//! [`crate::core::task::outputs`].
+
+use super::act::{load_active, nothing_to_save, texts_here};
+use super::context::Context;
+use super::workcopy::{self, WorkCopy, require_name};
+use super::working::{Put, no_worktree, open_editor};
+use super::{files, sessions, view};
+use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::{command, hint};
+use crate::core::session::State;
+use crate::core::task::{outputs, plan};
+use std::collections::BTreeMap;
+
+/// The path of a task's file that a name says; nothing where it names an artifact.
+pub fn named(name: &str) -> Result<Option<String>> {
+    let path = name.trim_start_matches("./");
+    if !outputs::is_within(path, outputs::FOLDER) {
+        return Ok(None);
+    }
+    require_name(path)?;
+    Ok(Some(path.to_owned()))
+}
+
+/// The bytes of a file, as it is stored now or was after an operation.
+pub fn cat(ctx: &Context, path: &str, at: Option<&str>) -> Result<Vec<u8>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let state = match at {
+        Some(point) => view::state_at(&snapshot, &session, point)?,
+        None => session.state,
+    };
+    let blob = state.output(path).ok_or_else(|| missing(&state, path))?;
+    ctx.repo.read_blob(blob)
+}
+
+fn missing(state: &State, path: &str) -> Failure {
+    let task = outputs::task_of(path).unwrap_or_default();
+    let there: Vec<&str> = state.outputs_of(task).map(|(path, _)| path).collect();
+    let has = match there.as_slice() {
+        [] => "none".to_owned(),
+        some => some.join(", "),
+    };
+    let message = format!("session {} has no {path}; of {task} it has {has}", state.id);
+    let failure = Failure::not_found(Code::ArtifactMissing, message);
+    match crate::core::nearest(path, there) {
+        Some(near) => failure.help(command!("cat {near}")),
+        None => failure.help(command!("task show {task}")),
+    }
+}
+
+/// Opens a file in git's editor. Says whether it changed.
+pub fn edit(ctx: &Context, path: &str) -> Result<bool> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = load_active(&snapshot, &ctx.session_id_to_change(&snapshot)?)?;
+    let state = session.state;
+    require_task(ctx, &state, path)?;
+    let mut laid_out = false;
+    let file = {
+        let _lock = store.lock()?;
+        let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.ok_or_else(no_worktree)?;
+        workcopy::exclude(&ctx.repo)?;
+        copy.publish(&state, &BTreeMap::new())?;
+        let file = copy.output_path(path)?;
+        if !file.exists() {
+            let stored = state.output(path).map(|blob| ctx.repo.read_blob(blob));
+            let stored = stored.transpose()?;
+            laid_out = stored.is_none();
+            files::write(&file, &stored.unwrap_or_default())?;
+        }
+        file
+    };
+    let before = files::read(&file, u64::MAX)?;
+    let ended = open_editor(&file, path);
+    if laid_out && (ended.is_err() || files::read(&file, u64::MAX)? == before) {
+        // Nobody wrote it.
+        files::remove(&file)?;
+    }
+    ended?;
+    Ok(files::read(&file, u64::MAX)?.is_some_and(|now| before.as_ref() != Some(&now)))
+}
+
+/// Replaces a file by these bytes and saves it, as `put` does with an artifact.
+pub fn put(ctx: &Context, path: &str, bytes: &[u8], reason: Option<String>) -> Result<Put> {
+    let mut kept = None;
+    let mut before = None;
+    let saved = sessions::save_after(ctx, reason, |state, copy| {
+        let copy = copy.ok_or_else(no_worktree)?;
+        require_task(ctx, state, path)?;
+        let (policy, _) = ctx.policy_if_there(state)?;
+        if bytes.len() as u64 > policy.artifacts.max_bytes {
+            return Err(Failure::refused(
+                Code::ArtifactTooLarge,
+                format!(
+                    "{path}: {} bytes, at most {} are taken",
+                    bytes.len(),
+                    policy.artifacts.max_bytes
+                ),
+            )
+            .help("shorten it, or raise artifacts.max_bytes in loopx.toml"));
+        }
+        copy.check_output(path, bytes, state)?;
+        workcopy::exclude(&ctx.repo)?;
+        if !copy.exists() {
+            copy.publish(state, &BTreeMap::new())?;
+        }
+        let file = copy.output_path(path)?;
+        let stood = files::read(&file, u64::MAX)?;
+        if stood.as_deref() != Some(bytes) {
+            kept = copy.keep_output(state, path)?;
+        }
+        files::write(&file, bytes)?;
+        before = Some((file, stood));
+        Ok(())
+    });
+    match (saved, before) {
+        (Ok(done), _) => Ok(Put { done, kept }),
+        (Err(failure), _) if failure.code == nothing_to_save().code => Err(Failure::nothing(
+            Code::NothingToSave,
+            format!("{path} has this content already"),
+        )
+        .help(command!("status"))),
+        (Err(failure), Some((file, stood))) if failure.kind != Kind::Conflict => {
+            match stood {
+                Some(stood) => files::write(&file, &stood)?,
+                None => files::remove(&file)?,
+            }
+            Err(failure)
+        }
+        (Err(failure), _) => Err(failure),
+    }
+}
+
+/// Refuses a file of a task that the session does not have.
+fn require_task(ctx: &Context, state: &State, path: &str) -> Result<()> {
+    let task = outputs::task_of(path).unwrap_or_default();
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let ids = plan::ids(&texts_here(ctx, state, &policy)?, state);
+    if ids.contains(task) || state.outputs_of(task).next().is_some() {
+        return Ok(());
+    }
+    let message = format!("session {} has no task `{task}`", state.id);
+    let failure = Failure::not_found(Code::TaskUnknown, message);
+    let same = ids.iter().find(|id| id.eq_ignore_ascii_case(task));
+    let near = same.map(String::as_str);
+    let near = near.or_else(|| crate::core::nearest(task, ids.iter().map(String::as_str)));
+    Err(match near {
+        Some(near) => failure.help(hint![
+            format!("the folder of {near} is tasks/{near}: "),
+            command!("task show {near}")
+        ]),
+        None => failure.help(command!("task list")),
+    })
+}
