@@ -3,8 +3,8 @@
 
 use crate::support::clones::Clones;
 use crate::support::tasks::{
-    DEMO, building, checkpoint, clones_building, refuses, statuses, statuses_in, take, task, text,
-    with,
+    DEMO, building, checkpoint, clones_building, refuses, row, statuses, statuses_in, take, task,
+    text, with,
 };
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
@@ -47,13 +47,6 @@ fn decided(s: &Sandbox) -> Vec<(String, String, String)> {
         (text(&row["task"]), given, text(&row["verdict"]))
     };
     rows.map(row).collect()
-}
-
-fn row(s: &Sandbox, id: &str) -> Value {
-    let listed = s.loopx(&["task", "list", "--json"]).json();
-    let rows = listed["tasks"].as_array().expect("tasks").clone();
-    let mut rows = rows.into_iter();
-    rows.find(|row| row["task"] == id).expect("the task")
 }
 
 /// A goal ends by evidence: neither a word nor a run of somebody's choice does.

@@ -3,7 +3,7 @@
 
 use crate::support::keys::{ADA, everybody, key, use_key};
 use crate::support::tasks::{
-    DEMO, building, checkpoint, clones_building, planning, planning_with, refuses, statuses,
+    DEMO, building, checkpoint, clones_building, planning, planning_with, refuses, row, statuses,
     statuses_in, take, task, text, with,
 };
 use crate::support::{Call, LOOPX, Sandbox};
@@ -18,13 +18,6 @@ fn waiting(id: &str, on: &[&str], waits: Value) -> Value {
 
 fn one(waits: Value) -> Sandbox {
     building(&[waiting("DEPLOY", &[], json!([waits]))])
-}
-
-fn row(s: &Sandbox, id: &str) -> Value {
-    let listed = s.loopx(&["task", "list", "--json"]).json();
-    let rows = listed["tasks"].as_array().expect("tasks").clone();
-    let mut rows = rows.into_iter();
-    rows.find(|row| row["task"] == id).expect("the task")
 }
 
 /// Why the task is not ready, in the words of a refusal.

@@ -130,6 +130,14 @@ pub(crate) fn statuses_in(listed: &Output) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// What `task list` says of one.
+pub(crate) fn row(s: &Sandbox, id: &str) -> Value {
+    let listed = s.loopx(&["task", "list", "--json"]).json();
+    let rows = listed["tasks"].as_array().expect("tasks").clone();
+    let mut rows = rows.into_iter();
+    rows.find(|row| row["task"] == id).expect("the task")
+}
+
 /// What the card of the next task says, once it is taken.
 pub(crate) fn take(s: &Sandbox) -> String {
     text(&s.loopx(&["take", "--json"]).json()["card"]["task"])
