@@ -145,8 +145,7 @@ fn require_outputs(ctx: &Context, node: &Node) -> Result<()> {
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    let new = outputs::collect(ctx, &facts, node)?;
-    outputs::require(ctx, &facts, node, &outputs::with(&facts.state, &new))
+    outputs::require(ctx, &facts, node, &facts.state)
 }
 
 fn check(request: &DoneRequest) -> Result<()> {
