@@ -13,6 +13,7 @@ use super::id::Person;
 use super::op::Lane;
 use super::profile::{Profile, ProfileName, Profiles};
 use super::stage::{Stage, Transition};
+use super::tree_name;
 use fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -687,15 +688,14 @@ fn is_working_copy(path: &str) -> bool {
         .is_some_and(|top| top.eq_ignore_ascii_case(".loopx"))
 }
 
-/// A relative path with no `..`, no drive and no empty part.
+/// A relative path with no `..`, no drive, no empty part, nothing that a terminal obeys, and no name of git's own in
+/// any spelling.
 pub fn is_inside(path: &str) -> bool {
-    !path.is_empty()
-        && !path.starts_with('/')
-        && !path.contains('\\')
-        && !path.contains(':')
-        && path
-            .split('/')
-            .all(|part| !part.is_empty() && part != "." && part != ".." && part != ".git")
+    let is_part = |part: &str| {
+        tree_name::code_fault(b"100644", part.as_bytes()).is_none()
+            && !part.chars().any(char::is_control)
+    };
+    !path.contains('\\') && !path.contains(':') && path.split('/').all(is_part)
 }
 
 #[cfg(test)]
@@ -785,7 +785,21 @@ mod tests {
     #[test]
     fn folders_outside_the_repository_are_seen() {
         for path in [
-            "", "/etc", "../x", "a/../b", "C:/x", "a\\b", "a//b", ".git/x",
+            "",
+            "/etc",
+            "../x",
+            "a/../b",
+            "C:/x",
+            "a\\b",
+            "a//b",
+            ".git/x",
+            ".GIT/config",
+            ".Git/hooks/x",
+            "git~1/config",
+            ".g\u{200c}it/config",
+            "a/.git./x",
+            "a\0b",
+            "a\nb",
         ] {
             assert!(!is_inside(path), "{path}");
         }

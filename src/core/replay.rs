@@ -235,12 +235,15 @@ pub fn as_seen_by(
 /// proves nothing. Records of format 1 say neither.
 fn require_own(state: &State, ops: &[&Operation]) -> Result<()> {
     let names: BTreeSet<&OpId> = ops.iter().map(|op| &op.op).collect();
+    let first = ops.first().map(|op| &op.op);
     for op in ops {
         let Some(entity) = &op.entity else {
             continue;
         };
         let why = if *entity != state.uid {
             format!("belongs to {entity}, not to {}", state.uid)
+        } else if op.after.is_empty() && first != Some(&op.op) {
+            "does not say what it comes after".to_owned()
         } else if let Some(missing) = op.after.iter().find(|op| !names.contains(op)) {
             format!("comes after {missing}, which is not there")
         } else {

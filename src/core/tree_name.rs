@@ -33,6 +33,9 @@ pub fn fault(name: &[u8]) -> Option<&'static str> {
     if text.chars().any(char::is_control) {
         return Some("has a control character in it");
     }
+    if text.chars().any(turns_text) {
+        return Some("has a sign in it that turns text round");
+    }
     if text.starts_with('"') || text.ends_with('"') {
         return Some("begins or ends with a quotation mark");
     }
@@ -92,6 +95,11 @@ fn is_gits(text: &str) -> bool {
     own || short
 }
 
+/// Signs by which a name is shown as another one.
+fn turns_text(sign: char) -> bool {
+    matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 fn is_passed_over(sign: char) -> bool {
     matches!(sign, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
@@ -102,7 +110,7 @@ mod tests {
 
     #[test]
     fn g15_names_that_no_tree_should_have_are_faults() {
-        let names: [&[u8]; 25] = [
+        let names: [&[u8]; 26] = [
             b"",
             b".",
             b"..",
@@ -128,6 +136,7 @@ mod tests {
             b"x\"",
             b"\"",
             "\u{85}".as_bytes(),
+            "\u{202e}s".as_bytes(),
         ];
         for name in names {
             assert!(fault(name).is_some(), "{}", String::from_utf8_lossy(name));

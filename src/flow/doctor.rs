@@ -4,16 +4,18 @@
 
 use super::bundle;
 use super::context::Context;
+use super::files;
 use super::fsck;
 use super::hooks;
 use super::journal::{self, Entry, Scope};
 use super::leftover;
 use super::upstream;
+use super::workcopy::{self, WorkCopy};
 use crate::core::agent::identity as agent;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::hooks::Row;
-use crate::core::id::Oid;
+use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
 use crate::core::settings;
 use crate::git::Repo;
@@ -292,6 +294,9 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
         // What the branch is like was said already.
         Ok(None) | Err(_) => Ok(Vec::new()),
     };
+    if let Some(failure) = unread_copy(ctx, store) {
+        return Check::failed("copies", failure);
+    }
     match left {
         Ok(left) if left.is_empty() => check("copies", Level::Fine, "none without its session"),
         Ok(left) => {
@@ -309,6 +314,26 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
         }
         Err(failure) => Check::failed("copies", failure),
     }
+}
+
+/// Why the working copy of an active session cannot be read here: a link, or something that is no file.
+fn unread_copy(ctx: &Context, store: &Store<'_>) -> Option<Failure> {
+    let snapshot = store.read().ok()??;
+    let names = files::entries(&ctx.repo.work_dir()?.join(workcopy::FOLDER));
+    let ids = names.iter().filter_map(|name| SessionId::parse(name).ok());
+    let mut looked = ids.map(|id| {
+        let Some(session) = snapshot.session(&id)? else {
+            return Ok(());
+        };
+        if let Some(copy) = WorkCopy::open(&ctx.repo, &id)? {
+            copy.statuses(&session.state)?;
+        }
+        Ok(())
+    });
+    looked.find_map(|looked: Result<()>| {
+        let codes = [Code::SymlinkRefused, Code::FileExpected];
+        looked.err().filter(|failure| codes.contains(&failure.code))
+    })
 }
 
 fn shadow(store: &Store<'_>) -> Check {

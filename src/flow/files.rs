@@ -40,7 +40,8 @@ pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
         Ok(meta) if !meta.is_file() => Err(Failure::refused(
             Code::FileExpected,
             format!("{} is not a file", path.display()),
-        )),
+        )
+        .help(hint!["move it away, then run: ", command!("checkout")])),
         Ok(meta) if meta.len() > max => Err(Failure::refused(
             Code::ArtifactTooLarge,
             format!(

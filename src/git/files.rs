@@ -9,6 +9,7 @@ use super::repo::{Head, Identity, oid, raw};
 use super::run::changes;
 use crate::core::failure::{Code, Result};
 use crate::core::id::Oid;
+use crate::core::tree_name::MOST_BYTES;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -185,6 +186,8 @@ impl Backend for Files {
         match self.repo.refname_to_id(name) {
             Ok(id) => oid(id).map(Some),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            // No file system has room for such a name, so nothing is there.
+            Err(_) if name.split('/').any(|part| part.len() > MOST_BYTES) => Ok(None),
             Err(error) => Err(failed(&error, format!("read {name}"))),
         }
     }

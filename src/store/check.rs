@@ -11,10 +11,11 @@ use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
     Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, guard, layout, ops,
-    past, shelves,
+    past, shelves, stray,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
@@ -369,6 +370,10 @@ pub(super) fn check_folder(
             return Ok(Some((what, Mend::Recompute)));
         }
     }
+    if let Some(path) = stray::all(repo, folder, &replayed)?.first() {
+        let what = format!("{path} is named by no operation");
+        return Ok(Some((what, Mend::Recompute)));
+    }
     // An older layout hides nothing.
     if let Some(Fault::Misplaced(what)) = ops::fault(repo, folder)? {
         return Ok(Some((format!("{}: {what}", layout::OPS), Mend::Recompute)));
@@ -487,8 +492,25 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
         )
         .help("git fsck  (and put back what is missing from another clone or a backup)"));
     }
-    guard::require_no_loss(repo, snapshot, &edits)?;
+    guard::require_no_loss(repo, snapshot, &edits)
+        .map_err(|failure| set_back(store.branch(), damages, failure))?;
     Ok(edits)
+}
+
+/// No commit takes a record away, so that the way on from one that nobody can read is the branch before it.
+fn set_back(branch: &str, damages: &[Damage], failure: Failure) -> Failure {
+    let Some(since) = damages.iter().find_map(|one| one.since.as_ref()) else {
+        return failure;
+    };
+    failure.help(hint![
+        format!(
+            "git update-ref refs/heads/{branch} {}^  (sets the branch here back to before the commit that brought it), then: ",
+            since.short()
+        ),
+        command!("doctor --accept"),
+        ", then: ",
+        command!("sync").note("(says how to set the remote's branch back)")
+    ])
 }
 
 /// Adds what makes the index of bindings follow from the sessions as they will be, but for those that stay damaged.
@@ -530,6 +552,8 @@ pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid
     for (path, blob) in layout::files(&state) {
         inner.insert(path, Some(Entry::blob(blob)));
     }
+    let strays = stray::all(repo, folder, &state)?.into_iter();
+    inner.extend(strays.map(|path| (path, None)));
     repo.edit_tree(Some(folder), &inner)
 }
 

@@ -1,9 +1,11 @@
 //! What the trees of the branch are made of: names, kinds and their order. git's own checks refuse a tree that
 //! is otherwise, and once it is in the history every strict server refuses the branch for ever.
 
+use super::layout;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
+use crate::core::id::{Oid, SessionId};
+use crate::core::shelf::Shelf;
 use crate::core::tree_name;
 use crate::core::tree_paths::{self, PathCount};
 use crate::git::Repo;
@@ -49,9 +51,10 @@ impl Names {
                 found.extend(order(&entries).map(|why| (shown(&path), why)));
             }
             for entry in entries {
+                let spelled = respelled(&path, &entry);
                 let path = format!("{path}{}", String::from_utf8_lossy(&entry.name));
                 let known = known.get(&entry.name).map_or(&[][..], Vec::as_slice);
-                match fault(&entry) {
+                match fault(&entry).or(spelled) {
                     Some(why) if !known.contains(&entry) => found.push((shown(&path), why)),
                     Some(_) => {}
                     None if entry.is_tree() => {
@@ -91,11 +94,26 @@ impl Names {
 
 fn fault(entry: &RawEntry) -> Option<&'static str> {
     match entry.mode.as_slice() {
-        b"40000" | b"100644" | b"100755" => tree_name::fault(&entry.name),
+        b"40000" | b"100644" => tree_name::fault(&entry.name),
+        b"100755" => Some("is executable"),
         b"120000" => Some("is a link"),
         b"160000" => Some("is a submodule"),
         _ => Some("has a mode that git does not write"),
     }
+}
+
+/// A folder of sessions in which one has a name that file systems take for a session's, and nobody else does.
+fn respelled(folder: &str, entry: &RawEntry) -> Option<&'static str> {
+    let parts: Vec<&str> = folder.trim_end_matches('/').split('/').collect();
+    let is_of_sessions = match parts.as_slice() {
+        [layout::SESSIONS] | [layout::ARCHIVE, _] => true,
+        [layout::SESSIONS, shelf] | [layout::ARCHIVE, _, shelf] => Shelf::Names.is_folder(shelf),
+        _ => false,
+    };
+    let name = std::str::from_utf8(&entry.name).ok()?;
+    let is_other =
+        SessionId::parse(name).is_err() && SessionId::parse(&tree_name::folded(name)).is_ok();
+    (is_of_sessions && is_other).then_some("is a session's name in another spelling")
 }
 
 fn order(entries: &[RawEntry]) -> Option<&'static str> {

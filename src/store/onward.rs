@@ -5,13 +5,13 @@
 
 use super::loss::{Records, shared};
 use super::shelf::Fault;
-use super::{attest, layout, ops};
+use super::{attest, layout, ops, stray};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
 use crate::git::{Entry, EntryKind, Repo};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a folder is whole because one that is known to be whole went on to it.
 pub(super) fn is_whole(repo: &Repo, id: &SessionId, before: &Oid, after: &Oid) -> bool {
@@ -72,6 +72,7 @@ fn looked(repo: &Repo, id: &SessionId, before: &Oid, after: &Oid) -> Result<bool
     state.ops = Some(has.ops);
     Ok(state == has.state
         && has_artifacts(repo, &had.state, &state, after)?
+        && adds_no_stray(repo, &state, before, after)?
         && keeps_logs(repo, before, after, &new)?)
 }
 
@@ -119,20 +120,49 @@ fn has_artifacts(repo: &Repo, before: &State, state: &State, folder: &Oid) -> Re
     Ok(true)
 }
 
-/// Whether the logs of earlier runs are what they were.
+/// Whether each file that is new or changed follows from a state, but for records and logs.
+fn adds_no_stray(repo: &Repo, state: &State, before: &Oid, after: &Oid) -> Result<bool> {
+    let files = layout::files(state);
+    let known: BTreeMap<String, Entry> = repo.list_tree(before)?.into_iter().collect();
+    for (top, entry) in repo.list_tree(after)? {
+        let had = known.get(&top);
+        if had == Some(&entry) || [layout::OPS, layout::LOGS].contains(&top.as_str()) {
+            continue;
+        }
+        let below = match entry.kind {
+            EntryKind::Tree => repo.walk_blobs(&entry.id)?,
+            _ => vec![(String::new(), entry.id.clone())],
+        };
+        for (path, blob) in below {
+            let path = match path.is_empty() {
+                true => top.clone(),
+                false => format!("{top}/{path}"),
+            };
+            if !stray::is_named(&files, &path, &blob) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the logs of earlier runs are what they were, and each that is new is of a run that is new.
 fn keeps_logs(repo: &Repo, before: &Oid, after: &Oid, new: &[Operation]) -> Result<bool> {
     let [before, after] = [before, after].map(|folder| repo.entry_at(folder, layout::LOGS));
     let (before, after) = (before?, after?);
-    let Some(before) = before.filter(|before| after.as_ref() != Some(before)) else {
+    if before == after {
         return Ok(true);
-    };
-    let Some(after) = after.filter(|after| after.kind == before.kind) else {
+    }
+    let Some(after) = after.filter(|after| after.kind == EntryKind::Tree) else {
         return Ok(false);
     };
+    if before
+        .as_ref()
+        .is_some_and(|before| before.kind != after.kind)
+    {
+        return Ok(false);
+    }
     let own: BTreeSet<String> = new.iter().map(|op| format!("{}.log", op.op)).collect();
-    let changed = match before.kind {
-        EntryKind::Tree => repo.changed_paths(Some(&before.id), &after.id)?,
-        _ => return Ok(false),
-    };
+    let changed = repo.changed_paths(before.as_ref().map(|before| &before.id), &after.id)?;
     Ok(changed.iter().all(|path| own.contains(path)))
 }

@@ -376,7 +376,7 @@ fn a_text_that_was_changed_after_the_session_was_done_is_not_archived() {
         let refused = d.loopx(&["--json", "archive"]).fails_with(1);
         let stands = |code: &str| refused.stderr.contains(code);
         assert!(
-            stands("completion_approval_stale") || stands("newer_program_required"),
+            stands("session_conflict") || stands("newer_program_required"),
             "{refused}"
         );
     }

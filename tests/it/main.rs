@@ -45,6 +45,7 @@ mod evidence_set;
 mod failpoint;
 mod failpoint_flows;
 mod findings;
+mod forged;
 mod fork;
 mod fsck;
 mod future;

@@ -89,6 +89,11 @@ fn remarks(row: &Row) -> Vec<String> {
             _ => "its check has passed on this code".to_owned(),
         });
     }
+    if row.unearned {
+        said.push(
+            "a record says that it is done, and no run proves it: that does not count".to_owned(),
+        );
+    }
     if row.status == Status::Completed && row.proof.is_some_and(|proof| !proof.is_proven()) {
         said.push("what proves it has to be shown again: the code changed since".to_owned());
     }

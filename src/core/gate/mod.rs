@@ -38,7 +38,7 @@ pub use proofs::{PartKey, Proofs, Unproven};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
-pub use tasks::{fallen, lead_of, list_help, task_statuses};
+pub use tasks::{fallen, is_earned, lead_of, list_help, task_statuses};
 
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code, Failure};

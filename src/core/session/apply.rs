@@ -3,7 +3,7 @@
 
 use super::{
     Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, MAX_TREES,
-    OpConflict, PlanReview, Recorded, Signed, State, TASK_FOLD, UnknownOp, Void, Waiver,
+    OpConflict, PlanReview, Recorded, Signed, State, TASK_FOLD, UnknownOp, Void, Waiver, Way, way,
 };
 use crate::core::artifact::Artifact;
 use crate::core::finding::{Finding, Said, record_of};
@@ -16,6 +16,7 @@ use crate::core::op::{
 use crate::core::profile::ProfileName;
 use crate::core::stage::{ApprovalKey, Stage, Transition};
 use crate::core::task::amend::{Amended, Amendment};
+use crate::core::words::Word;
 use std::collections::BTreeMap;
 
 fn approved_by(op: &Operation) -> ApprovedBy {
@@ -53,7 +54,43 @@ impl State {
         op: &Operation,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
+        self.require_open(op)?;
         op.fold(self, beside)
+    }
+
+    /// Refuses what writes an artifact that is closed where the session is and where the operation leads: no command
+    /// does, and an edit that was made apart from the move is held by it.
+    fn require_open(&self, op: &Operation) -> Result<(), String> {
+        if op.is_about_others() || op.is_beginning() || op.unknown().is_some() {
+            return Ok(());
+        }
+        let to = match op.event().and_then(way) {
+            Some(Way::To { stage, .. }) => stage,
+            Some(Way::End) | None => self.stage,
+        };
+        let is_closed = |artifact: &&Artifact| {
+            !artifact.is_derived()
+                && !artifact.is_open_at(self.stage)
+                && !artifact.is_open_at(to)
+                && !self.is_amended_by(op, **artifact)
+        };
+        match op.writes.keys().find(is_closed) {
+            Some(artifact) => Err(format!("{artifact} is closed in stage {}", self.stage)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an operation changes the approved list as an amendment does, or settles what two amendments made apart.
+    fn is_amended_by(&self, op: &Operation, artifact: Artifact) -> bool {
+        let amends = match (op.event(), op.said()) {
+            (Some(Event::Approved { files, amends, .. }), _) => {
+                let to = op.writes.get(&artifact).map(|write| write.to.as_ref());
+                amends.is_some() && to == Some(files.get(&artifact))
+            }
+            (_, Some(Word::Resolved { .. })) => self.amended().nth(1).is_some(),
+            _ => false,
+        };
+        amends && artifact == Artifact::TaskList && self.stage == Stage::Build
     }
 
     /// Keeps what only a newer program understands.

@@ -9,6 +9,7 @@ use super::status::Status;
 use super::world::{Open, World};
 use crate::core::stage::Stage;
 use serde::Serialize;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Nodes with their edges looked up.
@@ -27,6 +28,13 @@ pub struct Graph<'n> {
     missing: Vec<Vec<TaskId>>,
     /// Decisions and checkpoints: while one is open, nothing behind it goes on, however far what stands between is.
     gates: Vec<usize>,
+    /// The gates before each node, a bit for each of `gates`, once somebody asks.
+    gates_before: OnceCell<Vec<Vec<u64>>>,
+    /// Whether no node is a part of itself, so that following parents ends.
+    is_forest: bool,
+    /// How often somebody asked what a node waits for.
+    #[cfg(test)]
+    looks: std::cell::Cell<usize>,
 }
 
 /// Where a free node stands among those that are: not taken yet, priority, place in the plan.
@@ -108,6 +116,10 @@ impl<'n> Graph<'n> {
             parts: vec![Vec::new(); nodes.len()],
             missing: vec![Vec::new(); nodes.len()],
             gates: gates(nodes),
+            gates_before: OnceCell::new(),
+            is_forest: true,
+            #[cfg(test)]
+            looks: std::cell::Cell::default(),
             places,
         };
         for (at, node) in nodes.iter().enumerate() {
@@ -116,6 +128,7 @@ impl<'n> Graph<'n> {
                 graph.parts[parent].push(at);
             }
         }
+        graph.is_forest = is_forest(&graph.parents);
         for at in 0..nodes.len() {
             graph.edges[at] = graph.ways(at);
         }
@@ -136,7 +149,7 @@ impl<'n> Graph<'n> {
     fn line(&self, at: usize) -> Vec<usize> {
         let mut line = vec![at];
         while let Some(parent) = self.parents[line[line.len() - 1]] {
-            if line.contains(&parent) {
+            if !self.is_forest && line.contains(&parent) {
                 break;
             }
             line.push(parent);
@@ -147,14 +160,17 @@ impl<'n> Graph<'n> {
     fn ways(&mut self, at: usize) -> Vec<Way> {
         let mut ways: Vec<Way> = Vec::new();
         let mut missing = Vec::new();
+        // The line of what is waited for, looked up once for each.
+        let mut lines: HashMap<usize, HashSet<usize>> = HashMap::new();
         for holder in self.line(at) {
             for edge in &self.nodes[holder].depends_on {
                 let Some(to) = self.find(&edge.on) else {
                     missing.push(edge.on.clone());
                     continue;
                 };
+                let line = || self.line(to).into_iter().collect();
                 // What waits for its own part says nothing of the other parts.
-                if holder == at || !self.line(to).contains(&holder) {
+                if holder == at || !lines.entry(to).or_insert_with(line).contains(&holder) {
                     ways.push(Way {
                         to,
                         is_optional: edge.optional,
@@ -212,6 +228,8 @@ impl<'n> Graph<'n> {
     /// The nodes that one waits for: of what it depends on, else the gates before it that are open. So no gate is
     /// passed by skipping what stands behind it, or by asking anew at one that was open already.
     fn unmet(&self, at: usize, statuses: &[Status]) -> Vec<usize> {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
         let ways = self.edges[at].iter();
         let own = ways.filter(|way| !Self::is_met(**way, statuses[way.to]));
         let own: Vec<usize> = own.map(|way| way.to).collect();
@@ -219,9 +237,50 @@ impl<'n> Graph<'n> {
         if !own.is_empty() || !self.gates.iter().any(is_open) {
             return own;
         }
-        let before = self.before(at);
-        let gates = self.gates.iter().copied().filter(is_open);
-        gates.filter(|gate| before.contains(gate)).collect()
+        let before = self.gates_before(at);
+        let before = |place: usize| (before[place / 64] >> (place % 64)) & 1 == 1;
+        let gates = self.gates.iter().copied().enumerate();
+        let gates = gates.filter(|(place, gate)| before(*place) && is_open(gate));
+        gates.map(|(_, gate)| gate).collect()
+    }
+
+    /// The gates that have to be done before a node.
+    fn gates_before(&self, at: usize) -> &[u64] {
+        let all = self.gates_before.get_or_init(|| {
+            let empty = vec![0; self.gates.len().div_ceil(64)];
+            let place: HashMap<usize, usize> = self
+                .gates
+                .iter()
+                .enumerate()
+                .map(|(place, gate)| (*gate, place))
+                .collect();
+            let mut all = vec![empty; self.nodes.len()];
+            let mark = |gates: &mut Vec<u64>, to: usize| {
+                if let Some(place) = place.get(&to) {
+                    gates[place / 64] |= 1 << (place % 64);
+                }
+            };
+            let order = self.order();
+            for at in &order {
+                let mut gates = std::mem::take(&mut all[*at]);
+                for way in &self.edges[*at] {
+                    gates
+                        .iter_mut()
+                        .zip(&all[way.to])
+                        .for_each(|(own, more)| *own |= more);
+                    mark(&mut gates, way.to);
+                }
+                all[*at] = gates;
+            }
+            if order.is_empty() {
+                // A cycle: each for itself.
+                for (at, gates) in all.iter_mut().enumerate() {
+                    self.before(at).into_iter().for_each(|to| mark(gates, to));
+                }
+            }
+            all
+        });
+        &all[at]
     }
 
     /// All nodes that have to be done before one.
@@ -328,15 +387,29 @@ impl<'n> Graph<'n> {
 
     /// The chains of all that cannot go on because of what failed, was skipped, or is not in the plan.
     pub fn blocked(&self, statuses: &[Status]) -> Vec<Vec<usize>> {
-        let pending = (0..self.nodes.len()).filter(|at| statuses[*at] == Status::Pending);
-        let chains = pending.map(|at| self.chain(at, statuses));
-        chains
-            .filter(|chain| {
-                let end = chain[chain.len() - 1];
+        let is_pending = |at: &usize| statuses[*at] == Status::Pending;
+        let pending: Vec<usize> = (0..self.nodes.len()).filter(is_pending).collect();
+        let mut next = vec![None; self.nodes.len()];
+        for at in &pending {
+            next[*at] = self.next_of(*at, statuses);
+        }
+        let ends = ends(&next);
+        let is_blocked = |at: &usize| {
+            // Round a cycle it ends nowhere; its chain says where it closes.
+            let chain = || self.chain(*at, statuses).last().copied();
+            ends[*at].or_else(chain).is_some_and(|end| {
                 matches!(statuses[end], Status::Failed | Status::Skipped)
                     || !self.missing[end].is_empty()
             })
-            .collect()
+        };
+        let blocked = pending.into_iter().filter(is_blocked);
+        blocked.map(|at| self.chain(at, statuses)).collect()
+    }
+
+    /// Of what a pending node waits for that which somebody has to look at first: what failed.
+    fn next_of(&self, at: usize, statuses: &[Status]) -> Option<usize> {
+        let unmet = self.unmet(at, statuses).into_iter();
+        unmet.min_by_key(|to| (statuses[*to] != Status::Failed, *to))
     }
 
     /// Nothing is ready, nobody works, and something is left.
@@ -496,6 +569,34 @@ impl<'n> Graph<'n> {
     pub fn dependents(&self, at: usize) -> &[usize] {
         &self.dependents[at]
     }
+}
+
+/// Where each node leads to when one goes on from it as long as something follows; nothing for those round a cycle.
+fn ends(next: &[Option<usize>]) -> Vec<Option<usize>> {
+    let mut ends = vec![None; next.len()];
+    let mut is_known = vec![false; next.len()];
+    for start in 0..next.len() {
+        let mut path = Vec::new();
+        let mut at = start;
+        let end = loop {
+            if is_known[at] {
+                break ends[at];
+            }
+            is_known[at] = true;
+            path.push(at);
+            match next[at] {
+                Some(to) => at = to,
+                None => break Some(at),
+            }
+        };
+        path.into_iter().for_each(|at| ends[at] = end);
+    }
+    ends
+}
+
+/// Whether following parents always ends.
+fn is_forest(parents: &[Option<usize>]) -> bool {
+    ends(parents).iter().all(Option::is_some)
 }
 
 /// The places of the nodes at which something is decided.

@@ -435,6 +435,9 @@ impl State {
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
         let id = event.task();
+        if matches!(event, TaskEvent::Skipped { .. }) && op.reason.is_none() {
+            return Err(format!("nobody says why {id} is skipped"));
+        }
         let known = self.tasks.get(&id.key());
         let missed_last = known.is_some_and(|facts| !beside.saw(&facts.last.op));
         let missed_any = beside.missed_of(&id.key(), op);

@@ -4,7 +4,7 @@ use super::gates::{self, DecisionRow, GateView};
 use super::outputs::{self, Output};
 use super::{Plan, holder, named, unknown, until};
 use crate::core::failure::Result;
-use crate::core::gate::{CodeFacts, lead_of};
+use crate::core::gate::{CodeFacts, is_earned, lead_of};
 use crate::core::hint::Hint;
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::lease::{clock, seconds_of};
@@ -48,6 +48,9 @@ pub struct Row {
     pub status: Status,
     /// No record speaks of it: it is done by what passed on this code.
     pub by_evidence: bool,
+    /// A record completes it that no command writes: it does not count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unearned: bool,
     pub ready: bool,
     pub waits: Vec<Wait>,
     pub depends_on: Vec<TaskId>,
@@ -383,7 +386,10 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
         kind: node.kind.as_str(),
         role: node.role.clone(),
         priority: node.priority,
-        by_evidence: node.gate.is_none() && status != plan.state.task_status(&node.id),
+        by_evidence: node.gate.is_none()
+            && status == Status::Completed
+            && status != plan.state.task_status(&node.id),
+        unearned: status == Status::Failed && !is_earned(node, plan.state),
         ready: status == Status::Pending && waits.is_empty(),
         status,
         waits,

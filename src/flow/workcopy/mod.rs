@@ -163,8 +163,8 @@ impl<'r> WorkCopy<'r> {
         let names = files::names(&folder);
         let change = match &names {
             Some(names) if !names.contains(CHANGE) => Some(BTreeSet::new()),
-            // What is no folder of its own is said where a file in it is read.
-            _ => files::names(&folder.join(CHANGE)),
+            // What is no folder of its own is said where a file in it is read; a link may lead to an empty one.
+            _ => files::names(&files::inside(&folder, CHANGE)?),
         };
         let may_be = |artifact: &Artifact| {
             let (names, name) = match artifact.path().split_once('/') {

@@ -7,6 +7,7 @@
 //!        ^ B waits for it    ----------------->                                               ^ B waits for it
 //! ```
 
+use super::check::misfit;
 use super::gate::Gate;
 use super::judge::{Judged, counts, weakest};
 use super::values::{Decision, Verdict};
@@ -116,13 +117,18 @@ fn root(node: &Node) -> &str {
     }
 }
 
-/// The decision about a gate that counts: of several that were made apart the strictest, then the first.
+/// The decision about a gate that counts: of several that were made apart the strictest, then the first. One that lets
+/// the work go on counts only where its values are those that the rubric asks for: it was forged, or made for another
+/// rubric.
 pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Recorded<Decision>, Judged)> {
     let gate = node.gate.as_deref()?;
     let decisions = &state.task(&node.id)?.decisions;
     let judged = decisions
         .iter()
         .map(|one| (one, counts(node.kind, gate, &one.value)));
+    let judged = judged.filter(|(one, judged)| {
+        judged.verdict != Verdict::Proceed || misfit(gate, &one.value).is_none()
+    });
     // Of two alike `max_by_key` gives the last.
     judged.rev().max_by_key(|(_, judged)| judged.verdict)
 }

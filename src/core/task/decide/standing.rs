@@ -94,13 +94,12 @@ fn result<'s>(state: &'s State, id: &TaskId) -> Option<&'s OpId> {
     }
 }
 
-/// Decisions that were made apart, and that another one outweighs.
+/// Decisions that do not count: another one that was made apart outweighs them, or their values are not those that
+/// the rubric asks for.
 pub fn outweighed<'s>(node: &Node, state: &'s State) -> Vec<&'s Recorded<Decision>> {
-    let Some((counts, _)) = counting(node, state) else {
-        return Vec::new();
-    };
+    let counts = counting(node, state).map(|(counts, _)| &counts.op);
     let all = state
         .task(&node.id)
         .map_or(&[][..], |facts| &facts.decisions);
-    all.iter().filter(|one| one.op != counts.op).collect()
+    all.iter().filter(|one| Some(&one.op) != counts).collect()
 }

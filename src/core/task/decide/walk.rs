@@ -1,7 +1,7 @@
 //! Random walks: whatever is decided, done, failed and retried, the plan stays a graph, nothing is repaired more often
 //! than its cap, the measure of design 5 falls, and taking the last step back gives what was before.
 
-use super::{Decision, Standing, Verdict, expand, results, standing};
+use super::{Decision, Rating, Standing, Verdict, expand, results, standing};
 use crate::core::laws::{id, op_id, operation, started};
 use crate::core::op::Operation;
 use crate::core::replay::fold;
@@ -57,8 +57,15 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
         match standing(node, state) {
             Some(Standing::Open) if !is_early => {
                 for verdict in [Verdict::Proceed, Verdict::Fix, Verdict::Escalate] {
+                    let views = node.gate.iter().flat_map(|gate| gate.views.clone());
+                    let ratings = views.map(|view| Rating {
+                        view,
+                        rating: 5,
+                        flags: Vec::new(),
+                    });
                     let decision = Decision {
                         verdict: Some(verdict),
+                        ratings: ratings.collect(),
                         judged: results(node, state),
                         ..Decision::default()
                     };

@@ -503,3 +503,36 @@ proptest! {
         }
     }
 }
+
+/// A chain as long as no plan is: what a node waits for is asked a few times, not once for each other one.
+#[test]
+fn the_waves_and_the_chains_of_a_long_plan_are_one_walk() {
+    const LONG: usize = 5_000;
+    let id = |at: usize| format!("T-{at}");
+    for gate in [None, Some(0), Some(LONG / 2)] {
+        let mut nodes: Vec<Node> = (0..LONG)
+            .map(|at| match at {
+                0 => node(&id(0), &[]),
+                at => node(&id(at), &[&id(at - 1)]),
+            })
+            .collect();
+        if let Some(gate) = gate {
+            nodes[gate].kind = NodeKind::Checkpoint;
+        }
+        let graph = Graph::of(&nodes);
+        let statuses = vec![Status::Pending; LONG];
+        assert_eq!(graph.waves(&statuses, None).len(), LONG);
+        assert_eq!(graph.critical_path(&statuses).len(), LONG);
+        assert!(graph.blocked(&statuses).is_empty());
+        let looks = graph.looks.get();
+        assert!(looks <= 5 * LONG, "{looks}");
+    }
+    // What is a part of a part, and so on: each waits for its part alone.
+    let mut nodes: Vec<Node> = (0..LONG).map(|at| node(&id(at), &[])).collect();
+    for at in 1..LONG {
+        nodes[at].parent = Some(nodes[at - 1].id.clone());
+    }
+    let graph = Graph::of(&nodes);
+    assert_eq!(graph.waves(&vec![Status::Pending; LONG], None).len(), LONG);
+    assert!(graph.cycle().is_none());
+}

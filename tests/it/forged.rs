@@ -1,0 +1,413 @@
+//! Records and files that no command writes, put on the remote's branch by plain git: nothing of them counts, in `sync`,
+//! in the hook, in `fsck` and where tasks are judged; and what is said of them leads on.
+
+use crate::hostile_sync::{blob, git, put_files, send};
+use crate::support::LOOPX;
+use crate::support::clones::Clones;
+use crate::support::forge::record;
+use crate::support::server::HOOK;
+use crate::support::tasks::{DEMO, clones_building, refuses, task, text, with};
+use serde_json::{Value, json};
+use std::fs;
+
+/// Two clones of a session in the build.
+fn world() -> Clones {
+    world_of(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+        task("M", &[], None),
+        task("C", &["M"], None),
+    ])
+}
+
+fn world_of(tasks: &[Value]) -> Clones {
+    let all = clones_building(2, tasks);
+    for at in 0..2 {
+        all.git(at, &["config", "loopx.trust", "all"]).ok();
+    }
+    all
+}
+
+/// The newest record of the session on the remote's branch, and its id.
+fn newest(all: &Clones) -> (Value, String) {
+    git(all, &["fetch", "--quiet", "origin"]).run().ok();
+    let folder = format!("sessions/{DEMO}/ops");
+    let args = ["ls-tree", "-r", "--name-only", "origin/loopx", &folder];
+    let listed = git(all, &args).run().ok();
+    let mut paths: Vec<&str> = listed
+        .lines()
+        .filter(|path| path.ends_with(".json"))
+        .collect();
+    paths.sort_unstable();
+    let path = paths.last().expect("a record");
+    let shown = git(all, &["show", &format!("origin/loopx:{path}")])
+        .run()
+        .ok();
+    let id = path
+        .rsplit('-')
+        .next()
+        .expect("an id")
+        .trim_end_matches(".json");
+    (
+        serde_json::from_str(&shown).expect("a record"),
+        id.to_owned(),
+    )
+}
+
+/// The tree of the branch with one more record of these fields, and these files.
+fn forged(all: &Clones, fields: Value, files: &[(&str, &[u8])]) -> String {
+    let (last, id) = newest(all);
+    let mut op = json!({
+        "format": 2, "seq": last["seq"].as_u64().expect("a number") + 1, "after": [id],
+        "entity": last["entity"], "tx": "01jzzzzzzzzzzzzzzzzzzzzzzz", "at": "2027-01-01T00:00:00Z",
+        "by": {"name": "Mallory", "email": "m@example.org"}, "topic": "task", "weight": "opens", "needs": "0.5",
+    });
+    if let (Some(op), Value::Object(fields)) = (op.as_object_mut(), fields) {
+        op.extend(fields);
+    }
+    let (name, bytes) = record(&op);
+    let seq = op["seq"].as_u64().expect("a number");
+    let path = format!("sessions/{DEMO}/ops/{seq:08}-{name}.json");
+    let mut all_files: Vec<(&str, &[u8])> = vec![(&path, &bytes)];
+    all_files.extend(files);
+    put_files(all, &all_files)
+}
+
+/// Refused by the hook.
+#[track_caller]
+fn no_server_takes(all: &Clones, tree: &str, said: &str) {
+    let hook = all.remote().join("hooks/pre-receive");
+    all.s.script(&hook, HOOK);
+    let args = ["commit-tree", tree, "-p", "origin/loopx", "-m", "x"];
+    let commit = git(all, &args).run().line();
+    let spec = format!("{commit}:refs/heads/loopx");
+    let args = ["push", "--quiet", "--no-verify", "origin", &spec];
+    git(all, &args)
+        .run()
+        .fails_with(1)
+        .says("sessions_invalid")
+        .says(said);
+    fs::remove_file(&hook).expect("a hook");
+}
+
+fn loopx(all: &Clones, args: &[&str]) -> crate::support::Output {
+    let own = [&["-s", DEMO], args].concat();
+    all.loopx(0, &own)
+}
+
+fn status_of(all: &Clones, id: &str) -> String {
+    let listed = loopx(all, &["--json", "task", "list"]).json();
+    let mut rows = listed["tasks"].as_array().expect("tasks").iter();
+    let row = rows.find(|row| row["task"] == id).expect("the task");
+    text(&row["status"])
+}
+
+/// An edit of the list that was approved: the record, and the file.
+fn forged_save(all: &Clones, fields: Value) -> String {
+    let path = format!("sessions/{DEMO}/tasks.jsonl");
+    newest(all);
+    let shown = git(all, &["show", &format!("origin/loopx:{path}")])
+        .run()
+        .ok();
+    let evil = shown.replace("[\"true\"]", "[\"sh\",\"-c\",\"echo owned\"]");
+    assert_ne!(evil, shown);
+    let from = git(all, &["rev-parse", &format!("origin/loopx:{path}")])
+        .run()
+        .line();
+    let to = blob(all, evil.as_bytes());
+    let mut op = json!({"topic": "session", "kind": "saved", "needs": "0.2", "files": {"tasks.jsonl": {"from": from, "to": to}}});
+    if let (Some(op), Value::Object(fields)) = (op.as_object_mut(), fields) {
+        op.extend(fields);
+    }
+    forged(all, op, &[(&path, evil.as_bytes())])
+}
+
+#[test]
+fn an_edit_of_what_is_closed_is_kept_aside_whoever_wrote_it_and_whatever_it_is_called() {
+    let claim = json!({"owner": "x", "seconds": 60});
+    for (went_on, fields) in [
+        (false, json!({})),
+        (true, json!({})),
+        (
+            false,
+            json!({"by": {"name": "Person 0", "email": "p0@example.org"}}),
+        ),
+        (
+            false,
+            json!({"topic": "log", "kind": "resolved", "body": {}}),
+        ),
+        (
+            false,
+            json!({"topic": "task", "kind": "claimed", "weight": "holds", "needs": "0.5", "body": {"task": "A", "claim": claim}}),
+        ),
+    ] {
+        let all = world();
+        if went_on {
+            loopx(&all, &["run", "--", "true"]).ok();
+        }
+        let before = loopx(&all, &["cat", "tasks.jsonl"]).ok();
+        let tree = forged_save(&all, fields.clone());
+        no_server_takes(&all, &tree, DEMO);
+        send(&all, &tree);
+        all.sync(0).fails_with(3).says("conflict");
+        assert_eq!(
+            loopx(&all, &["cat", "tasks.jsonl"]).ok(),
+            before,
+            "{fields}"
+        );
+        loopx(&all, &["status"]).says("tasks.jsonl is closed in stage build");
+        let ran = loopx(&all, &["run", "--task", "A"]);
+        assert!(!ran.to_string().contains("owned"), "{ran}");
+        loopx(&all, &["fsck", "--full"]).says("all whole").ok();
+        // It leads on.
+        let listed = loopx(&all, &["--json", "resolve"]).json();
+        let op = text(&listed["operations"][0]["op"]);
+        loopx(&all, &["resolve", "--drop", &op]).ok();
+        all.settle();
+        all.assert_agreed();
+        assert_eq!(
+            all.loopx(1, &["-s", DEMO, "cat", "tasks.jsonl"]).ok(),
+            before
+        );
+    }
+}
+
+#[test]
+fn a_skip_without_a_reason_does_not_count() {
+    let all = world();
+    send(
+        &all,
+        &forged(&all, json!({"kind": "skipped", "body": {"task": "A"}}), &[]),
+    );
+    all.sync(0).fails_with(3);
+    assert_eq!(status_of(&all, "A"), "pending");
+    loopx(&all, &["status"]).says("nobody says why A is skipped");
+}
+
+#[test]
+fn a_record_that_does_not_say_what_it_comes_after_is_refused() {
+    let all = world();
+    let skip = json!({"kind": "skipped", "after": [], "reason": "x", "body": {"task": "A"}});
+    let tree = forged(&all, skip, &[]);
+    no_server_takes(&all, &tree, DEMO);
+    send(&all, &tree);
+    all.sync(0)
+        .fails_with(1)
+        .says("does not say what it comes after");
+}
+
+#[test]
+fn work_that_no_run_proved_is_done_by_no_record() {
+    let tree = "85aeaecd9fc2f6eb0528d194ad8f974196192e26";
+    for done in [
+        json!({"tree": tree}),
+        json!({"tree": tree, "manual": true}),
+        json!({}),
+    ] {
+        let all = world();
+        all.loopx(1, &["-s", DEMO, "take", "A"]).ok();
+        all.sync(1).ok();
+        let (_, claim) = newest(&all);
+        let completed = json!({"kind": "completed", "reason": "x", "body": {"task": "A", "claim": claim, "done": done}});
+        send(&all, &forged(&all, completed, &[]));
+        all.sync(0).ok();
+        assert_eq!(status_of(&all, "A"), "failed", "{done}");
+        assert_eq!(status_of(&all, "B"), "pending");
+        loopx(&all, &["task", "list"])
+            .says("that does not count")
+            .says("waits for A");
+        // It leads on.
+        loopx(&all, &["task", "retry", "A"]).ok();
+        loopx(&all, &["take", "A"]).ok();
+        loopx(&all, &["task", "done", "A"]).ok();
+        assert_eq!(status_of(&all, "A"), "completed");
+    }
+}
+
+#[test]
+fn work_is_opened_by_nobody() {
+    let all = world();
+    let opened = |id: &str| json!({"kind": "opened", "reason": "x", "body": {"task": id}});
+    send(&all, &forged(&all, opened("M"), &[]));
+    send(&all, &forged(&all, opened("A"), &[]));
+    all.sync(0).ok();
+    for id in ["A", "M"] {
+        assert_eq!(status_of(&all, id), "failed", "{id}");
+    }
+    loopx(&all, &["task", "retry", "M"]).ok();
+    loopx(&all, &["take", "M"]).ok();
+    loopx(&all, &["task", "done", "M", "--manual", "--reason", "seen"]).ok();
+    assert_eq!(status_of(&all, "M"), "completed");
+}
+
+#[test]
+fn a_gate_is_opened_by_the_values_of_its_rubric_alone() {
+    let rubric = json!({"scale": 10, "dimensions": [{"name": "code", "weight": 1}], "pass": 8});
+    for (says, decision) in [
+        ("none", json!({"verdict": "proceed"})),
+        ("other", json!({"scores": {"zork": "9"}})),
+        (
+            "empty",
+            json!({"scores": {}, "verdict": "proceed", "score": "10"}),
+        ),
+        ("over", json!({"scores": {"code": "11"}})),
+        ("twice", json!({"scores": {"code": "9", "zork": "9"}})),
+    ] {
+        let all = world_of(&[
+            task("A", &[], None),
+            with(
+                "DEC",
+                &["A"],
+                json!({"kind": "decision", "gate": {"rubric": rubric}}),
+            ),
+            task("B", &["DEC"], None),
+        ]);
+        loopx(&all, &["take", "A"]).ok();
+        loopx(&all, &["task", "done", "A", "--manual", "--reason", "seen"]).ok();
+        all.sync(0).ok();
+        let (_, done) = newest(&all);
+        let mut decision = decision;
+        decision["judged"] = json!({"A": done});
+        let decided = json!({"kind": "decided", "body": {"task": "DEC", "decision": decision}});
+        send(&all, &forged(&all, decided, &[]));
+        all.sync(0).ok();
+        assert_eq!(status_of(&all, "DEC"), "pending", "{says}");
+        loopx(&all, &["task", "list"]).says("which does not count");
+        // It leads on.
+        loopx(&all, &["task", "decide", "DEC", "--scores", "code=9"]).ok();
+        assert_eq!(status_of(&all, "DEC"), "completed", "{says}");
+    }
+}
+
+#[test]
+fn a_file_that_no_record_names_does_not_come_in() {
+    for path in [
+        "notes.txt",
+        "logs/x.log",
+        "change/design.md",
+        "versions/plan.md/x",
+    ] {
+        let all = world();
+        let path = format!("sessions/{DEMO}/{path}");
+        newest(&all);
+        let tree = put_files(&all, &[(&path, b"#!/bin/sh\n")]);
+        no_server_takes(&all, &tree, "is named by no operation");
+        send(&all, &tree);
+        all.sync(0)
+            .says("is named by no operation")
+            .says("computed again")
+            .ok();
+        all.git(0, &["cat-file", "-e", &format!("loopx:{path}")])
+            .fails_with(128);
+        loopx(&all, &["fsck", "--full"]).says("all whole").ok();
+        all.settle();
+        all.assert_agreed();
+    }
+}
+
+#[test]
+fn a_name_or_a_mode_that_deceives_is_refused_and_found() {
+    for (path, why) in [
+        ("sessions/Demo/", "is a session's name in another spelling"),
+        ("sessions/demo./", "is a session's name in another spelling"),
+        ("sessions/\u{202e}demo/", "turns text round"),
+        ("sessions/demo/hook.sh", "is executable"),
+    ] {
+        let all = world();
+        newest(&all);
+        let good = git(&all, &["rev-parse", "origin/loopx"]).run().line();
+        git(&all, &["read-tree", "origin/loopx"]).run().ok();
+        let folder = format!("--prefix={path}");
+        let file = format!("100755,{},{path}", blob(&all, b"#!/bin/sh\n"));
+        let add = match path.ends_with('/') {
+            true => ["read-tree", &folder, "origin/loopx:sessions/demo"].to_vec(),
+            false => ["update-index", "--add", "--cacheinfo", &file].to_vec(),
+        };
+        git(&all, &add).run().ok();
+        let tree = git(&all, &["write-tree"]).run().line();
+        no_server_takes(&all, &tree, why);
+        send(&all, &tree);
+        let tip = all.git(0, &["rev-parse", "loopx"]).line();
+        all.sync(0).fails_with(1).says(why);
+        assert_eq!(all.git(0, &["rev-parse", "loopx"]).line(), tip);
+        // By hand it comes in, and is found.
+        all.git(0, &["update-ref", "refs/heads/loopx", "origin/loopx"])
+            .ok();
+        all.loopx(0, &["fsck", "--full"]).fails_with(1).says(why);
+        all.git(0, &["update-ref", "refs/heads/loopx", &good]).ok();
+    }
+}
+
+#[test]
+fn a_fresh_clone_of_a_branch_with_a_record_that_nobody_can_read_is_led_out() {
+    for path in ["ops/1.json", "state.json"] {
+        let mut all = world();
+        all.loopx(0, &["-s", DEMO, "start", "--no-branch", "Mine"])
+            .ok();
+        all.sync(0).ok();
+        let blob = blob(&all, b"{}");
+        let saved = json!({"topic": "session", "kind": "saved", "needs": "0.2", "files": {path: {"from": null, "to": blob}}});
+        send(&all, &forged(&all, saved, &[]));
+        all.sync(0)
+            .fails_with(1)
+            .says("is no path of a session's file");
+        let at = all.add("fresh", &[]);
+        all.loopx(at, &["init"]).says("is damaged").ok();
+        all.loopx(at, &["-s", "mine", "status"]).ok();
+        all.loopx(at, &["-s", "mine", "run", "--", "true"]).ok();
+        let status = all
+            .loopx(at, &["-s", DEMO, "status"])
+            .fails_with(70)
+            .says("fsck --repair");
+        drop(status);
+        let said = all.loopx(at, &["fsck", "--repair"]).fails_with(70);
+        let said = said.says("doctor --accept");
+        let back = said.stderr.lines().find_map(|line| {
+            let from = line.find("git update-ref ")?;
+            line[from + 4..].split("  ").next()
+        });
+        let back: Vec<&str> = back.expect("a command").split(' ').collect();
+        all.git(at, &back).ok();
+        all.loopx(at, &["doctor", "--accept"]).ok();
+        all.loopx(at, &["-s", DEMO, "status"]).ok();
+        all.sync(at)
+            .fails_with(1)
+            .says("git push --force-with-lease");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_the_working_copy_that_is_a_link_is_refused_and_nothing_is_recorded() {
+    let s = crate::support::tasks::planning(&[task("A", &[], None)]);
+    s.loopx(&["save"]).ok();
+    let folder = s.root().join("repo/.loopx").join(DEMO);
+    fs::rename(folder.join("change"), s.root().join("kept")).expect("a folder");
+    fs::create_dir(s.root().join("out")).expect("a folder");
+    std::os::unix::fs::symlink("../../../out", folder.join("change")).expect("a link");
+    for args in [&["save"][..], &["status"], &["checkout"]] {
+        refuses(&s, 1, "symlink_refused", args);
+    }
+    s.loopx(&["doctor"])
+        .fails_with(1)
+        .says("is a symbolic link");
+}
+
+#[test]
+fn what_is_no_file_is_said_with_what_leads_on() {
+    let s = crate::support::tasks::planning(&[task("A", &[], None)]);
+    s.loopx(&["save"]).ok();
+    let path = s.root().join("repo/.loopx").join(DEMO).join("plan.md");
+    fs::remove_file(&path).expect("a file");
+    fs::create_dir(&path).expect("a folder");
+    let error = refuses(&s, 1, "file_expected", &["save"]);
+    assert!(
+        error["help"].to_string().contains("move it away"),
+        "{error:#}"
+    );
+    s.loopx(&["doctor"]).fails_with(1).says("is not a file");
+    s.call(LOOPX)
+        .args(&["verify", &"A".repeat(300)])
+        .run()
+        .fails_with(4);
+}
