@@ -51,6 +51,9 @@ pub fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let waits = if one.person { "a person" } else { "a verdict" };
         ui.out(format!("open     {}  waits for {waits}", one.task));
     }
+    if let Some(stage) = view.waits_for_stage.filter(|_| view.ready.is_empty()) {
+        ui.out(format!("waits    for stage {stage}"));
+    }
     for note in &view.notes {
         ui.out(format!("note     {}", line(note)));
     }

@@ -1,7 +1,7 @@
 //! The pipelines that the program brings, as files. Nothing of them stands anywhere else.
 
 /// All of them, in the order in which they are listed.
-const ALL: [(&str, &str); 6] = [
+const ALL: [(&str, &str); 7] = [
     ("spec-only", include_str!("builtin/spec-only.toml")),
     ("impl-only", include_str!("builtin/impl-only.toml")),
     ("fe-only", include_str!("builtin/fe-only.toml")),
@@ -14,6 +14,7 @@ const ALL: [(&str, &str); 6] = [
         "full-lifecycle-fe",
         include_str!("builtin/full-lifecycle-fe.toml"),
     ),
+    ("chain", include_str!("builtin/chain.toml")),
 ];
 
 pub fn names() -> impl Iterator<Item = &'static str> {

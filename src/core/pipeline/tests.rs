@@ -1,6 +1,6 @@
 //! What the linter finds, and that it finds nothing in what the program brings.
 
-use super::{Pipeline, builtin, lint};
+use super::{Given, Ground, Pipeline, builtin, expand, lint, values};
 use std::collections::BTreeSet;
 
 /// A name, a text, and what is found in it by line.
@@ -198,5 +198,115 @@ fn each_finding_of_the_table_is_one_that_the_linter_has() {
     let known: BTreeSet<&str> = super::FINDINGS.iter().map(|one| one.id).collect();
     for id in known {
         assert!(text.contains(&format!("\"{id}\"")), "{id}");
+    }
+}
+
+/// The lines of the chain with these parameters, none asked of the code.
+fn chain(params: &[(&str, &str)]) -> Vec<super::Line> {
+    let chain = Pipeline::built_in("chain")
+        .expect("it is there")
+        .expect("it is read");
+    let params: Vec<(String, String)> = [("check", "true")]
+        .iter()
+        .chain(params)
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let given = Given {
+        session: "s",
+        intent: "it",
+        params: &params,
+    };
+    let values = values(&chain, &given).expect("values");
+    let ground = Ground {
+        has: &|_| false,
+        depends: &|_| false,
+    };
+    expand(&chain, &values, "", Some(&ground)).lines
+}
+
+/// The quality modes of task-chains 7: which stages there are, and that each waits for the one before.
+#[test]
+fn the_chain_has_the_stages_of_its_start_and_its_quality() {
+    let rows: [(&[(&str, &str)], &str); 4] = [
+        (
+            &[],
+            "analyze plan execute verify post-verify review post-review test post-test \
+             milestone-audit milestone-complete post-milestone",
+        ),
+        (
+            &[("start", "verify"), ("quality", "quick"), ("goals", "yes")],
+            "verify post-verify review post-review milestone-audit goal-audit post-goal-audit \
+             milestone-complete post-milestone",
+        ),
+        (
+            &[
+                ("start", "analyze-macro"),
+                ("quality", "full"),
+                ("coverage", "low"),
+                ("size", "small"),
+            ],
+            "analyze-macro post-analyze-scope analyze plan execute verify post-verify business-test \
+             post-business-test review post-review test-gen test post-test milestone-audit \
+             milestone-complete post-milestone",
+        ),
+        (
+            &[("start", "brainstorm"), ("quality", "quick")],
+            "brainstorm blueprint init analyze-macro post-analyze-scope roadmap analyze plan execute verify \
+             post-verify review post-review milestone-audit milestone-complete post-milestone",
+        ),
+    ];
+    for (params, wanted) in rows {
+        let lines = chain(params);
+        let ids: Vec<&str> = lines.iter().map(|line| line.id.as_str()).collect();
+        assert_eq!(ids.join(" "), wanted, "{params:?}");
+        let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        let list = crate::core::task::file::read(&text.join("\n")).expect("a list");
+        for pair in list.nodes.windows(2) {
+            let on: Vec<&str> = pair[1]
+                .depends_on
+                .iter()
+                .map(|edge| edge.on.as_str())
+                .collect();
+            assert_eq!(on, [pair[0].id.as_str()], "{params:?}");
+        }
+    }
+}
+
+/// Chain C10, with the template that the program brings: eleven items in their order, and the gate itself once more.
+#[test]
+fn chain_c10_what_mends_a_test_stands_in_the_order_of_the_table() {
+    let lines = chain(&[]);
+    let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    let list = crate::core::task::file::read(&text.join("\n")).expect("a list");
+    let gate = |id: &str| {
+        let node = list.nodes.iter().find(|node| node.id.as_str() == id);
+        node.and_then(|node| node.gate.clone()).expect("a gate")
+    };
+    let ids = |id: &str| -> Vec<String> {
+        gate(id)
+            .repair
+            .iter()
+            .map(|node| node.id.to_string())
+            .collect()
+    };
+    assert_eq!(ids("post-verify"), ["debug", "plan", "execute", "verify"]);
+    assert_eq!(
+        ids("post-test"),
+        [
+            "debug",
+            "plan",
+            "execute",
+            "verify",
+            "post-verify",
+            "business-test",
+            "post-business-test",
+            "review",
+            "post-review",
+            "test-gen",
+            "test"
+        ]
+    );
+    for id in ["post-verify", "post-review", "post-test"] {
+        assert_eq!(gate(id).cap, 2, "{id}");
     }
 }

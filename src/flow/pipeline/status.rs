@@ -4,6 +4,8 @@
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::id::SessionId;
+use crate::core::stage::Stage;
+use crate::core::task::graph::Wait;
 use crate::core::task::node::TaskId;
 use crate::core::task::status::Status;
 use crate::flow::context::Context;
@@ -31,6 +33,8 @@ pub struct StatusView {
     pub orphans: Vec<TaskId>,
     /// Nothing is ready, nobody works, and something is left.
     pub stalled: bool,
+    /// What is to be done waits for this stage of the session, and for nothing else.
+    pub waits_for_stage: Option<Stage>,
     /// What cannot go on, each along what it waits for.
     pub blocked: Vec<Vec<TaskId>>,
     /// Tasks that wait for each other.
@@ -141,6 +145,10 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
         let notes = gate.notes.iter();
         notes.map(|note| format!("{}: {note}", row.task))
     });
+    let stage = rows.iter().find_map(|row| match row.waits.as_slice() {
+        [Wait::Stage { stage }] => Some(*stage),
+        _ => None,
+    });
     StatusView {
         session: view.session.clone(),
         pipelines,
@@ -171,7 +179,8 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
             .collect(),
         working: working.collect(),
         orphans: orphans.map(|row| row.task.clone()).collect(),
-        stalled: view.stalled,
+        stalled: view.stalled && stage.is_none(),
+        waits_for_stage: stage,
         blocked: view
             .blocked
             .iter()
