@@ -32,6 +32,7 @@ mod roll_up;
 pub mod run;
 mod sharing;
 pub mod signing;
+mod signals;
 mod tree_diff;
 mod trees;
 

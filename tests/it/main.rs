@@ -109,6 +109,7 @@ mod resolve;
 mod review_show;
 mod roads;
 mod scale;
+mod run_ends;
 mod scenario_build;
 mod scenario_clarify;
 mod scenario_done;
