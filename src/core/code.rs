@@ -319,6 +319,8 @@ codes! {
         "The plan changed since the critic's verdict.";
     CriticVerdictReject "critic_verdict_reject" [Refused]
         "The critic refused the plan.";
+    DateInvalid "date_invalid" [Usage]
+        "git cannot read a date that the environment gives it.";
     DecisionEarly "decision_early" [Refused]
         "What a decision judges is not done yet.";
     DecisionEvidence "decision_evidence" [Refused]

@@ -11,6 +11,7 @@ pub mod code;
 mod config_env;
 pub mod config_file;
 mod database;
+mod dates;
 mod descent;
 mod files;
 mod index;
@@ -31,8 +32,8 @@ pub mod repo;
 mod roll_up;
 pub mod run;
 mod sharing;
-pub mod signing;
 mod signals;
+pub mod signing;
 mod tree_diff;
 mod trees;
 
