@@ -201,8 +201,7 @@ proptest! {
         let begun = state(&ops);
         let mut made = CLONES * 50;
         let mut steps = 0;
-        loop {
-            let Some(last) = undoable(&ops).first().map(|op| op.op.clone()) else { break };
+        while let Some(last) = undoable(&ops).first().map(|op| op.op.clone()) {
             let before = state(&ops);
             let mut undone = vec![last];
             let op = loop {
