@@ -261,6 +261,8 @@ codes! {
         "Every check of the session has passed on the present tree.";
     ChoiceContradicts "choice_contradicts" [Usage]
         "The same operation would be kept and dropped.";
+    ClaimArrived "claim_arrived" [Waiting]
+        "A claim of this worktree stands at the remote, and could not be taken in here.";
     ClarifyAmbiguityScoreAboveThreshold "clarify_ambiguity_score_above_threshold" [Refused]
         "The ambiguity score of spec.md is above what the profile lets pass.";
     ClarifyCurrentRoundRequired "clarify_current_round_required" [Refused]
@@ -317,6 +319,8 @@ codes! {
         "The plan changed since the critic's verdict.";
     CriticVerdictReject "critic_verdict_reject" [Refused]
         "The critic refused the plan.";
+    DateInvalid "date_invalid" [Usage]
+        "git cannot read a date that the environment gives it.";
     DecisionEarly "decision_early" [Refused]
         "What a decision judges is not done yet.";
     DecisionEvidence "decision_evidence" [Refused]

@@ -176,6 +176,11 @@ const WORDS: [(Refusal, &[&str]); 13] = [
 ];
 
 impl Refusal {
+    /// Whether the other side said no itself: nothing that was pushed stands there, or comes to stand there later.
+    pub fn is_an_answer(self) -> bool {
+        !matches!(self, Refusal::Network | Refusal::Other)
+    }
+
     /// Reads both streams of a push or fetch that did not work.
     pub fn read(said: &str) -> Self {
         let said = said.to_lowercase();

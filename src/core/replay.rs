@@ -9,12 +9,14 @@ use super::clash::{self, Fate, fates};
 use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, SessionId};
 use super::join::{self, Joiner, NoJoiner, artifacts};
-use super::op::{Event, Operation};
+use super::op::{Body, Event, Operation};
 use super::record::FORMAT;
 use super::session::{
     Beside, BuildFacts, ClarifyFacts, FIRST_FOLD, FOLD, OpConflict, PlanFacts, State, signed,
 };
 use super::stage::Stage;
+use super::task::event::TaskEvent;
+use super::words::Word;
 use crate::core::hint::command;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -308,6 +310,39 @@ fn is_undoable(op: &Operation) -> bool {
     !op.is_beginning() && !op.is_passed_over()
 }
 
+/// The claims of tasks that do not fit any more once others are taken back, of what an undo did to `ops`. They say nothing
+/// without what they rest on, and go with it: a claim cannot be taken back on its own.
+pub fn unfit_claims<'o>(before: &State, after: &State, ops: &'o [Operation]) -> Vec<&'o Operation> {
+    let known: BTreeSet<&OpId> = before.conflicts.iter().map(|one| &one.op).collect();
+    let new = after.conflicts.iter().map(|one| &one.op);
+    let new: BTreeSet<&OpId> = new.filter(|op| !known.contains(op)).collect();
+    ops.iter()
+        .filter(|op| new.contains(&op.op) && is_claim(op))
+        .collect()
+}
+
+/// Whether somebody got a task by it.
+pub fn is_claim(op: &Operation) -> bool {
+    matches!(op.body, Body::Task(TaskEvent::Claimed { .. }))
+}
+
+/// The claims that went with what is brought back, in the same undo.
+pub fn claims_beside<'o>(ops: &'o [Operation], redone: &[&Operation]) -> Vec<&'o Operation> {
+    let back = taken_back(ops);
+    let undos = ops.iter().filter_map(|op| match op.said() {
+        Some(Word::Undone { undone }) => Some(undone),
+        _ => None,
+    });
+    let with: BTreeSet<&OpId> = undos
+        .filter(|undone| redone.iter().any(|op| undone.contains(&op.op)))
+        .flatten()
+        .collect();
+    let claims = in_order(ops).into_iter();
+    claims
+        .filter(|op| is_claim(op) && with.contains(&op.op) && back.contains(&op.op))
+        .collect()
+}
+
 /// What leads back to the moment after an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WayBack<'o> {
@@ -369,6 +404,8 @@ pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
             None => back.push((undos.into_iter().max(), at)),
         }
     }
+    // A claim comes back with what it rests on.
+    back.retain(|(_, at)| !is_claim(sorted[*at]));
     back.sort_by_key(|(undo, at)| (std::cmp::Reverse(*undo), *at));
     let back = back.into_iter().map(|(_, at)| sorted[at]);
     found.operations.extend(back);

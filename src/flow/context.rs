@@ -78,7 +78,7 @@ impl Context {
     /// The clock, in seconds since 1970, as this command looked at it first for something that it shows.
     pub fn now(&self) -> i64 {
         match self.reader() {
-            Some(reader) => reader.seconds(),
+            Some(reader) => reader.judges_at(),
             None => self.repo.now(),
         }
     }

@@ -18,15 +18,15 @@ use crate::core::session::State;
 use crate::core::shell_word;
 use crate::core::stage::Stage;
 use crate::core::task::plan;
-use crate::git::capture::{Recording, Watch, record};
+use crate::git::capture::{MOST, Recording, TAIL, Watch, record};
 use crate::store::{Session, Snapshot, left_out};
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::Duration;
 
 /// The part of an output that is kept on the branch: this much of the beginning and of the end.
-pub const LOG_HALF: u64 = 32 * 1024;
+pub const LOG_HALF: u64 = TAIL as u64;
 
 /// What `run` was asked for.
 #[derive(Clone, Debug)]
@@ -119,9 +119,13 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     );
     let recording = attended(ctx, holds, (&argv, &cwd, limit), live)?;
     let limit = limit.filter(|_| recording.is_over);
-    let output = ctx.repo.hash_file(recording.output.path())?;
-    let (log, truncated) = kept(recording.output.as_file(), recording.bytes)?;
+    let (log, truncated) = kept(&recording)?;
     let log = ctx.repo.write_blob(&log)?;
+    // An output that is nowhere whole has the name of what is kept of it.
+    let output = match recording.bytes > MOST {
+        true => log.clone(),
+        false => ctx.repo.hash_file(recording.output.path())?,
+    };
     let mut done = act(ctx, Needs::Code, |facts| {
         let after = code_tree(facts)?;
         let mut changed = match &before {
@@ -425,21 +429,22 @@ fn check_texts(
 }
 
 /// The kept part of an output: all of it, or its beginning and its end.
-fn kept(mut file: &std::fs::File, bytes: u64) -> Result<(Vec<u8>, bool)> {
+fn kept(recording: &Recording) -> Result<(Vec<u8>, bool)> {
+    let (mut file, bytes) = (recording.output.as_file(), recording.bytes);
     let doing = |error: std::io::Error| {
         Failure::internal(Code::RunFailed, error.to_string()).context("read the output back")
     };
-    let mut read = |from: u64, length: u64| -> Result<Vec<u8>> {
+    let mut read = |length: u64| -> Result<Vec<u8>> {
         let mut part = Vec::new();
-        file.seek(SeekFrom::Start(from)).map_err(doing)?;
+        file.rewind().map_err(doing)?;
         file.take(length).read_to_end(&mut part).map_err(doing)?;
         Ok(part)
     };
     if bytes <= 2 * LOG_HALF {
-        return Ok((read(0, bytes)?, false));
+        return Ok((read(bytes)?, false));
     }
-    let mut log = read(0, LOG_HALF)?;
+    let mut log = read(LOG_HALF)?;
     log.extend(left_out(bytes - 2 * LOG_HALF).into_bytes());
-    log.extend(read(bytes - LOG_HALF, LOG_HALF)?);
+    log.extend(&recording.tail);
     Ok((log, true))
 }

@@ -13,7 +13,7 @@ use crate::core::op::Event;
 use crate::core::session::{Recorded, State};
 use crate::core::stage::Stage;
 use crate::env;
-use crate::git::Repo;
+use crate::git::{Identity, Repo};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -69,10 +69,7 @@ pub fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
 
 /// When a decision is made, in seconds.
 fn now(facts: &Facts<'_>) -> i64 {
-    facts
-        .identity
-        .and_then(|identity| lease::seconds_of(&identity.at))
-        .unwrap_or(0)
+    facts.identity.map_or(0, Identity::judges_at)
 }
 
 /// The claim that a step of the build carries; refused while another worktree builds.

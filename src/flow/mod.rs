@@ -55,6 +55,7 @@ pub mod policy_moved;
 pub mod preview;
 pub mod profile;
 pub mod publish;
+mod pushing;
 pub mod rebase;
 pub mod receive;
 mod recording;

@@ -8,7 +8,8 @@
 use super::act::{Act, Done, Facts, Needs, build, gather, load_active};
 use super::context::Context;
 use super::opening::Opening;
-use super::sync::{self, Request, fetch, follow, guard, limit, timed_out};
+use super::pushing::Pushing;
+use super::sync::{self, Request, fetch, follow, guard, limit};
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
@@ -64,14 +65,15 @@ pub fn act_there<T>(
         };
         reach("publish-fetched");
         let (id, made) = match decided(ctx, needs, (&remote, &tip), &mut decide) {
-            // Who was killed behind the push has it there, and asks again.
-            Err(failure) if failure.code == Code::RequestRepeated => {
+            // Whose push was cut off has it there, and asks again.
+            Err(failure) if matches!(failure.code, Code::RequestRepeated | Code::ClaimArrived) => {
                 take_in(ctx, &remote, &tip);
                 return Err(failure);
             }
             decided => decided?,
         };
         guard::require_no_secrets(ctx, &made.commit, std::slice::from_ref(&tip))?;
+        let pushing = Pushing::begin(&ctx.repo, &made.value.0.last)?;
         let answer = ctx
             .repo
             .push(&remote, store.branch(), &made.commit, &mut line)?;
@@ -80,6 +82,7 @@ pub fn act_there<T>(
             Answer::Done => {
                 reach("publish-pushed");
                 take_in(ctx, &remote, &made.commit);
+                pushing.heard();
                 let (state, saved, _, value) = made.value;
                 let commit = made.commit;
                 let done = Done {
@@ -91,11 +94,17 @@ pub fn act_there<T>(
                 };
                 return Ok((done, remote));
             }
-            Answer::TimedOut => return Err(timed_out(&doing, line.limit)),
-            Answer::No(said) => match Refusal::read(&said) {
-                Refusal::Moved => {}
-                other => return Err(other.failure(&doing, &remote, store.branch(), &said)),
-            },
+            Answer::TimedOut => return Err(cut_off(&doing, line.limit, &remote)),
+            Answer::No(said) => {
+                let refusal = Refusal::read(&said);
+                if refusal.is_an_answer() {
+                    pushing.heard();
+                }
+                match refusal {
+                    Refusal::Moved => {}
+                    other => return Err(other.failure(&doing, &remote, store.branch(), &said)),
+                }
+            }
         }
         lost += 1;
         if began.elapsed() > DEADLINE {
@@ -180,6 +189,37 @@ fn busy(store: &Store<'_>, remote: &str, lost: u32) -> Failure {
         ),
     )
     .help(hint!["try again, or see who is at it: ", command!("sync {remote}")])
+}
+
+/// The remote did not answer a push. It may have the record all the same, or have it later.
+fn cut_off(doing: &str, limit: Option<Duration>, remote: &str) -> Failure {
+    let seconds = limit.map_or(0, |limit| limit.as_secs());
+    Failure::new(
+        Kind::Waiting,
+        Code::RemoteTimeout,
+        format!(
+            "{doing}: no answer within {seconds}s; nothing is recorded here, and what was pushed may still arrive there"
+        ),
+    )
+    .help(hint![
+        command!("sync {remote}"),
+        "  (says whether it did), or the same command again: a claim that arrived is taken up"
+    ])
+}
+
+/// Takes in what the remote has, as a sync does, without sending anything.
+pub fn catch_up(ctx: &Context) -> Result<()> {
+    let remote = sync::remote(ctx, None)?;
+    let mut line = Line {
+        limit: limit(ctx),
+        unattended: false,
+        progress: None,
+    };
+    let store = ctx.store()?;
+    match fetch(ctx, &store, &Request::default(), &remote, &mut line)? {
+        Some(tip) => met(ctx, &remote, &tip),
+        None => Ok(()),
+    }
 }
 
 /// Takes in what the remote has now. Where that cannot be, the record stands there all the same.

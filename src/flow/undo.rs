@@ -13,10 +13,13 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::{Body, Event, Operation, Write};
-use crate::core::replay::{Redoable, WayBack, redoable, undoable, way_back};
+use crate::core::replay::{
+    Redoable, WayBack, claims_beside, is_claim, redoable, undoable, unfit_claims, way_back,
+};
 use crate::core::session::{Ending, State};
 use crate::core::stage::Transition;
 use crate::core::words::Word;
+use crate::git::Identity;
 use crate::store::{self, Decision, Record, Session, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -453,20 +456,16 @@ fn tell(
                 }));
             }
         }
-        let mut operations = snapshot.operations(&session)?;
+        let operations = snapshot.operations(&session)?;
         let (said, moved) = decide(snapshot, &session, &operations)?;
-        let mut draft = draft(identity, &session.state, said);
-        draft.reason.clone_from(&reason);
-        // The writes tell a reader what moved; the fold gets there without them.
-        operations.push(seal(&ctx.repo, &draft)?);
-        let after = store::replay(&ctx.repo, &id, &operations)?;
-        draft.writes = differences(&session.state.artifacts, &after.artifacts);
-        draft.others = file_differences(&session.state, &after);
-        let op = seal(&ctx.repo, &draft)?;
-        operations.pop();
-        operations.push(op.clone());
-        let state = store::replay(&ctx.repo, &id, &operations)?;
-        require_no_new_conflict(&session.state, &state, &operations, word)?;
+        let telling = Telling {
+            ctx,
+            identity,
+            before: &session.state,
+            operations: &operations,
+            reason: reason.as_deref(),
+        };
+        let (op, state, moved) = telling.with_claims(said, moved)?;
         let mut edits = store::Edits::default();
         let signature = match sign {
             true => Some(sign::sign(&ctx.repo, &state, &op)?),
@@ -515,6 +514,116 @@ fn file_differences(before: &State, after: &State) -> BTreeMap<String, Write> {
         .collect()
 }
 
+/// The past of a session as one command tells it anew.
+struct Telling<'t> {
+    ctx: &'t Context,
+    identity: &'t Identity,
+    before: &'t State,
+    operations: &'t [Operation],
+    reason: Option<&'t str>,
+}
+
+type ToldAnew = (Operation, State, Vec<Moved>);
+
+impl Telling<'_> {
+    /// Says it, along with the claims that rest on what is taken back, or that went with what is brought back.
+    fn with_claims(&self, said: Word, moved: Vec<Moved>) -> Result<ToldAnew> {
+        match said {
+            Word::Redone { redone } => self.redone(redone, moved),
+            Word::Undone { undone } => self.undone(undone, moved),
+            other => {
+                let (op, state) = self.say(other)?;
+                Ok((op, state, moved))
+            }
+        }
+    }
+
+    fn undone(&self, mut undone: Vec<OpId>, mut moved: Vec<Moved>) -> Result<ToldAnew> {
+        loop {
+            let (op, state) = self.say(Word::Undone {
+                undone: undone.clone(),
+            })?;
+            let mut claims = unfit_claims(self.before, &state, self.operations);
+            claims.retain(|claim| !undone.contains(&claim.op));
+            if claims.is_empty() {
+                self.require_no_new_conflict(&op, &state, "undo")?;
+                return Ok((op, state, moved));
+            }
+            for claim in claims {
+                self.require_own_or_reason(claim)?;
+                undone.push(claim.op.clone());
+                moved.push(Moved::of(claim));
+            }
+        }
+    }
+
+    /// Whoever takes a task from somebody says why.
+    fn require_own_or_reason(&self, claim: &Operation) -> Result<()> {
+        let has_reason = self.reason.is_some_and(|why| !why.trim().is_empty());
+        if has_reason || is_by(claim, &self.identity.author) {
+            return Ok(());
+        }
+        Err(Failure::usage(
+            Code::ReasonRequired,
+            format!(
+                "`{}` (@{}) of {} rests on it and goes with it: whoever takes a task from somebody says why",
+                claim.word(),
+                claim.seq,
+                claim.by
+            ),
+        )
+        .help(command!("undo --reason WHY").session(&self.before.id)))
+    }
+
+    fn redone(&self, redone: Vec<OpId>, moved: Vec<Moved>) -> Result<ToldAnew> {
+        let is_redone = |op: &&Operation| redone.contains(&op.op);
+        let named: Vec<&Operation> = self.operations.iter().filter(is_redone).collect();
+        let claims = claims_beside(self.operations, &named);
+        let with: Vec<OpId> = claims.iter().map(|op| op.op.clone()).collect();
+        let all = [redone.clone(), with].concat();
+        if !claims.is_empty() {
+            let (op, state) = self.say(Word::Redone { redone: all })?;
+            if self.require_no_new_conflict(&op, &state, "redo").is_ok() {
+                let claims = claims.into_iter().map(Moved::of);
+                return Ok((op, state, moved.into_iter().chain(claims).collect()));
+            }
+        }
+        // Somebody else has the task by now: it comes back without the claim.
+        let (op, state) = self.say(Word::Redone { redone })?;
+        self.require_no_new_conflict(&op, &state, "redo")?;
+        Ok((op, state, moved))
+    }
+
+    /// The operation that says it, and the state that follows.
+    fn say(&self, said: Word) -> Result<(Operation, State)> {
+        let repo = &self.ctx.repo;
+        let id = &self.before.id;
+        let mut operations = self.operations.to_vec();
+        let mut draft = draft(self.identity, self.before, said);
+        draft.reason = self.reason.map(str::to_owned);
+        // The writes tell a reader what moved; the fold gets there without them.
+        let op = seal(repo, &draft)?;
+        operations.push(op.clone());
+        let after = store::replay(repo, id, &operations)?;
+        draft.writes = differences(&self.before.artifacts, &after.artifacts);
+        draft.others = file_differences(self.before, &after);
+        if draft.writes.is_empty() && draft.others.is_empty() {
+            return Ok((op, after));
+        }
+        let op = seal(repo, &draft)?;
+        operations.pop();
+        operations.push(op.clone());
+        let state = store::replay(repo, id, &operations)?;
+        Ok((op, state))
+    }
+
+    fn require_no_new_conflict(&self, op: &Operation, after: &State, word: &str) -> Result<()> {
+        let mut operations = self.operations.to_vec();
+        operations.push(op.clone());
+        require_no_new_conflict(self.before, after, &operations, word)
+    }
+}
+
 /// Refuses to take back what something else rests on that stays.
 fn require_no_new_conflict(
     before: &State,
@@ -543,11 +652,15 @@ fn require_no_new_conflict(
     let what = rests.map_or_else(String::new, |op| {
         format!("`{}` (@{}) of {}", op.word(), op.seq, op.by)
     });
-    Err(Failure::refused(
+    let refused = Failure::refused(
         Code::OperationRests,
         format!("{what} would not fit after this {word}: {}", new.why),
-    )
-    .help(hint![
+    );
+    // A claim is no event that is taken back on its own.
+    if let Some(Body::Task(event)) = rests.filter(|op| is_claim(op)).map(|op| &op.body) {
+        return Err(refused.help(command!("task show {}", event.task()).session(id)));
+    }
+    Err(refused.help(hint![
         command!("undo --only {} --reason WHY", new.op).session(id),
         ", then again: ",
         match word {

@@ -5,6 +5,7 @@
 //! answers ([`super::program`]), and libgit2 sees no ref at all: what it would write is nothing that
 //! git reads. No caller outside `src/git` knows which one it is.
 
+use super::dates::DATES;
 use super::refs::Swap;
 use super::repo::{Head, Identity};
 use super::run::{Captured, Run};
@@ -118,15 +119,25 @@ impl Git {
         let ask = |name: &str| -> Result<git2::Signature<'static>> {
             let said = self.run(["var", name]).capture()?;
             if !said.ended.success() {
-                return Err(identity_unknown(&said.complaint()));
+                // Where git knows who it is once no date is given, a date is to blame.
+                let asked = self.run(["var", name]);
+                let undated = DATES.iter().fold(asked, |run, date| run.env(date, ""));
+                return Err(match undated.capture()?.ended.success() {
+                    true => date_invalid(&said.complaint()),
+                    false => identity_unknown(&said.complaint()),
+                });
             }
             let line = said.line()?;
-            signature(&line).ok_or_else(|| {
+            let signature = signature(&line).ok_or_else(|| {
                 identity_unknown(&format!(
                     "`git var {name}` said `{}`",
                     String::from_utf8_lossy(&line)
                 ))
-            })
+            })?;
+            match signature.when().seconds() <= LAST {
+                true => Ok(signature),
+                false => Err(date_invalid("expected one before the year 10000")),
+            }
         };
         Ok(Identity::new(
             ask("GIT_AUTHOR_IDENT")?,
@@ -145,6 +156,20 @@ pub(super) fn signature(line: &[u8]) -> Option<git2::Signature<'static>> {
     let offset: i32 = time.next()?.parse().ok()?;
     let minutes = offset / 100 * 60 + offset % 100;
     git2::Signature::new(name.trim(), email, &git2::Time::new(seconds, minutes)).ok()
+}
+
+/// The last second that a record can write.
+const LAST: i64 = 253_402_300_799;
+
+fn date_invalid(said: &str) -> Failure {
+    let [author, committer] = DATES;
+    Failure::usage(
+        Code::DateInvalid,
+        format!("git cannot read a date of the environment ({author}, {committer}): {said}"),
+    )
+    .help(format!(
+        "unset {author} {committer}  (or as git reads it: export {committer}=2026-01-31T12:00:00Z)"
+    ))
 }
 
 pub(super) fn identity_unknown(said: &str) -> Failure {

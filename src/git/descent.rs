@@ -11,16 +11,19 @@ pub(super) struct Others(Vec<Pid>);
 /// Prepares a command that may have to be ended. On Linux whatever it leaves behind becomes a child of ours, however
 /// it was detached.
 #[cfg(target_os = "linux")]
-pub(super) fn prepare(_command: &mut Command) -> Others {
+pub(super) fn prepare(_command: &mut Command, _has_limit: bool) -> Others {
     let us = rustix::process::getpid();
     let _ = rustix::process::set_child_subreaper(Some(us));
     Others(alive_below_us())
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn prepare(command: &mut Command) -> Others {
+pub(super) fn prepare(command: &mut Command, has_limit: bool) -> Others {
     use std::os::unix::process::CommandExt;
-    command.process_group(0);
+    // In a group of its own it could not be asked from the terminal.
+    if has_limit {
+        command.process_group(0);
+    }
     Others::default()
 }
 
@@ -62,8 +65,54 @@ pub(super) fn end(child: &Child, others: &Others) {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn end(child: &Child, _others: &Others) {
-    let pid = pid_of(child);
-    let _ = pid.map(|pid| rustix::process::kill_process_group(pid, Signal::KILL));
+    let Some(pid) = pid_of(child) else {
+        return;
+    };
+    let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    let _ = rustix::process::kill_process(pid, Signal::KILL);
+}
+
+/// Everything that a child started, held so that no other process is taken for it once one has ended.
+#[cfg(target_os = "linux")]
+pub(super) struct Below(Vec<rustix::fd::OwnedFd>);
+
+/// What works for a child now. Who ends the child ends these afterwards: git leaves its ssh behind.
+#[cfg(target_os = "linux")]
+pub(super) fn below(child: &Child) -> Below {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    let alive = pid_of(child).map_or_else(Vec::new, alive_below);
+    let open = |pid| pidfd_open(pid, PidfdFlags::empty()).ok();
+    Below(alive.into_iter().filter_map(open).collect())
+}
+
+#[cfg(target_os = "linux")]
+impl Below {
+    pub(super) fn end(self) {
+        for process in self.0 {
+            let _ = rustix::process::pidfd_send_signal(process, Signal::KILL);
+        }
+    }
+}
+
+/// Nobody tells there whose child a process is, and a group of its own would keep git from asking at the terminal.
+#[cfg(not(target_os = "linux"))]
+pub(super) struct Below;
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn below(_child: &Child) -> Below {
+    Below
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Below {
+    pub(super) fn end(self) {}
+}
+
+/// Asks a child to end. It has not been asked for its end yet, so that its number is still its own.
+pub(super) fn ask(child: &Child, signal: i32) {
+    if let (Some(pid), Some(signal)) = (pid_of(child), Signal::from_named_raw(signal)) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
 }
 
 /// So often what came from a command is looked for: somebody else's process among it cannot be ended.
@@ -73,6 +122,12 @@ const ROUNDS: usize = 200;
 /// Every process that comes from us and still works.
 #[cfg(target_os = "linux")]
 fn alive_below_us() -> Vec<Pid> {
+    alive_below(rustix::process::getpid())
+}
+
+/// Every process that comes from one and still works.
+#[cfg(target_os = "linux")]
+fn alive_below(root: Pid) -> Vec<Pid> {
     let mut all: Vec<(i32, i32, bool)> = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -90,7 +145,7 @@ fn alive_below_us() -> Vec<Pid> {
             all.push((id, parent, works));
         }
     }
-    let mut found = vec![rustix::process::getpid().as_raw_nonzero().get()];
+    let mut found = vec![root.as_raw_nonzero().get()];
     let mut at = 0;
     while at < found.len() {
         let parent = found[at];

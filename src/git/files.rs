@@ -2,6 +2,7 @@
 
 use super::backend::{Backend, Git, identity_unknown, is_on};
 use super::config_env::{EnvConfig, canonical};
+use super::dates;
 use super::failed;
 use super::loose::Loose;
 use super::refs::Swap;
@@ -358,7 +359,10 @@ impl Backend for Files {
     }
 
     fn identity(&self) -> Result<Identity> {
-        if self.listed().is_some() || self.settings.has_section(&["user", "author", "committer"]) {
+        if self.listed().is_some()
+            || self.settings.has_section(&["user", "author", "committer"])
+            || !dates::are_plain()
+        {
             return self.git.identity();
         }
         let unknown = |error: git2::Error| identity_unknown(error.message());

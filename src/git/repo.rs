@@ -66,6 +66,12 @@ impl Identity {
         self.committer_signature.when().seconds()
     }
 
+    /// The second by which leases are judged: the clock as git has it, and the system's where that is earlier. A date that
+    /// somebody sets ends nobody's lease.
+    pub fn judges_at(&self) -> i64 {
+        self.seconds().min(crate::env::now())
+    }
+
     pub(super) fn new(
         author: git2::Signature<'static>,
         committer: git2::Signature<'static>,
@@ -277,15 +283,12 @@ impl Repo {
         known.find_map(|(file, what)| dir.join(file).exists().then_some(what))
     }
 
-    /// git's clock, in seconds: the committer date, and the system's where git does not know who acts.
+    /// The second by which leases and ages are judged: as [`Identity::judges_at`], and the system's clock where git does
+    /// not know who acts.
     pub fn now(&self) -> i64 {
         match self.backend.identity() {
-            Ok(identity) => identity.committer_signature.when().seconds(),
-            Err(_) => std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .ok()
-                .and_then(|since| i64::try_from(since.as_secs()).ok())
-                .unwrap_or(0),
+            Ok(identity) => identity.judges_at(),
+            Err(_) => crate::env::now(),
         }
     }
 

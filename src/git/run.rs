@@ -5,6 +5,7 @@
 //! A hook's environment names the repository, the index and the objects of the commit in progress.
 //! A child that looks at another repository must not inherit that: [`Run::scrubbed`].
 
+use super::descent;
 use crate::core::failure::{Code, Failure, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write};
@@ -207,7 +208,9 @@ impl Run {
                 ended = status.map(|status| (status, Instant::now()));
             }
             if ended.is_none() && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                let below = descent::below(&child);
                 end(&mut child);
+                below.end();
                 return Ok(None);
             }
         };
@@ -303,8 +306,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Ends a child of ours: first so that git can take its lock files away, then for good.
 fn end(child: &mut Child) {
-    let asked = Run::program("kill").args(["-TERM", &child.id().to_string()]);
-    drop(asked.capture());
+    descent::ask(child, signal_hook::consts::SIGTERM);
     for _ in 0..50 {
         if !matches!(child.try_wait(), Ok(None)) {
             return;
@@ -505,6 +507,29 @@ mod tests {
             );
             assert_eq!(said.ended.code, 3);
         }
+    }
+
+    /// As git leaves its ssh behind.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_a_child_that_took_too_long_had_started_is_ended_too() {
+        let limit = Some(std::time::Duration::from_millis(500));
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("pid");
+        let script = "sh -c 'trap \"\" TERM HUP; echo $$ > \"$1\"; exec sleep 600' x \"$1\" & wait";
+        let slow = Run::program("sh").args(["-c", script, "x", file.to_str().expect("UTF-8")]);
+        let said = slow.capture_within(limit, &mut std::io::sink());
+        assert!(said.expect("sh runs").is_none());
+        let pid = std::fs::read_to_string(&file).expect("a number");
+        let stat = std::path::PathBuf::from(format!("/proc/{}/stat", pid.trim()));
+        let works = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        for _ in 0..100 {
+            if !works() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{pid} still works");
     }
 
     #[test]

@@ -161,6 +161,108 @@ fn a_record_that_goes_on_from_one_that_was_not_shared_asks_for_a_sync() {
     of(&all, 0, &["task", "release", "T-1"]).run().ok();
 }
 
+/// Claims at a server that does not answer in time; gives what was pushed there and not taken yet.
+fn unheard(all: &Clones) -> String {
+    let hook = all.remote().join("hooks/pre-receive");
+    let came = all.s.root().join("came");
+    let script = format!("#!/bin/sh\ncat > '{}'\nsleep 60\n", came.display());
+    all.s.script(&hook, &script);
+    for (key, value) in [
+        ("loopx.claim", "remote"),
+        ("loopx.trust", "all"),
+        ("loopx.syncTimeout", "3"),
+    ] {
+        all.git(0, &["config", key, value]).ok();
+    }
+    let out = of(all, 0, &["take"]).run().fails_with(6);
+    let said = error(&out);
+    assert_eq!(said["code"], "remote_timeout");
+    let message = text(&said["message"]);
+    assert!(message.contains("may still arrive"), "{said:#}");
+    let help = text(&said["help"]);
+    assert!(help.contains("git loopx sync origin"), "{said:#}");
+    fs::remove_file(&hook).expect("a hook");
+    all.git(0, &["config", "loopx.syncTimeout", "60"]).ok();
+    let line = fs::read_to_string(&came).expect("a push came");
+    line.split(' ').nth(1).expect("a commit").to_owned()
+}
+
+/// It arrives there all the same.
+fn arrives(all: &Clones, commit: &str, branch: &str) {
+    let spec = format!("{commit}:refs/heads/{branch}");
+    all.git(0, &["push", "--quiet", "--no-verify", "origin", &spec])
+        .ok();
+}
+
+fn two() -> Clones {
+    let one = |id| task(id, &[], Some(&["true"]));
+    clones_building(2, &[one("T-1"), one("T-2")])
+}
+
+#[test]
+fn a_claim_that_nobody_heard_of_is_taken_up_by_the_next_take() {
+    let all = two();
+    arrives(&all, &unheard(&all), "loopx");
+    let moved = there(&all);
+    let again = of(&all, 0, &["take", "T-1"]).run().json();
+    assert_eq!(again["claimed"], false, "{again:#}");
+    of(&all, 0, &["task", "release"]).run().ok();
+    assert_eq!(pushed(&all, &moved), [("demo: release T-1".to_owned(), 1)]);
+    // Without a name the same, and the next time another one.
+    arrives(&all, &unheard(&all), "loopx");
+    let again = of(&all, 0, &["take"]).run().json();
+    assert_eq!(again["card"]["task"], "T-1");
+    assert_eq!(again["claimed"], false, "{again:#}");
+    let next = of(&all, 0, &["take"]).run().json();
+    assert_eq!(next["card"]["task"], "T-2");
+    all.settle();
+    all.assert_agreed();
+}
+
+#[test]
+fn a_claim_that_arrives_meanwhile_is_not_made_twice() {
+    let all = two();
+    let before = there(&all);
+    arrives(&all, &unheard(&all), "late");
+    // It lands while the same is asked for again.
+    let hook = all.remote().join("hooks/pre-receive");
+    let script = "#!/bin/sh\nrm -f hooks/pre-receive\nunset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES\nexec git update-ref refs/heads/loopx refs/heads/late\n";
+    all.s.script(&hook, script);
+    let again = of(&all, 0, &["take"]).run().json();
+    assert_eq!(again["card"]["task"], "T-1");
+    assert_eq!(again["claimed"], false, "{again:#}");
+    assert_eq!(pushed(&all, &before), [("demo: take T-1".to_owned(), 1)]);
+    of(&all, 0, &["task", "done"]).run().ok();
+    all.settle();
+    all.assert_agreed();
+}
+
+#[test]
+fn who_was_killed_behind_the_push_of_a_claim_goes_on_with_it() {
+    for first in [
+        &["take", "T-1"][..],
+        &["task", "done", "T-1"],
+        &["task", "fail", "T-1", "--reason", "no"],
+    ] {
+        let all = two();
+        all.git(0, &["config", "loopx.claim", "remote"]).ok();
+        all.git(0, &["config", "loopx.trust", "all"]).ok();
+        let killed = of(&all, 0, &["take", "T-1"]).env("LOOPX_FAILPOINT", "publish-pushed");
+        assert_ne!(killed.run().code, Some(0));
+        assert_eq!(
+            statuses_in(&of(&all, 0, &["task", "list"]).run())["T-1"],
+            "pending"
+        );
+        let out = of(&all, 0, first).run();
+        assert_eq!(out.code, Some(0), "{first:?}: {out}");
+        if first[0] == "take" {
+            of(&all, 0, &["task", "done"]).run().ok();
+        }
+        all.settle();
+        all.assert_agreed();
+    }
+}
+
 /// A worker in a worktree of its own.
 struct Worker<'a> {
     all: &'a Clones,

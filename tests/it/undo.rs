@@ -1,6 +1,7 @@
 //! `undo` and `redo` across several events: one commit and one operation each, and everything that hangs
 //! on the events goes with them.
 
+use crate::support::LOOPX;
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, ID, SPEC};
 use crate::support::store::{ID as SHARED, READY, put, started};
@@ -493,4 +494,67 @@ fn what_was_undone_last_comes_back_first() {
     assert_eq!(cat(), "# Three\n");
     s.loopx(&["-s", SHARED, "undo"]).ok();
     assert_eq!(cat(), "# Two\n");
+}
+
+/// A claim goes with what it rests on, and comes back with it.
+#[test]
+fn no_claim_keeps_what_it_rests_on_from_being_undone() {
+    use crate::support::tasks::{building, statuses, task};
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    for args in [
+        &["take", "A"][..],
+        &["task", "done", "A"],
+        &["task", "retry", "A"],
+        &["take", "A"],
+    ] {
+        s.loopx(args).ok();
+    }
+    let undone = s.loopx(&["undo", "--json"]).json();
+    let words: Vec<&str> = undone["operations"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .filter_map(|one| one["event"].as_str())
+        .collect();
+    assert_eq!(words, ["task-retry", "take"], "{undone:#}");
+    assert_eq!(statuses(&s)["A"], "completed");
+    s.loopx(&["undo"]).ok();
+    assert_eq!(statuses(&s)["A"], "claimed");
+    s.loopx(&["redo"]).ok();
+    s.loopx(&["redo"]).ok();
+    assert_eq!(statuses(&s)["A"], "claimed");
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    // Down to the beginning, whatever was done.
+    let down = (0..20).find(|_| s.loopx(&["undo"]).code != Some(0));
+    assert!(down.is_some_and(|steps| steps > 3), "{down:?}");
+    let end = s.call(LOOPX).args(&["--json", "undo"]).run();
+    assert_eq!(
+        end.fails_with(5).error_json()["error"]["code"],
+        "nothing_to_undo"
+    );
+}
+
+#[test]
+fn who_takes_a_claim_of_somebody_else_back_says_why() {
+    use crate::support::tasks::{building, statuses, task, there};
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    for args in [
+        &["take", "A"][..],
+        &["task", "done", "A"],
+        &["task", "retry", "A"],
+    ] {
+        s.loopx(args).ok();
+    }
+    let other = crate::support::store::detached(&s, "other");
+    let theirs = there(&s, &other, &["take", "A"])
+        .env("GIT_AUTHOR_NAME", "Bo")
+        .env("GIT_AUTHOR_EMAIL", "bo@example.org")
+        .env("GIT_COMMITTER_NAME", "Bo")
+        .env("GIT_COMMITTER_EMAIL", "bo@example.org");
+    theirs.run().ok();
+    let refused = s.call(LOOPX).args(&["--json", "undo"]).run().fails_with(2);
+    let error = refused.error_json()["error"].clone();
+    assert_eq!(error["code"], "reason_required", "{error:#}");
+    s.loopx(&["undo", "--reason", "it was done well"]).ok();
+    assert_eq!(statuses(&s)["A"], "completed");
 }

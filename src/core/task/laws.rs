@@ -7,7 +7,7 @@ use super::node::TaskId;
 use super::status::{Status, Step};
 use crate::core::laws::{id, op_id, operation, started};
 use crate::core::op::{Body, Operation};
-use crate::core::replay::fold;
+use crate::core::replay::{claims_beside, fold, redoable, undoable, unfit_claims};
 use crate::core::session::{FOLD, State, TASK_FOLD};
 use crate::core::words::Word;
 use proptest::collection::vec;
@@ -189,6 +189,57 @@ proptest! {
         prop_assert_eq!(undone.conflicts, before.conflicts);
         prop_assert_eq!(undone.fold, before.fold);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    /// Nothing that was done is stuck behind a claim, and what came back is what was there.
+    #[test]
+    fn undo_goes_down_to_the_beginning_and_redo_up_again(turns in turns()) {
+        let mut ops = played(turns).swap_remove(0);
+        let begun = state(&ops);
+        let mut made = CLONES * 50;
+        let mut steps = 0;
+        while let Some(last) = undoable(&ops).first().map(|op| op.op.clone()) {
+            let before = state(&ops);
+            let mut undone = vec![last];
+            let op = loop {
+                let op = said(made, &before, Word::Undone { undone: undone.clone() });
+                let after = state(&[ops.clone(), vec![op.clone()]].concat());
+                let claims = unfit_claims(&before, &after, &ops);
+                if claims.is_empty() {
+                    prop_assert_eq!(&after.conflicts, &before.conflicts, "after {:?}", undone);
+                    break op;
+                }
+                undone.extend(claims.into_iter().map(|op| op.op.clone()));
+            };
+            ops.push(op);
+            made += 1;
+            steps += 1;
+        }
+        for facts in state(&ops).tasks.values() {
+            prop_assert!(matches!(facts.status, Status::Pending | Status::Claimed), "{facts:?}");
+        }
+        for _ in 0..steps {
+            let before = state(&ops);
+            let found = redoable(&ops).operations;
+            let Some(first) = found.first() else { return Err(proptest::test_runner::TestCaseError::fail("nothing to redo")) };
+            let with = claims_beside(&ops, &[first]);
+            let redone = std::iter::once(*first).chain(with).map(|op| op.op.clone()).collect();
+            let op = said(made, &before, Word::Redone { redone });
+            ops.push(op);
+            made += 1;
+            prop_assert_eq!(&state(&ops).conflicts, &before.conflicts);
+        }
+        prop_assert_eq!(state(&ops).tasks, begun.tasks);
+    }
+}
+
+fn said(made: usize, before: &State, word: Word) -> Operation {
+    let mut op = operation(made, before.seq + 1, word, None);
+    op.after = before.newest();
+    op
 }
 
 /// Two clones that took one node apart, and what each did with it.

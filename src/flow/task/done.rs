@@ -17,7 +17,7 @@ use crate::core::task::status::{Step, TaskFacts};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::evidence::{self, Ran, RunRequest};
-use crate::flow::{lease, seated};
+use crate::flow::{lease, publish, seated};
 use std::io::Write;
 
 /// The longest summary, in characters.
@@ -67,7 +67,17 @@ pub fn done(
     live: impl Write + Send,
 ) -> Result<Done<Finished>> {
     check(request)?;
-    let (node, has_proof) = before(ctx, request)?;
+    let (node, has_proof) = match before(ctx, request) {
+        // The remote may have given it to this worktree, unheard.
+        Err(refused)
+            if publish::is_wanted(ctx)
+                && matches!(refused.code, Code::TaskStepInvalid | Code::TaskNotNamed)
+                && publish::catch_up(ctx).is_ok() =>
+        {
+            before(ctx, request)?
+        }
+        found => found?,
+    };
     let task = node.id.clone();
     if !has_proof {
         let run = RunRequest {

@@ -35,7 +35,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, AuditItem};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
-use crate::core::lease::{MAX_LEASE, Owner, clock, ends, seconds_of, whose};
+use crate::core::lease::{MAX_LEASE, Owner, clock, ends, whose};
 use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
 use crate::core::task::decide::{Standing, standing};
@@ -45,7 +45,7 @@ use crate::core::task::node::{Node, TaskId, Turn};
 use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::core::task::world::{Open, World};
-use crate::git::{Entry, EntryKind, Repo};
+use crate::git::{Entry, EntryKind, Identity, Repo};
 use std::collections::{BTreeSet, HashMap};
 
 /// Records what happens to a task: here, or at the remote first where that is asked for or `loopx.claim` says so. Gives
@@ -346,10 +346,7 @@ fn next_step(id: &TaskId, status: Status) -> Hint {
 
 /// When a decision is made, in seconds.
 fn now(facts: &Facts<'_>) -> i64 {
-    let identity = facts.identity;
-    identity
-        .and_then(|identity| seconds_of(&identity.at))
-        .unwrap_or(0)
+    facts.identity.map_or(0, Identity::judges_at)
 }
 
 /// Who asks, and the claim that they get.

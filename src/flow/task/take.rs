@@ -6,6 +6,7 @@ use crate::core::checks::checks_now;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{Hint, command, hint};
+use crate::core::id::OpId;
 use crate::core::lease::Owner;
 use crate::core::session::Recorded;
 use crate::core::task::card::Card;
@@ -17,7 +18,9 @@ use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::core::task::world::{ANYBODY, Condition, Open};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
-use crate::flow::lease;
+use crate::flow::{lease, pushing};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// What `take` was asked for.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +65,8 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
     if let Some(taken) = again(ctx, request)? {
         return Ok(taken);
     }
+    let unheard = unheard(ctx)?;
+    let arrived: RefCell<Option<TaskId>> = RefCell::default();
     let taken = record(ctx, (Needs::Stage, request.remote), |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
@@ -69,6 +74,12 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         // Of two that ask at once under one name the later one finds it when it asks again.
         if asked_before(&plan, &owner, request).is_some() {
             return Err(asked_already(request));
+        }
+        if let Some(at) = claimed_there(&plan, &graph, (&owner, now(facts)), &unheard, request)? {
+            let task = plan.nodes[at].id.clone();
+            let failure = arrived_already(&task);
+            arrived.replace(Some(task));
+            return Err(failure);
         }
         let (at, over) = choose(facts, &plan, &graph, (&owner, now(facts)), request)?;
         keep(&ctx.repo, &owner)?;
@@ -97,8 +108,12 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         Ok(act.reason(request.reason.clone()))
     });
     match taken {
-        Err(failure) if failure.code == Code::RequestRepeated => {
-            again(ctx, request)?.ok_or(failure)
+        Err(failure) if matches!(failure.code, Code::RequestRepeated | Code::ClaimArrived) => {
+            let found = match arrived.into_inner() {
+                Some(task) => taken_up(ctx, &task)?,
+                None => again(ctx, request)?,
+            };
+            found.ok_or(failure)
         }
         // A claim is about what is saved; what everybody sees here may be newer, and says what leads on.
         Err(failure)
@@ -111,6 +126,75 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             done
         }),
     }
+}
+
+/// The claims of this worktree that may stand at the remote, unheard: what the branch here has is none of them.
+fn unheard(ctx: &Context) -> Result<BTreeSet<OpId>> {
+    let mut unheard = pushing::unheard(&ctx.repo);
+    if unheard.is_empty() {
+        return Ok(unheard);
+    }
+    let snapshot = ctx.store()?.snapshot()?;
+    let state = ctx.session_to_change(&snapshot)?.state;
+    let claims = state
+        .tasks
+        .values()
+        .filter_map(|facts| facts.claim.as_ref());
+    let known: Vec<OpId> = claims.map(|claim| claim.op.clone()).collect();
+    pushing::forget(&ctx.repo, known.iter().filter(|op| unheard.contains(*op)));
+    unheard.retain(|op| !known.contains(op));
+    Ok(unheard)
+}
+
+/// A task that the remote gave to whoever asks, unheard: the answer to a push was lost. Not one whose lease is over, and
+/// not where another one is asked for.
+fn claimed_there(
+    plan: &Plan<'_>,
+    graph: &Graph<'_>,
+    (owner, moment): (&Owner, i64),
+    unheard: &BTreeSet<OpId>,
+    request: &TakeRequest,
+) -> Result<Option<usize>> {
+    // Under a name only what was asked for under it is meant.
+    if request.request.is_some() || request.take_over {
+        return Ok(None);
+    }
+    let is_it = |at: &usize| {
+        let node = &plan.nodes[*at];
+        let role = match (&node.role, &request.role) {
+            (Some(own), Some(role)) => own.eq_ignore_ascii_case(role),
+            _ => true,
+        };
+        let holder = plan.facts(*at).and_then(TaskFacts::holder);
+        role && holder.is_some_and(|claim| {
+            claim.value.is_of(owner) && unheard.contains(&claim.op) && until(claim) > moment
+        })
+    };
+    Ok(match &request.task {
+        Some(name) => Some(plan.find(graph, name)?).filter(is_it),
+        None => (0..plan.nodes.len()).find(is_it),
+    })
+}
+
+fn arrived_already(task: &TaskId) -> Failure {
+    Failure::waiting(
+        Code::ClaimArrived,
+        format!(
+            "the remote has a claim of {task} by this worktree, and it could not be taken in here"
+        ),
+    )
+    .help(command!("sync"))
+}
+
+/// The card of a task whose claim came from the remote; nothing where it did not come.
+fn taken_up(ctx: &Context, task: &TaskId) -> Result<Option<Done<Taken>>> {
+    standing_claim(ctx, |plan, owner| {
+        let is_it = |at: &usize| {
+            let holder = plan.facts(*at).and_then(TaskFacts::holder);
+            plan.nodes[*at].id == *task && holder.is_some_and(|claim| claim.value.is_of(owner))
+        };
+        Ok((0..plan.nodes.len()).find(is_it))
+    })
 }
 
 /// The task that was taken here under the same name, and that nobody took since.
@@ -136,6 +220,24 @@ fn again(ctx: &Context, request: &TakeRequest) -> Result<Option<Done<Taken>>> {
     if request.request.is_none() {
         return Ok(None);
     }
+    standing_claim(ctx, |plan, owner| {
+        let Some(at) = asked_before(plan, owner, request) else {
+            return Ok(None);
+        };
+        if let Some(other) = &request.task
+            && plan.find(&Graph::of(&plan.nodes), other)? != at
+        {
+            return Err(asked_already(request).help(command!("task show {}", plan.nodes[at].id)));
+        }
+        Ok(Some(at))
+    })
+}
+
+/// The card of a task that is claimed here already, with nothing written.
+fn standing_claim(
+    ctx: &Context,
+    find: impl FnOnce(&Plan<'_>, &Owner) -> Result<Option<usize>>,
+) -> Result<Option<Done<Taken>>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
@@ -145,14 +247,9 @@ fn again(ctx: &Context, request: &TakeRequest) -> Result<Option<Done<Taken>>> {
     };
     let graph = Graph::of(&plan.nodes);
     let owner = lease::owner(&ctx.repo, None)?;
-    let Some(at) = asked_before(&plan, &owner, request) else {
+    let Some(at) = find(&plan, &owner)? else {
         return Ok(None);
     };
-    if let Some(other) = &request.task
-        && plan.find(&graph, other)? != at
-    {
-        return Err(asked_already(request).help(command!("task show {}", plan.nodes[at].id)));
-    }
     let claim = plan.facts(at).and_then(TaskFacts::holder);
     let taken = Taken {
         card: plan.card(&ctx.repo, &graph, at),
