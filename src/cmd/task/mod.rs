@@ -90,9 +90,7 @@ fn remarks(row: &Row) -> Vec<String> {
         });
     }
     if row.unearned {
-        said.push(
-            "a record says that it is done, and no run proves it: that does not count".to_owned(),
-        );
+        said.push("a record of a word says that it is done, which does not count".to_owned());
     }
     if row.status == Status::Completed && row.proof.is_some_and(|proof| !proof.is_proven()) {
         said.push("what proves it has to be shown again: the code changed since".to_owned());

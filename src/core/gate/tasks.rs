@@ -7,8 +7,7 @@
 //! A decision, a checkpoint or a goal is completed by its records alone: no run stands for a person's word.
 
 use super::super::failure::{Blocker, Code};
-use super::super::op::Evidence;
-use super::super::session::{MAX_TREES, State};
+use super::super::session::State;
 use super::super::stage::{Stage, Transition};
 use super::super::task::decide::{Standing, standing};
 use super::super::task::graph::Graph;
@@ -79,33 +78,19 @@ pub fn fallen(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<
     Graph::of(nodes).fallen(statuses, is_over)
 }
 
-/// Whether work that a record completed was completed as `task done` does: no word stands for a command, and a command
-/// has run. Who writes the branch by hand writes what they like; the task is then as one that failed.
+/// Whether work that a record completed was completed as `task done` does: nobody opens it, and no word stands for a
+/// command. Who writes the branch by hand writes what they like; the task is then as one that failed. The run itself is
+/// not asked for: a completion that went to the remote at once is there before it.
 pub fn is_earned(node: &Node, state: &State) -> bool {
     let facts = state.task(&node.id);
     let facts = facts.filter(|facts| facts.status == Status::Completed);
     let (NodeKind::Work, Some(facts)) = (node.kind, facts) else {
         return true;
     };
-    if facts.opened.is_some() {
-        return false;
-    }
-    let (Some(Verification::Cmd(_)), Some(done)) = (&node.verification, &facts.completion) else {
-        return true;
-    };
-    let is_own = |task: &String| task.eq_ignore_ascii_case(node.id.as_str());
-    let runs = state.evidence.iter().map(|run| &run.value);
-    let runs: Vec<&Evidence> = runs
-        .filter(|run| run.task.as_ref().is_some_and(is_own))
-        .collect();
-    // Of very many trees the oldest are forgotten; waivers are, where the plan was entered again.
-    let is_forgotten = runs.len() >= MAX_TREES || state.plan.run > 1;
-    let has_run = || {
-        runs.iter()
-            .any(|run| Some(&run.tree) == done.value.tree.as_ref())
-    };
-    state.build.waivers.contains_key(node.id.as_str())
-        || !done.value.manual && (is_forgotten || has_run())
+    let has_command = matches!(node.verification, Some(Verification::Cmd(_)));
+    let done = facts.completion.as_ref().map(|done| &done.value);
+    let is_by_run = done.is_some_and(|done| !done.manual && done.tree.is_some());
+    facts.opened.is_none() && (!has_command || is_by_run)
 }
 
 /// What leads on where the list cannot be read: after plan->build it is amended.

@@ -36,7 +36,7 @@ pub const MAX_PLAN_ITERATIONS: u32 = 5;
 pub const MAX_BUILD_ITERATIONS: u32 = 10;
 
 /// The newest trees of which a session knows how one check ended there.
-pub const MAX_TREES: usize = 32;
+const MAX_TREES: usize = 32;
 
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
