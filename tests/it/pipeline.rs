@@ -319,7 +319,8 @@ fn a_document_is_done_when_it_is_there() {
     s.loopx(&["task", "done"])
         .says("task outputs RESEARCH-001` failed")
         .fails_with(1);
-    s.write("tasks/RESEARCH-001/research.md", "# Found\n");
+    let file = format!(".loopx/{DEMO}/tasks/RESEARCH-001/research.md");
+    s.write(file, "# Found\n");
     s.loopx(&["task", "outputs", "RESEARCH-001"]).ok();
     s.loopx(&["task", "done"]).ok();
     assert_eq!(statuses(&s)["RESEARCH-001"], "completed");

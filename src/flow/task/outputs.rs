@@ -85,10 +85,17 @@ pub fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
         let node = &plan.nodes[at];
         let done = plan.facts(at).and_then(|facts| facts.completion.as_ref());
         let done = done.map(|done| &done.value);
+        let mut outputs = outputs(ctx, facts, node, done)?;
+        // What stands in the working copy goes in with the completion.
+        let new = collect(ctx, facts, node)?;
+        let after = with(&facts.state, &new);
+        for output in outputs.iter_mut().filter(|output| !output.present) {
+            output.present = is_present(ctx, facts, &after, &output.path)?;
+        }
         Ok(Left {
             session: named(plan.state),
             task: node.id.clone(),
-            outputs: outputs(ctx, facts, node, done)?,
+            outputs,
         })
     })
 }
