@@ -641,6 +641,14 @@ codes! {
         "The system cannot resolve a path.";
     PatternInvalid "pattern_invalid" [Usage]
         "The text is no path pattern.";
+    PipelineIdTaken "pipeline_id_taken" [Refused]
+        "The list of tasks has an id already that a pipeline would add.";
+    PipelineInvalid "pipeline_invalid" [Refused]
+        "A pipeline cannot be meant as it stands: the blockers name each line.";
+    PipelineParam "pipeline_param" [Usage]
+        "A pipeline was started without a value that it needs, or with one that it cannot have.";
+    PipelineUnknown "pipeline_unknown" [NotFound]
+        "Neither the program nor the code branch has a pipeline of this name.";
     PlanApprovalStale "plan_approval_stale" [Refused]
         "The plan changed since it was approved.";
     PlanArtifactEmpty "plan_artifact_empty_*" [Refused]
@@ -657,14 +665,6 @@ codes! {
         "No plan document is there.";
     PlanPackagePartial "plan_package_partial" [Refused]
         "Some plan documents are not there.";
-    PipelineIdTaken "pipeline_id_taken" [Refused]
-        "The list of tasks has an id already that a pipeline would add.";
-    PipelineInvalid "pipeline_invalid" [Refused]
-        "A pipeline cannot be meant as it stands: the blockers name each line.";
-    PipelineParam "pipeline_param" [Usage]
-        "A pipeline was started without a value that it needs, or with one that it cannot have.";
-    PipelineUnknown "pipeline_unknown" [NotFound]
-        "Neither the program nor the code branch has a pipeline of this name.";
     PlanReturnsExhausted "plan_returns_exhausted" [Waiting]
         "A plan without reviews went back to be changed three times, and a person has to say that it may again.";
     PlanReviewGateBlocked "plan_review_gate_blocked" [Refused]
