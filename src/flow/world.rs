@@ -9,13 +9,12 @@ use crate::core::artifact::Artifact;
 use crate::core::checks::checks_now;
 use crate::core::failure::Result;
 use crate::core::id::{Oid, Person};
-use crate::core::lease::seconds_of;
 use crate::core::op::Evidence;
 use crate::core::session::Recorded;
 use crate::core::task::file::conditions;
 use crate::core::task::plan;
 use crate::core::task::world::{Condition, Run, Seen, World};
-use crate::git::Repo;
+use crate::git::{Identity, Repo};
 use crate::store::{Session, Snapshot};
 
 /// Looks at everything that a task of the session waits for.
@@ -35,9 +34,10 @@ pub(super) fn seen(
         let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
         asked.extend(nodes.into_iter().flat_map(|node| node.waits));
     }
-    let identity = facts.identity.and_then(|identity| seconds_of(&identity.at));
+    // By the date that the record would have; only leases are judged by the earlier of two clocks.
+    let identity = facts.identity.or_else(|| ctx.reader());
     let mut world = World {
-        now: identity.unwrap_or_else(|| ctx.now()),
+        now: identity.map_or_else(|| ctx.now(), Identity::seconds),
         is_asked: true,
         ..World::default()
     };
