@@ -253,6 +253,7 @@ fn apart(steps: [&[Step]; 2]) -> State {
             let before = state(&sets[clone]);
             let event = event(&before, clone, task(0), *step).expect("a legal step");
             let mut op = operation(made, before.seq + 1, event, None);
+            op.reason = Some("for a reason".to_owned());
             op.after = before.newest();
             sets[clone].push(op);
             made += 1;
