@@ -167,7 +167,7 @@ fn text(found: &Conflicts, ui: &mut Ui) {
         sides(&one.sides, ui);
         ui.out(format!(
             "    {}   (or --file FILE)",
-            command!("resolve {name} --side N").session(id)
+            command!("resolve {name} --side {}", "N").session(id)
         ));
     }
 }

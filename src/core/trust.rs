@@ -17,8 +17,10 @@ pub const SETTING: &str = "loopx.trust";
 /// Whose word is enough for a command to be run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Whoever wrote or approved it is known by their address.
+    /// What was written or approved in this clone.
     #[default]
+    Here,
+    /// The same in any clone: whoever wrote or approved it is known by their address, which anybody can claim.
     Names,
     /// Only approvals whose signature the target's signers accept.
     Signed,
@@ -27,14 +29,15 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub const WORDS: [&'static str; 3] = ["names", "signed", "all"];
+    pub const WORDS: [&'static str; 4] = ["here", "names", "signed", "all"];
 
     /// What a value of the setting means; one that means nothing counts as if it were not there.
     pub fn of(value: Option<&str>) -> Self {
         match value.map(str::trim) {
             Some("all") => Mode::All,
             Some("signed") => Mode::Signed,
-            _ => Mode::Names,
+            Some("names") => Mode::Names,
+            _ => Mode::Here,
         }
     }
 }
@@ -221,11 +224,12 @@ mod tests {
     #[test]
     fn a_value_that_means_nothing_trusts_nobody_more() {
         for (value, mode) in [
-            (None, Mode::Names),
+            (None, Mode::Here),
+            (Some("here"), Mode::Here),
             (Some("names"), Mode::Names),
             (Some("signed"), Mode::Signed),
             (Some("all"), Mode::All),
-            (Some("everything"), Mode::Names),
+            (Some("everything"), Mode::Here),
         ] {
             assert_eq!(Mode::of(value), mode, "{value:?}");
         }

@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::opening::{draft, seal};
-use super::upstream;
+use super::{trust, upstream};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::SessionId;
@@ -106,7 +106,10 @@ fn applied(repo: &Repo, draft: &Draft, state: &mut State) -> Result<Operation> {
     let conflicts = state.conflicts.len();
     state.apply(&op);
     match state.conflicts.get(conflicts) {
-        None => Ok(op),
+        None => {
+            trust::keep_own(repo, &op);
+            Ok(op)
+        }
         Some(conflict) => Err(Failure::internal(
             Code::OperationMisfit,
             format!("the decision does not fit the session: {}", conflict.why),

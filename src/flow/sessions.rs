@@ -216,8 +216,8 @@ fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint
     };
     let revert = request.revert.as_ref();
     let revert = revert.map_or_else(String::new, |commit| format!("--revert {commit} "));
-    let title = shell_word(title);
-    command!("start {how}{profile}{named}{revert}{title}")
+    let words = format!("{how}{profile}{named}{revert}{}", shell_word(title));
+    command!("start {words}")
 }
 
 fn profile_of(

@@ -10,6 +10,7 @@ use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::Hint;
 use crate::core::id::{Oid, OpId};
 use crate::core::op::{Event, Operation};
+use crate::core::pack::CHECK_FILES;
 use crate::core::policy::Policy;
 use crate::core::replay;
 use crate::core::session::State;
@@ -18,12 +19,27 @@ use crate::core::trust::{self, Hands, Mode, Origin, Stranger};
 use crate::git::{Identity, Repo};
 use crate::store::{Session, Snapshot};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// Where a repository keeps which words somebody said may run, by the id of their blob.
 fn remembered(repo: &Repo) -> PathBuf {
     repo.common_dir().join("loopx").join("trusted")
+}
+
+/// Where a repository keeps which records were made in it that could make a check its own.
+fn own_records(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("loopx").join("own")
+}
+
+/// Keeps that a record is made here, where it writes checks or agrees to some. What cannot be kept is asked for once
+/// more before it runs.
+pub(super) fn keep_own(repo: &Repo, op: &Operation) {
+    let writes = op.writes.keys().any(|file| CHECK_FILES.contains(file));
+    if writes || is_agreement(op) {
+        let line = format!("{}\n", op.op);
+        drop(repo.append_shared(&own_records(repo), line.as_bytes()));
+    }
 }
 
 /// Refuses checks whose words nobody agreed to here. `is_told` is somebody's word that these may run, which is
@@ -78,7 +94,11 @@ fn words(repo: &Repo, argv: &[String]) -> Result<Oid> {
 }
 
 fn known(repo: &Repo) -> BTreeSet<String> {
-    let text = std::fs::read_to_string(remembered(repo)).unwrap_or_default();
+    lines_of(&remembered(repo)).into_iter().collect()
+}
+
+fn lines_of(path: &Path) -> HashSet<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
@@ -124,10 +144,17 @@ fn strangers(
         read: RefCell::default(),
     };
     let has = |artifact: Artifact, blob: &Oid, argv: &[String]| texts.has(artifact, blob, argv);
+    let own: HashSet<String> = match mode {
+        Mode::Here => lines_of(&own_records(&ctx.repo)),
+        _ => HashSet::new(),
+    };
+    let is_mine = |op: &OpId, hands: Hands<'_>| match mode {
+        Mode::Here => own.contains(op.as_str()),
+        Mode::Names => hands.are_of(of(&me)),
+        Mode::Signed | Mode::All => false,
+    };
     let mut left: Vec<&Check> = asked.to_vec();
-    if mode == Mode::Names {
-        left.retain(|check| !is_approved_by(state, &me, check, has));
-    }
+    left.retain(|check| !is_approved_by(state, is_mine, check, has));
     if left.is_empty() {
         return Ok(Vec::new());
     }
@@ -138,8 +165,7 @@ fn strangers(
     let mut found = Vec::new();
     for check in left {
         let is_covered = ordered.iter().any(|op| {
-            let is_word =
-                mode == Mode::Names && hands(op).are_of(of(&me)) || signed.contains(&op.op);
+            let is_word = is_mine(&op.op, hands(op)) || signed.contains(&op.op);
             is_word && !undone.contains(&op.op) && approves(op, &check.argv, has)
         });
         if is_covered {
@@ -154,10 +180,10 @@ fn strangers(
         };
         let is_own = match origin {
             Origin::Here => true,
-            Origin::Written(op) => hands(op).are_of(of(&me)),
+            Origin::Written(op) => is_mine(&op.op, hands(op)),
             Origin::Merged => false,
         };
-        if mode != Mode::Names || !is_own {
+        if mode == Mode::Signed || !is_own {
             found.push(Stranger {
                 check: check.clone(),
                 by,
@@ -178,6 +204,15 @@ fn of(me: &Identity) -> Hands<'_> {
     Hands {
         by: &me.author,
         committer: me.committer.as_ref(),
+    }
+}
+
+/// Whether a record could agree to checks at all.
+fn is_agreement(op: &Operation) -> bool {
+    match op.event() {
+        Some(Event::Approved { transition, .. }) => transition.from() != Stage::Clarify,
+        Some(Event::Reviewed { verdict }) => verdict.is_approval(),
+        _ => false,
     }
 }
 
@@ -202,7 +237,7 @@ fn approves(
 /// The same by what the state keeps of approvals, without a look at the records: the way of whoever approved the plan.
 fn is_approved_by(
     state: &State,
-    me: &Identity,
+    is_mine: impl Fn(&OpId, Hands<'_>) -> bool,
     check: &Check,
     has: impl Fn(Artifact, &Oid, &[String]) -> bool + Copy,
 ) -> bool {
@@ -214,7 +249,7 @@ fn is_approved_by(
                 by: &by.signed.by,
                 committer: by.committer.as_ref(),
             };
-            hands.are_of(of(me))
+            is_mine(&by.op, hands)
         });
         let is_of_plan = approval.transition.from() != Stage::Clarify;
         is_mine && is_of_plan && trust::covers(&approval.files, &check.argv, has)

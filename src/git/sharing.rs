@@ -103,6 +103,14 @@ impl Repo {
         made.persist(path).map(drop).map_err(|error| error.error)
     }
 
+    /// Adds to the end of a file of the git dir by one write, so that two who add at once both do.
+    pub fn append_shared(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.make_folder(path.parent().unwrap_or(path))?;
+        let mut file = File::options().append(true).create(true).open(path)?;
+        file.write_all(bytes)?;
+        self.share_file(&file)
+    }
+
     /// [`Repo::share`] for a file that is open.
     fn share_file(&self, file: &File) -> io::Result<()> {
         match self.other_mode(&file.metadata()?) {

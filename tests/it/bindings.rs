@@ -141,7 +141,7 @@ fn g16_a_protected_branch_is_bound_to_no_session() {
     s.loopx(&["start", "Zed"])
         .fails_with(1)
         .says("the branch main is protected")
-        .says("git loopx start --no-branch zed");
+        .says("git loopx start --no-branch Zed");
     s.loopx(&["use", "demo"])
         .fails_with(1)
         .says("the branch main is protected");

@@ -210,3 +210,27 @@ fn an_approval_that_the_signers_of_the_target_accept_is_enough_for_everybody() {
     d.git(&["config", "loopx.trust", "signed"]).ok();
     by(&d, ADA, &run).ok();
 }
+
+/// An address in a pushed record is a claim: only what was done in this clone is one's own.
+#[test]
+fn whoever_claims_my_address_has_nothing_run_here() {
+    let all = clones_building(2, &[task("T-1", &[], Some(&["true"]))]);
+    let path = all.s.root().join("new.jsonl");
+    let evil = task("T-1", &[], Some(&["touch", "ran by push"]));
+    std::fs::write(&path, format!("{evil}\n")).expect("a file");
+    let path = path.to_str().expect("UTF-8").to_owned();
+    let claimed = |args: &[&str]| {
+        let call = all.call(1).args(args);
+        let call = call.env("GIT_AUTHOR_EMAIL", "P0@example.org");
+        call.env("GIT_COMMITTER_EMAIL", "P0@example.org").run()
+    };
+    claimed(&["-s", DEMO, "amend", &path, "--reason", "mine"]).ok();
+    all.settle();
+    let run = ["-s", DEMO, "--json", "run", "--task", "T-1"];
+    refused(&all.loopx(0, &run));
+    assert!(!all.dir(0).join("ran by push").exists());
+    // Whoever wants to know people by their address says so.
+    all.git(0, &["config", "loopx.trust", "names"]).ok();
+    let ran = all.loopx(0, &run);
+    assert!(all.dir(0).join("ran by push").exists(), "{ran}");
+}

@@ -248,7 +248,7 @@ fn undo_of(then: &[Operation], back: BTreeSet<OpId>) -> Result<Option<Operation>
         seq: last.seq + 1,
         op: OpId::parse(&"z".repeat(26))?,
         // It has seen all.
-        after: Vec::new(),
+        after: then.iter().map(|op| op.op.clone()).collect(),
         writes: BTreeMap::new(),
         others: BTreeMap::new(),
         body: Word::Undone { undone }.into(),
