@@ -313,3 +313,25 @@ fn an_agent_has_no_permission_that_it_brings_itself() {
     let s = begin("[approve]\nagents = [\"claude\", \"codex\"]\n");
     agent(&s, &["approve"]).ok();
 }
+
+#[test]
+fn no_task_of_an_abandoned_session_is_ready() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    s.loopx(&["abandon", "--reason", "not wanted"]).ok();
+    let listed = s.loopx(&["--json", "-s", DEMO, "task", "list"]).json();
+    assert_eq!(listed["tasks"][0]["ready"], false, "{listed:#}");
+    assert_eq!(listed["next_action"], Value::Null, "{listed:#}");
+}
+
+#[test]
+fn status_names_the_first_of_several_findings_and_counts_the_others() {
+    let s = crate::support::tasks::planning(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &[], Some(&["true"])),
+    ]);
+    let lines = "{\"id\":\"A\",\"title\":\"A\"}\n{\"id\":\"B\",\"title\":\"B\"}\n";
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), lines);
+    let said = s.loopx(&["status"]).ok();
+    assert!(said.contains(" more"), "{said}");
+    assert!(!said.contains("^J"), "{said}");
+}

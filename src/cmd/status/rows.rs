@@ -131,6 +131,15 @@ fn about(artifact: Artifact, message: &str) -> String {
     text.trim_start().to_owned()
 }
 
+/// The first of several findings, and how many more there are.
+fn first_of(text: String) -> String {
+    let mut lines = text.lines();
+    match (lines.next(), lines.count()) {
+        (Some(first), more) if more > 0 => format!("{first}; and {more} more"),
+        _ => text,
+    }
+}
+
 fn files(status: &Status) -> Vec<Row> {
     let is_open = |artifact: Artifact| {
         status.ending.is_none()
@@ -143,7 +152,7 @@ fn files(status: &Status) -> Vec<Row> {
         let mut lacks: Vec<String> = of_it
             .filter(|blocker| file_of(blocker) == Some(artifact))
             .filter(|blocker| !blocker.code.is_of_plan_review())
-            .map(|blocker| about(artifact, &blocker.message))
+            .map(|blocker| first_of(about(artifact, &blocker.message)))
             .collect();
         lacks.dedup();
         let saved = status.working_copy.get(&artifact).copied();

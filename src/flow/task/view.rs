@@ -390,7 +390,7 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
             && status == Status::Completed
             && status != plan.state.task_status(&node.id),
         unearned: status == Status::Failed && !is_earned(node, plan.state),
-        ready: status == Status::Pending && waits.is_empty(),
+        ready: status == Status::Pending && waits.is_empty() && plan.state.is_active(),
         status,
         waits,
         depends_on: node.depends_on.iter().map(|edge| edge.on.clone()).collect(),
