@@ -17,7 +17,7 @@ pub const SETTING: &str = "loopx.trust";
 /// Whose word is enough for a command to be run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// What was written or approved in this clone.
+    /// What whoever runs it wrote or approved in this clone.
     #[default]
     Here,
     /// The same in any clone: whoever wrote or approved it is known by their address, which anybody can claim.

@@ -149,7 +149,8 @@ fn strangers(
         _ => HashSet::new(),
     };
     let is_mine = |op: &OpId, hands: Hands<'_>| match mode {
-        Mode::Here => own.contains(op.as_str()),
+        // Several people may work in one clone.
+        Mode::Here => own.contains(op.as_str()) && hands.are_of(of(&me)),
         Mode::Names => hands.are_of(of(&me)),
         Mode::Signed | Mode::All => false,
     };
