@@ -319,7 +319,20 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         return Err(invalid(name, &findings));
     }
     let param = |why: String| {
-        Failure::usage(Code::PipelineParam, why).help(command!("pipeline show {name}"))
+        let is_given = |name: &String| request.params.iter().any(|(one, _)| one == name);
+        let params = pipeline.whole.params.iter();
+        let missing: Vec<String> = params
+            .filter(|(name, param)| param.default.is_none() && !is_given(name))
+            .map(|(name, _)| format!("{name}=VALUE"))
+            .collect();
+        let failure = Failure::usage(Code::PipelineParam, why);
+        match missing.is_empty() {
+            true => failure.help(command!("pipeline show {name}")),
+            false => failure.help(command!(
+                "pipeline start {name} --param {}",
+                missing.join(" --param ")
+            )),
+        }
     };
     let given = Given {
         session: state.id.as_str(),
