@@ -189,6 +189,13 @@ impl Context {
         let Some(base) = &state.base else {
             return Ok(Policy::default());
         };
+        let mut policy = self.policy_of_base(state, base)?;
+        self.require_named_by_target(state, &mut policy)?;
+        Ok(policy)
+    }
+
+    /// The policy as the base has it. Sessions with one base share it; what their targets take from it is theirs.
+    fn policy_of_base(&self, state: &State, base: &Oid) -> Result<Policy> {
         if let Some(known) = self.policies.borrow().get(base) {
             return Ok(known.clone());
         }
@@ -196,8 +203,7 @@ impl Context {
             return Err(base_missing(&state.id, base, "COMMIT"));
         }
         let label = format!("{POLICY_FILE} at {}", base.short());
-        let mut policy = self.policy_at(&self.repo.commit_info(base)?.tree, &label)?;
-        self.require_named_by_target(state, &mut policy)?;
+        let policy = self.policy_at(&self.repo.commit_info(base)?.tree, &label)?;
         self.policies
             .borrow_mut()
             .insert(base.clone(), policy.clone());
