@@ -1,6 +1,6 @@
 //! The findings about a pipeline: each by its id, how much it matters, and what it means.
 
-use crate::core::spec::{Finding, Known, Severity};
+use crate::core::spec::{Finding, Known};
 use std::rc::Rc;
 
 /// Where something stands.
@@ -25,112 +25,95 @@ impl Place {
     }
 }
 
-const ERROR: &[Severity] = &[Severity::Error];
-const WARNING: &[Severity] = &[Severity::Warning];
-
-const fn known(
-    id: &'static str,
-    severities: &'static [Severity],
-    meaning: &'static str,
-    fix: &'static str,
-) -> Known {
-    Known {
-        id,
-        severities,
-        meaning,
-        fix,
-    }
-}
-
 /// All of them, by id. A pipeline with an error does not start.
 pub const FINDINGS: &[Known] = &[
-    known(
+    Known::new(
         "pipeline_condition_never",
-        ERROR,
+        Known::ERROR,
         "a condition of a pipeline can never hold",
         "name a value that the parameter can have, or take the condition out",
     ),
-    known(
+    Known::new(
         "pipeline_cycle",
-        ERROR,
+        Known::ERROR,
         "tasks of a pipeline wait for each other",
         "take one of the edges out",
     ),
-    known(
+    Known::new(
         "pipeline_dependency_unknown",
-        ERROR,
+        Known::ERROR,
         "a task of a pipeline waits for one that is not in it",
         "name one that is there, or add it",
     ),
-    known(
+    Known::new(
         "pipeline_extends_unknown",
-        ERROR,
+        Known::ERROR,
         "a pipeline extends one that is not there, or itself",
         "name one of those that the program has",
     ),
-    known(
+    Known::new(
         "pipeline_gate_waits",
-        ERROR,
+        Known::ERROR,
         "a gate of a pipeline waits for what it holds",
         "judge only what stands before the gate",
     ),
-    known(
+    Known::new(
         "pipeline_id_invalid",
-        ERROR,
+        Known::ERROR,
         "an id of a pipeline has characters that are not taken, or is too long",
         "write letters, digits, `-`, `_` and `.`, and begin with a letter or a digit",
     ),
-    known(
+    Known::new(
         "pipeline_id_repeated",
-        ERROR,
+        Known::ERROR,
         "two tasks of a pipeline have one id, or ids that differ in letter case alone",
         "give one of them another id",
     ),
-    known(
+    Known::new(
         "pipeline_loop_uncapped",
-        ERROR,
+        Known::ERROR,
         "a gate of a pipeline inserts a repair, and does not say how often",
         "write `cap`",
     ),
-    known(
+    Known::new(
         "pipeline_param_unknown",
-        ERROR,
+        Known::ERROR,
         "a pipeline names a parameter that it does not have",
         "add it to `params`, or mend its name",
     ),
-    known(
+    Known::new(
         "pipeline_placeholder_unknown",
-        ERROR,
+        Known::ERROR,
         "a text of a pipeline has a placeholder that stands for nothing",
         "name a parameter, or take the braces out",
     ),
-    known(
+    Known::new(
         "pipeline_role_unknown",
-        ERROR,
+        Known::ERROR,
         "a task of a pipeline is for a role that it does not have",
         "add it to `roles`, or mend its name",
     ),
-    known(
+    Known::new(
         "pipeline_task_invalid",
-        ERROR,
+        Known::ERROR,
         "a task of a pipeline would be none in `tasks.jsonl`",
         "write the field as the message says",
     ),
-    known(
+    Known::new(
         "pipeline_template_missing",
-        ERROR,
+        Known::ERROR,
         "a gate of a pipeline inserts a template that is not there",
         "add it to `templates`, or mend its name",
     ),
-    known(
+    Known::new(
         "pipeline_unreadable",
-        ERROR,
+        Known::ERROR,
         "the file of a pipeline is no TOML, or has a key that is not known",
         "write the line as the message says",
     ),
-    known(
+    Known::new(
         "pipeline_unused",
-        WARNING,
+        Known::WARNING,
         "a pipeline has a role, a parameter or a template that nothing uses",
         "use it, or take it out",
     ),
@@ -148,10 +131,7 @@ impl Findings {
     }
 
     pub(super) fn say(&mut self, id: &'static str, place: &Place, message: impl Into<String>) {
-        let known = FINDINGS.iter().find(|known| known.id == id);
-        let severity = known.and_then(|known| known.severities.first());
-        let severity = severity.copied().unwrap_or(Severity::Error);
-        let fix = known.map_or("", |known| known.fix);
+        let (severity, fix) = Known::of(FINDINGS, id);
         self.0.push(Finding::new(
             severity,
             id,

@@ -2,168 +2,151 @@
 
 use crate::core::artifact::Artifact;
 use crate::core::hint::command;
-use crate::core::spec::{Finding, Known, Severity};
-
-const ERROR: &[Severity] = &[Severity::Error];
-const WARNING: &[Severity] = &[Severity::Warning];
-
-const fn known(
-    id: &'static str,
-    severities: &'static [Severity],
-    meaning: &'static str,
-    fix: &'static str,
-) -> Known {
-    Known {
-        id,
-        severities,
-        meaning,
-        fix,
-    }
-}
+use crate::core::spec::{Finding, Known};
 
 /// All of them, by id. An error holds the gate; a warning is shown.
 pub const FINDINGS: &[Known] = &[
-    known(
+    Known::new(
         "task_check_missing",
-        ERROR,
+        Known::ERROR,
         "a task does not say how anybody sees that it is done",
         "give it a command or something to look at in `convergence.verification`",
     ),
-    known(
+    Known::new(
         "task_check_vague",
-        ERROR,
+        Known::ERROR,
         "what a person has to look at is not said",
         "name the thing to look at, and what has to be seen there",
     ),
-    known(
+    Known::new(
         "task_criteria_many",
-        ERROR,
+        Known::ERROR,
         "a task has more than five criteria",
         "make two tasks of it",
     ),
-    known(
+    Known::new(
         "task_criteria_missing",
-        ERROR,
+        Known::ERROR,
         "a task has no criterion",
         "say in `convergence.criteria` what holds when it is done",
     ),
-    known(
+    Known::new(
         "task_criterion_vague",
-        ERROR,
+        Known::ERROR,
         "a criterion cannot be tested",
         "say what somebody does, and what happens then",
     ),
-    known(
+    Known::new(
         "task_cycle",
-        ERROR,
+        Known::ERROR,
         "tasks wait for each other, or are parts of each other",
         "take one of the edges out",
     ),
-    known(
+    Known::new(
         "task_dependency_unknown",
-        ERROR,
+        Known::ERROR,
         "a task names another one that is not in the list",
         "name one that is there, or add it",
     ),
-    known(
+    Known::new(
         "task_done_technical",
-        WARNING,
+        Known::WARNING,
         "a definition of done speaks of tools",
         "say what somebody has from it; the tools stand in the verification",
     ),
-    known(
+    Known::new(
         "task_field_missing",
-        ERROR,
+        Known::ERROR,
         "a task has no id or no title",
         "write the field",
     ),
-    known(
+    Known::new(
         "task_field_misspelt",
-        ERROR,
+        Known::ERROR,
         "a field has the name of another one but for letter case, `_` and `-`",
         "write its name as the message says",
     ),
-    known(
+    Known::new(
         "task_field_repeated",
-        ERROR,
+        Known::ERROR,
         "a field stands in a task twice",
         "keep one of the two",
     ),
-    known(
+    Known::new(
         "task_field_type",
-        ERROR,
+        Known::ERROR,
         "a field has a value of another kind than it can have",
         "write the value as the message says",
     ),
-    known(
+    Known::new(
         "task_field_unknown",
-        WARNING,
+        Known::WARNING,
         "a field means nothing to this program; it stays",
         "mend its name, where it is misspelt",
     ),
-    known(
+    Known::new(
         "task_file_exists",
-        WARNING,
+        Known::WARNING,
         "a task creates a file that is there already",
         "name the action `modify`",
     ),
-    known(
+    Known::new(
         "task_file_missing",
-        WARNING,
+        Known::WARNING,
         "a task changes a file that is not there, and that no earlier task creates",
         "mend the path, or name the action `create`",
     ),
-    known(
+    Known::new(
         "task_files_overlap",
-        WARNING,
+        Known::WARNING,
         "two tasks that could run side by side touch one file",
         "let one depend on the other",
     ),
-    known(
+    Known::new(
         "task_gate_invalid",
-        ERROR,
+        Known::ERROR,
         "the gate of a decision or a goal cannot be decided by",
         "write the gate as the message says",
     ),
-    known(
+    Known::new(
         "task_id_invalid",
-        ERROR,
+        Known::ERROR,
         "an id has characters that are not taken, or is too long",
         "write letters, digits, `-`, `_` and `.`, and begin with a letter or a digit",
     ),
-    known(
+    Known::new(
         "task_id_repeated",
-        ERROR,
+        Known::ERROR,
         "two tasks have one id, or ids that differ in letter case alone",
         "give one of them another id",
     ),
-    known(
+    Known::new(
         "task_line_invalid",
-        ERROR,
+        Known::ERROR,
         "a line is no JSON object",
         "write one object a line",
     ),
-    known(
+    Known::new(
         "task_path_outside",
-        ERROR,
+        Known::ERROR,
         "a path of a task leads out of the repository, or into git's own folder",
         "write the path from the top of the repository",
     ),
-    known(
+    Known::new(
         "task_wait_circular",
-        ERROR,
+        Known::ERROR,
         "a task waits for what comes only after it",
         "wait for something that others bring about",
     ),
-    known(
+    Known::new(
         "task_wait_invalid",
-        ERROR,
+        Known::ERROR,
         "what a task waits for outside of the list cannot be understood",
         "write the condition as the message says",
     ),
-    known(
+    Known::new(
         "task_word_unknown",
-        ERROR,
+        Known::ERROR,
         "a field with few possible words has another one",
         "write one of the words that the message lists",
     ),
@@ -172,9 +155,7 @@ pub const FINDINGS: &[Known] = &[
 /// A finding on a line of the list.
 pub(super) fn found(id: &'static str, line: usize, message: impl Into<String>) -> Finding {
     let path = Artifact::TaskList.path();
-    let known = FINDINGS.iter().find(|known| known.id == id);
-    let severity = known.and_then(|known| known.severities.first());
-    let severity = severity.copied().unwrap_or(Severity::Error);
+    let (severity, _) = Known::of(FINDINGS, id);
     Finding::new(severity, id, path, line, message, command!("edit {path}"))
 }
 
