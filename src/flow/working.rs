@@ -293,28 +293,14 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
         )
         .help("shorten it, or raise artifacts.max_bytes in loopx.toml"));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count()
-            + 1;
-        Failure::refused(
-            Code::ArtifactNotUtf8,
-            format!("{artifact}:{line}: expected UTF-8, found other bytes"),
-        )
-        .help(again.clone())
-    })?;
-    if let Some(line) = workcopy::our_marker_line(text) {
-        return Err(Failure::conflict(
-            Code::ArtifactConflict,
-            format!("{artifact}:{line}: conflict markers are still there"),
-        )
-        .help(again));
+    let name = artifact.to_string();
+    let text = workcopy::utf8(bytes.to_vec(), &name, again.clone())?;
+    if let Some(line) = workcopy::our_marker_line(&text) {
+        return Err(workcopy::marked(&name, line, again));
     }
-    let mut faults = crate::core::gate::faults(artifact, text);
+    let mut faults = crate::core::gate::faults(artifact, &text);
     if artifact == Artifact::TaskList {
-        faults.extend(task_list::no_objects(text));
+        faults.extend(task_list::no_objects(&text));
     }
     match faults.first() {
         Some(first) => Err(

@@ -12,7 +12,7 @@ use super::files;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
-use crate::core::hint::{command, hint};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Write;
 use crate::core::session::State;
@@ -111,6 +111,26 @@ pub enum FileStatus {
     Conflicted,
     /// Not checked out here.
     Absent,
+}
+
+impl FileStatus {
+    /// How a file stands that has no conflict, by its content, the content that it was last in step with, and the
+    /// content on the branch.
+    fn of(file: Option<&Oid>, base: Option<&Oid>, tip: Option<&Oid>) -> Self {
+        if file == tip {
+            FileStatus::Clean
+        } else if file.is_none() && base.is_none() {
+            FileStatus::Absent
+        } else if file == base {
+            FileStatus::Behind
+        } else if tip != base && base.is_some() {
+            FileStatus::Diverged
+        } else if file.is_none() {
+            FileStatus::Deleted
+        } else {
+            FileStatus::Modified
+        }
+    }
 }
 
 impl<'r> WorkCopy<'r> {
@@ -271,22 +291,10 @@ impl<'r> WorkCopy<'r> {
             let is_contested = state
                 .contested()
                 .any(|(contested, _)| contested == artifact);
-            let status = if self.bases.conflicts.contains(&artifact)
-                || is_contested && file.as_ref() == tip
-            {
-                FileStatus::Conflicted
-            } else if file.as_ref() == tip {
-                FileStatus::Clean
-            } else if file.is_none() && base.is_none() {
-                FileStatus::Absent
-            } else if file.as_ref() == base {
-                FileStatus::Behind
-            } else if tip != base && base.is_some() {
-                FileStatus::Diverged
-            } else if file.is_none() {
-                FileStatus::Deleted
-            } else {
-                FileStatus::Modified
+            let is_apart = is_contested && file.as_ref() == tip;
+            let status = match self.bases.conflicts.contains(&artifact) || is_apart {
+                true => FileStatus::Conflicted,
+                false => FileStatus::of(file.as_ref(), base, tip),
             };
             found.insert(artifact, status);
         }
@@ -500,19 +508,7 @@ impl<'r> WorkCopy<'r> {
     fn check(&self, artifact: Artifact, bytes: Vec<u8>, state: &State) -> Result<String> {
         self.check_open(artifact, state)?;
         let path = format!("{}/{artifact}", self.folder());
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..at]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count()
-                + 1;
-            Failure::refused(
-                Code::ArtifactNotUtf8,
-                format!("{path}:{line}: expected UTF-8, found other bytes"),
-            )
-            .help(command!("edit {artifact}"))
-        })?;
+        let text = utf8(bytes, &path, command!("edit {artifact}"))?;
         let is_contested = self.bases.conflicts.contains(&artifact)
             || state
                 .contested()
@@ -522,14 +518,11 @@ impl<'r> WorkCopy<'r> {
             false => our_marker_line(&text),
         };
         if let Some(line) = line {
-            return Err(Failure::conflict(
-                Code::ArtifactConflict,
-                format!("{path}:{line}: conflict markers are still there"),
-            )
-            .help(hint![
+            let help = hint![
                 "choose between the marked sides: ",
                 command!("edit {artifact}")
-            ]));
+            ];
+            return Err(marked(&path, line, help));
         }
         let faults = gate::faults(artifact, &text);
         if let Some(first) = faults.first() {
@@ -679,6 +672,29 @@ impl<'r> WorkCopy<'r> {
         let text = crate::core::op::to_json(&self.bases)?;
         files::write_in_git_dir(self.repo, &self.bases_file, &text)
     }
+}
+
+/// The text of an artifact, which is UTF-8. `help` leads on where it is not.
+pub(super) fn utf8(bytes: Vec<u8>, path: &str, help: impl Into<Hint>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..at];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Failure::refused(
+            Code::ArtifactNotUtf8,
+            format!("{path}:{line}: expected UTF-8, found other bytes"),
+        )
+        .help(help)
+    })
+}
+
+/// The refusal of a text in which a merge left its markers.
+pub(super) fn marked(path: &str, line: usize, help: impl Into<Hint>) -> Failure {
+    Failure::conflict(
+        Code::ArtifactConflict,
+        format!("{path}:{line}: conflict markers are still there"),
+    )
+    .help(help)
 }
 
 /// What an edited text comes to where the branch has another one than it was checked out from; else both sides between

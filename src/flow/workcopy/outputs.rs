@@ -97,20 +97,9 @@ impl WorkCopy<'_> {
             let base = self.bases.outputs.get(&path);
             let tip = state.output(&path);
             let is_apart = state.files.get(&path).is_some_and(|all| all.len() > 1);
-            let status = if is_apart && file.as_ref() == tip {
-                FileStatus::Conflicted
-            } else if file.as_ref() == tip {
-                FileStatus::Clean
-            } else if file.is_none() && base.is_none() {
-                FileStatus::Absent
-            } else if file.as_ref() == base {
-                FileStatus::Behind
-            } else if tip != base && base.is_some() {
-                FileStatus::Diverged
-            } else if file.is_none() {
-                FileStatus::Deleted
-            } else {
-                FileStatus::Modified
+            let status = match is_apart && file.as_ref() == tip {
+                true => FileStatus::Conflicted,
+                false => FileStatus::of(file.as_ref(), base, tip),
             };
             statuses.insert(path, status);
         }
