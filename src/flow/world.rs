@@ -6,7 +6,7 @@ use super::act::Facts;
 use super::context::Context;
 use super::sign;
 use crate::core::artifact::Artifact;
-use crate::core::checks::checks_now;
+use crate::core::checks::{Check, checks_now};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, Person};
 use crate::core::op::Evidence;
@@ -16,6 +16,7 @@ use crate::core::task::plan;
 use crate::core::task::world::{Condition, Run, Seen, World};
 use crate::git::{Identity, Repo};
 use crate::store::{Session, Snapshot};
+use std::cell::OnceCell;
 
 /// Looks at everything that a task of the session waits for.
 pub(super) fn seen(
@@ -32,7 +33,7 @@ pub(super) fn seen(
     let mut tasks = facts.state.tasks.values();
     if tasks.any(|task| !task.decisions.is_empty()) {
         let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
-        asked.extend(nodes.into_iter().flat_map(|node| node.waits));
+        asked.extend(nodes.iter().flat_map(|node| node.waits.iter().cloned()));
     }
     // By the date that the record would have; only leases are judged by the earlier of two clocks.
     let identity = facts.identity.or_else(|| ctx.reader());
@@ -41,6 +42,7 @@ pub(super) fn seen(
         is_asked: true,
         ..World::default()
     };
+    let here = Here::default();
     for condition in asked {
         let seen = match &condition {
             Condition::Time { .. } | Condition::Person { .. } => continue,
@@ -53,7 +55,7 @@ pub(super) fn seen(
             },
             Condition::Evidence { evidence, role } => {
                 let role = role.as_deref();
-                run(ctx, (snapshot, session), facts, (evidence, role))?
+                run(ctx, (snapshot, session), (facts, &here), (evidence, role))?
             }
         };
         world.seen.insert(condition, seen);
@@ -103,11 +105,35 @@ fn path(repo: &Repo, branch: &str, path: &str) -> Result<Seen> {
     })
 }
 
+/// The checks and the code that every condition is judged on, looked at once.
+#[derive(Default)]
+struct Here {
+    checks: OnceCell<Vec<Check>>,
+    code: OnceCell<Option<Oid>>,
+}
+
+impl Here {
+    fn checks(&self, facts: &Facts<'_>) -> &[Check] {
+        let read = || checks_now(&facts.texts, &facts.state).unwrap_or_default();
+        self.checks.get_or_init(read)
+    }
+
+    fn code<'h>(&'h self, ctx: &Context, facts: &'h Facts<'_>) -> Result<Option<&'h Oid>> {
+        if let Some(code) = &facts.code {
+            return Ok(Some(&code.tree));
+        }
+        if self.code.get().is_none() {
+            drop(self.code.set(ctx.repo.code()?.map(|code| code.tree)));
+        }
+        Ok(self.code.get().and_then(Option::as_ref))
+    }
+}
+
 /// The run of a check, or of a kind, that says most of the code as it is.
 fn run(
     ctx: &Context,
     (snapshot, session): (&Snapshot<'_>, &Session),
-    facts: &Facts<'_>,
+    (facts, here): (&Facts<'_>, &Here),
     (name, role): (&str, Option<&str>),
 ) -> Result<Seen> {
     let signed;
@@ -119,20 +145,17 @@ fn run(
             &signed
         }
     };
-    let checks = checks_now(&facts.texts, &facts.state).unwrap_or_default();
-    let check = checks
+    let check = here
+        .checks(facts)
         .iter()
         .find(|check| check.id.eq_ignore_ascii_case(name));
     let is_it = |run: &&Recorded<Evidence>| match check {
         Some(check) => check.is_of(&run.value),
         None => run.value.what == name,
     };
-    let code = match &facts.code {
-        Some(code) => Some(code.tree.clone()),
-        None => ctx.repo.code()?.map(|code| code.tree),
-    };
+    let code = here.code(ctx, facts)?;
     let own: Vec<&Recorded<Evidence>> = all.iter().filter(is_it).collect();
-    let is_here = |run: &&&Recorded<Evidence>| Some(&run.value.tree) == code.as_ref();
+    let is_here = |run: &&&Recorded<Evidence>| Some(&run.value.tree) == code;
     let proves = |run: &&&Recorded<Evidence>| run.value.passed() && run.value.tree_kept;
     let here = own.iter().rev().filter(is_here);
     // A kind may have several commands: each of them is a run of it.
