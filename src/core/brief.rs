@@ -9,7 +9,7 @@ use super::front::{FrontMatter, set_field};
 use super::hint::command;
 use super::markdown;
 use super::pack::{Slice, SliceKind};
-use std::collections::BTreeMap;
+use super::texts::Texts;
 
 /// The heading below which the commands stand.
 const CHECKS: &str = "Checks";
@@ -180,7 +180,7 @@ fn front_matter_end(text: &str) -> usize {
 const ELSEWHERE: &str = "delta";
 
 /// The file that a session's delta stands in: the brief, unless that names the other one.
-pub fn delta_file(texts: &BTreeMap<Artifact, String>) -> Option<Artifact> {
+pub fn delta_file(texts: &Texts) -> Option<Artifact> {
     match (texts.contains_key(&Artifact::SpecDelta), of(texts)) {
         (false, None) => None,
         (true, None) => Some(Artifact::SpecDelta),
@@ -215,7 +215,7 @@ pub fn with_delta(text: &str, delta: &str) -> String {
 }
 
 /// The brief of a session, where it has one.
-pub fn of(texts: &BTreeMap<Artifact, String>) -> Option<&str> {
+pub fn of(texts: &Texts) -> Option<&str> {
     texts.get(&Artifact::Brief).map(String::as_str)
 }
 

@@ -9,8 +9,10 @@ use super::pack;
 use super::session::{Recorded, State};
 use super::task::node::TaskId;
 use super::task::plan;
+use super::task::slices::check_of;
 use super::task::status::Status;
-use std::collections::{BTreeMap, HashMap};
+use super::texts::Texts;
+use std::collections::HashMap;
 
 /// One command that has to pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +84,7 @@ impl<'r> Runs<'r> {
 }
 
 /// The same with the checks of tasks that decisions inserted: all that there is to run now.
-pub fn checks_now(
-    texts: &BTreeMap<Artifact, String>,
-    state: &State,
-) -> Result<Vec<Check>, Blocker> {
+pub fn checks_now(texts: &Texts, state: &State) -> Result<Vec<Check>, Blocker> {
     let mut found = checks(texts)?;
     let inserted = plan::inserted(texts, state)?.into_iter();
     found.extend(inserted.map(|slice| Check {
@@ -97,15 +96,18 @@ pub fn checks_now(
 }
 
 /// Every check that the artifacts of a session name, in their order; or what is wrong with one of them.
-pub fn checks(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Check>, Blocker> {
+pub fn checks(texts: &Texts) -> Result<Vec<Check>, Blocker> {
     let mut found = Vec::new();
     for source in pack::present(texts) {
-        let slices = pack::slices_in(source, texts)?;
-        found.extend(slices.into_iter().map(|slice| Check {
-            id: slice.id,
-            argv: slice.verification,
-            source,
-        }));
+        let check = |id, argv| Check { id, argv, source };
+        if let (Artifact::TaskList, Some(nodes)) = (source, texts.list()) {
+            let nodes = nodes.as_ref().map_err(Clone::clone)?.iter();
+            let own = nodes.filter_map(|node| Some((node, check_of(node)?)));
+            found.extend(own.map(|(node, argv)| check(node.id.to_string(), argv.to_vec())));
+            continue;
+        }
+        let slices = pack::slices_in(source, texts)?.into_iter();
+        found.extend(slices.map(|slice| check(slice.id, slice.verification)));
     }
     Ok(found)
 }

@@ -69,6 +69,7 @@ pub mod stage;
 mod tagged;
 pub mod task;
 pub mod template;
+pub mod texts;
 pub mod topic;
 pub mod trailers;
 pub mod tree_name;

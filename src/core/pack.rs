@@ -5,6 +5,7 @@
 use super::artifact::Artifact;
 use super::failure::{Blocker, Code};
 use super::id::Oid;
+use super::texts::Texts;
 use super::{brief, task};
 use crate::core::hint::{command, hint};
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,7 @@ impl Slice {
 
 /// The slices of a session, its tasks and the commands of its brief among them. No slice is a fault of a plan, and an
 /// empty list for a session that has none of these files.
-pub fn slices_of(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Slice>, Blocker> {
+pub fn slices_of(texts: &Texts) -> Result<Vec<Slice>, Blocker> {
     let mut found = Vec::new();
     for file in present(texts) {
         found.extend(slices_in(file, texts)?);
@@ -40,7 +41,7 @@ pub fn slices_of(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Slice>, Block
 }
 
 /// The check files of a session. Where there are several, because its profile was changed, an empty one is none.
-pub fn present(texts: &BTreeMap<Artifact, String>) -> Vec<Artifact> {
+pub fn present(texts: &Texts) -> Vec<Artifact> {
     let mut files: Vec<Artifact> = CHECK_FILES.into_iter().collect();
     files.retain(|file| texts.contains_key(file));
     let is_empty = |file: &Artifact| {
@@ -54,13 +55,14 @@ pub fn present(texts: &BTreeMap<Artifact, String>) -> Vec<Artifact> {
 }
 
 /// The slices that one file names; none where it is not there.
-pub fn slices_in(
-    file: Artifact,
-    texts: &BTreeMap<Artifact, String>,
-) -> Result<Vec<Slice>, Blocker> {
+pub fn slices_in(file: Artifact, texts: &Texts) -> Result<Vec<Slice>, Blocker> {
     match (file, texts.get(&file)) {
         (_, None) => Ok(Vec::new()),
-        (Artifact::TaskList, Some(text)) => task::slices::slices(text),
+        (Artifact::TaskList, Some(_)) => match texts.list() {
+            Some(Ok(nodes)) => Ok(nodes.iter().filter_map(task::slices::slice).collect()),
+            Some(Err(blocker)) => Err(blocker.clone()),
+            None => Ok(Vec::new()),
+        },
         (Artifact::Brief, Some(text)) => brief::checks(text),
         (_, Some(text)) => slices(Some(text)),
     }

@@ -8,8 +8,9 @@ use super::checks::Check;
 use super::id::{Oid, Person};
 use super::op::Operation;
 use super::pack;
-use super::task::slices;
-use std::collections::BTreeMap;
+use super::task::slices::commands;
+use super::texts::Texts;
+use std::collections::{BTreeMap, HashSet};
 
 /// The setting that says whose word is enough.
 pub const SETTING: &str = "loopx.trust";
@@ -82,16 +83,37 @@ pub enum Origin<'o> {
     Merged,
 }
 
-/// Whether one file of checks has exactly these words as a check. A file that cannot be read has them where each word
-/// stands in it: who mends it did not write them.
-pub fn has(artifact: Artifact, text: &str, argv: &[String]) -> bool {
-    let texts = BTreeMap::from([(artifact, text.to_owned())]);
-    match pack::slices_in(artifact, &texts) {
-        Ok(slices) => {
-            slices.iter().any(|slice| slice.verification == argv)
-                || artifact == Artifact::TaskList && slices::inserts(text, argv)
+/// The commands that one file of checks has.
+#[derive(Debug)]
+pub struct Commands {
+    text: String,
+    /// Nothing where the file cannot be read.
+    all: Option<HashSet<Vec<String>>>,
+}
+
+impl Commands {
+    /// Reads one file among some texts.
+    pub fn of(artifact: Artifact, texts: &Texts) -> Self {
+        let all = match (artifact, texts.list()) {
+            (Artifact::TaskList, Some(list)) => list.as_deref().ok().map(commands),
+            _ => pack::slices_in(artifact, texts).ok().map(|slices| {
+                let argvs = slices.into_iter().map(|slice| slice.verification);
+                argvs.collect()
+            }),
+        };
+        Commands {
+            text: texts.get(&artifact).cloned().unwrap_or_default(),
+            all,
         }
-        Err(_) => argv.iter().all(|word| text.contains(word.as_str())),
+    }
+
+    /// Whether these words are a command of the file. A file that cannot be read has them where each word stands in
+    /// it: who mends it did not write them.
+    pub fn has(&self, argv: &[String]) -> bool {
+        match &self.all {
+            Some(all) => all.contains(argv),
+            None => argv.iter().all(|word| self.text.contains(word.as_str())),
+        }
     }
 }
 
@@ -148,7 +170,7 @@ impl Stranger {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hands, Mode, Origin, Stranger, has, origin};
+    use super::{Commands, Hands, Mode, Origin, Stranger, origin};
     use crate::core::artifact::Artifact;
     use crate::core::checks::Check;
     use crate::core::id::{Oid, Person};
@@ -197,6 +219,11 @@ mod tests {
         assert_eq!(stranger.words(), "A: `sh x` (it came out of a merge)");
     }
 
+    fn has(list: &str, argv: &[String]) -> bool {
+        let texts = [(Artifact::TaskList, list.to_owned())].into();
+        Commands::of(Artifact::TaskList, &texts).has(argv)
+    }
+
     #[test]
     fn only_exactly_the_words_count_and_a_broken_file_has_what_it_may_have() {
         let line = r#"{"id":"A","title":"T","convergence":{"criteria":["It says no"],"verification":{"cmd":["sh","-c","x"]}}}"#;
@@ -213,11 +240,7 @@ mod tests {
             (format!("{line}\nno list"), words(&["sh", "-c"]), true),
             ("no list".to_owned(), words(&["sh"]), false),
         ] {
-            assert_eq!(
-                has(Artifact::TaskList, &text, &argv),
-                holds,
-                "{text} {argv:?}"
-            );
+            assert_eq!(has(&text, &argv), holds, "{text} {argv:?}");
         }
     }
 
@@ -245,7 +268,7 @@ mod tests {
                 .map(|word| (*word).to_owned())
                 .collect::<Vec<_>>()
         };
-        assert!(has(Artifact::TaskList, list, &words(&["sh", "x.sh"])));
-        assert!(!has(Artifact::TaskList, list, &words(&["sh"])));
+        assert!(has(list, &words(&["sh", "x.sh"])));
+        assert!(!has(list, &words(&["sh"])));
     }
 }

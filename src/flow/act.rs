@@ -26,6 +26,7 @@ use crate::core::session::{Ending, Recorded, State};
 use crate::core::stage::Stage;
 use crate::core::task::world::World;
 use crate::core::task::{outputs::task_of, plan};
+use crate::core::texts::Texts;
 use crate::git::{Identity, Repo};
 use crate::store::{self, Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ use std::collections::BTreeMap;
 pub struct Facts<'a> {
     /// The state with the edits of the working copy taken in.
     pub state: State,
-    pub texts: BTreeMap<Artifact, String>,
+    pub texts: Texts,
     pub policy: Policy,
     pub code: Option<CodeFacts>,
     pub delta: DeltaFacts,
@@ -275,12 +276,8 @@ fn change<T>(
 }
 
 /// The artifacts with the edits of this worktree. A file that the branch changed too counts as stored.
-pub(super) fn texts_here(
-    ctx: &Context,
-    state: &State,
-    policy: &Policy,
-) -> Result<BTreeMap<Artifact, String>> {
-    let mut texts = BTreeMap::new();
+pub(super) fn texts_here(ctx: &Context, state: &State, policy: &Policy) -> Result<Texts> {
+    let mut texts = Texts::default();
     read_texts(&ctx.repo, state, &mut texts)?;
     if let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)?
         && copy.exists()
@@ -293,6 +290,7 @@ pub(super) fn texts_here(
             }
         }
     }
+    ctx.share_list(&mut texts);
     Ok(texts)
 }
 
@@ -365,6 +363,7 @@ pub(super) fn gather_with<'a>(
     }
     let (mut texts, mut taken, mut outputs) = (edits.texts, edits.taken, edits.outputs);
     read_texts(&ctx.repo, &state, &mut texts)?;
+    ctx.share_list(&mut texts);
     if !outputs.is_empty() {
         let known = plan::ids(&texts, &state);
         outputs.retain(|task| known.contains(task) || state.outputs_of(task).next().is_some());
@@ -447,11 +446,7 @@ fn text_of(bytes: Vec<u8>) -> String {
 }
 
 /// Reads the artifacts that `texts` does not have yet.
-pub fn read_texts(
-    repo: &Repo,
-    state: &State,
-    texts: &mut BTreeMap<Artifact, String>,
-) -> Result<()> {
+pub fn read_texts(repo: &Repo, state: &State, texts: &mut Texts) -> Result<()> {
     for (artifact, blob) in &state.artifacts {
         if !texts.contains_key(artifact) {
             texts.insert(*artifact, text_of(repo.read_blob(blob)?));
@@ -622,7 +617,7 @@ fn refresh_graph(
     repo: &Repo,
     profile: Option<&Profile>,
     artifacts: &mut BTreeMap<Artifact, Oid>,
-    texts: &mut BTreeMap<Artifact, String>,
+    texts: &mut Texts,
 ) -> Result<()> {
     let is_of_pack = |artifact: &&Artifact| **artifact != Artifact::SpecDelta;
     let mut pack = Artifact::CHANGE_PACK.iter().filter(is_of_pack);

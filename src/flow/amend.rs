@@ -19,6 +19,7 @@ use crate::core::task::file::read;
 use crate::core::task::node::TaskId;
 use crate::core::task::plan;
 use crate::core::task::status::Status;
+use crate::core::texts::Texts;
 use crate::git::{Entry, Repo};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -309,7 +310,7 @@ fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
 
 /// How far the tasks of a list are; of a gate, how it was decided.
 fn how_far(state: &State, stored: &str) -> impl Fn(&TaskId) -> Status {
-    let texts = BTreeMap::from([(Artifact::TaskList, stored.to_owned())]);
+    let texts = Texts::from([(Artifact::TaskList, stored.to_owned())]);
     let nodes = plan::now(&texts, state).unwrap_or_default();
     let gates = nodes.iter().filter_map(|node| {
         let standing = standing(node, state)?;

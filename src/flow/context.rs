@@ -6,6 +6,7 @@ use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
 use crate::core::rebase::way_on;
 use crate::core::session::State;
+use crate::core::texts::Texts;
 use crate::core::unfinished::UnfinishedList;
 use crate::env;
 use crate::git::{Head, Identity, Repo};
@@ -29,6 +30,8 @@ pub struct Context {
     /// The session that a command changed without its being named or bound to the branch.
     pub taken: TakenSession,
     policies: RefCell<HashMap<Oid, Policy>>,
+    /// The list of tasks that was read last.
+    list: RefCell<Texts>,
     /// Where HEAD and the branches stood when a command that only reads looked at them first.
     seen: OnceCell<Seen>,
     /// Whoever reads, as git named them when this command asked first.
@@ -51,6 +54,7 @@ impl Context {
             unfinished: UnfinishedList::default(),
             taken: TakenSession::default(),
             policies: RefCell::default(),
+            list: RefCell::default(),
             seen: OnceCell::new(),
             reader: OnceCell::new(),
         })
@@ -64,6 +68,7 @@ impl Context {
             unfinished: UnfinishedList::default(),
             taken: TakenSession::default(),
             policies: RefCell::default(),
+            list: RefCell::default(),
             seen: OnceCell::new(),
             reader: OnceCell::new(),
         })
@@ -87,6 +92,13 @@ impl Context {
     pub fn reader(&self) -> Option<&Identity> {
         let reader = self.reader.get_or_init(|| self.repo.identity().ok());
         reader.as_ref()
+    }
+
+    /// Has a list of tasks be read once, in however many texts a command meets it.
+    pub fn share_list(&self, texts: &mut Texts) {
+        let mut known = self.list.borrow_mut();
+        texts.learn(&known);
+        *known = texts.list_alone();
     }
 
     /// Where HEAD points.

@@ -4,7 +4,6 @@ use super::act::{Facts, Needs, gather, texts_here};
 use super::archive::Waivers;
 use super::context::Context;
 use super::delta;
-use crate::core::artifact::Artifact;
 use crate::core::coverage::{self, Covered, Known};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::ReadSections;
@@ -16,7 +15,7 @@ use crate::core::session::State;
 use crate::core::spec::{Delta, fold};
 use crate::core::stage::Stage;
 use crate::core::task::plan;
-use std::collections::BTreeMap;
+use crate::core::texts::Texts;
 
 /// The code tree that the approved review is about.
 fn reviewed_tree(state: &State) -> Option<&Oid> {
@@ -24,7 +23,7 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 }
 
 /// The slices, and what decisions inserted beside them.
-fn served(texts: &BTreeMap<Artifact, String>, state: &State) -> Vec<Slice> {
+fn served(texts: &Texts, state: &State) -> Vec<Slice> {
     let mut slices = pack::slices_of(texts).unwrap_or_default();
     slices.extend(plan::inserted(texts, state).unwrap_or_default());
     slices
@@ -48,7 +47,7 @@ pub(super) fn names(facts: &Facts<'_>) -> Vec<String> {
 }
 
 /// The scenarios of a stored session that nothing proves on the code that was reviewed, where words are to be signed.
-pub(super) fn unproven(state: &State, texts: &BTreeMap<Artifact, String>) -> Vec<String> {
+pub(super) fn unproven(state: &State, texts: &Texts) -> Vec<String> {
     let Some((delta, _)) = delta::read(texts) else {
         return Vec::new();
     };
@@ -118,11 +117,7 @@ pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker
 
 /// Scenarios of the delta that no slice names, where archive will ask for their proof: the way to change
 /// that ends with plan->build.
-pub(super) fn unserved(
-    policy: &Policy,
-    texts: &BTreeMap<Artifact, String>,
-    delta: &Delta,
-) -> Vec<String> {
+pub(super) fn unserved(policy: &Policy, texts: &Texts, delta: &Delta) -> Vec<String> {
     if policy.archive.evidence == EvidenceRule::Off {
         return Vec::new();
     }

@@ -23,6 +23,7 @@ use crate::core::spec::{
     plan_domain, read_delta,
 };
 use crate::core::stage::Stage;
+use crate::core::texts::Texts;
 use crate::git::merge::FileMerge;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -32,7 +33,7 @@ use std::rc::Rc;
 pub(super) const WHOLE: &str = "";
 
 /// The text of a session's delta, and the file that it stands in.
-fn source(texts: &BTreeMap<Artifact, String>) -> Option<(Artifact, Cow<'_, str>)> {
+fn source(texts: &Texts) -> Option<(Artifact, Cow<'_, str>)> {
     let file = brief::delta_file(texts)?;
     let text = texts.get(&file)?;
     Some(match file {
@@ -42,7 +43,7 @@ fn source(texts: &BTreeMap<Artifact, String>) -> Option<(Artifact, Cow<'_, str>)
 }
 
 /// The delta of a session, every domain named.
-pub(super) fn read(texts: &BTreeMap<Artifact, String>) -> Option<(Delta, Vec<Blocker>)> {
+pub(super) fn read(texts: &Texts) -> Option<(Delta, Vec<Blocker>)> {
     let (artifact, text) = source(texts)?;
     let mut delta = read_delta(text.as_bytes(), artifact.path());
     let mut blockers = Vec::new();
@@ -102,7 +103,7 @@ pub fn judge(
     state: &State,
     policy: &Policy,
     (ground, target): (&Target, &Target),
-    texts: &BTreeMap<Artifact, String>,
+    texts: &Texts,
 ) -> Result<Judgement> {
     let Some((delta, mut blockers)) = read(texts) else {
         return Ok(Judgement::default());
@@ -453,11 +454,7 @@ pub(super) fn written_against(
 }
 
 /// Whether an artifact holds more than its template.
-pub fn is_filled(
-    artifact: Artifact,
-    profile: &Profile,
-    texts: &BTreeMap<Artifact, String>,
-) -> bool {
+pub fn is_filled(artifact: Artifact, profile: &Profile, texts: &Texts) -> bool {
     let Some(text) = texts.get(&artifact) else {
         return false;
     };

@@ -18,9 +18,9 @@ use crate::core::session::State;
 use crate::core::shell_word;
 use crate::core::stage::Stage;
 use crate::core::task::plan;
+use crate::core::texts::Texts;
 use crate::git::capture::{MOST, Recording, TAIL, Watch, record};
 use crate::store::{Session, Snapshot, left_out};
-use std::collections::BTreeMap;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -236,7 +236,7 @@ fn own_check(
     argv: &[String],
     exit: Option<i32>,
 ) -> (Option<String>, Option<String>) {
-    let id_of = |texts: &BTreeMap<Artifact, String>| {
+    let id_of = |texts: &Texts| {
         let all = checks(texts).unwrap_or_default();
         let own = all.into_iter().find(|check| check.argv == argv);
         own.map(|check| check.id)
@@ -251,7 +251,7 @@ fn own_check(
     let Some(text) = text else {
         return (None, None);
     };
-    let texts = BTreeMap::from([(Artifact::Brief, text.clone())]);
+    let texts = Texts::from([(Artifact::Brief, text.clone())]);
     (id_of(&texts), Some(text))
 }
 
@@ -419,12 +419,13 @@ fn check_texts(
     state: &State,
     request: &RunRequest,
     policy: &Policy,
-) -> Result<BTreeMap<Artifact, String>> {
+) -> Result<Texts> {
     if !request.sign || policy.evidence.by.is_empty() {
         return super::act::texts_here(ctx, state, policy);
     }
-    let mut texts = BTreeMap::new();
+    let mut texts = Texts::default();
     super::act::read_texts(&ctx.repo, state, &mut texts)?;
+    ctx.share_list(&mut texts);
     Ok(texts)
 }
 

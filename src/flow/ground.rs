@@ -17,11 +17,11 @@ use crate::core::op::RequirementBase;
 use crate::core::policy::Policy;
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Action, Delta, Finding, Severity};
+use crate::core::texts::Texts;
 use crate::store::{Session, Snapshot};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The texts of a session's artifacts.
-type Texts = BTreeMap<Artifact, String>;
 
 /// A session's target with what its open dependencies make of it.
 #[derive(Clone, Debug, Default)]
@@ -171,7 +171,7 @@ pub fn results(judgement: &Judgement, policy: &Policy, target: &mut Target) {
 }
 
 fn texts(ctx: &Context, state: &State) -> Result<Texts> {
-    let mut texts = Texts::new();
+    let mut texts = Texts::default();
     read_texts(&ctx.repo, state, &mut texts)?;
     Ok(texts)
 }

@@ -18,6 +18,7 @@ use crate::core::task::file::{TaskFile, read};
 use crate::core::task::graph::Graph;
 use crate::core::task::node::TaskId;
 use crate::core::task::status::Status;
+use crate::core::texts::Texts;
 use crate::git::{EntryKind, Repo};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -179,7 +180,7 @@ fn lines(repo: &Repo, tree: &Oid, path: &str) -> Option<usize> {
     Some(ends + usize::from(is_open))
 }
 
-fn judged(state: &State, texts: &BTreeMap<Artifact, String>, file: &TaskFile) -> Result<Outline> {
+fn judged(state: &State, texts: &Texts, file: &TaskFile) -> Result<Outline> {
     let has_files = file.nodes.iter().any(|node| !node.files.is_empty());
     outline::outline(&state.title, texts, has_files).map_err(|fault| {
         let path = Artifact::Plan.path();
@@ -193,7 +194,7 @@ fn judged(state: &State, texts: &BTreeMap<Artifact, String>, file: &TaskFile) ->
 
 /// The text of plan.md with its header as the list determines it; nothing where that is what it says, where it has no
 /// header, or where either of them cannot be read.
-pub(super) fn header(state: &State, texts: &BTreeMap<Artifact, String>) -> Option<String> {
+pub(super) fn header(state: &State, texts: &Texts) -> Option<String> {
     if state.stage != Stage::Plan {
         return None;
     }

@@ -9,7 +9,8 @@ use crate::core::hint::command;
 use crate::core::pack;
 use crate::core::policy::Policy;
 use crate::core::spec::{Delta, fold, read_spec};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::core::texts::Texts;
+use std::collections::BTreeSet;
 
 /// Slices that serve what nobody promised: archive would find nothing to prove by them, and the scenario that
 /// was meant without a slice.
@@ -18,7 +19,7 @@ pub(super) fn of(
     policy: &Policy,
     target: &Target,
     delta: &Delta,
-    texts: &BTreeMap<Artifact, String>,
+    texts: &Texts,
 ) -> Result<Vec<Blocker>> {
     let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
     let mut known = coverage::scenarios(delta);

@@ -15,7 +15,7 @@ use crate::core::policy::Policy;
 use crate::core::replay;
 use crate::core::session::State;
 use crate::core::stage::Stage;
-use crate::core::trust::{self, Hands, Mode, Origin, Stranger};
+use crate::core::trust::{self, Commands, Hands, Mode, Origin, Stranger};
 use crate::git::{Identity, Repo};
 use crate::store::{Session, Snapshot};
 use std::cell::RefCell;
@@ -110,22 +110,24 @@ fn remember(repo: &Repo, mut known: BTreeSet<String>, strangers: &[Stranger]) ->
     files::write_in_git_dir(repo, &remembered(repo), lines.as_bytes())
 }
 
-/// The texts that were read once.
-struct Texts<'r> {
-    repo: &'r Repo,
-    read: RefCell<HashMap<(Artifact, Oid), Option<String>>>,
+/// The commands of stored files of checks, each file read once.
+struct Stored<'c> {
+    ctx: &'c Context,
+    read: RefCell<HashMap<(Artifact, Oid), Option<Commands>>>,
 }
 
-impl Texts<'_> {
+impl Stored<'_> {
     /// Whether a stored file of checks has these words. What is not here any more shows nothing.
     fn has(&self, artifact: Artifact, blob: &Oid, argv: &[String]) -> bool {
         let mut read = self.read.borrow_mut();
-        let text = read.entry((artifact, blob.clone())).or_insert_with(|| {
-            let bytes = self.repo.read_blob(blob).ok()?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+        let commands = read.entry((artifact, blob.clone())).or_insert_with(|| {
+            let bytes = self.ctx.repo.read_blob(blob).ok()?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let mut texts = [(artifact, text)].into();
+            self.ctx.share_list(&mut texts);
+            Some(Commands::of(artifact, &texts))
         });
-        text.as_ref()
-            .is_some_and(|text| trust::has(artifact, text, argv))
+        commands.as_ref().is_some_and(|known| known.has(argv))
     }
 }
 
@@ -139,11 +141,11 @@ fn strangers(
 ) -> Result<Vec<Stranger>> {
     let state = &session.state;
     let me = ctx.repo.identity()?;
-    let texts = Texts {
-        repo: &ctx.repo,
+    let stored = Stored {
+        ctx,
         read: RefCell::default(),
     };
-    let has = |artifact: Artifact, blob: &Oid, argv: &[String]| texts.has(artifact, blob, argv);
+    let has = |artifact: Artifact, blob: &Oid, argv: &[String]| stored.has(artifact, blob, argv);
     let own: HashSet<String> = match mode {
         Mode::Here => lines_of(&own_records(&ctx.repo)),
         _ => HashSet::new(),

@@ -22,6 +22,7 @@ mod tasks;
 
 pub use super::next::next_action;
 use crate::core::hint::{command, hint};
+use crate::core::texts::Texts;
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
     not_consumable, not_ready,
@@ -128,7 +129,7 @@ pub struct DeltaFacts {
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     pub state: &'a State,
-    pub texts: &'a BTreeMap<Artifact, String>,
+    pub texts: &'a Texts,
     pub policy: &'a Policy,
     /// `None` where there is no worktree to look at.
     pub code: Option<&'a CodeFacts>,

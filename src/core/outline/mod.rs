@@ -14,8 +14,8 @@ pub use words::{Complexity, angles_of, complexity_of, names_file, said, words};
 
 use super::artifact::Artifact;
 use super::front::{Fault, FrontMatter};
+use crate::core::texts::Texts;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A value, and what it follows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -75,11 +75,7 @@ pub struct Outline {
 }
 
 /// The outline that follows from the files of a session. `has_files` says whether a task names one.
-pub fn outline(
-    title: &str,
-    texts: &BTreeMap<Artifact, String>,
-    has_files: bool,
-) -> Result<Outline, Fault> {
+pub fn outline(title: &str, texts: &Texts, has_files: bool) -> Result<Outline, Fault> {
     let text = |artifact: Artifact| texts.get(&artifact).map_or("", String::as_str);
     let request = format!("{title}\n{}", text(Artifact::Intent));
     let front = FrontMatter::parse(text(Artifact::Plan))?;
@@ -162,9 +158,9 @@ pub fn may_return(run: u32, extra: u32) -> bool {
 mod tests {
     use super::{Complexity, Why, may_return, outline};
     use crate::core::artifact::Artifact;
-    use std::collections::BTreeMap;
+    use crate::core::texts::Texts;
 
-    fn texts(intent: &str, plan: &str) -> BTreeMap<Artifact, String> {
+    fn texts(intent: &str, plan: &str) -> Texts {
         [
             (Artifact::Intent, intent.to_owned()),
             (Artifact::Plan, plan.to_owned()),

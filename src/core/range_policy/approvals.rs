@@ -15,6 +15,7 @@ use super::super::replay;
 use super::super::session::{Approval, Recorded, State};
 use super::super::stage::Transition;
 use crate::core::hint::command;
+use crate::core::texts::Texts;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An approval, as it was when it moved the session.
@@ -216,7 +217,7 @@ pub fn unproven(
     policy: &Policy,
     session: &SessionId,
     used: &Used,
-    (state, texts): (&State, BTreeMap<Artifact, String>),
+    (state, texts): (&State, Texts),
     credentials: &Credentials,
 ) -> Vec<Blocker> {
     let asked = credentials.evidence.is_some() && !used.superseded;

@@ -8,18 +8,23 @@ use crate::core::failure::Blocker;
 use crate::core::pack::{self, Slice};
 use crate::core::session::State;
 use crate::core::stage::Stage;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::core::texts::Texts;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
 /// them.
-pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
+pub fn nodes(texts: &Texts) -> Result<Cow<'_, [Node]>, Blocker> {
+    let mut files = pack::present(texts);
+    let is_empty = |file: &Artifact| texts.get(file).is_some_and(|text| text.trim().is_empty());
+    files.retain(|file| *file != Artifact::Brief && !is_empty(file));
+    if files == [Artifact::TaskList] {
+        return Ok(listed(texts)?.into());
+    }
     let mut found = Vec::new();
-    for file in pack::present(texts) {
-        if file == Artifact::Brief || texts.get(&file).is_some_and(|text| text.trim().is_empty()) {
-            continue;
-        }
-        if let (Artifact::TaskList, Some(text)) = (file, texts.get(&file)) {
-            found.extend(slices::nodes(text)?);
+    for file in files {
+        if file == Artifact::TaskList {
+            found.extend_from_slice(listed(texts)?);
             continue;
         }
         let slices = pack::slices_in(file, texts)?;
@@ -30,31 +35,41 @@ pub fn nodes(texts: &BTreeMap<Artifact, String>) -> Result<Vec<Node>, Blocker> {
                 .filter_map(|(at, slice)| node(slice, at + 1)),
         );
     }
-    Ok(found)
+    Ok(found.into())
+}
+
+/// The nodes of the list of tasks.
+fn listed(texts: &Texts) -> Result<&[Node], Blocker> {
+    match texts.list() {
+        Some(Ok(nodes)) => Ok(nodes),
+        Some(Err(blocker)) => Err(blocker.clone()),
+        None => Ok(&[]),
+    }
 }
 
 /// The nodes as they are now: with what decisions inserted, and with gates that wait for others in their place.
-pub fn now(texts: &BTreeMap<Artifact, String>, state: &State) -> Result<Vec<Node>, Blocker> {
+pub fn now<'t>(texts: &'t Texts, state: &State) -> Result<Cow<'t, [Node]>, Blocker> {
     Ok(expand(nodes(texts)?, state))
 }
 
 /// The ids of the nodes; none where the list cannot be read.
-pub fn ids(texts: &BTreeMap<Artifact, String>, state: &State) -> BTreeSet<String> {
-    let nodes = now(texts, state).unwrap_or_default().into_iter();
-    nodes.map(|node| node.id.as_str().to_owned()).collect()
+pub fn ids(texts: &Texts, state: &State) -> BTreeSet<String> {
+    let nodes = now(texts, state).unwrap_or_default();
+    let ids = nodes.iter().map(|node| node.id.as_str().to_owned());
+    ids.collect()
 }
 
 /// The checks of what decisions inserted.
-pub fn inserted(texts: &BTreeMap<Artifact, String>, state: &State) -> Result<Vec<Slice>, Blocker> {
+pub fn inserted(texts: &Texts, state: &State) -> Result<Vec<Slice>, Blocker> {
     let mut tasks = state.tasks.values();
     if tasks.all(|facts| facts.decisions.is_empty()) {
         return Ok(Vec::new());
     }
     let planned = nodes(texts)?;
     let known: BTreeSet<String> = planned.iter().map(|node| node.id.key()).collect();
-    let mut all = expand(planned, state);
-    all.retain(|node| !known.contains(&node.id.key()));
-    Ok(all.into_iter().filter_map(slices::slice).collect())
+    let all = expand(planned, state);
+    let more = all.iter().filter(|node| !known.contains(&node.id.key()));
+    Ok(more.filter_map(slices::slice).collect())
 }
 
 /// A slice as a node. Its id was checked where it was read.

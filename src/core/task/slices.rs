@@ -1,6 +1,6 @@
 //! The tasks of a list as slices: what gates, runs and coverage rest on. The list itself is read by [`super::task::file`].
 
-use super::file::{check, of_own_session, read};
+use super::file::{self, check, of_own_session, read};
 use super::node::{Node, NodeKind, Verification};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code};
@@ -8,16 +8,17 @@ use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::pack::{Slice, SliceKind};
 use crate::core::spec::{Finding, Severity};
+use std::collections::HashSet;
 
 /// Reads the tasks as slices.
 pub fn slices(text: &str) -> Result<Vec<Slice>, Blocker> {
-    Ok(nodes(text)?.into_iter().filter_map(slice).collect())
+    Ok(nodes(text)?.iter().filter_map(slice).collect())
 }
 
 /// Reads the tasks of a list. The blocker names each line that cannot be read, and what was expected there.
 pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
-    let file = read(text).map_err(|findings| invalid(&findings))?;
-    if file.nodes.is_empty() {
+    let nodes = file::nodes(text).map_err(|findings| invalid(&findings))?;
+    if nodes.is_empty() {
         let path = Artifact::TaskList.path();
         return Err(Blocker::new(
             Code::TaskListEmpty,
@@ -25,20 +26,23 @@ pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
             command!("plan").note("(or write a line by hand)"),
         ));
     }
-    Ok(file.nodes)
+    Ok(nodes)
 }
 
-/// Whether something that a fix would insert has exactly these words as its check.
-pub fn inserts(text: &str, argv: &[String]) -> bool {
-    fn has(node: &Node, argv: &[String]) -> bool {
-        let mut inner = node.gate.iter().flat_map(|gate| &gate.repair);
-        inner.any(|node| {
-            matches!(&node.verification, Some(Verification::Cmd(own)) if own == argv)
-                || has(node, argv)
-        })
+/// The commands of the checks that some nodes have, and of those that a fix would insert.
+pub fn commands(nodes: &[Node]) -> HashSet<Vec<String>> {
+    fn of_repair(node: &Node, found: &mut HashSet<Vec<String>>) {
+        for inner in node.gate.iter().flat_map(|gate| &gate.repair) {
+            if let Some(Verification::Cmd(argv)) = &inner.verification {
+                found.insert(argv.clone());
+            }
+            of_repair(inner, found);
+        }
     }
-    let nodes = nodes(text).unwrap_or_default();
-    nodes.iter().any(|node| has(node, argv))
+    let own = nodes.iter().filter_map(check_of);
+    let mut found: HashSet<Vec<String>> = own.map(<[String]>::to_vec).collect();
+    nodes.iter().for_each(|node| of_repair(node, &mut found));
+    found
 }
 
 /// Whether a list is a good plan, too: asked once, before it is approved. What was approved by then stays readable
@@ -78,29 +82,35 @@ fn invalid(findings: &[Finding]) -> Blocker {
 }
 
 /// A decision, a checkpoint or a goal is a slice only where it has a check of its own.
-pub(super) fn slice(node: Node) -> Option<Slice> {
-    if node.kind != NodeKind::Work && node.verification.is_none() {
-        return None;
-    }
-    let (kind, verification) = match node.verification {
-        Some(Verification::Cmd(argv)) => (SliceKind::Afk, argv),
-        _ => (SliceKind::Hitl, Vec::new()),
-    };
+pub fn slice(node: &Node) -> Option<Slice> {
+    let verification = check_of(node)?.to_vec();
     Some(Slice {
         id: node.id.to_string(),
         behaviour: node.title.clone(),
-        title: node.title,
-        kind,
-        acceptance_criteria: node.criteria,
+        title: node.title.clone(),
+        kind: match node.verification {
+            Some(Verification::Cmd(_)) => SliceKind::Afk,
+            _ => SliceKind::Hitl,
+        },
+        acceptance_criteria: node.criteria.clone(),
         verification,
-        scenarios: node.scenarios,
+        scenarios: node.scenarios.clone(),
         blocked_by: node
             .depends_on
             .iter()
             .map(|edge| edge.on.to_string())
             .collect(),
-        files: node.files.into_iter().map(|file| file.path).collect(),
+        files: node.files.iter().map(|file| file.path.clone()).collect(),
     })
+}
+
+/// The command of a node's check, which is empty where a person looks; nothing of a node that has no check.
+pub fn check_of(node: &Node) -> Option<&[String]> {
+    match &node.verification {
+        Some(Verification::Cmd(argv)) => Some(argv),
+        None if node.kind != NodeKind::Work => None,
+        _ => Some(&[]),
+    }
 }
 
 #[cfg(test)]

@@ -289,7 +289,8 @@ mod tests {
 
     fn node(waits: &str) -> Node {
         let line = format!(r#"{{"id":"A","title":"a","waits":[{waits}]}}"#);
-        let mut nodes = plan::nodes(&[(Artifact::TaskList, line)].into()).expect("a list");
+        let texts = [(Artifact::TaskList, line)].into();
+        let mut nodes = plan::nodes(&texts).expect("a list").into_owned();
         nodes.remove(0)
     }
 

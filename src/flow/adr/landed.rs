@@ -1,6 +1,6 @@
 //! What promoting could have made of a tree: for whoever judges a commit that says so.
 
-use super::promote::{Candidate, Request, Texts, promotion};
+use super::promote::{Candidate, FileTexts, Request, promotion};
 use super::{of_tree, tree_files};
 use crate::core::account::Change;
 use crate::core::adr::Record;
@@ -17,7 +17,7 @@ pub(in crate::flow) fn promotions(
     state: &State,
     text: String,
     tree: &Oid,
-) -> Result<Vec<Texts>> {
+) -> Result<Vec<FileTexts>> {
     let folder = &policy.paths.adr;
     let records = of_tree(repo, tree, folder)?;
     let files = tree_files(repo, tree, folder)?;

@@ -13,6 +13,7 @@ use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
+use crate::core::texts::Texts;
 use crate::flow::context::Context;
 use crate::flow::journal::{Entry, Scope, Step, Worktree};
 use crate::flow::naming::{self, unknown};
@@ -57,7 +58,7 @@ pub(super) struct Draft {
 }
 
 /// Texts by path; `None` where a file goes.
-pub(in crate::flow) type Texts = BTreeMap<String, Option<String>>;
+pub(in crate::flow) type FileTexts = BTreeMap<String, Option<String>>;
 
 /// What is promoted, wherever it comes from.
 pub(super) struct Candidate {
@@ -249,7 +250,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
             (text, Some(target.clone()))
         }
         None if state.stage == Stage::Done => {
-            let mut texts = BTreeMap::new();
+            let mut texts = Texts::default();
             act::read_texts(&ctx.repo, state, &mut texts)?;
             let text = archive::adr_candidate(state, &texts, &identity.at);
             (text, delta::target_branch(ctx, state)?)
@@ -433,12 +434,12 @@ pub(super) fn promotion(
     request: Request<'_>,
     candidate: &Candidate,
     (folder, records, files): (&str, &[Record], &[(String, Oid)]),
-) -> Result<(Record, Texts)> {
+) -> Result<(Record, FileTexts)> {
     let number = adr::next_number(files.iter().map(|(file, _)| file.as_str()));
     let new = numbered(request, candidate, number, records)?;
     let mut texts = far_sides(records, &new, candidate.path())?;
     texts.insert(new.file.clone(), new.text.clone());
-    let mut edits: Texts = texts
+    let mut edits: FileTexts = texts
         .iter()
         .map(|(file, text)| (format!("{folder}/{file}"), Some(text.clone())))
         .collect();

@@ -9,8 +9,8 @@ use crate::core::failure::Result;
 use crate::core::id::SessionId;
 use crate::core::markdown::section_text;
 use crate::core::session::State;
+use crate::core::texts::Texts;
 use crate::store;
-use std::collections::BTreeMap;
 
 /// What follows the end of sessions in this worktree: their conflicts and working copies go.
 pub(super) fn leave(ctx: &Context, ids: impl Iterator<Item = SessionId>) -> Result<Vec<Step>> {
@@ -27,7 +27,7 @@ pub(super) fn leave(ctx: &Context, ids: impl Iterator<Item = SessionId>) -> Resu
 }
 
 /// A candidate for a decision record; `adr promote` gives it a number.
-pub fn adr_candidate(state: &State, texts: &BTreeMap<Artifact, String>, at: &str) -> String {
+pub fn adr_candidate(state: &State, texts: &Texts, at: &str) -> String {
     let section = |artifact: Artifact, title: &str| {
         texts
             .get(&artifact)

@@ -9,6 +9,7 @@ mod overlap;
 mod refresh;
 
 use crate::core::hint::command;
+use crate::core::texts::Texts;
 pub use diff::{RequirementDiff, diff};
 pub use overlap::{Overlap, Shared, overlap};
 pub use refresh::{Moved, Refreshed, refresh};
@@ -33,7 +34,6 @@ use crate::core::stage::Stage;
 use crate::store::{Session, Snapshot};
 use overlap::overlaps;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// What archive would say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -72,7 +72,7 @@ pub struct Judged {
 struct Loaded {
     state: State,
     policy: Policy,
-    texts: BTreeMap<Artifact, String>,
+    texts: Texts,
     ground: Ground,
     judgement: Judgement,
     /// The branch that the delta was tried on.
@@ -223,7 +223,7 @@ fn tried(
 }
 
 /// The file that names the checks of a session.
-fn checks_file(texts: &BTreeMap<Artifact, String>) -> Artifact {
+fn checks_file(texts: &Texts) -> Artifact {
     let mut files = CHECK_FILES.into_iter();
     let found = files.find(|artifact| texts.contains_key(artifact));
     found.unwrap_or(Artifact::Slices)

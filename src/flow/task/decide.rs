@@ -120,7 +120,7 @@ fn with_inserted(ctx: &Context, mut done: Done<Decided>) -> Done<Decided> {
             .iter()
             .find(|node| prefix(node) == done.value.task.key());
         let next = own.and_then(|node| node.gate.as_ref()?.superseded.clone());
-        Ok((nodes, next))
+        Ok((nodes.into_owned(), next))
     };
     let Ok((nodes, Some(next))) = read() else {
         return done;

@@ -46,6 +46,7 @@ use crate::core::task::plan;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::core::task::world::{Open, World};
 use crate::git::{Entry, EntryKind, Identity, Repo};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 /// Records what happens to a task: here, or at the remote first where that is asked for or `loopx.claim` says so. Gives
@@ -65,7 +66,7 @@ fn record<T>(
 /// The plan of a session beside what happened, as one decision sees it.
 struct Plan<'f> {
     state: &'f State,
-    nodes: Vec<Node>,
+    nodes: Cow<'f, [Node]>,
     statuses: Vec<Status>,
     /// The places of those because of which nodes are skipped; empty where nothing is.
     fallen: Vec<Option<usize>>,

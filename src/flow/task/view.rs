@@ -335,7 +335,8 @@ pub fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<Happened
 /// The key of a task that somebody names. Refused where neither the plan nor a record knows it.
 fn known(ctx: &Context, state: &State, name: &str) -> Result<String> {
     let (policy, _) = ctx.policy_if_there(state)?;
-    let nodes = plan::now(&texts_here(ctx, state, &policy)?, state).unwrap_or_default();
+    let texts = texts_here(ctx, state, &policy)?;
+    let nodes = plan::now(&texts, state).unwrap_or_default();
     if let Some(id) = TaskId::parse(name)
         && (state.task(&id).is_some() || nodes.iter().any(|node| node.id.key() == id.key()))
     {

@@ -11,12 +11,12 @@ use crate::core::policy::Policy;
 use crate::core::range_policy::{Claim, Commit, Finding, Landed, approvals};
 use crate::core::session::{Ending, State};
 use crate::core::signature::Basis;
+use crate::core::texts::Texts;
 use crate::flow::context::Context;
 use crate::flow::sign;
 use crate::git::Repo;
 use crate::store::{Lines, SignatureFiles};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 /// Which commits are a session's own.
@@ -141,7 +141,7 @@ impl Words<'_> {
         found.extend(approvals::unsigned(session, &credentials));
         let people = people(session, &all, &credentials);
         for used in all {
-            let mut checks = BTreeMap::new();
+            let mut checks = Texts::default();
             for artifact in CHECK_FILES {
                 if let Some(blob) = used.files.get(&artifact)
                     && !policy.evidence.by.is_empty()

@@ -3,13 +3,13 @@
 
 use super::Sessions;
 use crate::core::account::{Change, Made, Mode, Rules};
-use crate::core::artifact::Artifact;
 use crate::core::changelog::{self, Entries};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{EvidenceRule, Policy};
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Action, fold};
+use crate::core::texts::Texts;
 use crate::flow::adr::landed;
 use crate::flow::archive::{self, UNARCHIVE};
 use crate::flow::context::Context;
@@ -19,7 +19,7 @@ use crate::git::{CommitInfo, Repo};
 use std::collections::BTreeMap;
 
 /// The texts that a commit should have at paths; `None` where a file goes.
-type Texts = BTreeMap<String, Option<String>>;
+type FileTexts = BTreeMap<String, Option<String>>;
 
 /// Whether a commit is the archive of a session: the specs are what its delta makes of those before, and the
 /// fragment is the delta's. A text that a person chose in a conflict is none of these: it was reviewed by nobody.
@@ -35,14 +35,14 @@ pub(super) fn is_archive(
     let Some(made) = Commit::read(&ctx.repo, commit)? else {
         return Ok(false);
     };
-    let mut texts = BTreeMap::new();
+    let mut texts = Texts::default();
     act::read_texts(&ctx.repo, state, &mut texts)?;
     let target = Target::of_tree(Some(made.before.clone()));
     let judged = delta::judge(ctx, state, policy, (&target, &target), &texts)?;
     if !judged.facts.blockers.is_empty() {
         return Ok(false);
     }
-    let mut expected = Texts::new();
+    let mut expected = FileTexts::new();
     for one in &judged.verdict.domains {
         let path = delta::spec_path(policy, &one.outcome.domain);
         if !one.outcome.conflicts.is_empty() {
@@ -74,7 +74,7 @@ fn is_proven(
     ctx: &Context,
     policy: &Policy,
     state: &State,
-    texts: &BTreeMap<Artifact, String>,
+    texts: &Texts,
     made: &Commit,
 ) -> Result<bool> {
     if !policy.asks_signatures() || policy.archive.evidence == EvidenceRule::Off {
@@ -161,7 +161,7 @@ fn is_decision(
     if !matches!(state.ending, Some(Ending::Archived { .. })) {
         return Ok(false);
     }
-    let mut texts = BTreeMap::new();
+    let mut texts = Texts::default();
     act::read_texts(&ctx.repo, &state, &mut texts)?;
     for day in landed::days(&ctx.repo, policy, &made.info.tree, &made.changes)? {
         let text = archive::adr_candidate(&state, &texts, &day);
@@ -201,7 +201,7 @@ fn is_changelog(repo: &Repo, policy: &Policy, made: &Commit) -> Result<bool> {
         let bytes = repo.blob_at(&made.before, path)?.unwrap_or_default();
         Ok(String::from_utf8(bytes).ok())
     };
-    let mut expected = Texts::new();
+    let mut expected = FileTexts::new();
     let mut entries = Entries::default();
     for fragment in fragments {
         let read = text(&fragment.path)?.and_then(|text| changelog::read(&text).ok());
@@ -260,7 +260,7 @@ impl Commit {
     }
 
     /// Whether it changes exactly these files, to these texts.
-    fn has(&self, repo: &Repo, expected: &Texts) -> Result<bool> {
+    fn has(&self, repo: &Repo, expected: &FileTexts) -> Result<bool> {
         if self.changes.len() != expected.len() {
             return Ok(false);
         }

@@ -18,6 +18,7 @@ use crate::core::op::Write;
 use crate::core::session::State;
 use crate::core::stage::Stage;
 use crate::core::task;
+use crate::core::texts::Texts;
 use crate::failpoint::reach;
 use crate::git::Repo;
 use crate::git::merge::Labels;
@@ -74,7 +75,7 @@ pub struct Edited {
 pub struct Edits {
     pub writes: BTreeMap<Artifact, Write>,
     /// Contents of the changed artifacts, merged where both sides had changed.
-    pub texts: BTreeMap<Artifact, String>,
+    pub texts: Texts,
     /// What stood in their files when they were read, by path; those of tasks among them.
     pub taken: BTreeMap<String, Oid>,
     /// Files of tasks.

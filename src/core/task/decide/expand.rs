@@ -14,28 +14,30 @@ use super::values::{Decision, Verdict};
 use crate::core::session::{Recorded, State};
 use crate::core::task::node::{Edge, Node, NodeKind, TaskId, Verification};
 use crate::core::task::world::Condition;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// So many characters of a reason go into the texts of a repair.
 const REASON: usize = 500;
 
 /// The plan with everything that was inserted, in its order.
-pub fn expand(planned: Vec<Node>, state: &State) -> Vec<Node> {
+pub fn expand<'p>(planned: impl Into<Cow<'p, [Node]>>, state: &State) -> Cow<'p, [Node]> {
+    let planned = planned.into();
     let has_decided = |node: &Node| {
         let facts = state.task(&node.id);
         node.gate.is_some() && facts.is_some_and(|facts| !facts.decisions.is_empty())
     };
     match planned.iter().any(has_decided) {
-        true => all(planned, state),
+        true => all(&planned, state).into(),
         false => planned,
     }
 }
 
 /// The nodes of a list and of what it inserts. Whatever waited for a gate waits for the last one in its place.
-fn all(list: Vec<Node>, state: &State) -> Vec<Node> {
-    let last = lasts(&list, state);
+fn all(list: &[Node], state: &State) -> Vec<Node> {
+    let last = lasts(list, state);
     let mut found = Vec::new();
-    for node in &list {
+    for node in list {
         let mut node = node.clone();
         for edge in &mut node.depends_on {
             replace(&mut edge.on, &last);
@@ -43,7 +45,7 @@ fn all(list: Vec<Node>, state: &State) -> Vec<Node> {
         if let Some(gate) = &mut node.gate {
             gate.judges.iter_mut().for_each(|id| replace(id, &last));
         }
-        chain(node, &list, state, &mut found);
+        chain(node, list, state, &mut found);
     }
     found
 }
@@ -95,7 +97,7 @@ fn chain(mut node: Node, list: &[Node], state: &State, found: &mut Vec<Node>) {
             gate.superseded = Some(id);
         }
         found.push(node);
-        found.extend(all(repairs, state));
+        found.extend(all(&repairs, state));
         node = next;
     }
 }

@@ -36,7 +36,7 @@ fn now(ops: &[Operation]) -> (State, Vec<Node>, Vec<Status>) {
         None => state.task_status(&node.id),
     };
     let statuses = nodes.iter().map(status).collect();
-    (state, nodes, statuses)
+    (state, nodes.into_owned(), statuses)
 }
 
 /// The steps that the rules let somebody take, as records.

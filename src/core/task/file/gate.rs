@@ -322,7 +322,7 @@ fn repair(
         }
         let said = Fields(said);
         if let Some(node) = fields::node(&said, row.line, &mut findings) {
-            inner.push(node, said, &mut findings);
+            inner.push(node, &mut findings);
         }
     }
     edges(&inner, &mut findings);
