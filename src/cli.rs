@@ -367,6 +367,7 @@ fn show_help(asked: help::Asked, ui: &mut Ui) -> Exit {
         help::Asked::Page => cmd::help::page(ui),
         help::Asked::All => cmd::help::all(&described(), ui),
         help::Asked::Codes => cmd::codes::codes(ui),
+        help::Asked::Command(path) => cmd::help::command(&described(), &path, ui),
         help::Asked::Topic(topic) => {
             cmd::help::topic(topic, help::of_command(topic.name).as_deref(), ui)
         }

@@ -81,6 +81,34 @@ fn what_a_task_waits_for_outside_is_changed_in_place() {
 }
 
 #[test]
+fn the_help_of_a_command_is_one_document() {
+    let s = Sandbox::new();
+    let help = s.loopx(&["help", "task", "add", "--json"]).json();
+    assert_eq!(help["command"], "help");
+    assert_eq!(help["name"], "task add");
+    assert_eq!(help["schema"], 1);
+    let usage = help["usage"].as_str().expect("usage");
+    assert!(usage.starts_with("git loopx task add"), "{usage}");
+    let options = help["options"].as_array().expect("options");
+    let work = options.iter().find(|one| one["long"] == "--type");
+    let words = work.expect("--type")["one_of"].as_array().expect("words");
+    assert!(words.iter().any(|word| word == "feature"));
+    let examples = help["examples"].as_array().expect("examples");
+    assert!(examples.iter().all(|line| {
+        line.as_str()
+            .is_some_and(|line| line.starts_with("git loopx task add"))
+    }));
+    // The other way to ask, an alias, and a group.
+    assert_eq!(s.loopx(&["task", "add", "--help", "--json"]).json(), help);
+    assert_eq!(s.loopx(&["--json", "help", "ls"]).json()["name"], "list");
+    let group = s.loopx(&["help", "--json", "adr"]).json();
+    let parts = group["commands"].as_array().expect("commands");
+    assert!(parts.iter().any(|part| part == "promote"));
+    let out = s.loopx(&["help", "nothing", "--json"]).fails_with(2);
+    assert_eq!(out.error_json()["error"]["code"], "command_line_invalid");
+}
+
+#[test]
 fn tasks_that_wait_for_their_stage_are_not_stalled() {
     let s = planning(&[task("A", &[], None), task("B", &["A"], None)]);
     let out = s.loopx(&["task", "graph"]);
