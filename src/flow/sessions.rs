@@ -157,7 +157,12 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
             ]));
         }
         let texts = match &revert {
-            Some(revert) => revert.artifacts(&id, &title, request.intent.as_deref()),
+            Some(revert) => revert.artifacts(
+                &id,
+                &title,
+                request.intent.as_deref(),
+                policy.artifacts.language,
+            ),
             None => templates(
                 &id,
                 &title,
