@@ -208,6 +208,11 @@ impl Ui {
         !self.options.json && !self.options.quiet && io::stderr().is_terminal()
     }
 
+    /// Whether a person reads stdout at a terminal, through a pager or not.
+    pub fn is_watched(&self) -> bool {
+        !self.options.json && io::stdout().is_terminal()
+    }
+
     /// Asks somebody at the terminal; nothing where nobody sits there. Only a yes is a yes.
     pub fn ask(&mut self, question: &str) -> Option<bool> {
         if self.options.json || !crate::env::has_terminal() {
