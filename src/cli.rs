@@ -367,6 +367,7 @@ fn show_help(asked: help::Asked, ui: &mut Ui) -> Exit {
         help::Asked::Page => cmd::help::page(ui),
         help::Asked::All => cmd::help::all(&described(), ui),
         help::Asked::Codes => cmd::codes::codes(ui),
+        help::Asked::Command(path) => cmd::help::command(&described(), &path, ui),
         help::Asked::Topic(topic) => {
             cmd::help::topic(topic, help::of_command(topic.name).as_deref(), ui)
         }
@@ -530,7 +531,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     let session = global.session.as_deref();
     // What cannot be opened is said by the command that wants it, if it does.
     let opened = session.and_then(|session| Context::open_for(session).ok());
-    let (unfinished, taken) = (ui.unfinished().clone(), ui.taken());
+    let (unfinished, taken, aside) = (ui.unfinished().clone(), ui.taken(), ui.aside());
     if let Some((_, Some(session))) = &opened {
         ui.address(session.as_str());
     }
@@ -542,7 +543,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
             None => Context::open(global.session.clone())?,
         };
         is_bare.set(ctx.repo.work_dir().is_none());
-        Ok(ctx.leaving_to(&unfinished).telling(&taken))
+        Ok(ctx.leaving_to(&unfinished).telling(&taken, &aside))
     };
     if command.is_paged() {
         ui.keep_for_pager();

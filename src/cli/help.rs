@@ -50,6 +50,8 @@ pub(super) enum Asked {
     All,
     Codes,
     Topic(Topic),
+    /// The help of a command as a document, by its path: `spec apply`.
+    Command(String),
 }
 
 /// A call for help with no more than options that say how it is printed.
@@ -70,10 +72,27 @@ pub(super) fn asked(args: &[OsString]) -> Option<(Asked, Options)> {
         ["help" | "-h" | "--help"] => Asked::Page,
         ["help", "-a" | "--all"] => Asked::All,
         ["help", "codes"] => Asked::Codes,
-        ["help", word] => Asked::Topic(help::find(word)?),
+        ["help", word] if help::find(word).is_some() => Asked::Topic(help::find(word)?),
+        // As text the parser writes it.
+        ["help", path @ ..] if options.json => Asked::Command(known(path)?),
+        [path @ .., "-h" | "--help"] if options.json => Asked::Command(known(path)?),
         _ => return None,
     };
     Some((asked, options))
+}
+
+/// The path of a command, by its own names and not by others that it has; nothing where there is none.
+fn known(path: &[&str]) -> Option<String> {
+    let cli = Cli::command();
+    let mut at = &cli;
+    let mut names = Vec::new();
+    for word in path {
+        at = at
+            .find_subcommand(word)
+            .filter(|found| !found.is_hide_set())?;
+        names.push(at.get_name().to_owned());
+    }
+    Some(names.join(" "))
 }
 
 /// The help of the command that has a topic's name.

@@ -1,9 +1,11 @@
 //! `show`, `log`, `diff`.
 
 use crate::cli::Exit;
+use crate::core::age::age;
 use crate::core::failure::Result;
 use crate::core::hint::command;
 use crate::core::id::OpId;
+use crate::core::lease::seconds_of;
 use crate::core::note::Note;
 use crate::core::op::{Body, Event, Operation};
 use crate::core::task::outputs::task_of;
@@ -164,6 +166,8 @@ pub fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .saturating_sub(args.count.unwrap_or(usize::MAX));
     let shown = &operations[left_out..];
     ui.json("log", &json!({ "session": id, "operations": shown }));
+    // A pipe is read by programs, which want the time itself.
+    let now = ui.is_watched().then(|| ctx.now());
     let mut lines = Vec::new();
     for logged in shown.iter().rev() {
         let op = &logged.operation;
@@ -179,7 +183,7 @@ pub fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         lines.push(format!(
             "{} {}  {}  {}{fate}",
             ui.paint(style::NAME, &format!("@{:<3}", op.seq)),
-            op.at,
+            when(&op.at, now),
             line(&logged.proof.map_or_else(
                 || op.by.name.clone(),
                 |proof| format!("{} ({})", op.by.name, proof.word())
@@ -199,6 +203,14 @@ pub fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(lines.join("\n"));
     }
     Ok(Exit::Done)
+}
+
+/// The time of a record: how long ago, where there is a now to say it against.
+fn when(at: &str, now: Option<i64>) -> String {
+    match (now, seconds_of(at)) {
+        (Some(now), Some(then)) => format!("{} ago", age(now, then)),
+        _ => line(at),
+    }
 }
 
 /// An operation in one line: its number, what it was, and what became of it.

@@ -18,7 +18,8 @@ pub fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Next::Nothing => Failure::nothing(
             Code::NothingNext,
             format!("session {id} has ended: nothing is left to do"),
-        ),
+        )
+        .help(flow::begin::way(ctx)?),
         Next::Waits(Waits { who, what }) => Failure::waiting(
             Code::NextWaits,
             format!("session {id} waits for {who}, for {what}; no command is next"),

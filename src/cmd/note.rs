@@ -147,8 +147,19 @@ fn list(filter: &Filter, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             (None, "question" | "answer") => format!(" @{}", note.seq),
             _ => String::new(),
         };
+        let fate = match (note.open, note.answers.as_slice()) {
+            (None, _) => String::new(),
+            (Some(_), []) => format!("  {}", ui.paint(style::BAD, "open")),
+            (Some(_), answers) => {
+                let by: Vec<String> = answers
+                    .iter()
+                    .map(|one| format!("@{} by {}", one.seq, line(&one.by.name)))
+                    .collect();
+                format!("  answered in {}", by.join(", "))
+            }
+        };
         ui.out(format!(
-            "{} {}{about}{to}  {}  {}",
+            "{} {}{about}{to}  {}  {}{fate}",
             ui.paint(style::NAME, place),
             note.kind,
             note.at,

@@ -140,7 +140,7 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
         return entered(ctx, &done, extra, ui);
     }
     for because in reviewed.judgement.iter().flat_map(|j| &j.because) {
-        ui.status(format!("  {}", line(because)));
+        ui.status(format!("  {}", line(&because.to_string())));
     }
     if let Some(verdict) = &reviewed.verdict
         && !verdict.dependence.is_empty()

@@ -216,7 +216,7 @@ fn verdict(shown: &ReviewShown, ui: &mut Ui) {
         let tree = verdict.value.tree.short();
         ui.out(format!("verdict  {word} by {by}, on {tree}"));
         for because in shown.judgement.iter().flat_map(|one| &one.because) {
-            ui.out(format!("  {}", line(because)));
+            ui.out(format!("  {}", line(&because.to_string())));
         }
     }
     match shown.dependence.as_deref() {

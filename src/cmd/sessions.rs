@@ -2,6 +2,7 @@
 
 use super::report;
 use crate::cli::Exit;
+use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
@@ -27,6 +28,10 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ));
             match super::sync::way_on(&begun.damaged, &done.branch) {
                 Some(way) => ui.hint(way),
+                None if !done.open.is_empty() => {
+                    ui.status(open(&done.open));
+                    ui.hint(command!("list"));
+                }
                 None => ui.hint(hint![
                     command!("start \"Fix the timeout\""),
                     "   (and, to let git hold the gates: ",
@@ -35,7 +40,13 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 ]),
             }
         }
-        None => ui.status(format!("already initialised: branch `{}`", done.branch)),
+        None => {
+            ui.status(format!("already initialised: branch `{}`", done.branch));
+            if !done.open.is_empty() {
+                ui.status(open(&done.open));
+                ui.hint(command!("list"));
+            }
+        }
     }
     if let Some(remote) = &done.unasked {
         ui.warn(format!(
@@ -45,8 +56,26 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     let begun = done.created.as_ref();
-    ui.json("init", &json!({ "branch": done.branch, "commit": begun.map(|begun| &begun.tip), "created": begun.is_some(), "mended": begun.map(|begun| &begun.mended), "damaged": begun.map(|begun| &begun.damaged) }));
+    ui.json("init", &json!({ "branch": done.branch, "commit": begun.map(|begun| &begun.tip), "created": begun.is_some(), "mended": begun.map(|begun| &begun.mended), "damaged": begun.map(|begun| &begun.damaged), "open": done.open }));
     Ok(Exit::Done)
+}
+
+/// So many open sessions `init` names; `list` shows them all.
+const NAMED: usize = 3;
+
+/// The sessions that somebody finds here.
+fn open(ids: &[SessionId]) -> String {
+    let names: Vec<&str> = ids.iter().take(NAMED).map(SessionId::as_str).collect();
+    let more = match ids.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let is = if ids.len() == 1 { "is" } else { "are" };
+    format!(
+        "{} {is} open: {}{more}",
+        counted(ids.len(), "session"),
+        names.join(", ")
+    )
 }
 
 /// Start a session: one change, from its intent

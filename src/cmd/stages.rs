@@ -294,10 +294,13 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui,
             "plan",
             &done,
-            &format!(
-                "{} drafts are allowed now",
-                done.state.max_plan_iterations()
-            ),
+            &match done.value.returns {
+                true => "one more return to the plan is allowed".to_owned(),
+                false => format!(
+                    "{} drafts are allowed now",
+                    done.state.max_plan_iterations()
+                ),
+            },
         ));
     }
     let written = Written {

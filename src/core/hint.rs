@@ -182,6 +182,15 @@ impl Command {
             .trim_start()
     }
 
+    /// Whether a repository without a worktree refuses it.
+    fn needs_worktree(&self) -> bool {
+        const VERBS: [&str; 6] = ["checkout", "edit", "put", "run", "save", "task done"];
+        // The verb of a command that was printed into a document is gone: its words are not.
+        VERBS
+            .iter()
+            .any(|verb| begins(self.words.as_bytes(), verb.as_bytes()))
+    }
+
     /// As it has to be typed there.
     fn typed(&self, place: Place<'_>) -> String {
         let named =
@@ -200,16 +209,10 @@ impl Command {
             Some(id) => format!("{PROGRAM} -s {id} {words}"),
             None => format!("{PROGRAM} {words}"),
         };
-        // The verb of one that was printed into a document is gone.
-        let needs_worktree = ["edit ", "put ", "save", "checkout"];
-        if place.is_bare
-            && needs_worktree
-                .iter()
-                .any(|verb| self.words.starts_with(verb))
-        {
-            return format!("git worktree add ../work  (and there: {command})");
+        match place.is_bare && self.needs_worktree() {
+            true => format!("git worktree add ../work  (and there: {command})"),
+            false => command,
         }
-        command
     }
 }
 
@@ -489,6 +492,24 @@ mod tests {
             document["next"],
             "git worktree add ../work  (and there: git loopx -s b edit spec.md)"
         );
+    }
+
+    #[test]
+    fn a_command_that_a_bare_repository_takes_is_typed_there() {
+        let bare = Place {
+            is_bare: true,
+            ..in_b()
+        };
+        for (hint, needs) in [
+            (command!("edit"), true),
+            (command!("run"), true),
+            (command!("task done {}", "X"), true),
+            (command!("task list"), false),
+            (command!("list"), false),
+        ] {
+            let typed = hint.addressed(bare);
+            assert_eq!(typed.starts_with("git worktree add"), needs, "{typed}");
+        }
     }
 
     #[test]

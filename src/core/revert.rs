@@ -49,9 +49,12 @@ impl Revert {
         format!("git revert{mainline} {}", self.commit.short())
     }
 
-    fn what(&self) -> String {
+    fn what(&self, language: Language) -> String {
         let (short, subject) = (self.commit.short(), &self.subject);
-        format!("commit {short} (\"{subject}\", by {})", self.author)
+        match language {
+            Language::Off => format!("commit {short} (\"{subject}\", by {})", self.author),
+            Language::Zh => format!("提交 {short}(“{subject}”,作者 {})", self.author),
+        }
     }
 
     /// What the session starts with, for the reason that was given.
@@ -60,11 +63,35 @@ impl Revert {
         id: &SessionId,
         title: &str,
         why: Option<&str>,
+        language: Language,
     ) -> BTreeMap<Artifact, String> {
-        let what = self.what();
-        let why = why.map_or_else(|| format!("Take back {what}."), str::to_owned);
+        let what = self.what(language);
+        let why = match (why, language) {
+            (Some(why), _) => why.to_owned(),
+            (None, Language::Off) => format!("Take back {what}."),
+            (None, Language::Zh) => format!("撤销{what}。"),
+        };
+        let texts = match language {
+            Language::Off => self.english(title, &what, &why),
+            Language::Zh => self.chinese(title, &what, &why),
+        };
+        let mut found = BTreeMap::from(texts);
+        found.insert(Artifact::Slices, self.slices(id, title, language));
+        let input = TemplateInput {
+            id,
+            title,
+            intent: &why,
+            domains: &[],
+            profile: &Profile::empty(),
+            language,
+        };
+        found.insert(Artifact::Intent, Artifact::Intent.template(input));
+        found
+    }
+
+    fn english(&self, title: &str, what: &str, why: &str) -> [(Artifact, String); 9] {
         let (command, short) = (self.command(), self.commit.short());
-        let bullets = bullets(&self.paths);
+        let bullets = bullets(&self.paths, Language::Off);
         let sessions = match self.sessions.as_slice() {
             [] => String::new(),
             named => format!(
@@ -75,7 +102,7 @@ impl Revert {
         let reason = format!("takes back commit {short}; no requirement is written anew");
         let reason = serde_json::Value::from(reason);
         let scope = serde_json::Value::from(self.scope());
-        let texts = [
+        [
             (
                 Artifact::Spec,
                 format!(
@@ -132,24 +159,85 @@ impl Revert {
                 Artifact::Tasks,
                 format!("# Tasks\n\n## Tasks\n\n- [ ] 1.1 `{command}`\n"),
             ),
-            (Artifact::Slices, self.slices(id, title)),
-        ];
-        let mut found = BTreeMap::from(texts);
-        let input = TemplateInput {
-            id,
-            title,
-            intent: &why,
-            domains: &[],
-            profile: &Profile::empty(),
-            language: Language::Off,
+        ]
+    }
+
+    fn chinese(&self, title: &str, what: &str, why: &str) -> [(Artifact, String); 9] {
+        let (command, short) = (self.command(), self.commit.short());
+        let bullets = bullets(&self.paths, Language::Zh);
+        let sessions = match self.sessions.as_slice() {
+            [] => String::new(),
+            named => format!(
+                "\n它提到的会话:{}。它们归档的内容用 `git loopx archive --undo ID` 撤销。\n",
+                named.join("、")
+            ),
         };
-        found.insert(Artifact::Intent, Artifact::Intent.template(input));
-        found
+        let reason = format!("撤销提交 {short};没有重写任何需求");
+        let reason = serde_json::Value::from(reason);
+        let scope = serde_json::Value::from(self.scope());
+        [
+            (
+                Artifact::Spec,
+                format!(
+                    "---\nunresolved_ambiguity_count: 0\ncurrent_round: 1\nambiguity_score: 0.0\n\
+                     non_goals_resolved: true\ndecision_boundaries_resolved: true\n\
+                     pressure_pass_complete: true\ntarget_domains: []\n---\n# {title}\n\n\
+                     ## 期望结果\n\n{what}改动的内容恢复到它之前的样子。\n\n{why}\n\n\
+                     ## 范围内\n\n{bullets}{sessions}\n\
+                     ## 非目标\n\n不改动其他任何内容。出错的地方在另一个会话中修正。\n\n\
+                     ## 决策边界\n\n与之后的提交冲突时,以之后的提交为准;做不到时,先询问。\n\n\
+                     ## 成功标准\n\n切片的验证通过。\n\n\
+                     ## 执行输入\n\n- `{command}`\n"
+                ),
+            ),
+            (
+                Artifact::Plan,
+                format!(
+                    "---\nscope: {scope}\nacceptance_criteria_testable: true\n\
+                     verification_steps_resolved: true\n---\n# 计划\n\n\
+                     ## 方案\n\n`{command}`,除此之外什么也不做;与之后的提交冲突时,以之后的提交为准。\n\n\
+                     ## 验收标准\n\n- 提交 {short} 改动的内容恢复到它之前的样子。\n"
+                ),
+            ),
+            (
+                Artifact::Architecture,
+                format!(
+                    "# 架构\n\n## 结构\n\n与{what}之前相同:改动 {} 个文件。没有新的部分,也没有新的依赖;各部分之间传递的内容不变,仍与它之前一样。\n",
+                    self.paths.len()
+                ),
+            ),
+            (
+                Artifact::DevelopmentPlan,
+                format!("# 开发计划\n\n## 步骤\n\n1. `{command}`\n2. 运行切片的验证,确认每个文件都恢复到之前的内容。\n3. 提交,并说明撤销的原因和之后要做的事。\n"),
+            ),
+            (
+                Artifact::TestPlan,
+                "# 测试计划\n\n## 验证\n\n切片给出验证的命令,它把改动过的文件与之前的内容逐一比较;仓库的测试在 CI 中运行,全部通过才算完成。\n".to_owned(),
+            ),
+            (
+                Artifact::Proposal,
+                format!("# {title}\n\n## 背景\n\n{why}\n\n## 变更内容\n\n{bullets}"),
+            ),
+            (
+                Artifact::SpecDelta,
+                format!("---\nbehaviour: unchanged\nreason: {reason}\n---\n\n# {title}\n"),
+            ),
+            (
+                Artifact::Design,
+                format!(
+                    "# 设计\n\n## 决策\n\n整体撤销{what}。\n\n## 影响\n\n它带来的内容会缺失,直到经过单独的审查再次提交。\n"
+                ),
+            ),
+            (
+                Artifact::Tasks,
+                format!("# 任务\n\n## 任务\n\n- [ ] 1.1 `{command}`\n"),
+            ),
+        ]
     }
 
     /// One slice, whose verification compares what nobody changed since with what it was. Where all was changed
     /// since, only a person knows what proves it: the template stays.
-    fn slices(&self, id: &SessionId, title: &str) -> String {
+    fn slices(&self, id: &SessionId, title: &str, language: Language) -> String {
         if self.still.is_empty() {
             let input = TemplateInput {
                 id,
@@ -157,7 +245,7 @@ impl Revert {
                 intent: "",
                 domains: &[],
                 profile: &Profile::empty(),
-                language: Language::Off,
+                language,
             };
             return Artifact::Slices.template(input);
         }
@@ -172,12 +260,22 @@ impl Revert {
         .to_vec();
         verification.extend([self.before.to_string(), "--".to_owned()]);
         verification.extend(self.still.iter().cloned());
-        let short = self.commit.short();
+        let (short, before) = (self.commit.short(), self.before.short());
+        let [behaviour, criterion] = match language {
+            Language::Off => [
+                format!("what commit {short} changed is as it was"),
+                format!("git finds no difference to {before}"),
+            ],
+            Language::Zh => [
+                format!("提交 {short} 改动的内容恢复到之前的样子"),
+                format!("git 找不到与 {before} 的差异"),
+            ],
+        };
         let slices = json!([{
             "id": "VS-1",
             "type": "AFK",
-            "behaviour": format!("what commit {short} changed is as it was"),
-            "acceptance_criteria": [format!("git finds no difference to {}", self.before.short())],
+            "behaviour": behaviour,
+            "acceptance_criteria": [criterion],
             "verification": verification,
         }]);
         format!("{slices:#}\n")
@@ -206,14 +304,18 @@ fn literal(path: &str) -> String {
     path.replace(['*', '[', ']', '{', '}', '\\', '!', ','], "?")
 }
 
-fn bullets(paths: &[String]) -> String {
+fn bullets(paths: &[String], language: Language) -> String {
     let mut text: String = paths
         .iter()
         .take(NAMED)
         .map(|path| format!("- `{}`\n", path.replace(['`', '\n'], "?")))
         .collect();
     if paths.len() > NAMED {
-        text.push_str(&format!("- and {} more\n", paths.len() - NAMED));
+        let more = paths.len() - NAMED;
+        text.push_str(&match language {
+            Language::Off => format!("- and {more} more\n"),
+            Language::Zh => format!("- 以及另外 {more} 个\n"),
+        });
     }
     text
 }
@@ -222,8 +324,10 @@ fn bullets(paths: &[String]) -> String {
 mod tests {
     use super::Revert;
     use crate::core::artifact::Artifact;
+    use crate::core::headings;
     use crate::core::id::{Oid, SessionId};
     use crate::core::pack;
+    use crate::core::policy::Language;
 
     fn revert(paths: &[&str], still: &[&str]) -> Revert {
         let oid = |c: &str| Oid::parse(&c.repeat(40)).expect("an id");
@@ -243,12 +347,43 @@ mod tests {
     fn the_slice_compares_what_nobody_changed_since() {
         let id = SessionId::parse("demo").expect("an id");
         let slices = |revert: &Revert| {
-            let all = revert.artifacts(&id, &revert.title(), None);
+            let all = revert.artifacts(&id, &revert.title(), None, Language::Off);
             pack::slices(all.get(&Artifact::Slices).map(String::as_str))
         };
         let found = slices(&revert(&["a b", "-c"], &["-c"])).expect("slices");
         assert_eq!(found[0].verification[6..], ["--", "-c"]);
         assert!(slices(&revert(&["a"], &[])).is_err(), "a person fills it");
+    }
+
+    #[test]
+    fn the_documents_of_both_languages_have_the_same_sections_and_front_matter() {
+        let id = SessionId::parse("demo").expect("an id");
+        let revert = revert(&["a"], &["a"]);
+        let of = |language| revert.artifacts(&id, "T", None, language);
+        let (english, chinese) = (of(Language::Off), of(Language::Zh));
+        assert!(english.keys().eq(chinese.keys()));
+        let heads = |text: &str| -> Vec<String> {
+            let heads = text.lines().filter_map(|line| line.strip_prefix("## "));
+            heads.map(str::to_owned).collect()
+        };
+        let fields = |text: &str| -> Vec<String> {
+            let front = text
+                .strip_prefix("---\n")
+                .and_then(|text| text.split_once("---"));
+            let lines = front.map_or("", |(front, _)| front).lines();
+            let names = lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned()));
+            names.collect()
+        };
+        for (artifact, text) in &english {
+            let other = &chinese[artifact];
+            assert_eq!(fields(text), fields(other), "{artifact}");
+            let (one, two) = (heads(text), heads(other));
+            assert_eq!(one.len(), two.len(), "{artifact}");
+            for (one, two) in one.iter().zip(&two) {
+                assert!(headings::is_same(one, two), "{artifact}: {one} and {two}");
+                assert_ne!(one, two, "{artifact}");
+            }
+        }
     }
 
     #[test]

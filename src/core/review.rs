@@ -12,6 +12,7 @@ use super::op::{CodeVerdict, Smell, Target, Verdict};
 use super::policy::Language;
 use crate::core::hint::command;
 use serde::Serialize;
+use std::fmt;
 
 const BLOCK_BEGIN: &str = "<!-- loopx:verdict -->";
 const BLOCK_END: &str = "<!-- /loopx:verdict -->";
@@ -181,7 +182,44 @@ pub struct Judgement {
     pub outcome: CodeVerdict,
     pub target: Option<Target>,
     /// Why the outcome is not simply the reviewer's word.
-    pub because: Vec<String>,
+    pub because: Vec<Because>,
+}
+
+/// A reason why the outcome of a verdict is not simply the reviewer's word. What held is told as its rule tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Because {
+    Evidence(String),
+    Scope(String),
+    Architecture,
+}
+
+impl Because {
+    /// The reason in the language that policy asks for.
+    pub fn words(&self, language: Language) -> String {
+        match (self, language) {
+            (Because::Evidence(what), Language::Off) => {
+                format!("the build's evidence does not hold: {what}")
+            }
+            (Because::Evidence(what), Language::Zh) => format!("构建的证据不成立:{what}"),
+            (Because::Scope(what), Language::Off) => format!("the scope is not done: {what}"),
+            (Because::Scope(what), Language::Zh) => format!("范围内的工作没有完成:{what}"),
+            (Because::Architecture, Language::Off) => "the architecture is blocked".to_owned(),
+            (Because::Architecture, Language::Zh) => "架构审查不通过".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(Language::Off))
+    }
+}
+
+/// Programs read the same words whatever language the artifacts have.
+impl Serialize for Because {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// The words of the block that a verdict leaves in the report, and in Chinese.
@@ -229,21 +267,18 @@ pub fn judge(verdict: &Verdict, evidence: &[Blocker], scope: &[Blocker]) -> Judg
     let mut because = Vec::new();
     if let Some(first) = evidence.first() {
         target = Some(Target::Build);
-        because.push(format!(
-            "the build's evidence does not hold: {}",
-            first.message
-        ));
+        because.push(Because::Evidence(first.message.clone()));
     }
     if let Some(first) = scope.first() {
         target = target.or(Some(Target::Build));
-        because.push(format!("the scope is not done: {}", first.message));
+        because.push(Because::Scope(first.message.clone()));
     }
     if verdict.verdict == CodeVerdict::RequestChanges && target.is_none_or(|t| t == Target::Build) {
         target = Some(verdict.target.unwrap_or(Target::Build));
     }
     if verdict.architecture == Smell::Block {
         target = Some(verdict.architecture_target.unwrap_or(Target::Plan));
-        because.push("the architecture is blocked".into());
+        because.push(Because::Architecture);
     }
     Judgement {
         outcome: if target.is_some() {
@@ -258,7 +293,7 @@ pub fn judge(verdict: &Verdict, evidence: &[Blocker], scope: &[Blocker]) -> Judg
 
 #[cfg(test)]
 mod tests {
-    use super::{judge, record_blockers, scope_blockers, with_block, without_verdicts};
+    use super::{Because, judge, record_blockers, scope_blockers, with_block, without_verdicts};
     use crate::core::failure::Blocker;
     use crate::core::failure::Code;
     use crate::core::id::Oid;
@@ -355,6 +390,31 @@ mod tests {
             files: std::collections::BTreeMap::new(),
             commits: 0,
             dependence: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_reasons_of_an_outcome_are_told_in_both_languages_and_kept_in_one() {
+        for (because, english, chinese) in [
+            (
+                Because::Evidence("x".into()),
+                "the build's evidence does not hold: x",
+                "构建的证据不成立:x",
+            ),
+            (
+                Because::Scope("x".into()),
+                "the scope is not done: x",
+                "范围内的工作没有完成:x",
+            ),
+            (
+                Because::Architecture,
+                "the architecture is blocked",
+                "架构审查不通过",
+            ),
+        ] {
+            assert_eq!(because.words(Language::Off), english);
+            assert_eq!(because.words(Language::Zh), chinese);
+            assert_eq!(serde_json::json!(because), english);
         }
     }
 

@@ -22,9 +22,13 @@ pub fn way(ctx: &Context) -> Result<Hint> {
     // A policy that cannot be read is said by whoever judges by it.
     let protects = |policy: Result<Policy>| policy.is_ok_and(|policy| policy.protects(&branch));
     Ok(match &head.commit {
-        Some(_) if protects(policy_at(ctx, head.commit.as_ref())) => {
-            hint!["git switch -c change, then: ", start]
-        }
+        Some(_) if protects(policy_at(ctx, head.commit.as_ref())) => match ctx.repo.work_dir() {
+            Some(_) => hint!["git switch -c change, then: ", start],
+            None => hint![
+                "git branch change, then: ",
+                command!("start --branch change \"Fix the timeout\"")
+            ],
+        },
         None if protects(to_come(ctx)) => setup::commit_of(&[FILE.to_owned()]),
         _ => start,
     })

@@ -29,6 +29,8 @@ pub struct Context {
     pub unfinished: UnfinishedList,
     /// The session that a command changed without its being named or bound to the branch.
     pub taken: TakenSession,
+    /// The session that a command looked at as the only one, and that a command that changes something has to name.
+    pub aside: TakenSession,
     policies: RefCell<HashMap<Oid, Policy>>,
     /// The list of tasks that was read last.
     list: RefCell<Texts>,
@@ -53,6 +55,7 @@ impl Context {
             wanted: wanted.or_else(|| env::var(env::LOOPX_SESSION)),
             unfinished: UnfinishedList::default(),
             taken: TakenSession::default(),
+            aside: TakenSession::default(),
             policies: RefCell::default(),
             list: RefCell::default(),
             seen: OnceCell::new(),
@@ -67,6 +70,7 @@ impl Context {
             wanted: None,
             unfinished: UnfinishedList::default(),
             taken: TakenSession::default(),
+            aside: TakenSession::default(),
             policies: RefCell::default(),
             list: RefCell::default(),
             seen: OnceCell::new(),
@@ -133,10 +137,11 @@ impl Context {
         self
     }
 
-    /// Has the session that was taken without being named be told here.
+    /// Has the session that was taken without being named be told here, and the one that was looked at so.
     #[must_use]
-    pub fn telling(mut self, taken: &TakenSession) -> Self {
+    pub fn telling(mut self, taken: &TakenSession, aside: &TakenSession) -> Self {
         self.taken = taken.clone();
+        self.aside = aside.clone();
         self
     }
 
@@ -156,10 +161,10 @@ impl Context {
         self.means_another(&snapshot, &id).then_some(id)
     }
 
-    /// Whether another session than this one is meant here, or none.
+    /// Whether a command that changes something means another session than this one here, or none.
     fn means_another(&self, snapshot: &Snapshot<'_>, id: &SessionId) -> bool {
-        let meant = self.session_id(snapshot);
-        !meant.is_ok_and(|meant| meant == *id)
+        let meant = self.meant_to_change(snapshot);
+        !meant.is_ok_and(|(meant, _)| meant == *id)
     }
 
     /// Whether this session has to be named to be meant. Where there are no sessions, no name helps.

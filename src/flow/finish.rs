@@ -5,7 +5,7 @@ use super::approve::{self, Ends};
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{act, stages};
+use super::{act, seated, stages};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, Proof};
@@ -64,6 +64,7 @@ pub fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
     let facts = act::gather_here(ctx, &snapshot, &session, act::Needs::Stage)?;
     facts.require_person("an approval")?;
     let (state, gates) = (&facts.state, facts.view());
+    require_code_of(ctx, state)?;
     let forward = Transition::ALL.into_iter().find(|one| {
         one.from() == state.stage && one.is_forward() && *one != Transition::ReviewToDone
     });
@@ -159,8 +160,17 @@ pub fn finish(ctx: &Context, request: &FinishRequest) -> Result<Finished> {
     Ok(done)
 }
 
+/// Refuses to judge the code of another branch: from the build on, what is approved is the code that is checked out.
+fn require_code_of(ctx: &Context, state: &State) -> Result<()> {
+    match state.stage {
+        Stage::Build | Stage::Review => seated::require_branch(ctx, state),
+        Stage::Clarify | Stage::Plan | Stage::Done => Ok(()),
+    }
+}
+
 /// Makes one step; whether there may be another one.
 fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<bool> {
+    require_code_of(ctx, &done.state)?;
     let stage = done.state.stage;
     let forward = |to: Stage| Transition::between(stage, to);
     match stage {

@@ -16,18 +16,35 @@ use crate::store::{Session, Snapshot};
 const NAMED: usize = 10;
 
 impl Context {
-    /// The session that is meant.
+    /// The session that is meant. A command that leads on from the only one names it, where it would not be taken for
+    /// a change.
     pub fn session_id(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
-        match self.called(snapshot)? {
-            Some(id) => Ok(id),
-            None => self.only(snapshot),
+        if let Some(id) = self.called(snapshot)? {
+            return Ok(id);
         }
+        let id = self.only(snapshot)?;
+        if let Ok(Some(session)) = snapshot.session(&id)
+            && session.state.branch.is_some()
+            && session.state.branch != self.head()?.branch
+        {
+            *self.aside.borrow_mut() = Some(id.clone());
+        }
+        Ok(id)
     }
 
     /// The same for a command that changes the session.
     pub fn session_id_to_change(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
+        let (id, is_taken) = self.meant_to_change(snapshot)?;
+        if is_taken {
+            *self.taken.borrow_mut() = Some(id.clone());
+        }
+        Ok(id)
+    }
+
+    /// The session that a command would change, and whether it is taken because it is the only one.
+    pub(super) fn meant_to_change(&self, snapshot: &Snapshot<'_>) -> Result<(SessionId, bool)> {
         if let Some(id) = self.called(snapshot)? {
-            return Ok(id);
+            return Ok((id, false));
         }
         let id = self.only(snapshot)?;
         // One that cannot be read is refused by whoever reads it.
@@ -37,12 +54,11 @@ impl Context {
             let here = self.head()?.branch;
             // It has ended, and its branch is nobody's since.
             return match here.as_ref() == Some(branch) {
-                true => Ok(id),
+                true => Ok((id, false)),
                 false => Err(self.elsewhere(&id, branch, here.as_deref())?),
             };
         }
-        *self.taken.borrow_mut() = Some(id.clone());
-        Ok(id)
+        Ok((id, true))
     }
 
     /// The session that is meant, loaded.
@@ -111,12 +127,17 @@ impl Context {
         }
     }
 
+    /// The session that ended last on this branch.
+    pub(super) fn last_ended(&self, snapshot: &Snapshot<'_>) -> Result<Option<Session>> {
+        match self.head()?.branch {
+            Some(branch) => snapshot.last_ended_on(&branch),
+            None => Ok(None),
+        }
+    }
+
     /// Says what ended on this branch, where something did.
     fn none_is_active(&self, snapshot: &Snapshot<'_>) -> Result<String> {
-        let last = match self.head()?.branch {
-            Some(branch) => snapshot.last_ended_on(&branch)?,
-            None => None,
-        };
+        let last = self.last_ended(snapshot)?;
         let ended = last.as_ref().and_then(|last| {
             let id = &last.state.id;
             Some(match last.state.ending.as_ref()? {
@@ -159,8 +180,12 @@ impl Context {
         }
         let is_known =
             self.repo.find_ref(&name)?.is_some() || !self.repo.tracking_refs(branch)?.is_empty();
+        let word = crate::core::shell_word(branch);
         Ok(match is_known {
-            true => format!("git switch {}", crate::core::shell_word(branch)).into(),
+            true if self.repo.work_dir().is_none() => {
+                format!("git worktree add ../work {word}").into()
+            }
+            true => format!("git switch {word}").into(),
             false => super::upstream::rebind(self, id)?,
         })
     }
@@ -216,7 +241,7 @@ fn listed(ids: &[SessionId]) -> String {
 }
 
 /// Those of these that did not end: one that cannot be read may go on.
-fn unfinished(snapshot: &Snapshot<'_>, ids: Vec<SessionId>) -> Result<Vec<SessionId>> {
+pub(super) fn unfinished(snapshot: &Snapshot<'_>, ids: Vec<SessionId>) -> Result<Vec<SessionId>> {
     let mut found = Vec::new();
     for id in ids {
         let goes_on = match snapshot.session(&id) {

@@ -30,7 +30,13 @@ pub(super) struct Look {
 pub fn of(ctx: &Context) -> Result<(SessionId, Advised)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let session = match ctx.session(&snapshot) {
+        // The session of this branch has ended, and no other began.
+        Err(failure) if failure.code == Code::NoActiveSession => {
+            ctx.last_ended(&snapshot)?.ok_or(failure)?
+        }
+        meant => meant?,
+    };
     let advised = look(ctx, &snapshot, &session)?.advised;
     Ok((session.state.id, advised))
 }

@@ -15,6 +15,7 @@ use crate::core::outline;
 use crate::core::record::Draft;
 use crate::store::{Decision, Edits, Session, Snapshot, journal_message};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The longest text of a note, in bytes: what is longer is a document.
 const LONGEST: usize = 64 * 1024;
@@ -223,6 +224,21 @@ pub struct Listed {
     /// The question that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<OpId>,
+    /// Of a question, whether nobody has answered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<bool>,
+    /// Who answered the question, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerOf>,
+}
+
+/// The answer to a question, as the list names it beside the question.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerOf {
+    pub op: OpId,
+    pub seq: u64,
+    pub at: String,
+    pub by: Person,
 }
 
 /// What a list found.
@@ -271,12 +287,33 @@ pub fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
             }
         }
     }
+    // A filter may leave out the answers: what they answer is known before.
+    join_answers(&mut found);
     found.retain(|note| filter.takes(note));
     found.sort_by(|one, other| (&one.at, one.seq).cmp(&(&other.at, other.seq)));
     Ok(Notes {
         notes: found,
         damaged,
     })
+}
+
+/// Says of each question who answered it.
+fn join_answers(notes: &mut [Listed]) {
+    let mut answers: BTreeMap<OpId, Vec<AnswerOf>> = BTreeMap::new();
+    for note in notes.iter() {
+        if let Some(question) = &note.question {
+            answers.entry(question.clone()).or_default().push(AnswerOf {
+                op: note.op.clone(),
+                seq: note.seq,
+                at: note.at.clone(),
+                by: note.by.clone(),
+            });
+        }
+    }
+    for note in notes.iter_mut().filter(|note| note.open.is_some()) {
+        note.answers = answers.remove(&note.op).unwrap_or_default();
+        note.open = Some(note.answers.is_empty());
+    }
 }
 
 fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
@@ -295,6 +332,7 @@ fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
         Note::Answered { question: of, .. } => question = Some(of),
         Note::Asked { .. } => {}
     }
+    let is_question = kind == "question";
     Some(Listed {
         session: session.clone(),
         op: op.op,
@@ -307,6 +345,8 @@ fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
         angle,
         tree,
         question,
+        open: is_question.then_some(true),
+        answers: Vec::new(),
     })
 }
 

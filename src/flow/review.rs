@@ -550,7 +550,7 @@ fn report(
             line("goes back to", target.to_string());
         }
         for because in &judgement.because {
-            line("because", because.clone());
+            line("because", because.words(language));
         }
     }
     line("architecture", verdict.architecture.to_string());

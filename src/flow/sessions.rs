@@ -32,6 +32,8 @@ pub struct Initialised {
     pub created: Option<Begun>,
     /// A remote that may have one, and could not be asked.
     pub unasked: Option<String>,
+    /// The sessions that are open there already.
+    pub open: Vec<SessionId>,
 }
 
 /// Creates the loopx branch and makes git ignore working copies.
@@ -41,7 +43,8 @@ pub fn init(ctx: &Context) -> Result<Initialised> {
     let unasked = super::sync::probe(ctx, &store)?;
     let lock = store.lock()?;
     let created = store.init(&lock, &identity)?;
-    store.snapshot()?;
+    let snapshot = store.snapshot()?;
+    let open = super::naming::unfinished(&snapshot, snapshot.active_ids()?)?;
     if ctx.repo.work_dir().is_some() {
         workcopy::exclude(&ctx.repo)?;
     }
@@ -49,6 +52,7 @@ pub fn init(ctx: &Context) -> Result<Initialised> {
         branch: store.branch().to_owned(),
         created,
         unasked,
+        open,
     })
 }
 
@@ -116,10 +120,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     };
     let (chosen, profile) = profile_of(ctx, request, &policy)?;
     if let Some(branch) = &branch {
-        let leads_on = hint![
-            format!("git switch -c {id}  and start there, or: "),
-            again(request, &id, &title, "--no-branch ")
-        ];
+        let leads_on = elsewhere(ctx, request, &id, &title);
         require_unprotected(&policy, branch, leads_on)?;
     }
     // Nothing is committed yet: the first commit brings the policy that lies there.
@@ -151,13 +152,15 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
                     other.state.id, other.state.stage
                 ),
             )
-            .help(hint![
-                format!("git switch -c {id}  and start there, or: "),
-                again(request, &id, &title, "--no-branch ")
-            ]));
+            .help(elsewhere(ctx, request, &id, &title)));
         }
         let texts = match &revert {
-            Some(revert) => revert.artifacts(&id, &title, request.intent.as_deref()),
+            Some(revert) => revert.artifacts(
+                &id,
+                &title,
+                request.intent.as_deref(),
+                policy.artifacts.language,
+            ),
             None => templates(
                 &id,
                 &title,
@@ -205,7 +208,24 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     })
 }
 
-/// The profile of a new session: what was asked for, else what `git config loopx.profile` says, else what policy says.
+/// A session that cannot begin on this branch: on one of its own, or on none.
+fn elsewhere(ctx: &Context, request: &StartRequest, id: &SessionId, title: &str) -> Hint {
+    let unbound = again(request, id, title, "--no-branch ");
+    match ctx.repo.work_dir() {
+        Some(_) => hint![
+            format!("git switch -c {id}  and start there, or: "),
+            unbound
+        ],
+        // HEAD of a bare repository says what a clone checks out: it is not switched for one session.
+        None => hint![
+            format!("git branch {id}  and: "),
+            again(request, id, title, &format!("--branch {id} ")),
+            "  or: ",
+            unbound
+        ],
+    }
+}
+
 /// The same request once more, in another place or under another name.
 fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint {
     let profile = request.profile.as_ref();
@@ -220,6 +240,7 @@ fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint
     command!("start {words}")
 }
 
+/// The profile of a new session: what was asked for, else what `git config loopx.profile` says, else what policy says.
 fn profile_of(
     ctx: &Context,
     request: &StartRequest,
@@ -316,7 +337,10 @@ fn require_there(ctx: &Context, name: &str, here: Option<&str>) -> Result<()> {
         .iter()
         .filter_map(|(name, _)| name.strip_prefix("refs/heads/"))
         .collect();
-    let make = format!("git switch -c {0}  (and start there)", shell_word(name));
+    let make = match repo.work_dir() {
+        Some(_) => format!("git switch -c {}  (and start there)", shell_word(name)),
+        None => format!("git branch {}  (and again)", shell_word(name)),
+    };
     let failure = Failure::not_found(Code::BranchUnknown, format!("no branch is named `{name}`"));
     Err(match crate::core::nearest(name, names) {
         Some(near) => failure.help(format!("did you mean `{near}`? else: {make}")),
@@ -413,10 +437,14 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
             )
             .help(command!("status")));
         }
-        let leads_on = hint![
-            format!("git switch -c {0}  and: ", facts.state.id),
-            command!("use {}", facts.state.id)
-        ];
+        let id = &facts.state.id;
+        let leads_on = match ctx.repo.work_dir() {
+            Some(_) => hint![format!("git switch -c {id}  and: "), command!("use {id}")],
+            None => hint![
+                format!("git branch {id}  and: "),
+                command!("use {id} --branch {id}")
+            ],
+        };
         require_unprotected(&facts.policy, &branch, leads_on)?;
         let event = Event::Bound {
             branch: branch.clone(),

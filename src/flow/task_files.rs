@@ -73,7 +73,7 @@ pub fn edit(ctx: &Context, path: &str) -> Result<bool> {
         file
     };
     let before = files::read(&file, u64::MAX)?;
-    let ended = open_editor(&file, path);
+    let ended = open_editor(&file);
     if laid_out && (ended.is_err() || files::read(&file, u64::MAX)? == before) {
         // Nobody wrote it.
         files::remove(&file)?;

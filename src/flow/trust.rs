@@ -51,7 +51,7 @@ pub(super) fn require(
     checks: &[Check],
     (is_told, again): (bool, Hint),
 ) -> Result<()> {
-    let mode = Mode::of(ctx.repo.config(trust::SETTING).as_deref());
+    let mode = mode(ctx, policy)?;
     let known = known(&ctx.repo);
     let mut asked = Vec::new();
     for check in checks.iter().filter(|check| !check.argv.is_empty()) {
@@ -86,6 +86,20 @@ pub(super) fn require(
     Err(Failure::waiting(Code::CheckNotTrusted, message)
         .blockers(blockers)
         .help(again))
+}
+
+/// Whose word is enough here. What an agent says of it in its own call (`git -c`) is not heard, unless policy names the
+/// agent: it would give itself the word that it may not give.
+fn mode(ctx: &Context, policy: &Policy) -> Result<Mode> {
+    let Some(said) = ctx.repo.config(trust::SETTING) else {
+        return Ok(Mode::default());
+    };
+    let agent = identity::host(crate::env::var);
+    let setting = match identity::require_person(policy, agent.as_deref(), "a setting of trust") {
+        Ok(()) => Some(said),
+        Err(_) => ctx.repo.config_of_files(trust::SETTING)?,
+    };
+    Ok(Mode::of(setting.as_deref()))
 }
 
 /// The words of a command as one content.

@@ -146,7 +146,7 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
         path
     };
     let before = files::read(&path, u64::MAX)?;
-    let ended = open_editor(&path, artifact.path());
+    let ended = open_editor(&path);
     // Nobody wrote it.
     if laid_out && ended.is_err() {
         files::remove(&path)?;
@@ -155,8 +155,8 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
     Ok(files::read(&path, u64::MAX)? != before)
 }
 
-/// Runs git's editor on a file of the working copy, which `name` calls for.
-pub(super) fn open_editor(path: &Path, name: &str) -> Result<()> {
+/// Runs git's editor on a file of the working copy.
+pub(super) fn open_editor(path: &Path) -> Result<()> {
     // git resolves GIT_EDITOR, core.editor, VISUAL and EDITOR, and runs it through the shell as documented
     // in git-var(1); the path is an argument, never part of the command text.
     let editor = Run::git(["var", "GIT_EDITOR"]).capture()?.line()?;
@@ -177,8 +177,9 @@ pub(super) fn open_editor(path: &Path, name: &str) -> Result<()> {
         ),
     )
     .help(hint![
-        "git config core.editor vi  (or another that works), then: ",
-        command!("edit {name}")
+        format!("write {} in another program, then: ", path.display()),
+        command!("save"),
+        "  (git var GIT_EDITOR says which editor git takes)"
     ]))
 }
 

@@ -217,6 +217,23 @@ impl Repo {
             .collect())
     }
 
+    /// A value of git's configuration as its files have it: what the call itself says (`git -c`) is left out. git itself
+    /// is asked.
+    pub fn config_of_files(&self, key: &str) -> Result<Option<String>> {
+        super::read_here("config-read", format_args!("read {key}"))?;
+        let asked = ["config", "--show-scope", "--null", "--get-all", key];
+        let said = super::run::Run::git(asked).capture()?;
+        // 1: there is none.
+        if said.ended.code == 1 {
+            return Ok(None);
+        }
+        let said = said.ok()?;
+        let fields: Vec<&[u8]> = said.split(|byte| *byte == 0).collect();
+        let mut of_files = fields.chunks_exact(2).filter(|pair| pair[0] != b"command");
+        let value = of_files.next_back().map(|pair| pair[1]);
+        Ok(value.map(|value| String::from_utf8_lossy(value).into_owned()))
+    }
+
     /// A path of git's configuration, `~` resolved.
     pub fn config_path(&self, key: &str) -> Option<PathBuf> {
         self.backend.config_path(key)

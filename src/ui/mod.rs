@@ -52,6 +52,7 @@ pub struct Ui {
     is_bare: Rc<Cell<bool>>,
     unfinished: UnfinishedList,
     taken: Rc<RefCell<Option<SessionId>>>,
+    aside: Rc<RefCell<Option<SessionId>>>,
     stdout: Sink,
 }
 
@@ -102,6 +103,7 @@ impl Ui {
             is_bare: Rc::default(),
             unfinished: UnfinishedList::default(),
             taken: Rc::default(),
+            aside: Rc::default(),
             stdout: Sink::default(),
         }
     }
@@ -145,6 +147,11 @@ impl Ui {
         Rc::clone(&self.taken)
     }
 
+    /// Where it is noted which session a command looked at that nobody named, and that has to be named to be changed.
+    pub fn aside(&self) -> Rc<RefCell<Option<SessionId>>> {
+        Rc::clone(&self.aside)
+    }
+
     /// Says on stderr which session a command changed that nobody named. Silent with `--quiet` and `--json`, whose
     /// documents name it.
     pub fn say_taken(&mut self) {
@@ -183,14 +190,16 @@ impl Ui {
 
     /// A hint, as its commands have to be typed here.
     pub fn command(&self, hint: &Hint) -> String {
-        hint.addressed(self.place())
+        self.place(|place| hint.addressed(place))
     }
 
-    fn place(&self) -> Place<'_> {
-        Place {
-            session: self.session.as_deref(),
+    fn place<T>(&self, typed: impl FnOnce(Place<'_>) -> T) -> T {
+        let aside = self.aside.borrow();
+        let aside = aside.as_ref().map(SessionId::as_str);
+        typed(Place {
+            session: self.session.as_deref().or(aside),
             is_bare: self.is_bare.get(),
-        }
+        })
     }
 
     /// Where it is noted, once a repository is open, that it has no worktree.
@@ -206,6 +215,11 @@ impl Ui {
     /// Whether somebody watches a long job: progress goes to stderr.
     pub fn shows_progress(&self) -> bool {
         !self.options.json && !self.options.quiet && io::stderr().is_terminal()
+    }
+
+    /// Whether a person reads stdout at a terminal, through a pager or not.
+    pub fn is_watched(&self) -> bool {
+        !self.options.json && io::stdout().is_terminal()
     }
 
     /// Asks somebody at the terminal; nothing where nobody sits there. Only a yes is a yes.
@@ -351,7 +365,7 @@ impl Ui {
             document.insert("unfinished".into(), serde_json::json!(unfinished));
         }
         let mut document = Value::Object(document);
-        print_hints(&mut document, self.place());
+        self.place(|place| print_hints(&mut document, place));
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
         // It is the command's last word: taking a large document apart would only cost time.
         std::mem::forget(document);
@@ -360,12 +374,10 @@ impl Ui {
 
     /// Writes why the command failed, as text or JSON, to stderr.
     pub fn failure(&mut self, failure: &crate::core::failure::Failure) {
-        let place = self.place();
-        let text = if self.options.json {
-            report::json(failure, place, &self.unfinished.all())
-        } else {
-            report::text(failure, place, self.color_err)
-        };
+        let text = self.place(|place| match self.options.json {
+            true => report::json(failure, place, &self.unfinished.all()),
+            false => report::text(failure, place, self.color_err),
+        });
         say(&text);
     }
 

@@ -442,3 +442,27 @@ fn the_corpus_comes_over_whole() {
     }
     assert_eq!(ends[0], ends[1]);
 }
+
+#[test]
+fn what_an_import_writes_itself_is_in_the_language_of_policy() {
+    let s = tree();
+    let policy = "[artifacts]\nlanguage = \"zh\"\n";
+    s.commit_file("loopx.toml", policy, "policy").ok();
+    s.loopx(&["import", "openspec"]).ok();
+    let cat = |name: &str| s.loopx(&["-s", "add-timeout", "cat", name]).ok();
+    let intent = cat("intent.md");
+    assert!(
+        intent.contains("从 OpenSpec 导入:`changes/Add-timeout`,创建于 2025-12-01。"),
+        "{intent}"
+    );
+    assert!(
+        intent.contains("原样保存在会话的 `imported/sketch.png` 中。"),
+        "{intent}"
+    );
+    assert!(cat("spec.md").contains("## 期望结果"));
+    // What is theirs stays byte for byte.
+    assert_eq!(
+        cat("change/proposal.md"),
+        "# Change: Time out\n\n## Why\n\nThey never end.\n"
+    );
+}

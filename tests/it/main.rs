@@ -46,6 +46,7 @@ mod evidence_set;
 mod failpoint;
 mod failpoint_flows;
 mod findings;
+mod first_minutes;
 mod forged;
 mod fork;
 mod fsck;

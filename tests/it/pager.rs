@@ -105,3 +105,26 @@ fn what_is_long_goes_through_the_pager_that_git_takes() {
     let piped = s.call("git-loopx").args(&["list"]).env(marks.0, marks.1);
     assert!(piped.run().ok().starts_with("  SESSION"));
 }
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
+fn a_log_says_how_long_ago_to_a_person_and_the_time_to_a_program() {
+    let s = Sandbox::new();
+    s.git(&["commit", "-q", "--allow-empty", "-m", "begin"])
+        .ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "--quick", "Fix it"]).ok();
+    let piped = s.loopx(&["log"]).ok();
+    assert!(piped.contains("  Ada Author"), "{piped}");
+    assert!(piped.contains("2026-01-01T00:00:"), "{piped}");
+    let json = s.loopx(&["--json", "log"]).json();
+    let at = json["operations"][0]["at"].as_str().unwrap_or_default();
+    assert!(at.starts_with("2026-01-01T"), "{json:#}");
+    if typed(&s, "true", &[]).code != Some(0) {
+        eprintln!("skipped: no script(1) here");
+        return;
+    }
+    let shown = typed(&s, "git --no-pager loopx log", &[]).ok();
+    assert!(shown.contains(" moments ago  Ada Author"), "{shown}");
+    assert!(!shown.contains("2026-01-01"), "{shown}");
+}

@@ -1,8 +1,9 @@
 //! What `status`, `list` and `log` look like at 40, 80 and 120 columns, as files in `tests/golden/screens`: each
 //! stage, and each kind of hold. A wanted change is written with `LOOPX_BLESS=1`.
 
+use crate::support::clones::Clones;
 use crate::support::drive::{Drive, RITA};
-use crate::support::{LOOPX, Sandbox};
+use crate::support::{LOOPX, Sandbox, session};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -178,4 +179,125 @@ fn the_board_and_the_log_have_their_pictures() {
         "log.txt",
         &screens(&d, &["-s", "left-behind", "log"], "C.UTF-8"),
     );
+}
+
+/// What somebody sees of a refusal at each width: it goes to stderr, and as git prints it.
+fn refusals(s: &Sandbox, words: &[&str]) -> String {
+    let mut out = String::new();
+    for columns in ["40", "80", "120"] {
+        let call = s.call("git").args(words).env("COLUMNS", columns);
+        let refused = call.env("LC_ALL", "C.UTF-8").run().fails_with(1);
+        let rule = "-".repeat(columns.parse().expect("a number"));
+        out.push_str(&format!("{rule}\n{}", steady(&refused.stderr)));
+    }
+    out
+}
+
+#[test]
+fn what_others_hold_and_what_a_remote_has_have_their_pictures() {
+    // Another worktree has the build.
+    let d = Drive::building();
+    let dir = d.root().join("other");
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        dir.to_str().expect("UTF-8"),
+        "demo",
+    ])
+    .ok();
+    let mut held = String::new();
+    for columns in ["40", "80", "120"] {
+        let call = d.call(LOOPX).cwd(&dir).args(&["status"]);
+        let call = call.env("COLUMNS", columns).env("LC_ALL", "C.UTF-8");
+        let rule = "-".repeat(columns.parse().expect("a number"));
+        held.push_str(&format!("{rule}\n{}", steady(&call.run().ok())));
+    }
+    golden("status-held.txt", &held);
+    // Parked by a person.
+    let d = Drive::building();
+    d.does(&[
+        "agent",
+        "park",
+        "--reason",
+        "it waits for the key of the server",
+    ]);
+    status("parked", &d);
+    // Ahead of the remote, then apart from it.
+    let d = Drive::building();
+    d.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    d.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    d.git(&["push", "--quiet", "origin", "main", "demo"]).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    let clone = d.root().join("clone");
+    let path = clone.to_str().expect("UTF-8");
+    d.git(&["clone", "--quiet", "../remote.git", path]).ok();
+    d.loopx_in(&clone, &["init"]).ok();
+    d.loopx_in(&clone, &["-s", "demo", "note", "the clock is wrong"])
+        .ok();
+    d.loopx_in(&clone, &["sync", "origin"]).ok();
+    d.does(&["note", "one more"]);
+    status("ahead", &d);
+    d.git(&["fetch", "--quiet", "origin"]).ok();
+    status("apart", &d);
+}
+
+#[test]
+fn a_branch_that_two_sessions_have_has_its_picture() {
+    let all = Clones::sharing(2);
+    for (at, name) in [(0, "first"), (1, "second")] {
+        all.git(at, &["switch", "--quiet", "-c", "shared"]).ok();
+        all.loopx(at, &["start", name]).ok();
+    }
+    all.sync(0).ok();
+    all.sync(1).ok();
+    all.sync(0).ok();
+    let mut out = String::new();
+    for columns in ["40", "80", "120"] {
+        for args in [&["-s", "first", "status"][..], &["list"]] {
+            let call = all.call(0).args(args).env("COLUMNS", columns);
+            let shown = call.env("LC_ALL", "C.UTF-8").run().ok();
+            let rule = "-".repeat(columns.parse().expect("a number"));
+            out.push_str(&format!("{rule}\n{}", steady(&shown)));
+        }
+    }
+    golden("status-shared.txt", &out);
+}
+
+#[test]
+fn a_review_shows_itself_and_has_its_picture() {
+    let d = Drive::reviewing();
+    golden("review.txt", &screens(&d, &["review", "--show"], "C.UTF-8"));
+    d.loopx(&[
+        "review",
+        "--verdict",
+        "request-changes",
+        "--finding",
+        "high: no audit log on logout",
+    ])
+    .ok();
+    golden(
+        "review-changes.txt",
+        &screens(&d, &["review", "--show"], "C.UTF-8"),
+    );
+}
+
+#[test]
+fn refusals_of_a_commit_by_the_hooks_have_their_pictures() {
+    let policy = "[gates]\nout_of_scope = \"refuse\"\n";
+    let mut all = String::new();
+    let s = session::at("plan", "src", policy);
+    s.write("src/new.rs", "code\n");
+    s.git(&["add", "src/new.rs"]).ok();
+    all.push_str(&refusals(&s, &["commit", "--quiet", "-m", "code"]));
+    let s = session::at("build", "src", policy);
+    s.write("other/new.rs", "code\n");
+    s.git(&["add", "other/new.rs"]).ok();
+    all.push_str(&refusals(&s, &["commit", "--quiet", "-m", "code"]));
+    let s = session::at("review", "src", policy);
+    s.write("src/late.rs", "code\n");
+    s.git(&["add", "src/late.rs"]).ok();
+    all.push_str(&refusals(&s, &["commit", "--quiet", "-m", "code"]));
+    golden("commit-refused.txt", &all);
 }

@@ -264,7 +264,7 @@ fn amendments_that_were_made_apart_come_together_or_hold_visibly() {
     assert_eq!(error["code"], "task_list_invalid");
     assert!(text(&error["message"]).contains("A -> B -> A"), "{error:#}");
     assert!(
-        text(&error["help"]).contains("git loopx amend --reason"),
+        text(&error["help"]).contains("git loopx -s demo amend --reason"),
         "{error:#}"
     );
     given(

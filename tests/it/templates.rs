@@ -119,3 +119,27 @@ fn plan_proposes_slices_for_the_scenarios_until_somebody_wrote_some_or_the_criti
     let next = d.loopx(&["plan"]).ok();
     assert!(next.contains("draft 2 of 5"), "{next}");
 }
+
+#[test]
+fn a_session_that_takes_a_commit_back_is_written_in_the_language_of_policy() {
+    let d = Drive::repository(Some(CHINESE));
+    d.commit_file(
+        "src/bad.txt",
+        "bad\n",
+        "Add a bad thing whose name is long and Latin",
+    )
+    .ok();
+    d.does(&["start", "--revert", "HEAD", "--id", "demo"]);
+    // No document is left to write before the build, and the gate asks for Chinese.
+    for args in [
+        &["approve", "--to", "plan"][..],
+        &["plan"],
+        &["plan", "--architect", "approve"],
+        &["plan", "--critic", "approve"],
+        &["approve", "--to", "build"],
+    ] {
+        d.does(args);
+    }
+    assert!(d.artifact("plan.md").contains("## 方案"));
+    assert!(d.artifact("intent.md").starts_with("撤销提交 "));
+}

@@ -170,6 +170,60 @@ pub fn all(cli: &clap::Command, ui: &mut Ui) -> Exit {
     Exit::Done
 }
 
+/// `help COMMAND --json`: the help of a command as one document.
+pub fn command(cli: &clap::Command, path: &str, ui: &mut Ui) -> Exit {
+    let mut words = path.split(' ').filter(|word| !word.is_empty());
+    let found = words.try_fold(cli, |at, word| at.find_subcommand(word));
+    let at = found.unwrap_or(cli);
+    let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
+    let usage = at.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:").trim().to_owned();
+    let arguments = at.get_arguments().filter(|arg| !arg.is_hide_set());
+    let (arguments, options): (Vec<_>, Vec<_>) = arguments.partition(|arg| arg.is_positional());
+    let examples: Vec<String> = examples_of(path, &parts(at))
+        .iter()
+        .map(|line| format!("git loopx {line}"))
+        .collect();
+    ui.json(
+        "help",
+        &json!({
+            "name": path,
+            "about": text(at.get_about()),
+            "details": text(at.get_long_about()),
+            "usage": usage,
+            "arguments": arguments.into_iter().map(argument).collect::<Vec<_>>(),
+            "options": options.into_iter().map(argument).collect::<Vec<_>>(),
+            "commands": parts(at),
+            "examples": examples,
+        }),
+    );
+    Exit::Done
+}
+
+/// One argument or option of a command as a value.
+fn argument(arg: &clap::Arg) -> serde_json::Value {
+    let takes_value = arg.get_action().takes_values();
+    let names = |id: &clap::builder::Str| id.to_string();
+    let values = arg.get_value_names().unwrap_or_default();
+    let possible = arg.get_possible_values();
+    let possible: Vec<&str> = possible.iter().map(|value| value.get_name()).collect();
+    let defaults = arg.get_default_values().iter();
+    let defaults: Vec<String> = defaults
+        .map(|value| value.to_string_lossy().into_owned())
+        .collect();
+    json!({
+        "long": arg.get_long().map(|name| format!("--{name}")),
+        "short": arg.get_short().map(|name| format!("-{name}")),
+        "values": if takes_value { values.iter().map(names).collect() } else { Vec::new() },
+        "one_of": if takes_value { possible } else { Vec::new() },
+        "default": if takes_value { defaults } else { Vec::new() },
+        "help": arg.get_help().map(ToString::to_string),
+        "required": arg.is_required_set(),
+        "repeatable": matches!(arg.get_action(), clap::ArgAction::Append | clap::ArgAction::Count),
+        "everywhere": arg.is_global_set(),
+    })
+}
+
 /// The names of a command's own commands that people type.
 pub fn parts(command: &clap::Command) -> Vec<&str> {
     command

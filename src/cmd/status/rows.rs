@@ -372,7 +372,7 @@ fn review(status: &Status) -> Vec<Row> {
         });
     }
     for because in review.judgement.iter().flat_map(|judged| &judged.because) {
-        let text = line(because);
+        let text = line(&because.to_string());
         let known = verdict
             .findings
             .iter()

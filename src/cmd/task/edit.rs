@@ -11,7 +11,7 @@ use crate::ui::Ui;
 use serde_json::json;
 
 /// Fields that can be taken out of a task.
-const OPTIONAL: [&str; 13] = [
+const OPTIONAL: [&str; 14] = [
     "description",
     "kind",
     "type",
@@ -21,6 +21,7 @@ const OPTIONAL: [&str; 13] = [
     "stage",
     "parent",
     "depends_on",
+    "waits",
     "files",
     "scenarios",
     "convergence.criteria",

@@ -2,7 +2,9 @@
 
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::task::file::edit::{Change, Place};
-use crate::core::task::node::TaskId;
+use crate::core::task::file::{EFFORTS, STAGES, TYPES, priorities};
+use crate::core::task::node::{NodeKind, TaskId};
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
 /// The fields of a task. An option that can be given several times replaces the whole list.
@@ -11,23 +13,23 @@ pub struct FieldArgs {
     /// What has to be done, in more words than the title
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// work, decision, checkpoint or goal
-    #[arg(long, value_name = "WORD")]
+    /// What kind of node it is
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(NodeKind::WORDS))]
     kind: Option<String>,
-    /// feature, enhancement, fix, refactor, testing, infrastructure, docs or chore
-    #[arg(long = "type", value_name = "WORD")]
+    /// What is done; the type of its commit follows
+    #[arg(long = "type", value_name = "WORD", value_parser = PossibleValuesParser::new(TYPES))]
     work: Option<String>,
-    /// critical, high, medium, low or backlog
-    #[arg(long, value_name = "WORD")]
+    /// How soon it is taken
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(priorities()))]
     priority: Option<String>,
-    /// small, medium or large
-    #[arg(long, value_name = "WORD")]
+    /// How much it is
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(EFFORTS))]
     effort: Option<String>,
     /// Who does it, where only some may
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
     /// The stage that waits for it (default: build)
-    #[arg(long, value_name = "STAGE")]
+    #[arg(long, value_name = "STAGE", value_parser = PossibleValuesParser::new(STAGES))]
     stage: Option<String>,
     /// The task that it is a part of
     #[arg(long, value_name = "ID")]
@@ -35,6 +37,24 @@ pub struct FieldArgs {
     /// A task that it waits for
     #[arg(long, value_name = "ID")]
     depends_on: Vec<String>,
+    /// A time that it waits for, like 2026-12-01T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    wait_time: Vec<String>,
+    /// A commit on a branch that it waits for
+    #[arg(long, value_name = "BRANCH:COMMIT", value_parser = pair)]
+    wait_commit: Vec<Pair>,
+    /// A path on a branch that it waits for
+    #[arg(long, value_name = "BRANCH:PATH", value_parser = pair)]
+    wait_path: Vec<Pair>,
+    /// A passing run that it waits for: of a task or of a kind, by anybody or by a role
+    #[arg(long, value_name = "NAME[:ROLE]")]
+    wait_evidence: Vec<String>,
+    /// Another session that it waits for, like docs:archived
+    #[arg(long, value_name = "ID:STAGE", value_parser = pair)]
+    wait_session: Vec<Pair>,
+    /// A person whose word it waits for, or `any`
+    #[arg(long, value_name = "PERSON")]
+    wait_person: Vec<String>,
     /// A file that it touches
     #[arg(long, value_name = "PATH")]
     file: Vec<String>,
@@ -64,7 +84,7 @@ impl FieldArgs {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
         };
-        let given: [(&'static str, Option<Value>); 13] = [
+        let given: [(&'static str, Option<Value>); 14] = [
             ("description", text(&self.description)),
             ("kind", text(&self.kind)),
             ("type", text(&self.work)),
@@ -74,6 +94,7 @@ impl FieldArgs {
             ("stage", text(&self.stage)),
             ("parent", text(&self.parent)),
             ("depends_on", list(&self.depends_on)),
+            ("waits", self.waits()),
             ("files", list(&self.file)),
             ("scenarios", list(&self.scenario)),
             ("convergence.criteria", list(&self.criterion)),
@@ -83,6 +104,49 @@ impl FieldArgs {
         given
             .map(|(field, value)| Change { field, value })
             .collect()
+    }
+}
+
+impl FieldArgs {
+    /// What it waits for outside of the list; nothing where no condition is given.
+    fn waits(&self) -> Option<Value> {
+        let pairs = |all: &[Pair], first: &str, second: &str| -> Vec<Value> {
+            let condition = |pair: &Pair| json!({ first: pair.0, second: pair.1 });
+            all.iter().map(condition).collect()
+        };
+        let single = |all: &[String], name: &str| -> Vec<Value> {
+            all.iter().map(|value| json!({ name: value })).collect()
+        };
+        let evidence = |text: &String| match text.split_once(':') {
+            Some((name, role)) => json!({ "evidence": name, "role": role }),
+            None => json!({ "evidence": text }),
+        };
+        let all = [
+            single(&self.wait_time, "time"),
+            pairs(&self.wait_commit, "branch", "contains"),
+            pairs(&self.wait_path, "branch", "path"),
+            self.wait_evidence.iter().map(evidence).collect(),
+            pairs(&self.wait_session, "session", "stage"),
+            single(&self.wait_person, "person"),
+        ]
+        .concat();
+        (!all.is_empty()).then(|| json!(all))
+    }
+}
+
+/// Two words with a colon between them.
+#[derive(Clone, Debug)]
+struct Pair(String, String);
+
+/// Reads two words; no branch and no session has a colon in its name.
+fn pair(text: &str) -> std::result::Result<Pair, String> {
+    match text.split_once(':') {
+        Some((first, second)) if !first.is_empty() && !second.is_empty() => {
+            Ok(Pair(first.to_owned(), second.to_owned()))
+        }
+        _ => Err(format!(
+            "expected two words with `:` between them, found `{text}`"
+        )),
     }
 }
 

@@ -118,7 +118,8 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
         let because = if judgement.because.is_empty() {
             String::new()
         } else {
-            format!(" ({})", judgement.because.join("; "))
+            let because: Vec<String> = judgement.because.iter().map(ToString::to_string).collect();
+            format!(" ({})", because.join("; "))
         };
         found.push(Blocker::new(
             Code::ReviewVerdictRequestChanges,

@@ -162,8 +162,14 @@ fn refuse(code: Code, finding: &Finding) -> Failure {
     .help(finding.fix.clone())
 }
 
-/// What a change becomes. `label` is the tree's path in messages.
-pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Change> {
+/// What a change becomes. `label` is the tree's path in messages; what the program writes itself is in the language that
+/// policy asks for.
+pub fn read_change(
+    folder: &Folder,
+    id: &SessionId,
+    label: &str,
+    language: Language,
+) -> Result<Change> {
     let here = format!("{label}/{}", folder.path);
     let mut texts = BTreeMap::new();
     let mut binary = Vec::new();
@@ -206,12 +212,16 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
         .filter(|path| **path != SETTINGS)
         .map(|path| (*path).to_owned())
         .collect();
-    let mut intent = Intent::new(&settings, proposal, &title, folder);
+    let mut intent = Intent::new(&settings, proposal, &title, folder, language);
     intent.file(SETTINGS, texts.get(SETTINGS).copied());
     for (file, block) in &joined.front {
         // The label may be a path of this machine: none is stored.
         let file = file.strip_prefix(&format!("{here}/")).unwrap_or(file);
-        intent.file(&format!("front matter of {file}"), Some(block));
+        let heading = match language {
+            Language::Off => format!("front matter of {file}"),
+            Language::Zh => format!("{file} 的前置元数据"),
+        };
+        intent.file(&heading, Some(block));
     }
     for path in &unplaced {
         intent.file(path, texts.get(path.as_str()).copied());
@@ -229,7 +239,7 @@ pub fn read_change(folder: &Folder, id: &SessionId, label: &str) -> Result<Chang
             intent: "",
             domains: &domains,
             profile: &Profile::empty(),
-            language: Language::Off,
+            language,
         };
         let spec = Artifact::Spec.template(input);
         let list = format!("[{}]", domains.join(", "));
@@ -306,39 +316,49 @@ fn title(proposal: &str) -> Option<String> {
 /// `intent.md` in the making: the request, then what has no place elsewhere.
 struct Intent {
     text: String,
+    language: Language,
 }
 
 impl Intent {
-    fn new(settings: &Settings, proposal: Option<&str>, title: &str, folder: &Folder) -> Self {
+    fn new(
+        settings: &Settings,
+        proposal: Option<&str>,
+        title: &str,
+        folder: &Folder,
+        language: Language,
+    ) -> Self {
         let why = proposal.and_then(|text| markdown::section_text(text, "Why"));
         let request = settings
             .goal
             .clone()
             .or(why)
             .unwrap_or_else(|| title.to_owned());
-        let mut text = format!(
-            "{}\n\nImported from OpenSpec: `{}`",
-            request.trim(),
-            folder.path
-        );
+        let [imported, created, archived, end] = match language {
+            Language::Off => ["Imported from OpenSpec: ", ", created ", ", archived ", "."],
+            Language::Zh => ["从 OpenSpec 导入:", ",创建于 ", ",归档于 ", "。"],
+        };
+        let mut text = format!("{}\n\n{imported}`{}`", request.trim(), folder.path);
         if let Some(day) = &settings.created {
-            text.push_str(&format!(", created {day}"));
+            text.push_str(&format!("{created}{day}"));
         }
         if let Some(day) = folder.archived_on() {
-            text.push_str(&format!(", archived {day}"));
+            text.push_str(&format!("{archived}{day}"));
         }
-        text.push_str(".\n");
-        Intent { text }
+        text.push_str(&format!("{end}\n"));
+        Intent { text, language }
     }
 
     /// Adds a file whole; one that is no text, or too long, is only named.
     fn file(&mut self, path: &str, text: Option<&str>) {
         let Some(text) = text.filter(|text| text.len() <= LONGEST_NOTE) else {
             if path != SETTINGS {
-                let line = format!(
-                    "\n## {path}\n\nKept as it was, in `imported/{path}` of the session.\n"
-                );
-                self.text.push_str(&line);
+                let kept = match self.language {
+                    Language::Off => {
+                        format!("Kept as it was, in `imported/{path}` of the session.")
+                    }
+                    Language::Zh => format!("原样保存在会话的 `imported/{path}` 中。"),
+                };
+                self.text.push_str(&format!("\n## {path}\n\n{kept}\n"));
             }
             return;
         };
@@ -434,6 +454,7 @@ fn differences(
 #[cfg(test)]
 mod tests {
     use super::{Artifact, Folder, SessionId, read_change};
+    use crate::core::policy::Language;
 
     fn folder(path: &str, files: &[(&str, &str)]) -> Folder {
         let files = files
@@ -481,7 +502,7 @@ mod tests {
             ],
         );
         let id = SessionId::parse("add-x").expect("an id");
-        let change = read_change(&folder, &id, "openspec").expect("a change");
+        let change = read_change(&folder, &id, "openspec", Language::Off).expect("a change");
         assert_eq!(change.title, "Be fast");
         assert_eq!(change.created.as_deref(), Some("2026-01-02"));
         assert_eq!(change.unplaced, ["notes/a.md", "specs/README.md"]);

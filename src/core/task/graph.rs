@@ -412,12 +412,24 @@ impl<'n> Graph<'n> {
         unmet.min_by_key(|to| (statuses[*to] != Status::Failed, *to))
     }
 
-    /// Nothing is ready, nobody works, and something is left.
+    /// Nothing is ready, nobody works, and something is left. Where all of that belongs to a later stage, and some of it
+    /// waits for nothing else, its work has not begun.
     pub fn is_stalled(&self, now: Now<'_>) -> bool {
-        let is_open = |status: &Status| !status.is_terminal();
-        now.statuses.iter().any(is_open)
+        let open: Vec<usize> = (0..self.nodes.len())
+            .filter(|at| !now.statuses[*at].is_terminal())
+            .collect();
+        let is_later = |at: &usize| self.nodes[*at].stage > now.stage;
+        let begins = |at: &usize| {
+            // Nobody has a task where this is asked.
+            let waits = self.waits_beside(*at, now, &[]);
+            now.statuses[*at] == Status::Pending
+                && waits.iter().all(|one| matches!(one, Wait::Stage { .. }))
+        };
+        let has_not_begun = || open.iter().all(is_later) && open.iter().any(begins);
+        !open.is_empty()
             && !now.statuses.contains(&Status::Claimed)
             && self.ready(now).is_empty()
+            && !has_not_begun()
     }
 
     /// Groups of what is not done, one after the other, in which all may run side by side; at most `limit` in one.

@@ -138,7 +138,7 @@ pub fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
         .changes
         .iter()
         .map(|folder| {
-            let change = read_change(folder, &folder.id()?, &label)?;
+            let change = read_change(folder, &folder.id()?, &label, policy.artifacts.language)?;
             let judged = judge(&change, &texts, &FileMerge);
             Ok(Item {
                 folder: folder.clone(),

@@ -14,6 +14,7 @@ pub use plan::{Written, plan, plan_review};
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use super::outline;
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub proposed: Option<Proposed>,
     /// Whether the command judged anything: then blockers mean exit 1.
     pub judged: bool,
+    /// The raised cap is that of returns to a plan that has no drafts.
+    pub returns: bool,
 }
 
 /// Tasks or slices that were laid out, each of which lacks its command.
@@ -57,6 +60,7 @@ impl Outcome {
             history: Vec::new(),
             proposed: None,
             judged: false,
+            returns: false,
         }
     }
 
@@ -68,6 +72,7 @@ impl Outcome {
             history: Vec::new(),
             proposed: None,
             judged: false,
+            returns: false,
         }
     }
 
@@ -101,6 +106,13 @@ fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
             format!("the profile {} has no stage {}", state.profile, needed.to()),
         )
         .help(gate::next_action(facts.view()));
+    }
+    if command == "plan" && state.stage == Stage::Build {
+        return Failure::refused(
+            Code::ApprovedTransitionRequired,
+            "the plan is done, and the session is in stage build; going back to the plan needs a reason",
+        )
+        .help(Transition::BuildToPlan.command());
     }
     Failure::refused(
         Code::ApprovedTransitionRequired,
@@ -136,7 +148,11 @@ pub fn extend(
         facts.require_person("a raised cap")?;
         let event = Event::Extended { stage, by };
         let what = format!("extend {stage} by {by}");
-        let act = Act::new(event, what, Outcome::recorded());
+        let outcome = Outcome {
+            returns: stage == Stage::Plan && outline::is_light(facts),
+            ..Outcome::recorded()
+        };
+        let act = Act::new(event, what, outcome);
         Ok(act.reason(Some(reason.clone())).word(sign))
     })
 }

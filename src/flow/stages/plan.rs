@@ -110,7 +110,7 @@ fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
         return Err(gate::not_ready(transition, blockers));
     }
     let Some(reason) = reason else {
-        return Err(wrong_stage(facts, "plan").help(transition.command()));
+        return Err(wrong_stage(facts, "plan"));
     };
     let plan = &facts.state.plan;
     if outline::is_light(facts) && !may_return(plan.run, plan.extra_iterations) {

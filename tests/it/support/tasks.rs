@@ -72,10 +72,15 @@ pub(crate) fn planning_with(files: &[(&str, &str)], tasks: &[Value]) -> Sandbox 
     s.loopx(&["init"]).ok();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();
     s.loopx(&["start", "--profile", "lite", DEMO]).ok();
+    fill(&s, tasks);
+    s
+}
+
+/// Writes the files of a plan whose work are these tasks.
+pub(crate) fn fill(s: &Sandbox, tasks: &[Value]) {
     for (name, text) in plan(tasks) {
         s.write(format!(".loopx/{DEMO}/{name}"), text);
     }
-    s
 }
 
 /// Clones of one bare repository that all have the session in the build. Nobody has a branch out: a claim asks for none.

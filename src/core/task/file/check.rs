@@ -15,7 +15,7 @@ const MAX_CRITERIA: usize = 5;
 const SHORT: usize = 15;
 
 /// The words of `type`. The type of the commit that completes a task follows from it.
-const TYPES: [&str; 8] = [
+pub const TYPES: [&str; 8] = [
     "feature",
     "enhancement",
     "fix",
@@ -25,7 +25,8 @@ const TYPES: [&str; 8] = [
     "docs",
     "chore",
 ];
-const EFFORTS: [&str; 3] = ["small", "medium", "large"];
+/// The words of `effort`.
+pub const EFFORTS: [&str; 3] = ["small", "medium", "large"];
 const ACTIONS: [&str; 5] = ["create", "modify", "delete", "rename", "read"];
 const RISKS: [&str; 3] = ["low", "medium", "high"];
 

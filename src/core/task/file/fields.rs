@@ -93,7 +93,8 @@ const OF_FILE: [&str; 9] = [
     "symbols",
 ];
 
-const STAGES: [&str; 5] = ["clarify", "plan", "build", "review", "done"];
+/// The words of `stage`.
+pub const STAGES: [&str; 5] = ["clarify", "plan", "build", "review", "done"];
 const PRIORITIES: [(&str, u32); 5] = [
     ("critical", 0),
     ("high", 1),
@@ -101,6 +102,11 @@ const PRIORITIES: [(&str, u32); 5] = [
     ("low", 3),
     ("backlog", 4),
 ];
+
+/// The words of `priority`, the first one first.
+pub fn priorities() -> [&'static str; 5] {
+    PRIORITIES.map(|(word, _)| word)
+}
 
 /// The node that the fields of a line make; `None` where not even its id can be read.
 pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) -> Option<Node> {

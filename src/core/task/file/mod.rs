@@ -15,8 +15,8 @@ mod row;
 mod show;
 mod waits;
 
-pub use check::{Vague, check, vague};
-pub use fields::said;
+pub use check::{EFFORTS, TYPES, Vague, check, vague};
+pub use fields::{STAGES, priorities, said};
 pub use finding::FINDINGS;
 pub use merge::{Clash, Merged, Names, merge};
 pub use row::Fields;
