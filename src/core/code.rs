@@ -957,6 +957,10 @@ codes! {
         "The program that signs did not sign.";
     SigningNotConfigured "signing_not_configured" [Refused]
         "Git is not set up to sign with SSH.";
+    SkillMissing "skill_missing" [Refused]
+        "No folder of a host has the skill by which a task is done.";
+    SkillUnusable "skill_unusable" [Refused]
+        "The skill by which a task is done is there, and nobody can follow it as it stands.";
     SkipSpecs "skip_specs" []
         "An imported change said that it needs no delta.";
     SliceUnknown "slice_unknown" [NotFound]

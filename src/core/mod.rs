@@ -64,6 +64,7 @@ pub mod sharing;
 pub mod shelf;
 pub mod signature;
 pub mod signers;
+pub mod skill;
 pub mod spec;
 pub mod stage;
 mod tagged;

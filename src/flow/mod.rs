@@ -71,6 +71,7 @@ pub mod sessions;
 pub mod setup;
 pub mod sign;
 pub mod signers;
+pub mod skills;
 pub mod spec;
 pub mod specs;
 pub mod stages;

@@ -125,6 +125,7 @@ mod security;
 mod setup_level;
 mod setup_server;
 mod sharing;
+mod skills;
 mod spec_big;
 mod spec_bytes_props;
 mod spec_cases;

@@ -53,6 +53,7 @@ const STORY: &[Step] = &[
     Call("signers check", 0),
     Call("agent install claude", 0),
     Call("agent status", 0),
+    Call("agent skills", 0),
     Call("agent uninstall claude", 0),
     Call("agent material", 0),
     Call("agent material --remove", 0),

@@ -111,6 +111,18 @@ pub const FINDINGS: &[Known] = &[
         "add it to `roles`, or mend its name",
     ),
     known(
+        "pipeline_skill_missing",
+        ERROR,
+        "no folder of a host has the skill of a task, or nobody can follow it as it stands there",
+        "put the skill there, or name another one",
+    ),
+    known(
+        "pipeline_skill_renamed",
+        WARNING,
+        "the skill of a task of a pipeline calls itself by another name",
+        "name it as it calls itself",
+    ),
+    known(
         "pipeline_task_invalid",
         ERROR,
         "a task of a pipeline would be none in `tasks.jsonl`",

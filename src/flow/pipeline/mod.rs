@@ -9,6 +9,7 @@ mod status;
 pub use status::{Mark, Phase, StatusView, status};
 
 use super::context::Context;
+use super::skills::Skills;
 use super::task_list::{self, Changed};
 use super::{files, specs};
 use crate::core::artifact::Artifact;
@@ -16,7 +17,8 @@ use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::{Oid, SessionId};
 use crate::core::pipeline::{
-    Choice, Given, Ground, ParamKind, Pipeline, builtin, choose, expand, lint, values,
+    Choice, Given, Ground, ParamKind, Pipeline, builtin, choose, expand, lint, skill_findings,
+    skill_names, values,
 };
 use crate::core::session::State;
 use crate::core::spec::{Finding, Severity, has_errors};
@@ -192,8 +194,13 @@ pub struct Checked {
 
 /// Judges one pipeline, a file of the worktree, or all of the repository's own.
 pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
+    let skills = Skills::of(&ctx.repo);
     let judge = |read: Read<Pipeline>| match read {
-        Ok(pipeline) => lint(&pipeline),
+        Ok(pipeline) => {
+            let mut found = lint(&pipeline);
+            found.extend(skill_findings(&pipeline, |name| skills.look(name)));
+            found
+        }
         Err(findings) => findings,
     };
     match name {
@@ -289,6 +296,8 @@ pub struct Plan {
     /// All that it adds, decisions and checkpoints among it.
     pub ids: Vec<String>,
     pub left_out: Vec<String>,
+    /// Skills by which its tasks are done, and that nobody can follow on this machine.
+    pub skills_missing: Vec<String>,
     /// The commands that its tasks would run.
     pub commands: Vec<String>,
     pub lines: Vec<String>,
@@ -374,6 +383,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             }
         }
     }
+    let skills = Skills::of(&ctx.repo);
     let params = pipeline.whole.params.keys();
     let params = params.filter_map(|name| Some((name.clone(), values.get(name)?.clone())));
     Ok(Plan {
@@ -388,6 +398,10 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             .count(),
         ids: expanded.lines.iter().map(|line| line.id.clone()).collect(),
         left_out: expanded.left_out,
+        skills_missing: skill_names(&pipeline)
+            .into_iter()
+            .filter(|name| skills.look(name).is_held())
+            .collect(),
         commands,
         lines: expanded.lines.into_iter().map(|line| line.text).collect(),
     })

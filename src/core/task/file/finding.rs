@@ -150,6 +150,18 @@ pub const FINDINGS: &[Known] = &[
         "write the path from the top of the repository",
     ),
     known(
+        "task_skill_missing",
+        ERROR,
+        "no folder of a host has the skill of a task, or nobody can follow it as it stands there",
+        "put the skill there, or name another one",
+    ),
+    known(
+        "task_skill_renamed",
+        WARNING,
+        "the skill of a task calls itself by another name",
+        "name it as it calls itself",
+    ),
+    known(
         "task_wait_circular",
         ERROR,
         "a task waits for what comes only after it",
@@ -170,7 +182,8 @@ pub const FINDINGS: &[Known] = &[
 ];
 
 /// A finding on a line of the list.
-pub(super) fn found(id: &'static str, line: usize, message: impl Into<String>) -> Finding {
+/// A finding about a line of the list.
+pub fn found(id: &'static str, line: usize, message: impl Into<String>) -> Finding {
     let path = Artifact::TaskList.path();
     let known = FINDINGS.iter().find(|known| known.id == id);
     let severity = known.and_then(|known| known.severities.first());
