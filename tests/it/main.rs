@@ -97,6 +97,7 @@ mod policy_moved;
 mod pre_receive;
 mod profile;
 mod proven;
+mod prompts;
 mod race;
 mod reader_props;
 mod readme;
