@@ -6,6 +6,7 @@
 use super::failure::Kind;
 use super::outline::FINDINGS as OF_PLANS;
 use super::pipeline::FINDINGS as OF_PIPELINES;
+use super::role::FINDINGS as OF_ROLES;
 use super::spec::FINDINGS as OF_SPECS;
 use super::task::file::FINDINGS as OF_TASKS;
 use serde::{Serialize, Serializer};
@@ -699,6 +700,8 @@ codes! {
         "The draft or decision has a number already.";
     ProtectedNotDone "protected_not_done" [Refused]
         "A protected branch takes the work of sessions that are done.";
+    PromptUnknown "prompt_unknown" [NotFound]
+        "There is no prompt for the role, neither in the program nor in the code.";
     ProtectedNotReviewed "protected_not_reviewed" [Refused]
         "A protected branch takes what was reviewed, and no verdict covers this tree.";
     ProtectedSetBack "protected_set_back" [Refused]
@@ -957,6 +960,10 @@ codes! {
         "The program that signs did not sign.";
     SigningNotConfigured "signing_not_configured" [Refused]
         "Git is not set up to sign with SSH.";
+    SkillMissing "skill_missing" [Refused]
+        "No folder of a host has the skill by which a task is done.";
+    SkillUnusable "skill_unusable" [Refused]
+        "The skill by which a task is done is there, and nobody can follow it as it stands.";
     SkipSpecs "skip_specs" []
         "An imported change said that it needs no delta.";
     SliceUnknown "slice_unknown" [NotFound]
@@ -1263,7 +1270,11 @@ pub struct Entry {
 pub fn catalogue() -> Vec<Entry> {
     let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();
     let mut all: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    let of_plans = OF_TASKS.iter().chain(OF_PLANS).chain(OF_PIPELINES);
+    let of_plans = OF_TASKS
+        .iter()
+        .chain(OF_PLANS)
+        .chain(OF_PIPELINES)
+        .chain(OF_ROLES);
     for finding in OF_SPECS.iter().chain(of_plans) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();

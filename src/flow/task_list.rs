@@ -72,6 +72,7 @@ pub fn judge(ctx: &Context) -> Result<Checked> {
             let exists: Option<&dyn Fn(&str) -> bool> = tree.is_some().then_some(&exists as _);
             let mut findings = check(&file, exists);
             findings.extend(of_own_session(&file, &state.id));
+            findings.extend(super::skills::findings(&ctx.repo, &file));
             findings.sort_by_key(|finding| finding.line);
             (file.nodes.len(), findings)
         }

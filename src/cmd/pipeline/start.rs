@@ -85,6 +85,12 @@ fn say(plan: &Plan, ui: &mut Ui) {
             line(id)
         ));
     }
+    for name in &plan.skills_missing {
+        ui.warn(format!(
+            "the skill `{}` is not to be had on this machine: no task that is done by it is taken here",
+            line(name)
+        ));
+    }
     for words in &plan.commands {
         ui.status(format!("would run: {}", line(words)));
     }

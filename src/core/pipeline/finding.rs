@@ -94,6 +94,18 @@ pub const FINDINGS: &[Known] = &[
         "add it to `roles`, or mend its name",
     ),
     Known::new(
+        "pipeline_skill_missing",
+        Known::ERROR,
+        "no folder of a host has the skill of a task, or nobody can follow it as it stands there",
+        "put the skill there, or name another one",
+    ),
+    Known::new(
+        "pipeline_skill_renamed",
+        Known::WARNING,
+        "the skill of a task of a pipeline calls itself by another name",
+        "name it as it calls itself",
+    ),
+    Known::new(
         "pipeline_task_invalid",
         Known::ERROR,
         "a task of a pipeline would be none in `tasks.jsonl`",

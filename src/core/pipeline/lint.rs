@@ -7,6 +7,7 @@ use super::expand::{Line, expand};
 use super::finding::{Findings, Place};
 use super::params::{ALWAYS, Given, OF_GATES, names, values};
 use crate::core::nearest;
+use crate::core::skill::PLACEHOLDERS;
 use crate::core::spec::{Finding, Severity, has_errors};
 use crate::core::task::file;
 use crate::core::task::node::TaskId;
@@ -169,6 +170,13 @@ impl<'p> Linter<'p> {
         for text in texts(node) {
             self.text(node.id(), &text, is_inner, &node.place);
         }
+        let mut args = Vec::new();
+        node.args
+            .iter()
+            .for_each(|args_of| strings(args_of, &mut args));
+        for text in &args {
+            self.args(node, text, is_inner);
+        }
         for gate in node.gates() {
             self.role(gate.id(), gate.role.as_ref(), &gate.place);
             let texts = [&gate.title, &gate.description, &gate.done_when];
@@ -187,6 +195,15 @@ impl<'p> Linter<'p> {
             let near = near(role, roles.keys().map(String::as_str));
             let message = format!("{own} is for `{role}`, which is none of the roles{near}");
             self.found.say("pipeline_role_unknown", place, message);
+        }
+    }
+
+    /// The arguments of a skill, which may name what is known when the task is taken.
+    fn args(&mut self, node: &NodeDef, text: &str, is_inner: bool) {
+        let params = &self.pipeline.whole.params;
+        let later = |name: &&str| PLACEHOLDERS.contains(name) && !params.contains_key(*name);
+        for name in names(text).into_iter().filter(|name| !later(name)) {
+            self.text(node.id(), &format!("{{{name}}}"), is_inner, &node.place);
         }
     }
 
@@ -374,7 +391,7 @@ fn texts(node: &NodeDef) -> Vec<String> {
     let mut found: Vec<String> = plain.into_iter().flatten().cloned().collect();
     let lists = [&node.outputs, &node.exclusive, &node.criteria];
     found.extend(lists.into_iter().flatten().flatten().cloned());
-    for value in [&node.files, &node.reads, &node.args, &node.verification] {
+    for value in [&node.files, &node.reads, &node.verification] {
         value.iter().for_each(|value| strings(value, &mut found));
     }
     let checkpoint = node.checkpoint.iter();

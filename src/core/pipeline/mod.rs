@@ -12,6 +12,7 @@ mod finding;
 mod lint;
 mod params;
 mod show;
+mod skills;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ pub use finding::{FINDINGS, Findings, Place};
 pub use lint::lint;
 pub use params::{Given, values};
 pub use show::{View, view};
+pub use skills::{skill_findings, skill_names};
 
 /// A pipeline with everything that it takes from those that it extends.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ use super::node::{Node, TaskId, Verification};
 use super::status::{Status, TaskFacts};
 use crate::core::id::SessionId;
 use crate::core::shell_word;
+use crate::core::skill::Filled;
 use serde::Serialize;
 
 /// The most bytes of a card that nobody asked to see whole.
@@ -34,6 +35,12 @@ pub struct Card {
     pub outputs: Vec<String>,
     /// What to read first, each with the id of its content where there is one.
     pub reads: Vec<Read>,
+    /// What may be read later.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<String>,
+    /// How it is done, where a skill says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillRow>,
     /// What was left to know by the nodes that this one waits for.
     pub before: Vec<Before>,
     /// What it waits for outside of the list.
@@ -54,6 +61,37 @@ pub enum Check {
 pub struct Read {
     pub path: String,
     pub blob: Option<String>,
+}
+
+/// The skill of a task, as it stands here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SkillRow {
+    pub name: String,
+    /// The words that it is given, filled in.
+    #[serde(flatten)]
+    pub args: Filled,
+    /// Its file, from the worktree or from home.
+    pub path: Option<String>,
+    pub blob: Option<String>,
+    pub required: Vec<Read>,
+    pub deferred: Vec<String>,
+    /// Why nobody can follow it as it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+impl SkillRow {
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("{} {}", self.name, self.args.text)];
+        lines.extend(self.path.as_ref().map(|path| match &self.blob {
+            Some(blob) => format!("{path} ({})", clip_id(blob)),
+            None => path.clone(),
+        }));
+        lines.extend(self.fault.clone());
+        let open = self.args.open.iter();
+        lines.extend(open.map(|name| format!("{{{name}}}: nothing is known for it")));
+        lines
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -161,6 +199,8 @@ impl Card {
                     blob: blob(path),
                 })
                 .collect(),
+            deferred: node.deferred.clone(),
+            skill: None,
             before: before
                 .filter_map(|(node, facts)| {
                     Before::of(facts).or_else(|| Before::of_gate(node, facts))
@@ -251,11 +291,24 @@ impl Card {
         row("files", &all(&self.files));
         row("proves", &all(&self.scenarios));
         row("outputs", &all(&self.outputs));
-        let reads = self.reads.iter().map(|read| match &read.blob {
-            Some(blob) => format!("{} ({})", read.path, clip_id(blob)),
-            None => format!("{} (not there)", read.path),
-        });
+        let skill = self.skill.as_ref();
+        row(
+            "skill",
+            &all(&skill.map(SkillRow::lines).unwrap_or_default()),
+        );
+        let of_skill = skill.map_or(&[][..], |skill| &skill.required);
+        let reads = self
+            .reads
+            .iter()
+            .chain(of_skill)
+            .map(|read| match &read.blob {
+                Some(blob) => format!("{} ({})", read.path, clip_id(blob)),
+                None => format!("{} (not there)", read.path),
+            });
         row("read", &all(&reads.collect::<Vec<_>>()));
+        let of_skill = skill.map_or(&[][..], |skill| &skill.deferred);
+        let later: Vec<String> = self.deferred.iter().chain(of_skill).cloned().collect();
+        row("later", &all(&later));
         let before: Vec<String> = self.before.iter().flat_map(Before::lines).collect();
         row("before", &all(&before));
         row("waits", &all(&self.waits));
@@ -312,6 +365,8 @@ pub(super) mod tests {
                 };
                 rows
             ],
+            deferred: many.clone(),
+            skill: None,
             before: vec![
                 Before {
                     task: id,

@@ -131,6 +131,14 @@ pub struct Part {
     pub round: Option<u64>,
 }
 
+/// The skill that a node is done by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skilled {
+    pub name: String,
+    /// Its arguments as the plan has them, placeholders among them.
+    pub args: String,
+}
+
 /// One node of the graph, as it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -158,6 +166,10 @@ pub struct Node {
     pub verification: Option<Verification>,
     /// Artifacts and paths that whoever does it has to read first.
     pub reads: Vec<String>,
+    /// The same for what may wait.
+    pub deferred: Vec<String>,
+    /// How it is done, where a skill says it.
+    pub skill: Option<Box<Skilled>>,
     /// Files that it leaves below `tasks/<id>/`.
     pub outputs: Vec<String>,
     /// Names of things that only one running node can have.

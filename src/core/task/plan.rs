@@ -109,6 +109,8 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         criteria: slice.acceptance_criteria,
         verification: Some(verification),
         reads: Vec::new(),
+        deferred: Vec::new(),
+        skill: None,
         outputs: Vec::new(),
         exclusive: Vec::new(),
         parallel: true,

@@ -9,6 +9,7 @@ use crate::core::task::status::TaskFacts;
 use crate::flow::act::{Needs, gather_here};
 use crate::flow::context::Context;
 use crate::flow::lease;
+use crate::flow::skills::Skills;
 use crate::store::{Session, Snapshot};
 
 /// The card of the task that is taken here, else of what `take` would give; nothing where there is neither.
@@ -28,7 +29,8 @@ pub(in crate::flow) fn card_here(
         let holder = plan.facts(*at).and_then(TaskFacts::holder);
         holder.is_some_and(|claim| claim.value.is_of(&owner))
     };
+    let skills = Skills::of(&ctx.repo);
     let own = (0..plan.nodes.len()).find(is_own);
-    let at = own.or_else(|| next_ready(&facts, &plan, &graph, ctx.now()));
+    let at = own.or_else(|| next_ready(&facts, &plan, &graph, (ctx.now(), &skills)));
     Ok(at.map(|at| plan.card(&ctx.repo, &graph, at)))
 }

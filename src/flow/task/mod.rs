@@ -30,6 +30,7 @@ pub use view::{
 
 use super::act::{Act, Done, Facts, Needs, act_beside};
 use super::context::Context;
+use super::skills::Skills;
 use super::{lease, publish};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, AuditItem};
@@ -243,6 +244,7 @@ impl<'f> Plan<'f> {
             let open = self.world.open(&self.nodes[at]);
             card.waits = open.iter().map(Open::words).collect();
         }
+        card.skill = Skills::of(repo).row(graph, at, (state, &self.statuses));
         card
     }
 }

@@ -18,6 +18,7 @@ use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::core::task::world::{ANYBODY, Condition, Open};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
+use crate::flow::skills::Skills;
 use crate::flow::{lease, pushing};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -66,6 +67,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
         return Ok(taken);
     }
     let unheard = unheard(ctx)?;
+    let skills = Skills::of(&ctx.repo);
     let arrived: RefCell<Option<TaskId>> = RefCell::default();
     let taken = record(ctx, (Needs::Stage, request.remote), |facts| {
         let plan = Plan::of(facts)?;
@@ -81,7 +83,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             arrived.replace(Some(task));
             return Err(failure);
         }
-        let (at, over) = choose(facts, &plan, &graph, (&owner, now(facts)), request)?;
+        let (at, over) = choose(facts, &plan, &graph, (&owner, now(facts), &skills), request)?;
         keep(&ctx.repo, &owner)?;
         let task = plan.nodes[at].id.clone();
         let claim = Claim {
@@ -277,24 +279,38 @@ pub fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
     let plan = Plan::of(&facts)?;
     let graph = Graph::of(&plan.nodes);
     let owner = lease::owner(&ctx.repo, None)?;
-    let asks = (&owner, ctx.now());
+    let skills = Skills::of(&ctx.repo);
+    let asks = (&owner, ctx.now(), &skills);
     let (at, _) = choose(&facts, &plan, &graph, asks, request)?;
     Ok(plan.card(&ctx.repo, &graph, at))
 }
 
+/// Who asks, when, and on which machine.
+type Asks<'a> = (&'a Owner, i64, &'a Skills<'a>);
 type Choice<'p> = (usize, Option<&'p Recorded<Claim>>);
 
 fn choose<'p>(
     facts: &Facts<'_>,
     plan: &'p Plan<'_>,
     graph: &Graph<'_>,
-    asks: (&Owner, i64),
+    asks: Asks<'_>,
     request: &TakeRequest,
 ) -> Result<Choice<'p>> {
     match &request.task {
-        Some(name) => named(facts, plan, graph, asks, (name, request.take_over)),
-        None => any(facts, plan, graph, asks.1, request.role.as_deref())
-            .map_err(|failure| own_first(plan, asks.0, failure)),
+        Some(name) => {
+            let who = (asks.0, asks.1);
+            let choice = named(facts, plan, graph, who, (name, request.take_over))?;
+            asks.2.require(&plan.nodes[choice.0])?;
+            Ok(choice)
+        }
+        None => any(
+            facts,
+            plan,
+            graph,
+            (asks.1, asks.2),
+            request.role.as_deref(),
+        )
+        .map_err(|failure| own_first(plan, asks.0, failure)),
     }
 }
 
@@ -456,7 +472,7 @@ fn any<'p>(
     facts: &Facts<'_>,
     plan: &'p Plan<'_>,
     graph: &Graph<'_>,
-    moment: i64,
+    (moment, skills): (i64, &Skills<'_>),
     role: Option<&str>,
 ) -> Result<Choice<'p>> {
     let fits = |at: &usize| match (&plan.nodes[*at].role, role) {
@@ -464,8 +480,19 @@ fn any<'p>(
         _ => true,
     };
     let ready = graph.ready(plan.now());
-    let work = ready.iter().find(|at| !graph.is_persons(**at) && fits(at));
-    if let Some(at) = work {
+    // What nobody can do on this machine is left to others.
+    let mut lacking = None;
+    let mut can = |at: usize| match skills.require(&plan.nodes[at]) {
+        Ok(()) => true,
+        Err(failure) => {
+            lacking.get_or_insert(failure);
+            false
+        }
+    };
+    let mut work = ready
+        .iter()
+        .filter(|at| !graph.is_persons(**at) && fits(at));
+    if let Some(at) = work.find(|at| can(**at)) {
         return Ok((*at, None));
     }
     let claimed = (0..plan.nodes.len()).filter(|at| fits(at));
@@ -475,8 +502,12 @@ fn any<'p>(
     let is_free = |(at, claim): &&(usize, &Recorded<Claim>)| {
         until(claim) <= moment && !is_last(plan, *at, claim, moment)
     };
-    if let Some((at, claim)) = held.iter().find(is_free) {
+    let mut free = held.iter().filter(is_free);
+    if let Some((at, claim)) = free.find(|(at, _)| can(*at)) {
         return Ok((*at, Some(claim)));
+    }
+    if let Some(failure) = lacking {
+        return Err(failure);
     }
     held.sort_by_key(|(_, claim)| until(claim));
     Err(nothing(facts, plan, graph, &ready, &held))
@@ -487,9 +518,11 @@ pub(super) fn next_ready(
     facts: &Facts<'_>,
     plan: &Plan<'_>,
     graph: &Graph<'_>,
-    moment: i64,
+    (moment, skills): (i64, &Skills<'_>),
 ) -> Option<usize> {
-    any(facts, plan, graph, moment, None).ok().map(|(at, _)| at)
+    any(facts, plan, graph, (moment, skills), None)
+        .ok()
+        .map(|(at, _)| at)
 }
 
 /// Why there is nothing to take, and what leads on.

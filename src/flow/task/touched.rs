@@ -7,6 +7,7 @@ use crate::core::task::event::Claim;
 use crate::core::task::node::Node;
 use crate::flow::act::Facts;
 use crate::flow::context::Context;
+use crate::flow::skills::Skills;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -83,9 +84,11 @@ fn split(node: &Node, files: Vec<String>) -> Touched {
     }
 }
 
-/// The contents of what has to be read before a task.
+/// The contents of what has to be read before a task, and of the skill that it is done by.
 pub(super) fn reads(ctx: &Context, state: &State, node: &Node) -> BTreeMap<String, String> {
     let found = node.reads.iter();
     let found = found.filter_map(|path| Some((path.clone(), blob_of(&ctx.repo, state, path)?)));
-    found.collect()
+    let mut pins = Skills::of(&ctx.repo).pins(node);
+    pins.extend(found);
+    pins
 }

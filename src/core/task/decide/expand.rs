@@ -217,6 +217,9 @@ fn inserted(inner: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<No
     if let Some(Verification::Manual(what)) = &mut node.verification {
         *what = filled(what, words);
     }
+    if let Some(skill) = &mut node.skill {
+        skill.args = filled(&skill.args, words);
+    }
     node.parent = inner.parent.as_ref().and_then(named);
     for edge in &mut node.depends_on {
         edge.on = named(&edge.on)?;

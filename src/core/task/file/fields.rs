@@ -8,7 +8,7 @@ use crate::core::policy::is_inside;
 use crate::core::spec::Finding;
 use crate::core::stage::Stage;
 use crate::core::task::node::{
-    Edge, Node, NodeFile, NodeKind, OnFailed, Part, TaskId, Turn, Verification,
+    Edge, Node, NodeFile, NodeKind, OnFailed, Part, Skilled, TaskId, Turn, Verification,
 };
 use serde_json::Value;
 
@@ -127,6 +127,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
     let kind = kind(fields.get("kind"), row);
     let stage = stage(fields.get("stage"), row);
     let depends_on = depends_on(fields.get("depends_on"), row);
+    let (required, deferred) = reads(fields.get("reads"), row);
     let (gate, depends_on) = gate::of(fields.get("gate"), kind, stage, depends_on, row);
     Some(Node {
         title,
@@ -145,7 +146,9 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
         scenarios: row.texts("scenarios", fields.get("scenarios")),
         criteria,
         verification,
-        reads: reads(fields.get("reads"), row),
+        reads: required,
+        deferred,
+        skill: skill(fields, row),
         outputs: paths("outputs", fields.get("outputs"), row),
         exclusive: row.texts("exclusive", fields.get("exclusive")),
         parallel: row.flag("parallel", fields.get("parallel")).unwrap_or(true),
@@ -354,15 +357,48 @@ fn inside(path: &str, row: &mut Row<'_>) {
     }
 }
 
-/// Required reading. Reading that may wait stands under `deferred`, and stays in the file.
-fn reads(value: Option<&Value>, row: &mut Row<'_>) -> Vec<String> {
+/// Required reading, and reading that may wait.
+fn reads(value: Option<&Value>, row: &mut Row<'_>) -> (Vec<String>, Vec<String>) {
     match value {
         Some(Value::Object(reads)) => {
             row.names("reads.", reads.keys(), &["required", "deferred"]);
-            row.texts("reads.deferred", reads.get("deferred"));
-            row.texts("reads.required", reads.get("required"))
+            let deferred = row.texts("reads.deferred", reads.get("deferred"));
+            (row.texts("reads.required", reads.get("required")), deferred)
         }
-        other => row.texts("reads", other),
+        other => (row.texts("reads", other), Vec::new()),
+    }
+}
+
+/// The skill by which it is done. Words behind its name are the first of its arguments; what is neither a text nor a
+/// list of texts is given to it as it is written.
+fn skill(fields: &Fields, row: &mut Row<'_>) -> Option<Box<Skilled>> {
+    let said = row.text("skill", fields.get("skill"))?;
+    let (name, first) = crate::core::skill::named(&said);
+    if name.is_empty() {
+        return None;
+    }
+    let args = match fields.get("args") {
+        None => String::new(),
+        Some(Value::String(text)) => text.trim().to_owned(),
+        Some(Value::Array(all)) if all.iter().all(Value::is_string) => {
+            let words = all.iter().filter_map(Value::as_str);
+            let words: Vec<String> = words.map(argument).collect();
+            words.join(" ")
+        }
+        Some(other) => other.to_string(),
+    };
+    let args = format!("{first} {args}").trim().to_owned();
+    Some(Box::new(Skilled {
+        name: name.to_owned(),
+        args,
+    }))
+}
+
+/// A word of a list of arguments; one that has a placeholder stays as it is, to be filled in.
+fn argument(word: &str) -> String {
+    match word.contains('{') {
+        true => word.to_owned(),
+        false => crate::core::shell_word(word),
     }
 }
 

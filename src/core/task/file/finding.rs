@@ -133,6 +133,18 @@ pub const FINDINGS: &[Known] = &[
         "write the path from the top of the repository",
     ),
     Known::new(
+        "task_skill_missing",
+        Known::ERROR,
+        "no folder of a host has the skill of a task, or nobody can follow it as it stands there",
+        "put the skill there, or name another one",
+    ),
+    Known::new(
+        "task_skill_renamed",
+        Known::WARNING,
+        "the skill of a task calls itself by another name",
+        "name it as it calls itself",
+    ),
+    Known::new(
         "task_wait_circular",
         Known::ERROR,
         "a task waits for what comes only after it",
@@ -153,7 +165,8 @@ pub const FINDINGS: &[Known] = &[
 ];
 
 /// A finding on a line of the list.
-pub(super) fn found(id: &'static str, line: usize, message: impl Into<String>) -> Finding {
+/// A finding about a line of the list.
+pub fn found(id: &'static str, line: usize, message: impl Into<String>) -> Finding {
     let path = Artifact::TaskList.path();
     let (severity, _) = Known::of(FINDINGS, id);
     Finding::new(severity, id, path, line, message, command!("edit {path}"))

@@ -17,7 +17,7 @@ mod waits;
 
 pub use check::{EFFORTS, TYPES, Vague, check, vague};
 pub use fields::{STAGES, priorities, said};
-pub use finding::FINDINGS;
+pub use finding::{FINDINGS, found};
 pub use merge::{Clash, Merged, Names, merge};
 pub use row::Fields;
 pub use show::{Form, markdown, values};
@@ -25,7 +25,6 @@ pub use waits::{conditions, of_own_session};
 
 use super::node::{Node, TaskId};
 use crate::core::spec::{Finding, has_errors};
-use finding::found;
 use std::collections::HashMap;
 
 /// A line like those of the file, for messages.

@@ -27,6 +27,8 @@ fn node(id: &str, on: &[&str]) -> Node {
         criteria: Vec::new(),
         verification: None,
         reads: Vec::new(),
+        deferred: Vec::new(),
+        skill: None,
         outputs: Vec::new(),
         exclusive: Vec::new(),
         parallel: true,

@@ -1,11 +1,15 @@
 //! `git loopx agent install|uninstall|status|material|block|park|resume`: arguments, and how the outcome reads.
 
+mod prompt;
+mod skills;
+
 use super::pause;
 use crate::cli::Exit;
 use crate::core::agent::Host;
 use crate::core::agent::material::Drift;
 use crate::core::agent::wiring::Wired;
 use crate::core::failure::{Code, Result};
+use crate::core::skill::Platform;
 use crate::flow::Context;
 use crate::flow::agent::{install, material};
 use crate::ui::diff::unified;
@@ -47,6 +51,16 @@ pub enum AgentCommand {
         /// Show what would be written, do nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
+    },
+    Prompt(prompt::PromptArgs),
+    /// List the skills by which tasks can be done here: of the repository, then of home
+    ///
+    /// They are looked for in `.claude`, `.codex`, `.agents` and `.agy`: `skills/NAME/SKILL.md` and `commands/NAME.md`. A
+    /// skill that wants something read that is not there is marked with `!`.
+    Skills {
+        /// Only those of this host's folder: claude, codex, agent or agy
+        #[arg(long, value_name = "HOST")]
+        platform: Option<Platform>,
     },
     /// Record what stands in the way of the build; a coding agent may stop then
     Block {
@@ -97,6 +111,8 @@ pub fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             );
         }
         AgentCommand::Status => return status(ctx, ui),
+        AgentCommand::Prompt(args) => return prompt::run(&args, ctx, ui),
+        AgentCommand::Skills { platform } => return skills::run(platform, ctx, ui),
         AgentCommand::Block { reason } => return pause::block(reason, ctx, ui),
         AgentCommand::Park { reason } => return pause::park(reason, ctx, ui),
         AgentCommand::Resume { reason } => return pause::resume(reason, ctx, ui),

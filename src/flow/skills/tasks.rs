@@ -1,0 +1,204 @@
+//! The skills of tasks: whether they are there, what holds a task whose skill is not, and what the card says of one.
+
+use super::{Skill, all, find, look};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::session::State;
+use crate::core::skill::{Folder, Ground, Looked, fill};
+use crate::core::spec::Finding;
+use crate::core::task::card::{Read, SkillRow};
+use crate::core::task::file::TaskFile;
+use crate::core::task::graph::Graph;
+use crate::core::task::node::{Node, NodeKind};
+use crate::core::task::status::Status;
+use crate::git::Repo;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many tasks are looked at for what they left.
+const LOOKED_AT: usize = 200;
+
+/// The skills of this machine, looked up once somebody asks.
+pub(in crate::flow) struct Skills<'r> {
+    repo: &'r Repo,
+    all: OnceCell<Vec<Skill>>,
+}
+
+impl<'r> Skills<'r> {
+    pub(in crate::flow) fn of(repo: &'r Repo) -> Self {
+        Skills {
+            repo,
+            all: OnceCell::new(),
+        }
+    }
+
+    fn all(&self) -> &[Skill] {
+        self.all.get_or_init(|| all(self.repo))
+    }
+
+    pub(in crate::flow) fn look(&self, name: &str) -> Looked {
+        look(self.all(), name)
+    }
+
+    /// Refused where nobody can follow the skill of a task.
+    pub(in crate::flow) fn require(&self, node: &Node) -> Result<()> {
+        let Some(skill) = &node.skill else {
+            return Ok(());
+        };
+        let looked = self.look(&skill.name);
+        let (Some(fault), true) = (looked.fault(&skill.name), looked.is_held()) else {
+            return Ok(());
+        };
+        let id = &node.id;
+        let code = match looked {
+            Looked::Missing { .. } => Code::SkillMissing,
+            _ => Code::SkillUnusable,
+        };
+        let what = match code {
+            Code::SkillMissing => {
+                format!("put it into .agents/skills/{}/SKILL.md, then: ", skill.name)
+            }
+            _ => "mend it, then: ".to_owned(),
+        };
+        Err(
+            Failure::refused(code, format!("{id} is not taken: {fault}")).help(hint![
+                what,
+                command!("take {id}"),
+                "  or look what is there: ",
+                command!("agent skills"),
+                "  or name another skill in tasks.jsonl, then: ",
+                command!("amend --reason WHY")
+            ]),
+        )
+    }
+
+    /// The contents of a skill and of what it wants read: what its task is taken with.
+    pub(in crate::flow) fn pins(&self, node: &Node) -> BTreeMap<String, String> {
+        let skill = node.skill.as_ref();
+        let skill = skill.and_then(|skill| find(self.all(), &skill.name));
+        let own = skill.and_then(|skill| Some((skill.path.clone(), skill.blob.clone()?)));
+        let required = skill.into_iter().flat_map(|skill| &skill.required);
+        let required = required.filter_map(|one| Some((one.path.clone(), one.blob.clone()?)));
+        own.into_iter().chain(required).collect()
+    }
+
+    /// What the card of a task says of its skill.
+    pub(in crate::flow) fn row(
+        &self,
+        graph: &Graph<'_>,
+        at: usize,
+        (state, statuses): (&State, &[Status]),
+    ) -> Option<SkillRow> {
+        let node = &graph.nodes[at];
+        let skilled = node.skill.as_ref()?;
+        let around = Around::of(graph, at, (state, statuses));
+        let mut row = SkillRow {
+            name: skilled.name.clone(),
+            args: fill(&skilled.name, &skilled.args, &around.ground(node, state)),
+            fault: self.look(&skilled.name).fault(&skilled.name),
+            ..SkillRow::default()
+        };
+        if let Some(skill) = find(self.all(), &skilled.name) {
+            row.path = Some(skill.path.clone());
+            row.blob.clone_from(&skill.blob);
+            let required = skill.required.iter().map(|one| Read {
+                path: one.path.clone(),
+                blob: one.blob.clone(),
+            });
+            row.required = required.collect();
+            row.deferred.clone_from(&skill.deferred);
+        }
+        Some(row)
+    }
+}
+
+/// What stands before a task, and what it left.
+struct Around {
+    left: Vec<Folder>,
+    behind: Option<Folder>,
+    gap: Option<String>,
+}
+
+impl Around {
+    fn of(graph: &Graph<'_>, at: usize, (state, statuses): (&State, &[Status])) -> Self {
+        let folder = |at: usize| {
+            let node = &graph.nodes[at];
+            let skill = node.skill.as_ref().map_or("", |skill| skill.name.as_str());
+            let role = node.role.as_deref().unwrap_or_default();
+            Folder {
+                task: node.id.to_string(),
+                words: format!("{} {role} {skill}", node.id),
+                path: format!(".loopx/{}/tasks/{}", state.id, node.id),
+            }
+        };
+        let is_work = |at: usize| graph.nodes[at].kind == NodeKind::Work;
+        let mut left = Vec::new();
+        let mut behind = None;
+        let mut seen = BTreeSet::from([at]);
+        // The nearest first, and each once.
+        let mut now = vec![at];
+        while !now.is_empty() && seen.len() <= LOOKED_AT {
+            let next = now.iter().flat_map(|at| graph.needs(*at)).map(|(to, _)| to);
+            let next: Vec<usize> = next.filter(|to| seen.insert(*to)).collect();
+            for to in next.iter().copied().filter(|to| is_work(*to)) {
+                if behind.is_none() {
+                    behind = Some(folder(to));
+                }
+                let is_done = statuses.get(to) == Some(&Status::Completed);
+                if is_done && !graph.nodes[to].outputs.is_empty() {
+                    left.push(folder(to));
+                }
+            }
+            now = next;
+        }
+        let own = state.task(&graph.nodes[at].id);
+        let failed = own.and_then(|own| own.failure.as_ref()?.reason.clone());
+        let decided = || {
+            graph.needs(at).find_map(|(to, _)| {
+                let facts = state.task(&graph.nodes[to].id)?;
+                facts.decisions.last()?.reason.clone()
+            })
+        };
+        Around {
+            left,
+            behind,
+            gap: failed.or_else(decided),
+        }
+    }
+
+    fn ground<'g>(&'g self, node: &'g Node, state: &'g State) -> Ground<'g> {
+        Ground {
+            id: node.id.as_str(),
+            intent: &state.title,
+            part: node.part.as_ref().and_then(|part| part.phase.as_deref()),
+            gap: self.gap.as_deref(),
+            left: &self.left,
+            behind: self.behind.as_ref(),
+        }
+    }
+}
+
+/// What is wrong with the skills of a list on this machine.
+pub(in crate::flow) fn findings(repo: &Repo, file: &TaskFile) -> Vec<Finding> {
+    let skills = Skills::of(repo);
+    let repairs = |node: &'_ Node| -> Vec<Node> {
+        let gate = node.gate.as_deref();
+        gate.map(|gate| gate.repair.clone()).unwrap_or_default()
+    };
+    let mut found = Vec::new();
+    for node in &file.nodes {
+        for one in std::iter::once(node.clone()).chain(repairs(node)) {
+            let Some(skill) = &one.skill else { continue };
+            let looked = skills.look(&skill.name);
+            if let Some(fault) = looked.fault(&skill.name) {
+                let id = match looked.is_held() {
+                    true => "task_skill_missing",
+                    false => "task_skill_renamed",
+                };
+                let message = format!("{}: {fault}", one.id);
+                found.push(crate::core::task::file::found(id, node.line, message));
+            }
+        }
+    }
+    found
+}
