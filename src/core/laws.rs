@@ -339,7 +339,7 @@ proptest! {
         }
         let state = fold(&id(), &ops).expect("a state");
         let bytes = state.to_bytes().expect("bytes");
-        prop_assert_eq!(State::parse(&bytes, "state").expect("a state"), Some(state));
+        prop_assert_eq!(State::parse(&bytes, "state", || Ok(Vec::new())).expect("a state"), Some(state));
     }
 
     /// No approval opens a stage by itself, and a stage is entered by an approved transition or another profile alone.
@@ -361,7 +361,7 @@ proptest! {
     #[test]
     fn no_bytes_end_the_readers_of_records(bytes in vec(any::<u8>(), 0..200)) {
         drop(Operation::parse(&bytes, "op", &oid(1)));
-        drop(State::parse(&bytes, "state"));
+        drop(State::parse(&bytes, "state", || Ok(Vec::new())));
         read_everything(&String::from_utf8_lossy(&bytes));
     }
 

@@ -12,6 +12,7 @@ use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
 use crate::core::redaction::{LEAST, Texts, decoded};
+use crate::core::session::is_state_file;
 use crate::git::Repo;
 use crate::store::check::{self, Signed};
 use crate::store::checked::Memory;
@@ -172,7 +173,7 @@ fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result
 fn places(repo: &Repo, blobs: &Blobs, texts: &Texts) -> Result<Vec<Place>> {
     let mut found = BTreeSet::new();
     for (blob, paths) in blobs {
-        let Some(path) = paths.iter().find(|path| !path.ends_with("/state.json")) else {
+        let Some(path) = paths.iter().find(|path| !is_state_file(path)) else {
             continue;
         };
         let bytes = repo.read_blob(blob)?;

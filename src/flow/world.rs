@@ -16,7 +16,9 @@ use crate::core::task::plan;
 use crate::core::task::world::{Condition, Run, Seen, World};
 use crate::git::{Identity, Repo};
 use crate::store::{Session, Snapshot};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Looks at everything that a task of the session waits for.
 pub(super) fn seen(
@@ -110,6 +112,8 @@ fn path(repo: &Repo, branch: &str, path: &str) -> Result<Seen> {
 struct Here {
     checks: OnceCell<Vec<Check>>,
     code: OnceCell<Option<Oid>>,
+    /// The runs that somebody in a role signed, by the role.
+    signed: RefCell<HashMap<String, Rc<Vec<Recorded<Evidence>>>>>,
 }
 
 impl Here {
@@ -127,6 +131,27 @@ impl Here {
         }
         Ok(self.code.get().and_then(Option::as_ref))
     }
+
+    fn signed(
+        &self,
+        ctx: &Context,
+        facts: &Facts<'_>,
+        (snapshot, session): (&Snapshot<'_>, &Session),
+        role: &str,
+    ) -> Result<Rc<Vec<Recorded<Evidence>>>> {
+        if let Some(known) = self.signed.borrow().get(role) {
+            return Ok(Rc::clone(known));
+        }
+        let runs = Rc::new(sign::runs_by(
+            ctx,
+            &facts.policy,
+            (snapshot, session),
+            role,
+        )?);
+        let mut signed = self.signed.borrow_mut();
+        signed.insert(role.to_owned(), Rc::clone(&runs));
+        Ok(runs)
+    }
 }
 
 /// The run of a check, or of a kind, that says most of the code as it is.
@@ -141,7 +166,7 @@ fn run(
         None => facts.view().evidence(),
         Some(role) if !facts.policy.approve.roles.contains_key(role) => return Ok(Seen::NoRole),
         Some(role) => {
-            signed = sign::runs_by(ctx, &facts.policy, (snapshot, session), role)?;
+            signed = here.signed(ctx, facts, (snapshot, session), role)?;
             &signed
         }
     };

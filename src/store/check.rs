@@ -11,7 +11,7 @@ use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
     Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, guard, layout, ops,
-    past, shelves, stray,
+    past, shelves, stored, stray,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -304,9 +304,19 @@ fn read_operations(lines: &Lines<'_>, folder: &Oid) -> Result<(Oid, Vec<Operatio
     Ok((entry.id, ops))
 }
 
-/// The bytes of the state that the operations of a folder give.
-pub(super) fn computed(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Vec<u8>> {
-    replay(&Lines::of(repo), id, folder)?.0.to_bytes()
+/// The files of the state that the operations of a folder give, by their paths.
+pub(super) fn computed(
+    repo: &Repo,
+    id: &SessionId,
+    folder: &Oid,
+) -> Result<BTreeMap<String, Vec<u8>>> {
+    let files = replay(&Lines::of(repo), id, folder)?.0.to_files(None)?;
+    let parts = files.parts.into_iter();
+    let mut found: BTreeMap<String, Vec<u8>> = parts
+        .filter_map(|(path, bytes)| Some((path, bytes?)))
+        .collect();
+    found.insert(layout::STATE.to_owned(), files.head);
+    Ok(found)
 }
 
 /// The state that the operations of a folder give, and what they claim that is not so.
@@ -337,13 +347,8 @@ pub(super) fn check_folder(
     {
         return Ok(Some((failure.message, Mend::Restore)));
     }
-    let stored = match repo.blob_at(folder, layout::STATE) {
-        Ok(Some(bytes)) => State::parse(&bytes, layout::STATE),
+    match stored::state(repo, folder, layout::STATE) {
         // Another program leaves it to its readers.
-        Ok(None) => Ok(None),
-        Err(failure) => return Ok(Some((failure.message, Mend::Recompute))),
-    };
-    match stored {
         Ok(None) => {}
         Err(failure) => return Ok(Some((failure.message, Mend::Recompute))),
         Ok(Some(state)) if state.id == *id && lost_operations(repo, &state, &replayed) => {
@@ -542,19 +547,34 @@ fn restored(
 /// A session's folder with the state that its operations give.
 pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
     let folder = &ops::arranged(repo, folder)?;
-    let (state, _) = replay(&Lines::of(repo), id, folder)?;
-    let mut inner = BTreeMap::new();
-    let head = match state.is_understood() {
-        true => Some(Entry::blob(repo.write_blob(&state.to_bytes()?)?)),
-        false => None,
-    };
-    inner.insert(layout::STATE.to_owned(), head);
+    let (mut state, _) = replay(&Lines::of(repo), id, folder)?;
+    let mut inner = stored::entries(repo, &mut state, None)?;
     for (path, blob) in layout::files(&state) {
         inner.insert(path, Some(Entry::blob(blob)));
     }
     let strays = stray::all(repo, folder, &state)?.into_iter();
     inner.extend(strays.map(|path| (path, None)));
     repo.edit_tree(Some(folder), &inner)
+}
+
+/// What is wrong with the files of an archived session that are no artifacts. Archives of older programs, which sealed
+/// their records into one file, have none.
+fn others(repo: &Repo, folder: &Oid, state: &State) -> Result<Option<String>> {
+    if repo.entry_at(folder, layout::SEALED_OPS)?.is_some() {
+        return Ok(None);
+    }
+    for (path, blob) in layout::files(state) {
+        let there = repo.entry_at(folder, &path)?.map(|entry| entry.id);
+        if there.as_ref() != Some(&blob) {
+            return Ok(Some(format!(
+                "{path} is not the blob that the operations name"
+            )));
+        }
+        repo.read_blob(&blob)?;
+    }
+    let strays = stray::all(repo, folder, state)?;
+    let first = strays.first();
+    Ok(first.map(|path| format!("{path} is named by no operation")))
 }
 
 /// What is wrong with an archived session.
@@ -591,7 +611,7 @@ pub(super) fn check_archived(
                 )));
             }
         }
-        Ok(None)
+        others(repo, &session.tree, stored)
     };
     match looked() {
         Err(failure) if failure.code == Code::FormatNewer => Err(failure),

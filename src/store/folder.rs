@@ -4,7 +4,7 @@
 //!
 //! It decides nothing and moves no ref.
 
-use super::{Session, layout, ops};
+use super::{Session, layout, ops, stored};
 use crate::core::failure::Result;
 use crate::core::id::Oid;
 use crate::core::op::{Event, Operation};
@@ -93,12 +93,8 @@ pub(super) fn assemble(
         }
     }
     inner.extend(before.into_keys().map(|path| (path, None)));
-    // What another program will read differently is left to it.
-    let head = match state.is_understood() {
-        true => blob(repo.write_blob(&state.to_bytes()?)?),
-        false => None,
-    };
-    inner.insert(layout::STATE.to_owned(), head);
+    let had = parts.before.map(|session| &session.state);
+    inner.extend(stored::entries(repo, &mut state, had)?);
     let tree = repo.edit_tree(parts.before.map(|session| &session.tree), &inner)?;
     Ok((place(&state), tree, state))
 }

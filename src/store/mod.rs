@@ -38,6 +38,7 @@ mod shelf;
 mod shelves;
 mod signatures;
 pub mod snapshot;
+mod stored;
 mod stray;
 mod summaries;
 mod transaction;

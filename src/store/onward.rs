@@ -5,7 +5,7 @@
 
 use super::loss::{Records, shared};
 use super::shelf::Fault;
-use super::{attest, layout, ops, stray};
+use super::{attest, layout, ops, stored, stray};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::Operation;
@@ -34,7 +34,8 @@ impl Known {
         if ops.kind != EntryKind::Tree {
             return Ok(None);
         }
-        let Some(state) = State::parse(&repo.read_blob(&state.id)?, layout::STATE)? else {
+        let Some(state) = stored::read(repo, folder, &repo.read_blob(&state.id)?, layout::STATE)?
+        else {
             return Ok(None);
         };
         let ops = ops.id;
@@ -122,7 +123,7 @@ fn has_artifacts(repo: &Repo, before: &State, state: &State, folder: &Oid) -> Re
 
 /// Whether each file that is new or changed follows from a state, but for records and logs.
 fn adds_no_stray(repo: &Repo, state: &State, before: &Oid, after: &Oid) -> Result<bool> {
-    let files = layout::files(state);
+    let (files, parts) = (layout::files(state), state.parts());
     let known: BTreeMap<String, Entry> = repo.list_tree(before)?.into_iter().collect();
     for (top, entry) in repo.list_tree(after)? {
         let had = known.get(&top);
@@ -138,7 +139,7 @@ fn adds_no_stray(repo: &Repo, state: &State, before: &Oid, after: &Oid) -> Resul
                 true => top.clone(),
                 false => format!("{top}/{path}"),
             };
-            if !stray::is_named(&files, &path, &blob) {
+            if !parts.contains(&path) && !stray::is_named(&files, &path, &blob) {
                 return Ok(false);
             }
         }

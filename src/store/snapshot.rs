@@ -1,7 +1,7 @@
 //! One state of the loopx branch, read by path: a tip, a few trees, one blob.
 
 use super::united::settle_candidate;
-use super::{EARLIER, FORMAT, bindings, layout, ops, shelf, shelves};
+use super::{EARLIER, FORMAT, bindings, layout, ops, shelf, shelves, stored};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
@@ -382,7 +382,7 @@ pub(super) fn state_of(repo: &Repo, path: &str, place: &str, tree: &Oid) -> Resu
             let bytes = repo
                 .read_blob(&file.id)
                 .map_err(|failure| failure.context(&label).help(command!("fsck --repair")))?;
-            State::parse(&bytes, &label)?
+            stored::read(repo, tree, &bytes, &label)?
         }
         None => None,
     };

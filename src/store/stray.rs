@@ -16,7 +16,7 @@ pub(super) fn all(repo: &Repo, folder: &Oid, state: &State) -> Result<Vec<String
     if !state.is_understood() {
         return Ok(Vec::new());
     }
-    let files = layout::files(state);
+    let (files, parts) = (layout::files(state), state.parts());
     let mut found = Vec::new();
     for (top, entry) in repo.list_tree(folder)? {
         match entry.kind {
@@ -35,7 +35,9 @@ pub(super) fn all(repo: &Repo, folder: &Oid, state: &State) -> Result<Vec<String
                 let below = below.map(|(path, blob)| (format!("{top}/{path}"), blob));
                 found.extend(
                     below
-                        .filter(|(path, blob)| !is_named(&files, path, blob))
+                        .filter(|(path, blob)| {
+                            !parts.contains(path) && !is_named(&files, path, blob)
+                        })
                         .map(|(path, _)| path),
                 );
             }

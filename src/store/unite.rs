@@ -8,7 +8,7 @@
 use super::loss::{Records, Unreadable};
 use super::snapshot::state_of;
 use super::united::{Folder, build, gather_beside};
-use super::{Edits, bindings, layout, ops, room, shelf, shelves};
+use super::{Edits, bindings, layout, ops, room, shelf, shelves, stored};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::State;
@@ -302,10 +302,7 @@ pub(super) fn session_entries(
 pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
     require_no_jump(repo, path, tree, 0)?;
     // Operations that went away are brought back by what follows, whatever the state says of them.
-    let stored = match repo.blob_at(tree, layout::STATE)? {
-        Some(bytes) => State::parse(&bytes, &format!("{path}/{}", layout::STATE))?,
-        None => None,
-    };
+    let stored = stored::state(repo, tree, &format!("{path}/{}", layout::STATE))?;
     let state = stored.map_or_else(|| state_of(repo, path, path, tree), Ok)?;
     require_no_jump(repo, path, tree, state.seq)?;
     Ok(state)

@@ -9,6 +9,7 @@ use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
 use crate::core::session::State;
+use crate::core::session::is_state_file;
 use crate::git::{Entry, EntryKind, Repo};
 use std::collections::BTreeMap;
 
@@ -128,7 +129,7 @@ pub(super) fn gather_beside(
             folder.candidate = repo
                 .entry_at(tree, Artifact::AdrCandidate.path())?
                 .map(|entry| entry.id);
-        } else if name != layout::STATE
+        } else if !is_state_file(&name)
             && !is_artifact(&name)
             && !name.starts_with(&format!("{}/", layout::VERSIONS))
         {

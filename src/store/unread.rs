@@ -7,6 +7,7 @@ use super::{Snapshot, layout, shelves};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
+use crate::core::session::is_state_file;
 use crate::git::{Entry, EntryKind, Repo};
 use std::fmt;
 
@@ -22,7 +23,7 @@ pub struct Unread {
 impl Unread {
     /// Whether the operations say all that it said.
     pub(super) fn is_computed(&self) -> bool {
-        self.path == layout::STATE
+        is_state_file(&self.path)
     }
 }
 
@@ -97,7 +98,7 @@ pub fn put_back(
         left.unread.retain(|one| {
             let Some(id) = &id else { return true };
             if one.is_computed() {
-                computable.push((id.clone(), one.id.clone()));
+                computable.push((id.clone(), one.clone()));
                 return false;
             }
             let bytes = copy(id, &one.path).filter(|bytes| {
@@ -117,16 +118,17 @@ pub fn put_back(
     }
     let mut done = repo.put_back(&blobs)?;
     let mut states = Vec::new();
-    for (id, state) in computable {
+    for (id, torn) in computable {
         let path = layout::session(&id);
         let Some(folder) = shelves::entry_at(repo, snapshot.tree(), &path)? else {
             continue;
         };
         // Where it comes out as another one, a commit says so.
-        if let Ok(bytes) = computed(repo, &id, &folder.id)
-            && repo.hash_blob(&bytes)? == state
+        let known = computed(repo, &id, &folder.id).unwrap_or_default();
+        if let Some(bytes) = known.get(&torn.path)
+            && repo.hash_blob(bytes)? == torn.id
         {
-            states.push(bytes);
+            states.push(bytes.clone());
         }
     }
     done.extend(repo.put_back(&states)?);

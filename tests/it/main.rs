@@ -138,6 +138,7 @@ mod spec_props;
 mod spec_real;
 mod spec_validate;
 mod start_revert;
+mod state_parts;
 mod static_program;
 mod suggestions;
 mod support;

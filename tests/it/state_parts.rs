@@ -2,6 +2,7 @@
 //! torn or put there by hand is found.
 
 use crate::support::clones::Clones;
+use crate::support::server::HOOK;
 use crate::support::tasks::{DEMO, clones_building, task, text};
 use serde_json::Value;
 use std::fs;
@@ -70,36 +71,63 @@ fn a_session_with_many_tasks_is_stored_merged_mended_and_taken_back_in_parts() {
     assert_eq!(parts(0), parts(1));
     all.loopx(1, &["fsck"]).ok();
 
+    // A server takes a step on parts, and none that somebody wrote by hand.
+    all.s.script(all.remote().join("hooks/pre-receive"), HOOK);
+    all.loopx(0, &["-s", DEMO, "task", "release", "T-9"]).ok();
+    all.sync(0).ok();
+    let mut file = stored(&all, 0).into_iter();
+    let part = file.find(|file| file.starts_with("state/"));
+    let path = format!("{}/{}", folder(), part.expect("a part"));
+    let text = all.git(0, &["show", &format!("loopx:{path}")]).ok();
+    let tip = all.git(0, &["rev-parse", "loopx"]).ok();
+    let written = by_hand(&all, &path, Some(&text.replace("claimed", "skipped")));
+    let pushed = all.git(0, &["push", "--no-verify", "origin", "loopx"]);
+    assert_ne!(pushed.code, Some(0));
+    assert!(
+        pushed.stderr.contains("sessions_invalid"),
+        "{}",
+        pushed.stderr
+    );
+    assert_ne!(written, text);
+    all.git(0, &["update-ref", "refs/heads/loopx", tip.trim()])
+        .ok();
+
     // A part that went is computed anew.
-    let index = all.s.root().join("index-of-test");
-    let git = |args: &[&str]| {
-        let call = all.s.call("git").cwd(all.dir(0));
-        call.env("GIT_INDEX_FILE", &index).args(args).run()
-    };
-    git(&["read-tree", "loopx"]).ok();
-    let file = stored(&all, 0)
-        .into_iter()
-        .find(|file| file.starts_with("state/"));
-    let path = format!("{}/{}", folder(), file.expect("a part"));
-    git(&["rm", "-q", "--cached", &path]).ok();
-    let tree = git(&["write-tree"]).ok();
     let whole = all
         .git(0, &["rev-parse", &format!("loopx:{}", folder())])
         .ok();
-    let commit = all
-        .git(
-            0,
-            &["commit-tree", tree.trim(), "-p", "loopx", "-m", "by hand"],
-        )
-        .ok();
-    all.git(0, &["update-ref", "refs/heads/loopx", commit.trim()])
-        .ok();
+    by_hand(&all, &path, None);
     let found = all.loopx(0, &["fsck"]);
-    assert_eq!(found.code, Some(70), "{}{}", found.stdout, found.stderr);
+    assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
     all.loopx(0, &["fsck", "--repair"]).ok();
     let mended = all
         .git(0, &["rev-parse", &format!("loopx:{}", folder())])
         .ok();
     assert_eq!(mended, whole);
+}
+
+/// Moves the branch of the first clone to a commit that git alone made, with a file that has this text, or has gone.
+fn by_hand(all: &Clones, path: &str, text: Option<&str>) -> String {
+    let index = all.s.root().join("index-of-test");
+    let git = |args: &[&str]| {
+        let call = all.s.call("git").cwd(all.dir(0));
+        call.env("GIT_INDEX_FILE", &index).args(args)
+    };
+    git(&["read-tree", "loopx"]).run().ok();
+    let done = match text {
+        None => git(&["rm", "-q", "--cached", path]).run().ok(),
+        Some(text) => {
+            let blob = git(&["hash-object", "-w", "--stdin"]).stdin(text);
+            let entry = format!("100644,{},{path}", blob.run().line());
+            git(&["update-index", "--cacheinfo", &entry]).run().ok();
+            text.to_owned()
+        }
+    };
+    let tree = git(&["write-tree"]).run().line();
+    let commit = git(&["commit-tree", &tree, "-p", "loopx", "-m", "by hand"])
+        .run()
+        .line();
+    git(&["update-ref", "refs/heads/loopx", &commit]).run().ok();
     fs::remove_file(index).expect("the index");
+    done
 }

@@ -6,11 +6,13 @@
 
 mod apart;
 mod apply;
+mod parts;
 
 pub(crate) use apart::Way;
 pub(super) use apart::{BRANCH, OWNER, is_stopped, way};
 pub(crate) use apply::Beside;
 pub(super) use apply::{keep_run, recorded, signed};
+pub use parts::{FOLDER as PARTS, Files, is_state_file};
 
 use super::artifact::Artifact;
 use super::failure::Result;
@@ -43,6 +45,8 @@ const MAX_TREES: usize = 32;
 pub const FOLD: u32 = 4;
 /// The version of the fold for a state in which a record speaks of a task, or of the time that a check has.
 pub const TASK_FOLD: u32 = 5;
+/// The version of a state that is stored in parts: programs that do not know those compute it.
+const PARTS_FOLD: u32 = 6;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -316,19 +320,33 @@ pub struct Side {
 }
 
 impl State {
-    /// Reads `state.json`; nothing where other rules than this program's made it.
-    pub fn parse(bytes: &[u8], path: &str) -> Result<Option<Self>> {
+    /// Reads `state.json`, and the files beside it where it says that it is stored in parts; nothing where other
+    /// rules than this program's made it.
+    pub fn parse(
+        bytes: &[u8],
+        path: &str,
+        parts: impl FnOnce() -> Result<Vec<(String, Vec<u8>)>>,
+    ) -> Result<Option<Self>> {
         #[derive(Deserialize)]
         struct Header {
             format: u32,
             #[serde(default)]
             fold: u32,
+            #[serde(default)]
+            parts: Option<parts::Counts>,
         }
-        let Header { format, fold } = super::op::parse_json(bytes, path)?;
-        if format != FORMAT || ![FIRST_FOLD, FOLD, TASK_FOLD].contains(&fold) {
+        let header: Header = super::op::parse_json(bytes, path)?;
+        let Header { format, fold, .. } = header;
+        if format != FORMAT || ![FIRST_FOLD, FOLD, TASK_FOLD, PARTS_FOLD].contains(&fold) {
             return Ok(None);
         }
-        let state: State = super::op::parse_json(bytes, path)?;
+        let mut state: State = super::op::parse_json(bytes, path)?;
+        if fold == PARTS_FOLD {
+            let Some(counts) = header.parts else {
+                return Ok(None);
+            };
+            state = state.with_parts(counts, parts()?, path)?;
+        }
         if fold < FOLD && !state.is_before_plan() {
             return Ok(None);
         }

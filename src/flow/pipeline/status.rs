@@ -11,7 +11,7 @@ use crate::core::task::status::Status;
 use crate::flow::context::Context;
 use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The pipelines of a session.
 #[derive(Clone, Debug, Serialize)]
@@ -123,7 +123,8 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
             pipelines.push(name.clone());
         }
     }
-    let own = |id: &TaskId| rows.iter().any(|row| row.task == *id);
+    let ids: HashSet<&TaskId> = rows.iter().map(|row| &row.task).collect();
+    let own = |id: &TaskId| ids.contains(id);
     let working = rows.iter().filter_map(|row| {
         let claim = row.claim.clone()?;
         Some(Working {
@@ -194,7 +195,7 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
 
 /// The tasks by phase, in groups by how many tasks stand before each.
 fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
-    let depths = depths(rows);
+    let (depths, judges) = (depths(rows), judges(rows));
     let mut found: Vec<(String, BTreeMap<usize, Vec<Mark>>)> = Vec::new();
     for row in work {
         let phase = row.phase.clone().unwrap_or_default();
@@ -206,7 +207,12 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
             }
         };
         let depth = depths.get(&row.task).copied().unwrap_or(0);
-        found[at].1.entry(depth).or_default().push(mark(row, rows));
+        let judged_by = judges.get(&row.task).cloned().unwrap_or_default();
+        found[at]
+            .1
+            .entry(depth)
+            .or_default()
+            .push(mark(row, judged_by));
     }
     let phases = found.into_iter().map(|(phase, beats)| Phase {
         phase,
@@ -215,17 +221,25 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
     phases.collect()
 }
 
-fn mark(row: &Row, rows: &[&Row]) -> Mark {
-    let judges = rows.iter().filter(|gate| {
-        let gate = gate.gate.as_ref();
-        gate.is_some_and(|gate| gate.judges.contains(&row.task))
-    });
-    let name = |gate: &&Row| match gate.round {
-        Some(round) => format!("D{round}"),
-        None => gate.task.to_string(),
-    };
-    let mut judged_by: Vec<String> = judges.map(name).collect();
-    judged_by.dedup();
+/// The names of the gates that judge each task.
+fn judges<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, Vec<String>> {
+    let mut found: HashMap<&TaskId, Vec<String>> = HashMap::new();
+    for row in rows {
+        let name = match row.round {
+            Some(round) => format!("D{round}"),
+            None => row.task.to_string(),
+        };
+        for judged in row.gate.iter().flat_map(|gate| &gate.judges) {
+            let names = found.entry(judged).or_default();
+            if names.last() != Some(&name) {
+                names.push(name.clone());
+            }
+        }
+    }
+    found
+}
+
+fn mark(row: &Row, judged_by: Vec<String>) -> Mark {
     Mark {
         task: row.task.clone(),
         status: row.status,
@@ -240,20 +254,36 @@ fn mark(row: &Row, rows: &[&Row]) -> Mark {
     }
 }
 
-/// The length of the longest chain of tasks that ends in each.
-fn depths(rows: &[&Row]) -> BTreeMap<TaskId, usize> {
-    let mut depths: BTreeMap<TaskId, usize> = BTreeMap::new();
-    // A cycle, which only a merge makes, ends with the rows.
-    for _ in 0..rows.len() {
-        let mut is_same = true;
-        for row in rows {
-            let before = row.depends_on.iter().filter_map(|id| depths.get(id)).max();
-            let own = before.copied().unwrap_or(0) + usize::from(row.kind == "work");
-            is_same &= depths.insert(row.task.clone(), own) == Some(own);
+/// The length of the longest chain of tasks that ends in each, with each task after what it waits for. Tasks that wait
+/// for each other, as only a merge makes them, count from what is known of the others by then.
+fn depths<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, usize> {
+    let places: HashMap<&TaskId, usize> = (0..rows.len()).map(|at| (&rows[at].task, at)).collect();
+    let before = |at: usize| {
+        let ids = rows[at].depends_on.iter();
+        ids.filter_map(|id| places.get(id).copied())
+    };
+    let mut left: Vec<usize> = (0..rows.len()).map(|at| before(at).count()).collect();
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
+    for at in 0..rows.len() {
+        before(at).for_each(|to| after[to].push(at));
+    }
+    let mut order: Vec<usize> = (0..rows.len()).filter(|at| left[*at] == 0).collect();
+    let mut next = 0;
+    while let Some(at) = order.get(next).copied() {
+        next += 1;
+        for at in &after[at] {
+            left[*at] -= 1;
+            if left[*at] == 0 {
+                order.push(*at);
+            }
         }
-        if is_same {
-            break;
-        }
+    }
+    order.extend((0..rows.len()).filter(|at| left[*at] > 0));
+    let mut depths: HashMap<&TaskId, usize> = HashMap::new();
+    for at in order {
+        let known = rows[at].depends_on.iter().filter_map(|id| depths.get(id));
+        let own = known.max().copied().unwrap_or(0) + usize::from(rows[at].kind == "work");
+        depths.insert(&rows[at].task, own);
     }
     depths
 }

@@ -8,6 +8,7 @@ use crate::core::id::Oid;
 use crate::core::policy::FILE as POLICY_FILE;
 use crate::core::redaction::decoded;
 use crate::core::secrets::{self, Hit};
+use crate::core::session::is_state_file;
 use crate::core::shelf::Shelf;
 use crate::git::Repo;
 use crate::store::{Blobs, brought};
@@ -36,7 +37,7 @@ pub(in super::super) fn credentials(
     let mut found = Vec::new();
     for (blob, paths) in blobs {
         // Computed from the operations, which are looked through.
-        let Some(path) = paths.iter().find(|path| !path.ends_with("/state.json")) else {
+        let Some(path) = paths.iter().find(|path| !is_state_file(path)) else {
             continue;
         };
         let bytes = ctx.repo.read_blob(blob)?;
