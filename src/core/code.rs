@@ -6,6 +6,7 @@
 use super::failure::Kind;
 use super::outline::FINDINGS as OF_PLANS;
 use super::pipeline::FINDINGS as OF_PIPELINES;
+use super::role::FINDINGS as OF_ROLES;
 use super::spec::FINDINGS as OF_SPECS;
 use super::task::file::FINDINGS as OF_TASKS;
 use serde::{Serialize, Serializer};
@@ -697,6 +698,8 @@ codes! {
         "The path of git-loopx is not UTF-8.";
     PromotedAlready "promoted_already" [Nothing]
         "The draft or decision has a number already.";
+    PromptUnknown "prompt_unknown" [NotFound]
+        "There is no prompt for the role, neither in the program nor in the code.";
     ProtectedNotDone "protected_not_done" [Refused]
         "A protected branch takes the work of sessions that are done.";
     ProtectedNotReviewed "protected_not_reviewed" [Refused]
@@ -1267,7 +1270,11 @@ pub struct Entry {
 pub fn catalogue() -> Vec<Entry> {
     let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();
     let mut all: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    let of_plans = OF_TASKS.iter().chain(OF_PLANS).chain(OF_PIPELINES);
+    let of_plans = OF_TASKS
+        .iter()
+        .chain(OF_PLANS)
+        .chain(OF_PIPELINES)
+        .chain(OF_ROLES);
     for finding in OF_SPECS.iter().chain(of_plans) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();

@@ -56,6 +56,7 @@ pub mod refusal;
 pub mod replay;
 pub mod revert;
 pub mod review;
+pub mod role;
 pub mod secrets;
 pub mod session;
 pub mod settings;

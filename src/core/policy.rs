@@ -122,6 +122,7 @@ pub struct Paths {
     pub specs: String,
     pub adr: String,
     pub pipelines: String,
+    pub prompts: String,
 }
 
 impl Default for Paths {
@@ -130,6 +131,7 @@ impl Default for Paths {
             specs: "specs".into(),
             adr: "docs/adr".into(),
             pipelines: "loopx/pipelines".into(),
+            prompts: "loopx/prompts".into(),
         }
     }
 }
@@ -397,6 +399,8 @@ impl Policy {
         for (name, path) in [
             ("paths.specs", &self.paths.specs),
             ("paths.adr", &self.paths.adr),
+            ("paths.pipelines", &self.paths.pipelines),
+            ("paths.prompts", &self.paths.prompts),
             ("approve.signers", &self.approve.signers),
             ("approve.revoked", &self.approve.revoked),
             ("changelog.fragments", &self.changelog.fragments),

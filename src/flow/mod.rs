@@ -54,6 +54,7 @@ pub mod point;
 pub mod policy_moved;
 pub mod preview;
 pub mod profile;
+pub mod prompts;
 pub mod publish;
 mod pushing;
 pub mod rebase;

@@ -96,6 +96,7 @@ mod pipeline_play;
 mod policy_moved;
 mod pre_receive;
 mod profile;
+mod prompts;
 mod proven;
 mod race;
 mod reader_props;

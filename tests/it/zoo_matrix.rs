@@ -54,6 +54,8 @@ const STORY: &[Step] = &[
     Call("agent install claude", 0),
     Call("agent status", 0),
     Call("agent skills", 0),
+    Call("agent prompt analyst", 0),
+    Call("agent prompt --check", 0),
     Call("agent uninstall claude", 0),
     Call("agent material", 0),
     Call("agent material --remove", 0),

@@ -1,5 +1,6 @@
 //! `git loopx agent install|uninstall|status|material|block|park|resume`: arguments, and how the outcome reads.
 
+mod prompt;
 mod skills;
 
 use super::pause;
@@ -51,6 +52,7 @@ pub enum AgentCommand {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+    Prompt(prompt::PromptArgs),
     /// List the skills by which tasks can be done here: of the repository, then of home
     ///
     /// They are looked for in `.claude`, `.codex`, `.agents` and `.agy`: `skills/NAME/SKILL.md` and `commands/NAME.md`. A
@@ -109,6 +111,7 @@ pub fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             );
         }
         AgentCommand::Status => return status(ctx, ui),
+        AgentCommand::Prompt(args) => return prompt::run(&args, ctx, ui),
         AgentCommand::Skills { platform } => return skills::run(platform, ctx, ui),
         AgentCommand::Block { reason } => return pause::block(reason, ctx, ui),
         AgentCommand::Park { reason } => return pause::park(reason, ctx, ui),

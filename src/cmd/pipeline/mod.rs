@@ -33,7 +33,7 @@ pub fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit>
 }
 
 /// Findings as a list of lines.
-fn say(findings: &[Finding], ui: &mut Ui) {
+pub(super) fn say(findings: &[Finding], ui: &mut Ui) {
     for finding in findings {
         let (role, word) = match finding.severity {
             Severity::Error => (style::BAD, "error"),

@@ -52,6 +52,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Folder of the repository's own pipelines on the code branch",
     ),
     (
+        "paths.prompts",
+        "Folder of the repository's own prompts of roles on the code branch",
+    ),
+    (
         "gates.stages.clarify",
         "A commit of code while the session is in clarify",
     ),

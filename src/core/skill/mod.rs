@@ -110,7 +110,7 @@ pub fn document(text: &str) -> Result<Document, Fault> {
 }
 
 /// The text of one field of a front matter: what stands behind its name, or what is indented below it.
-fn field(head: &str, name: &str) -> Option<String> {
+pub(in crate::core) fn field(head: &str, name: &str) -> Option<String> {
     let mut lines = head.lines();
     let value = lines.by_ref().find_map(|line| {
         let rest = line.strip_prefix(name)?.strip_prefix(':')?;

@@ -38,6 +38,10 @@ pub fn commands(card: &Card) -> Vec<Hint> {
     // What usually comes next stands first.
     steps.sort_by_key(|step| *step != Step::Done);
     let mut all: Vec<Hint> = steps.into_iter().filter_map(command).collect();
+    let role = card.role.as_deref();
+    if let Some(role) = role.filter(|role| crate::core::role::prompt(role).is_some()) {
+        all.push(command!("agent prompt {role}"));
+    }
     all.push(command!("task show {task} --full"));
     all
 }

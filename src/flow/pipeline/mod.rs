@@ -14,18 +14,19 @@ use super::task_list::{self, Changed};
 use super::{files, specs};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command};
 use crate::core::id::{Oid, SessionId};
 use crate::core::pipeline::{
     Choice, Given, Ground, ParamKind, Pipeline, builtin, choose, expand, lint, skill_findings,
     skill_names, values,
 };
+use crate::core::policy::Paths;
 use crate::core::session::State;
 use crate::core::spec::{Finding, Severity, has_errors};
 use crate::core::task::node::{NodeKind, Verification};
 use crate::core::task::{file, node::TaskId};
 use crate::flow::act::texts_here;
-use crate::git::EntryKind;
+use crate::git::{Entry, EntryKind};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,14 +45,32 @@ pub struct Listed {
     pub errors: usize,
 }
 
-/// The code that pipelines are read from, and what its policy says.
-struct Source {
+/// The code that pipelines and prompts are read from, and what its policy says.
+pub(in crate::flow) struct Source {
     tree: Option<Oid>,
-    folder: String,
+    pub(in crate::flow) paths: Paths,
+}
+
+impl Source {
+    /// What stands in a folder of it.
+    pub(in crate::flow) fn files(
+        &self,
+        ctx: &Context,
+        folder: &str,
+    ) -> Result<Vec<(String, Entry)>> {
+        let Some(tree) = &self.tree else {
+            return Ok(Vec::new());
+        };
+        let folder = ctx.repo.entry_at(tree, folder)?;
+        match folder.filter(|entry| entry.kind == EntryKind::Tree) {
+            Some(folder) => ctx.repo.list_tree(&folder.id),
+            None => Ok(Vec::new()),
+        }
+    }
 }
 
 /// The commit that the session that is meant starts from; else the one that is checked out.
-fn code(ctx: &Context) -> Result<Source> {
+pub(in crate::flow) fn source(ctx: &Context) -> Result<Source> {
     let meant = ctx.store()?.read()?.and_then(|snapshot| {
         let session = ctx.session(&snapshot).ok()?;
         let (policy, missing) = ctx.policy_if_there(&session.state).ok()?;
@@ -65,21 +84,15 @@ fn code(ctx: &Context) -> Result<Source> {
     let info = commit.map(|commit| ctx.repo.commit_info(&commit));
     Ok(Source {
         tree: info.transpose()?.map(|info| info.tree),
-        folder: policy.paths.pipelines,
+        paths: policy.paths,
     })
 }
 
 /// The repository's own pipelines: name, path, content.
 fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, String)>> {
-    let Some(tree) = &code.tree else {
-        return Ok(Vec::new());
-    };
-    let folder = ctx.repo.entry_at(tree, &code.folder)?;
-    let Some(folder) = folder.filter(|entry| entry.kind == EntryKind::Tree) else {
-        return Ok(Vec::new());
-    };
+    let folder = &code.paths.pipelines;
     let mut found = Vec::new();
-    for (file, entry) in ctx.repo.list_tree(&folder.id)? {
+    for (file, entry) in code.files(ctx, folder)? {
         let Some(name) = file.strip_suffix(ENDING) else {
             continue;
         };
@@ -87,7 +100,7 @@ fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, String)>> {
             continue;
         }
         let bytes = ctx.repo.read_blob(&entry.id)?;
-        let path = format!("{}/{file}", code.folder);
+        let path = format!("{folder}/{file}");
         let text = String::from_utf8(bytes).map_err(|_| {
             let message = format!("{path}: expected UTF-8");
             Failure::refused(Code::PipelineInvalid, message).help("mend the file, and commit it")
@@ -99,7 +112,7 @@ fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, String)>> {
 
 /// All pipelines: those of the program, then the repository's own.
 pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
-    let code = code(ctx)?;
+    let code = source(ctx)?;
     let own = own(ctx, &code)?;
     let is_own = |name: &&str| own.iter().any(|(known, ..)| known == name);
     let mut all = Vec::new();
@@ -140,7 +153,7 @@ type Read<T> = std::result::Result<T, Vec<Finding>>;
 
 /// A pipeline by its name, the repository's own before the program's. What is wrong with it is nobody's business yet.
 fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
-    let code = code(ctx)?;
+    let code = source(ctx)?;
     let mut own = own(ctx, &code)?;
     if let Some(at) = own.iter().position(|(known, ..)| known == name) {
         let (name, path, text) = own.swap_remove(at);
@@ -156,7 +169,7 @@ fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
     let near = crate::core::nearest(name, known.iter().copied());
     let message = format!(
         "there is no pipeline `{name}`, neither in the program nor in {} of the code",
-        code.folder
+        code.paths.pipelines
     );
     let failure = Failure::not_found(Code::PipelineUnknown, message);
     Err(match near {
@@ -205,7 +218,7 @@ pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
     };
     match name {
         Some(path) if path.ends_with(ENDING) => {
-            let text = worktree_file(path)?;
+            let text = worktree_file(path, Code::PipelineUnknown, command!("pipeline list"))?;
             let stem = Path::new(path).file_stem();
             let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
             let read = Pipeline::read(&stem, &text, Some(path));
@@ -223,7 +236,7 @@ pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
                 pipelines: Vec::new(),
                 findings: Vec::new(),
             };
-            for (name, path, text) in own(ctx, &code(ctx)?)? {
+            for (name, path, text) in own(ctx, &source(ctx)?)? {
                 let read = Pipeline::read(&name, &text, Some(&path));
                 checked
                     .findings
@@ -235,10 +248,15 @@ pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
     }
 }
 
-fn worktree_file(path: &str) -> Result<String> {
+/// A file that somebody names by its path.
+pub(in crate::flow) fn worktree_file(
+    path: &str,
+    missing: Code,
+    help: impl Into<Hint>,
+) -> Result<String> {
     let bytes = files::read(Path::new(path), 1 << 20)?.ok_or_else(|| {
         let message = format!("there is no file `{path}`");
-        Failure::not_found(Code::PipelineUnknown, message).help(command!("pipeline list"))
+        Failure::not_found(missing, message).help(help)
     })?;
     String::from_utf8(bytes)
         .map_err(|_| Failure::usage(Code::InputNotUtf8, format!("{path}: expected UTF-8")))
@@ -313,7 +331,7 @@ pub fn plan(ctx: &Context, request: &StartRequest) -> Result<Plan> {
 }
 
 fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
-    let tree = code(ctx)?.tree;
+    let tree = source(ctx)?.tree;
     let packages = packages(ctx, tree.as_ref());
     let intent = request.request.as_deref().unwrap_or(&state.title);
     let chosen = match &request.name {

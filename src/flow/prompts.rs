@@ -1,0 +1,108 @@
+//! Prompts of roles: those of the program, and a repository's own. The latter are read as policy is: from the commit that
+//! the session starts from, and where no session is meant from the one that is checked out.
+
+use super::context::Context;
+use super::pipeline::{Source, source, worktree_file};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::role::{self, lint};
+use crate::core::spec::Finding;
+use crate::core::task::node::TaskId;
+use crate::git::EntryKind;
+use serde::Serialize;
+use std::path::Path;
+
+const ENDING: &str = ".md";
+
+/// The prompt of a role.
+#[derive(Clone, Debug, Serialize)]
+pub struct RolePrompt {
+    pub role: String,
+    pub about: String,
+    /// Its file on the code branch; nothing where the program brings it.
+    pub path: Option<String>,
+    pub words: usize,
+    pub text: String,
+    pub findings: Vec<Finding>,
+}
+
+impl RolePrompt {
+    fn of(role: &str, path: Option<&str>, text: String) -> Self {
+        let read = role::read(&text);
+        let label = path.map_or_else(|| format!("{role}{ENDING}"), str::to_owned);
+        RolePrompt {
+            role: role.to_owned(),
+            about: read.about,
+            path: path.map(str::to_owned),
+            words: read.words,
+            findings: lint(role, &label, &text),
+            text,
+        }
+    }
+}
+
+/// The repository's own prompts.
+fn own(ctx: &Context, source: &Source) -> Result<Vec<RolePrompt>> {
+    let mut found = Vec::new();
+    for (file, entry) in source.files(ctx, &source.paths.prompts)? {
+        let Some(name) = file.strip_suffix(ENDING) else {
+            continue;
+        };
+        if entry.kind == EntryKind::Tree || TaskId::parse(name).is_none() {
+            continue;
+        }
+        let bytes = ctx.repo.read_blob(&entry.id)?;
+        let path = format!("{}/{file}", source.paths.prompts);
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let message = format!("{path}: expected UTF-8");
+            Failure::refused(Code::InputNotUtf8, message).help("mend the file, and commit it")
+        })?;
+        found.push(RolePrompt::of(name, Some(&path), text));
+    }
+    Ok(found)
+}
+
+/// Every role that has a prompt, the repository's own in the place of the program's.
+pub fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
+    let own = own(ctx, &source(ctx)?)?;
+    let is_own = |name: &&str| own.iter().any(|known| known.role == *name);
+    let built_in = role::names().filter(|name| !is_own(name));
+    let built_in = built_in.filter_map(|name| {
+        let text = role::prompt(name)?.to_owned();
+        Some(RolePrompt::of(name, None, text))
+    });
+    let mut all: Vec<RolePrompt> = built_in.collect();
+    all.extend(own);
+    all.sort_by(|one, other| one.role.cmp(&other.role));
+    Ok(all)
+}
+
+/// The prompt of a role.
+pub fn find(ctx: &Context, name: &str) -> Result<RolePrompt> {
+    let mut all = all(ctx)?;
+    if let Some(at) = all.iter().position(|known| known.role == name) {
+        return Ok(all.swap_remove(at));
+    }
+    let near = crate::core::nearest(name, all.iter().map(|known| known.role.as_str()));
+    let message =
+        format!("no prompt is there for the role `{name}`, neither in the program nor in the code");
+    let failure = Failure::not_found(Code::PromptUnknown, message);
+    Err(match near {
+        Some(near) => failure.help(command!("agent prompt {near}")),
+        None => failure.help(command!("agent prompt")),
+    })
+}
+
+/// Judges one prompt, a file of the worktree, or all of the repository's own.
+pub fn check(ctx: &Context, name: Option<&str>) -> Result<Vec<RolePrompt>> {
+    match name {
+        Some(path) if path.ends_with(ENDING) => {
+            let text = worktree_file(path, Code::PromptUnknown, command!("agent prompt"))?;
+            let stem = Path::new(path).file_stem();
+            let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+            Ok(vec![RolePrompt::of(&stem, Some(path), text)])
+        }
+        Some(name) => Ok(vec![find(ctx, name)?]),
+        None => own(ctx, &source(ctx)?),
+    }
+}
