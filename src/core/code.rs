@@ -1060,6 +1060,8 @@ codes! {
         "A task did not leave a file that the plan says it leaves.";
     TaskStepInvalid "task_step_invalid" [Refused]
         "A step does not lead on from where the task is.";
+    TaskStuck "task_stuck" [Refused]
+        "The check of a task failed in the same way on three versions of the code.";
     TaskTimedOut "task_timed_out" [Refused]
         "The check of a task did not end in the time that the plan gives it.";
     TaskUnknown "task_unknown" [NotFound]

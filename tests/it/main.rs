@@ -153,6 +153,7 @@ mod task_outputs;
 mod task_races;
 mod task_remote;
 mod task_scenarios;
+mod task_stuck;
 mod task_waits;
 mod templates;
 mod torn;
