@@ -187,9 +187,10 @@ impl Definition {
             Findings::one("pipeline_unreadable", &place, said)
         })?;
         let file: Rc<str> = label.into();
+        let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let place = |id: &Spanned<String>| Place {
             file: file.clone(),
-            line: line_of(text, id.span().start),
+            line: breaks.partition_point(|at| *at < id.span().start) + 1,
         };
         let templates = read.templates.values_mut().flatten();
         for node in read.nodes.iter_mut().chain(templates) {

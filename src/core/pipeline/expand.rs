@@ -10,7 +10,7 @@ use super::finding::Place;
 use super::params::{check, filled};
 use super::{ParamKind, Pipeline};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What the code says to conditions.
 pub struct Ground<'g> {
@@ -69,6 +69,7 @@ pub fn expand(
     };
     let is_kept = |node: &NodeDef| node.when.as_ref().is_none_or(holds);
     let kept: Vec<bool> = whole.nodes.iter().map(is_kept).collect();
+    let places = places(&whole.nodes);
     let mut found = Expanded::default();
     for (node, is_kept) in whole.nodes.iter().zip(&kept) {
         if !is_kept {
@@ -76,7 +77,13 @@ pub fn expand(
             continue;
         }
         let mut on = Vec::new();
-        waits(&whole.nodes, &kept, node, &mut on, &mut Vec::new());
+        waits(
+            (&whole.nodes, &places),
+            &kept,
+            node,
+            &mut on,
+            &mut Vec::new(),
+        );
         for (id, fields, place) in maker.lines(node, &on, None) {
             let text = written(&fields);
             found.lines.push(Line { id, text, place });
@@ -87,20 +94,20 @@ pub fn expand(
 
 /// What a task waits for; for one that is left out, what that one waits for.
 fn waits<'d>(
-    nodes: &'d [NodeDef],
+    (nodes, places): (&'d [NodeDef], &HashMap<&str, usize>),
     kept: &[bool],
     node: &'d NodeDef,
     found: &mut Vec<&'d str>,
     seen: &mut Vec<&'d str>,
 ) {
     for id in node.depends_on() {
-        let at = nodes.iter().position(|one| one.id() == id);
+        let at = places.get(id.as_str()).copied();
         let on = match at.filter(|at| kept[*at]) {
             Some(at) => nodes[at].last(),
             None => match at {
                 Some(at) if !seen.contains(&id.as_str()) => {
                     seen.push(id);
-                    waits(nodes, kept, &nodes[at], found, seen);
+                    waits((nodes, places), kept, &nodes[at], found, seen);
                     continue;
                 }
                 // A gate or a checkpoint may be named itself; what is not there is the linter's.
@@ -111,6 +118,12 @@ fn waits<'d>(
             found.push(on);
         }
     }
+}
+
+/// The place of each task. Of two of one id the first counts.
+fn places(nodes: &[NodeDef]) -> HashMap<&str, usize> {
+    let all = nodes.iter().enumerate().rev();
+    all.map(|(at, node)| (node.id(), at)).collect()
 }
 
 impl When {
@@ -370,10 +383,11 @@ impl<'p> Maker<'p> {
             ..owner.clone()
         };
         let kept = vec![true; list.len()];
+        let places = places(list);
         let mut made = Vec::new();
         for one in list {
             let mut on = Vec::new();
-            waits(list, &kept, one, &mut on, &mut Vec::new());
+            waits((list, &places), &kept, one, &mut on, &mut Vec::new());
             for (_, fields, _) in self.lines(one, &on, Some(&whole)) {
                 let fields = fields
                     .into_iter()

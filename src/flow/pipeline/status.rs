@@ -11,7 +11,7 @@ use crate::core::task::status::Status;
 use crate::flow::context::Context;
 use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The pipelines of a session.
 #[derive(Clone, Debug, Serialize)]
@@ -123,7 +123,8 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
             pipelines.push(name.clone());
         }
     }
-    let own = |id: &TaskId| rows.iter().any(|row| row.task == *id);
+    let ids: HashSet<&TaskId> = rows.iter().map(|row| &row.task).collect();
+    let own = |id: &TaskId| ids.contains(id);
     let working = rows.iter().filter_map(|row| {
         let claim = row.claim.clone()?;
         Some(Working {
@@ -195,6 +196,7 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
 /// The tasks by phase, in groups by how many tasks stand before each.
 fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
     let depths = depths(rows);
+    let judges = judges(rows);
     let mut found: Vec<(String, BTreeMap<usize, Vec<Mark>>)> = Vec::new();
     for row in work {
         let phase = row.phase.clone().unwrap_or_default();
@@ -206,7 +208,11 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
             }
         };
         let depth = depths.get(&row.task).copied().unwrap_or(0);
-        found[at].1.entry(depth).or_default().push(mark(row, rows));
+        found[at]
+            .1
+            .entry(depth)
+            .or_default()
+            .push(mark(row, &judges));
     }
     let phases = found.into_iter().map(|(phase, beats)| Phase {
         phase,
@@ -215,16 +221,26 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
     phases.collect()
 }
 
-fn mark(row: &Row, rows: &[&Row]) -> Mark {
-    let judges = rows.iter().filter(|gate| {
-        let gate = gate.gate.as_ref();
-        gate.is_some_and(|gate| gate.judges.contains(&row.task))
-    });
-    let name = |gate: &&Row| match gate.round {
-        Some(round) => format!("D{round}"),
-        None => gate.task.to_string(),
-    };
-    let mut judged_by: Vec<String> = judges.map(name).collect();
+/// What judges each task: `D1` for a round of discussion, else the id.
+fn judges<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, Vec<String>> {
+    let mut found: HashMap<&TaskId, Vec<String>> = HashMap::new();
+    for (row, gate) in rows
+        .iter()
+        .filter_map(|row| Some((row, row.gate.as_ref()?)))
+    {
+        let name = match row.round {
+            Some(round) => format!("D{round}"),
+            None => row.task.to_string(),
+        };
+        for judged in &gate.judges {
+            found.entry(judged).or_default().push(name.clone());
+        }
+    }
+    found
+}
+
+fn mark(row: &Row, judges: &HashMap<&TaskId, Vec<String>>) -> Mark {
+    let mut judged_by = judges.get(&row.task).cloned().unwrap_or_default();
     judged_by.dedup();
     Mark {
         task: row.task.clone(),
@@ -240,20 +256,31 @@ fn mark(row: &Row, rows: &[&Row]) -> Mark {
     }
 }
 
-/// The length of the longest chain of tasks that ends in each.
-fn depths(rows: &[&Row]) -> BTreeMap<TaskId, usize> {
-    let mut depths: BTreeMap<TaskId, usize> = BTreeMap::new();
-    // A cycle, which only a merge makes, ends with the rows.
-    for _ in 0..rows.len() {
-        let mut is_same = true;
-        for row in rows {
-            let before = row.depends_on.iter().filter_map(|id| depths.get(id)).max();
-            let own = before.copied().unwrap_or(0) + usize::from(row.kind == "work");
-            is_same &= depths.insert(row.task.clone(), own) == Some(own);
-        }
-        if is_same {
-            break;
+/// The length of the longest chain of tasks that ends in each. A cycle, which only a merge makes, has none.
+fn depths(rows: &[&Row]) -> HashMap<TaskId, usize> {
+    let places: HashMap<&TaskId, usize> =
+        (0..).zip(rows).map(|(at, row)| (&row.task, at)).collect();
+    let mut behind: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
+    let mut open: Vec<usize> = vec![0; rows.len()];
+    for (at, row) in rows.iter().enumerate() {
+        for on in row.depends_on.iter().filter_map(|id| places.get(id)) {
+            behind[*on].push(at);
+            open[at] += 1;
         }
     }
-    depths
+    let mut before = vec![0; rows.len()];
+    let mut free: Vec<usize> = (0..rows.len()).filter(|at| open[*at] == 0).collect();
+    let mut found = HashMap::new();
+    while let Some(at) = free.pop() {
+        let own = before[at] + usize::from(rows[at].kind == "work");
+        found.insert(rows[at].task.clone(), own);
+        for next in &behind[at] {
+            before[*next] = before[*next].max(own);
+            open[*next] -= 1;
+            if open[*next] == 0 {
+                free.push(*next);
+            }
+        }
+    }
+    found
 }
