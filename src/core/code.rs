@@ -646,6 +646,8 @@ codes! {
         "The list of tasks has an id already that a pipeline would add.";
     PipelineInvalid "pipeline_invalid" [Refused]
         "A pipeline cannot be meant as it stands: the blockers name each line.";
+    PipelineModeOpen "pipeline_mode_open" [Usage]
+        "No word of a request decides which pipeline, or which team, it asks for.";
     PipelineParam "pipeline_param" [Usage]
         "A pipeline was started without a value that it needs, or with one that it cannot have.";
     PipelineUnknown "pipeline_unknown" [NotFound]

@@ -93,6 +93,7 @@ mod output;
 mod pager;
 mod pipeline;
 mod pipeline_play;
+mod pipeline_team;
 mod policy_moved;
 mod pre_receive;
 mod profile;

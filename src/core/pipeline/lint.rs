@@ -60,6 +60,22 @@ impl<'p> Linter<'p> {
         for node in &whole.nodes {
             self.node(node, false);
         }
+        if let Some(cadence) = &whole.cadence {
+            let gate = &cadence.gate;
+            self.role(gate.id(), gate.role.as_ref(), &gate.place);
+            self.repair(gate);
+            if let Some(when) = &gate.when {
+                self.condition(gate.id(), when, &gate.place);
+            }
+            if cadence.every == 0 {
+                let message = format!(
+                    "{} comes behind every 0 tasks; expected at least 1",
+                    gate.id()
+                );
+                self.found
+                    .say("pipeline_condition_never", &gate.place, message);
+            }
+        }
         for list in whole.templates.values() {
             self.ids(list);
             self.edges(list);
@@ -184,6 +200,9 @@ impl<'p> Linter<'p> {
                 self.text(gate.id(), text, is_inner, &gate.place);
             }
             self.repair(gate);
+            if let Some(when) = &gate.when {
+                self.condition(gate.id(), when, &gate.place);
+            }
         }
     }
 

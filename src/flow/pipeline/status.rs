@@ -4,9 +4,10 @@
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::id::SessionId;
+use crate::core::next as completion;
 use crate::core::stage::Stage;
 use crate::core::task::graph::Wait;
-use crate::core::task::node::TaskId;
+use crate::core::task::node::{OnComplete, TaskId};
 use crate::core::task::status::Status;
 use crate::flow::context::Context;
 use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
@@ -39,6 +40,13 @@ pub struct StatusView {
     pub blocked: Vec<Vec<TaskId>>,
     /// Tasks that wait for each other.
     pub deadlock: Option<Vec<TaskId>>,
+    /// Nothing of it is left to do.
+    pub complete: bool,
+    /// What becomes of the session then.
+    pub on_complete: OnComplete,
+    /// What leads on once it is complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_action: Option<Hint>,
     /// What was noted where views did not agree, or where something was accepted with warnings.
     pub notes: Vec<String>,
 }
@@ -106,7 +114,12 @@ pub fn status(ctx: &Context) -> Result<StatusView> {
         let failure = Failure::not_found(Code::PipelineUnknown, message);
         return Err(failure.help(command!("task list")));
     }
-    Ok(of(&view, &rows))
+    let mut status = of(&view, &rows);
+    if status.complete {
+        let (_, advised) = crate::flow::next::of(ctx)?;
+        status.next_action = Some(advised.into_hint());
+    }
+    Ok(status)
 }
 
 fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
@@ -146,6 +159,21 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
         let notes = gate.notes.iter();
         notes.map(|note| format!("{}: {note}", row.task))
     });
+    let parts = rows.iter().filter_map(|row| {
+        Some(completion::Of {
+            pipeline: row.pipeline.as_deref()?,
+            on_complete: row.on_complete?,
+            status: row.status,
+            is_partial: row.partial.is_some(),
+        })
+    });
+    let completion = completion::completion(parts);
+    let mut wanted: Vec<OnComplete> = rows.iter().filter_map(|row| row.on_complete).collect();
+    wanted.dedup();
+    let wanted = match wanted.as_slice() {
+        [one] => *one,
+        _ => OnComplete::Interactive,
+    };
     let stage = rows.iter().find_map(|row| match row.waits.as_slice() {
         [Wait::Stage { stage }] => Some(*stage),
         _ => None,
@@ -190,6 +218,9 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
             .collect(),
         deadlock: view.cycle.clone(),
         notes: notes.collect(),
+        complete: completion.is_some(),
+        on_complete: completion.map_or(wanted, |done| done.on_complete),
+        next_action: None,
     }
 }
 
