@@ -646,6 +646,8 @@ codes! {
         "The list of tasks has an id already that a pipeline would add.";
     PipelineInvalid "pipeline_invalid" [Refused]
         "A pipeline cannot be meant as it stands: the blockers name each line.";
+    PipelineModeOpen "pipeline_mode_open" [Usage]
+        "No word of a request decides which pipeline, or which team, it asks for.";
     PipelineParam "pipeline_param" [Usage]
         "A pipeline was started without a value that it needs, or with one that it cannot have.";
     PipelineUnknown "pipeline_unknown" [NotFound]
@@ -698,10 +700,10 @@ codes! {
         "The path of git-loopx is not UTF-8.";
     PromotedAlready "promoted_already" [Nothing]
         "The draft or decision has a number already.";
-    ProtectedNotDone "protected_not_done" [Refused]
-        "A protected branch takes the work of sessions that are done.";
     PromptUnknown "prompt_unknown" [NotFound]
         "There is no prompt for the role, neither in the program nor in the code.";
+    ProtectedNotDone "protected_not_done" [Refused]
+        "A protected branch takes the work of sessions that are done.";
     ProtectedNotReviewed "protected_not_reviewed" [Refused]
         "A protected branch takes what was reviewed, and no verdict covers this tree.";
     ProtectedSetBack "protected_set_back" [Refused]
@@ -1060,6 +1062,8 @@ codes! {
         "A task did not leave a file that the plan says it leaves.";
     TaskStepInvalid "task_step_invalid" [Refused]
         "A step does not lead on from where the task is.";
+    TaskStuck "task_stuck" [Refused]
+        "The check of a task failed in the same way on three versions of the code.";
     TaskTimedOut "task_timed_out" [Refused]
         "The check of a task did not end in the time that the plan gives it.";
     TaskUnknown "task_unknown" [NotFound]

@@ -418,6 +418,15 @@ fn team_a7_the_request_chooses_the_mode_and_the_reply_names_the_words() {
     assert_eq!(plan["chosen"]["back_end"], json!(["api"]));
     let plan = chosen(&["--for", "build a performance monitor"]);
     assert_eq!(plan["pipeline"], "impl-only");
+    // Where no word decides nothing is guessed.
+    for (args, said) in [
+        (&["--from-text", "say hello"][..], "full-lifecycle-fe"),
+        (&["--team", "--for", "say hello"], "research"),
+    ] {
+        let args = [&["pipeline", "start", "--dry-run"], args].concat();
+        let error = refuses(&s, 2, "pipeline_mode_open", &args);
+        assert!(text(&error["message"]).contains(said), "{error}");
+    }
     // Who names a mode gets that one.
     let plan = chosen(&["impl-only", "--for", "a settings page"]);
     assert_eq!(

@@ -5,6 +5,7 @@ use crate::cmd::report;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
+use crate::core::task::node::OnComplete;
 use crate::flow::Context;
 use crate::flow::pipeline::{self as flow, Plan, StartRequest};
 use crate::ui::{Ui, line};
@@ -20,8 +21,14 @@ pub struct StartArgs {
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// What is asked for (default: what the session is for)
-    #[arg(long = "for", value_name = "TEXT")]
+    #[arg(long = "for", visible_alias = "from-text", value_name = "TEXT")]
     request: Option<String>,
+    /// Make a team for the request: roles and tasks by its whole words
+    #[arg(long, conflicts_with = "name")]
+    team: bool,
+    /// What becomes of the session once its tasks are done: interactive, archive or keep
+    #[arg(long, value_name = "WHAT")]
+    on_complete: Option<OnComplete>,
     /// A value of one of its parameters (can be repeated)
     #[arg(long, value_name = "NAME=VALUE")]
     param: Vec<String>,
@@ -50,6 +57,8 @@ pub fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         request: args.request,
         params: params.collect::<Result<_>>()?,
         prefix: args.prefix,
+        team: args.team,
+        on_complete: args.on_complete,
         reason: args.reason,
     };
     if args.dry_run {
@@ -78,6 +87,24 @@ pub fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn say(plan: &Plan, ui: &mut Ui) {
     if let Some(chosen) = &plan.chosen {
         ui.status(line(&chosen.because()));
+    }
+    if let Some(team) = &plan.team {
+        for one in &team.members {
+            let over = one
+                .merged
+                .iter()
+                .map(|role| format!(", in the place of {role}"));
+            ui.status(format!(
+                "{}: {}{}, by the words: {}",
+                one.capability,
+                one.role,
+                over.collect::<String>(),
+                line(&one.words.join(", "))
+            ));
+        }
+    }
+    for one in &plan.positions {
+        ui.status(line(&one.because()));
     }
     for id in &plan.left_out {
         ui.status(format!(

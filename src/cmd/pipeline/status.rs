@@ -2,7 +2,8 @@
 
 use crate::cli::Exit;
 use crate::core::failure::Result;
-use crate::core::task::node::TaskId;
+use crate::core::hint::{command, hint};
+use crate::core::task::node::{OnComplete, TaskId};
 use crate::flow::Context;
 use crate::flow::pipeline::{Mark, Phase, StatusView, status};
 use crate::ui::{Ui, line, style};
@@ -67,6 +68,17 @@ pub fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     if view.stalled {
         ui.warn("stalled: no task is ready, nobody works on one, and some are left");
+    }
+    if let Some(next) = view.next_action.as_ref().filter(|_| view.complete) {
+        ui.out(format!("complete {}", view.on_complete));
+        match view.on_complete {
+            OnComplete::Interactive => ui.hint(hint![
+                next,
+                "  or keep it: ",
+                command!("agent park --reason WHY").because("the pipeline is done")
+            ]),
+            OnComplete::Archive | OnComplete::Keep => ui.hint(next),
+        }
     }
     let next = view.open.iter().map(|one| &one.lead);
     let mut next = next.cloned();

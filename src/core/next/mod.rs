@@ -5,7 +5,10 @@
 //! who writes what, or who is waited for. What a person should know besides is advice, and no command.
 
 mod build;
+mod completion;
 mod review;
+
+pub use completion::{Completion, Of, completion};
 
 use super::agent::identity::require_person;
 use super::failure::{Blocker, Code};
@@ -197,7 +200,7 @@ pub fn next_action(view: View<'_>) -> Hint {
 
 /// What is next.
 pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
-    let found = chosen(view, here);
+    let found = completion::led(view, here, chosen(view, here));
     match (&found.next, &here.remote) {
         // Whoever is waited for has to see what was done here.
         (Next::Waits(waits), Some(remote)) if remote.ahead + remote.behind > 0 => {

@@ -85,7 +85,7 @@ const SPEC: [&str; 8] = [
     "product brief",
 ];
 /// Words that ask for code.
-const CODE: [&str; 9] = [
+const CODE: [&str; 16] = [
     "implement",
     "implements",
     "implementation",
@@ -95,6 +95,13 @@ const CODE: [&str; 9] = [
     "program",
     "fix",
     "add",
+    "change",
+    "remove",
+    "rename",
+    "refactor",
+    "port",
+    "migrate",
+    "support",
 ];
 /// Words that ask for the whole way.
 const WHOLE: [&str; 7] = [
@@ -123,8 +130,8 @@ pub struct Choice {
     pub packages: Vec<String>,
 }
 
-/// The mode that a request asks for. `packages` are those of the code.
-pub fn choose(request: &str, packages: &[String]) -> Choice {
+/// The mode that a request asks for; nothing where no word of it decides. `packages` are those of the code.
+pub fn choose(request: &str, packages: &[String]) -> Option<Choice> {
     let request = words(request);
     let said = |list: &[&str]| said(&request, list);
     let (spec, code, whole) = (said(&SPEC), said(&CODE), said(&WHOLE));
@@ -135,9 +142,12 @@ pub fn choose(request: &str, packages: &[String]) -> Choice {
     } else if !spec.is_empty() {
         ("spec-only", spec)
     } else {
-        ("impl-only", Vec::new())
+        ("impl-only", code)
     };
     let (front_end, back_end) = (said(&FRONT), said(&BACK));
+    if chose.is_empty() && front_end.is_empty() && back_end.is_empty() {
+        return None;
+    }
     let is_known = |name: &&String| PACKAGES.contains(&name.as_str());
     let packages: Vec<String> = packages.iter().filter(is_known).cloned().collect();
     let mode = match base {
@@ -146,14 +156,14 @@ pub fn choose(request: &str, packages: &[String]) -> Choice {
         "full-lifecycle" if !front_end.is_empty() || !packages.is_empty() => "full-lifecycle-fe",
         base => base,
     };
-    Choice {
+    Some(Choice {
         mode,
         base,
         words: chose,
         front_end,
         back_end,
         packages,
-    }
+    })
 }
 
 impl Choice {
@@ -181,10 +191,7 @@ impl Choice {
             true => String::new(),
             false => format!(", made of {base}"),
         };
-        match rows.is_empty() {
-            true => format!("{mode}: no word of the request asks for another one"),
-            false => format!("{mode}{from}, by the words: {}", rows.join("; ")),
-        }
+        format!("{mode}{from}, by the words: {}", rows.join("; "))
     }
 }
 
@@ -205,7 +212,7 @@ mod tests {
             ("fix the settings page", "fe-only", "impl-only"),
             ("a Next.js page and its REST API", "fullstack", "impl-only"),
             ("Dark mode", "fe-only", "impl-only"),
-            ("the author's guide", "impl-only", "impl-only"),
+            ("the author's queue", "impl-only", "impl-only"),
             (
                 "write the requirements of a note app",
                 "spec-only",
@@ -227,16 +234,29 @@ mod tests {
                 "full-lifecycle-fe",
                 "full-lifecycle",
             ),
-            ("", "impl-only", "impl-only"),
         ] {
-            let choice = choose(request, &[]);
+            let choice = choose(request, &[]).expect("a mode");
             assert_eq!((choice.mode, choice.base), (mode, base), "{request}");
+        }
+    }
+
+    #[test]
+    fn where_no_word_decides_no_mode_is_chosen() {
+        for request in [
+            "",
+            "the author's guide",
+            "say hello",
+            "quick building platforms",
+        ] {
+            assert_eq!(choose(request, &["react".to_owned()]), None, "{request}");
         }
     }
 
     #[test]
     fn a_package_of_a_front_end_counts_for_the_whole_way_alone() {
         let packages = ["react".to_owned(), "left-pad".to_owned()];
+        let choose =
+            |request: &str, packages: &[String]| choose(request, packages).expect("a mode");
         assert_eq!(
             choose("a note app from scratch", &packages).mode,
             "full-lifecycle-fe"

@@ -2,6 +2,7 @@
 //! and whether it can be meant so is the linter's.
 
 use super::finding::{Findings, Place};
+use crate::core::task::node::OnComplete;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,8 +17,12 @@ pub struct Definition {
     /// The pipelines that it changes, the first of them first.
     #[serde(deserialize_with = "one_or_many")]
     pub extends: Vec<String>,
+    /// What becomes of the session once all of its tasks are done.
+    pub on_complete: Option<OnComplete>,
     /// Where this holds, nothing runs beside anything.
     pub alone: Option<When>,
+    /// A gate that comes again and again.
+    pub cadence: Option<Cadence>,
     pub params: BTreeMap<String, Param>,
     pub roles: BTreeMap<String, Role>,
     pub nodes: Vec<NodeDef>,
@@ -25,6 +30,14 @@ pub struct Definition {
     pub remove: Vec<Spanned<String>>,
     /// Lists of tasks that gates insert.
     pub templates: BTreeMap<String, Vec<NodeDef>>,
+}
+
+/// A gate behind each so many tasks; not beside one that a task has of its own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cadence {
+    pub every: usize,
+    pub gate: GateDef,
 }
 
 /// A value that is given when the pipeline starts.
@@ -38,6 +51,9 @@ pub struct Param {
     pub values: Vec<String>,
     /// What stands where none is given; one has to be given where this is missing.
     pub default: Option<String>,
+    /// Its values are stages in their order: where none is given it is the one behind the last whose result is there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub position: bool,
 }
 
 /// What the value of a parameter is.
@@ -157,6 +173,8 @@ pub struct GateDef {
     pub at_cap: Option<String>,
     /// The name of the list that a fix inserts.
     pub repair: Option<String>,
+    /// Where this does not hold, the gate is left out.
+    pub when: Option<When>,
     #[serde(skip)]
     pub place: Place,
 }
@@ -187,10 +205,14 @@ impl Definition {
             Findings::one("pipeline_unreadable", &place, said)
         })?;
         let file: Rc<str> = label.into();
+        let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let place = |id: &Spanned<String>| Place {
             file: file.clone(),
-            line: line_of(text, id.span().start),
+            line: breaks.partition_point(|at| *at < id.span().start) + 1,
         };
+        if let Some(cadence) = &mut read.cadence {
+            cadence.gate.place = place(&cadence.gate.id);
+        }
         let templates = read.templates.values_mut().flatten();
         for node in read.nodes.iter_mut().chain(templates) {
             node.place = place(&node.id);

@@ -9,8 +9,9 @@ use super::definition::{Definition, GateDef, NodeDef, When};
 use super::finding::Place;
 use super::params::{check, filled};
 use super::{ParamKind, Pipeline};
+use crate::core::task::node::OnComplete;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What the code says to conditions.
 pub struct Ground<'g> {
@@ -43,6 +44,8 @@ type Texts = BTreeMap<String, String>;
 struct Maker<'p> {
     whole: &'p Definition,
     name: &'p str,
+    /// Said where it is not the usual.
+    on_complete: Option<OnComplete>,
     values: &'p Texts,
     prefix: &'p str,
     is_alone: bool,
@@ -57,11 +60,12 @@ pub fn expand(
     prefix: &str,
     ground: Option<&Ground<'_>>,
 ) -> Expanded {
-    let whole = &pipeline.whole;
     let holds = |when: &When| ground.is_none_or(|ground| when.holds(values, ground));
+    let whole = &with_gates(&pipeline.whole, &holds);
     let mut maker = Maker {
         whole,
         name: &pipeline.name,
+        on_complete: Some(pipeline.on_complete()).filter(|one| *one != OnComplete::Interactive),
         values,
         prefix,
         is_alone: ground.is_some() && whole.alone.as_ref().is_some_and(holds),
@@ -69,6 +73,7 @@ pub fn expand(
     };
     let is_kept = |node: &NodeDef| node.when.as_ref().is_none_or(holds);
     let kept: Vec<bool> = whole.nodes.iter().map(is_kept).collect();
+    let places = places(&whole.nodes);
     let mut found = Expanded::default();
     for (node, is_kept) in whole.nodes.iter().zip(&kept) {
         if !is_kept {
@@ -76,7 +81,13 @@ pub fn expand(
             continue;
         }
         let mut on = Vec::new();
-        waits(&whole.nodes, &kept, node, &mut on, &mut Vec::new());
+        waits(
+            (&whole.nodes, &places),
+            &kept,
+            node,
+            &mut on,
+            &mut Vec::new(),
+        );
         for (id, fields, place) in maker.lines(node, &on, None) {
             let text = written(&fields);
             found.lines.push(Line { id, text, place });
@@ -85,22 +96,69 @@ pub fn expand(
     found
 }
 
+/// The definition with the gates that stand in it: those whose condition holds, and those that come again and again.
+fn with_gates(whole: &Definition, holds: &dyn Fn(&When) -> bool) -> Definition {
+    let mut whole = whole.clone();
+    let is_kept = |when: &Option<When>| when.as_ref().is_none_or(holds);
+    let templates = whole.templates.values_mut();
+    for list in std::iter::once(&mut whole.nodes).chain(templates) {
+        let mut gone: BTreeMap<String, String> = BTreeMap::new();
+        for node in list.iter_mut() {
+            let own = node.id().to_owned();
+            if let Some(gates) = &mut node.gates {
+                let left_out = gates.iter().filter(|gate| !is_kept(&gate.when));
+                gone.extend(left_out.map(|gate| (gate.id().to_owned(), own.clone())));
+                gates.retain(|gate| is_kept(&gate.when));
+            }
+        }
+        // What waited for a gate that is left out, or judged it, is about the task that it would have judged.
+        for node in list.iter_mut() {
+            let judges = node.gates.iter_mut().flatten();
+            let judges = judges.filter_map(|gate| gate.judges.as_mut());
+            for id in node.depends_on.iter_mut().chain(judges).flatten() {
+                if let Some(task) = gone.get(id) {
+                    id.clone_from(task);
+                }
+            }
+        }
+    }
+    let cadence = whole.cadence.take();
+    let Some(cadence) = cadence.filter(|one| is_kept(&one.gate.when)) else {
+        return whole;
+    };
+    let (mut since, mut count) = (0, 0);
+    for node in &mut whole.nodes {
+        if !node.is_work() || !is_kept(&node.when) {
+            continue;
+        }
+        since += 1;
+        if since >= cadence.every.max(1) && node.gates().is_empty() && node.checkpoint.is_none() {
+            count += 1;
+            since = 0;
+            let mut gate = cadence.gate.clone();
+            *gate.id.get_mut() = format!("{}-{count}", gate.id());
+            node.gates = Some(vec![gate]);
+        }
+    }
+    whole
+}
+
 /// What a task waits for; for one that is left out, what that one waits for.
 fn waits<'d>(
-    nodes: &'d [NodeDef],
+    (nodes, places): (&'d [NodeDef], &HashMap<&str, usize>),
     kept: &[bool],
     node: &'d NodeDef,
     found: &mut Vec<&'d str>,
     seen: &mut Vec<&'d str>,
 ) {
     for id in node.depends_on() {
-        let at = nodes.iter().position(|one| one.id() == id);
+        let at = places.get(id.as_str()).copied();
         let on = match at.filter(|at| kept[*at]) {
             Some(at) => nodes[at].last(),
             None => match at {
                 Some(at) if !seen.contains(&id.as_str()) => {
                     seen.push(id);
-                    waits(nodes, kept, &nodes[at], found, seen);
+                    waits((nodes, places), kept, &nodes[at], found, seen);
                     continue;
                 }
                 // A gate or a checkpoint may be named itself; what is not there is the linter's.
@@ -111,6 +169,12 @@ fn waits<'d>(
             found.push(on);
         }
     }
+}
+
+/// The place of each task. Of two of one id the first counts.
+fn places(nodes: &[NodeDef]) -> HashMap<&str, usize> {
+    let all = nodes.iter().enumerate().rev();
+    all.map(|(at, node)| (node.id(), at)).collect()
 }
 
 impl When {
@@ -160,6 +224,7 @@ impl<'p> Maker<'p> {
         let shared: Fields = [
             ("stage", stage.map(|stage| json!(stage))),
             ("pipeline", Some(json!(self.name))),
+            ("on_complete", self.on_complete.map(|word| json!(word))),
             ("phase", phase.map(|phase| json!(phase))),
         ]
         .into_iter()
@@ -370,10 +435,11 @@ impl<'p> Maker<'p> {
             ..owner.clone()
         };
         let kept = vec![true; list.len()];
+        let places = places(list);
         let mut made = Vec::new();
         for one in list {
             let mut on = Vec::new();
-            waits(list, &kept, one, &mut on, &mut Vec::new());
+            waits((list, &places), &kept, one, &mut on, &mut Vec::new());
             for (_, fields, _) in self.lines(one, &on, Some(&whole)) {
                 let fields = fields
                     .into_iter()

@@ -60,6 +60,22 @@ impl<'p> Linter<'p> {
         for node in &whole.nodes {
             self.node(node, false);
         }
+        if let Some(cadence) = &whole.cadence {
+            let gate = &cadence.gate;
+            self.role(gate.id(), gate.role.as_ref(), &gate.place);
+            self.repair(gate);
+            if let Some(when) = &gate.when {
+                self.condition(gate.id(), when, &gate.place);
+            }
+            if cadence.every == 0 {
+                let message = format!(
+                    "{} comes behind every 0 tasks; expected at least 1",
+                    gate.id()
+                );
+                self.found
+                    .say("pipeline_condition_never", &gate.place, message);
+            }
+        }
         for list in whole.templates.values() {
             self.ids(list);
             self.edges(list);
@@ -184,6 +200,9 @@ impl<'p> Linter<'p> {
                 self.text(gate.id(), text, is_inner, &gate.place);
             }
             self.repair(gate);
+            if let Some(when) = &gate.when {
+                self.condition(gate.id(), when, &gate.place);
+            }
         }
     }
 
@@ -333,10 +352,13 @@ fn all_ids(node: &NodeDef) -> impl Iterator<Item = (&str, &Place)> {
 
 /// What each id waits for, as the expansion has it.
 fn edges_of(nodes: &[NodeDef]) -> BTreeMap<&str, Vec<&str>> {
-    let last = |id: &String| {
-        let found = nodes.iter().find(|node| node.id() == id);
-        found.map(NodeDef::last)
-    };
+    // Of two of one id the first counts.
+    let lasts: HashMap<&str, &str> = nodes
+        .iter()
+        .rev()
+        .map(|node| (node.id(), node.last()))
+        .collect();
+    let last = |id: &String| lasts.get(id.as_str()).copied();
     let mut edges: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for node in nodes {
         let on = node.depends_on().iter();
@@ -358,24 +380,35 @@ fn edges_of(nodes: &[NodeDef]) -> BTreeMap<&str, Vec<&str>> {
 /// A cycle of a graph, its first one repeated at the end.
 fn cycle<'i>(edges: &BTreeMap<&'i str, Vec<&'i str>>) -> Option<Vec<&'i str>> {
     // Whatever waits for nothing that is left is taken out, until all that is left is in a cycle or waits for one.
-    let mut left: BTreeMap<&str, Vec<&str>> = edges.clone();
-    loop {
-        let known: BTreeSet<&str> = left.keys().copied().collect();
-        let before = left.len();
-        left.retain(|_, on| on.iter().any(|id| known.contains(id)));
-        if left.len() == before {
-            break;
+    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut behind: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (id, on) in edges {
+        let known = on.iter().filter(|on| edges.contains_key(**on));
+        open.insert(id, known.clone().count());
+        known.for_each(|on| behind.entry(on).or_default().push(id));
+    }
+    let free = open.iter().filter(|(_, count)| **count == 0);
+    let mut free: Vec<&str> = free.map(|(id, _)| *id).collect();
+    while let Some(id) = free.pop() {
+        open.remove(id);
+        for next in behind.get(id).into_iter().flatten() {
+            if let Some(count) = open.get_mut(next) {
+                *count -= 1;
+                if *count == 0 {
+                    free.push(next);
+                }
+            }
         }
     }
-    let mut path: Vec<&str> = vec![left.keys().next()?];
+    let mut path: Vec<&str> = vec![open.keys().next()?];
+    let mut places: HashMap<&str, usize> = HashMap::from([(path[0], 0)]);
     loop {
-        let on = left.get(path[path.len() - 1])?;
-        let next = on.iter().find(|id| left.contains_key(**id))?;
-        if let Some(first) = path.iter().position(|id| id == next) {
-            path.push(next);
+        let on = edges.get(path[path.len() - 1])?;
+        let next = on.iter().find(|id| open.contains_key(**id))?;
+        path.push(next);
+        if let Some(first) = places.insert(next, path.len() - 1) {
             return Some(path.split_off(first));
         }
-        path.push(next);
     }
 }
 

@@ -11,19 +11,24 @@ mod expand;
 mod finding;
 mod lint;
 mod params;
+mod position;
 mod show;
 mod skills;
+mod team;
 #[cfg(test)]
 mod tests;
 
+use crate::core::task::node::OnComplete;
 pub use choose::{Choice, choose};
 pub use definition::{Definition, GateDef, NodeDef, Param, ParamKind, When};
 pub use expand::{Expanded, Ground, Line, expand};
 pub use finding::{FINDINGS, Findings, Place};
 pub use lint::lint;
 pub use params::{Given, values};
+pub use position::{Position, Result as HasResult, positions};
 pub use show::{View, view};
 pub use skills::{skill_findings, skill_names};
+pub use team::{Member, Size, Team, team, vocabulary as team_words};
 
 /// A pipeline with everything that it takes from those that it extends.
 #[derive(Clone, Debug)]
@@ -55,6 +60,11 @@ impl Pipeline {
     /// A pipeline that the program brings.
     pub fn built_in(name: &str) -> Option<Result<Self, Findings>> {
         builtin::text(name).map(|text| Pipeline::read(name, text, None))
+    }
+
+    /// What becomes of the session once all of its tasks are done.
+    pub fn on_complete(&self) -> OnComplete {
+        self.whole.on_complete.unwrap_or(OnComplete::Interactive)
     }
 
     /// The tasks that somebody does: what a mode counts.
@@ -113,6 +123,8 @@ fn lay(whole: &mut Definition, over: Definition) {
     if !over.title.is_empty() {
         whole.title = over.title;
     }
+    whole.on_complete = over.on_complete.or(whole.on_complete);
+    whole.cadence = over.cadence.or(whole.cadence.take());
     whole.alone = over.alone.or(whole.alone.take());
     whole.params.extend(over.params);
     whole.roles.extend(over.roles);

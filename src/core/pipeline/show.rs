@@ -2,6 +2,7 @@
 
 use super::Pipeline;
 use super::definition::{GateDef, NodeDef, Param, Role, When};
+use crate::core::task::node::OnComplete;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 pub struct View<'p> {
     pub name: &'p str,
     pub title: &'p str,
+    pub on_complete: OnComplete,
     /// Its file; nothing where the program brings it.
     pub path: Option<&'p str>,
     pub extends: &'p [String],
@@ -35,6 +37,8 @@ pub struct NodeView<'p> {
     pub id: &'p str,
     pub title: &'p str,
     pub kind: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill: Option<&'p str>,
     pub role: Option<&'p str>,
     pub phase: Option<&'p str>,
     pub depends_on: &'p [String],
@@ -70,6 +74,7 @@ pub fn view(pipeline: &Pipeline) -> View<'_> {
     View {
         name: &pipeline.name,
         title: &whole.title,
+        on_complete: pipeline.on_complete(),
         path: pipeline.path.as_deref(),
         extends: &pipeline.extends,
         tasks: pipeline.work().count(),
@@ -88,6 +93,7 @@ fn node(node: &NodeDef) -> NodeView<'_> {
         id: node.id(),
         title: node.title.as_deref().unwrap_or_default(),
         kind: node.kind.as_deref().unwrap_or("work"),
+        skill: node.skill.as_deref(),
         role: node.role.as_deref(),
         phase: node.phase.as_deref(),
         depends_on: node.depends_on(),

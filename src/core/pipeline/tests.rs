@@ -193,8 +193,13 @@ fn the_program_brings_none_with_a_finding() {
 
 #[test]
 fn each_finding_of_the_table_is_one_that_the_linter_has() {
-    let text =
-        include_str!("lint.rs").to_owned() + include_str!("mod.rs") + include_str!("definition.rs");
+    let text = [
+        include_str!("lint.rs"),
+        include_str!("mod.rs"),
+        include_str!("definition.rs"),
+        include_str!("skills.rs"),
+    ]
+    .concat();
     let known: BTreeSet<&str> = super::FINDINGS.iter().map(|one| one.id).collect();
     for id in known {
         assert!(text.contains(&format!("\"{id}\"")), "{id}");
@@ -270,6 +275,61 @@ fn the_chain_has_the_stages_of_its_start_and_its_quality() {
             assert_eq!(on, [pair[0].id.as_str()], "{params:?}");
         }
     }
+}
+
+/// The cadence of task-chains 8: behind every third stage, and not beside the gate that a stage has of its own.
+#[test]
+fn the_chain_is_held_against_the_request_behind_every_third_stage() {
+    let lines = chain(&[("reground", "yes")]);
+    let ids: Vec<&str> = lines.iter().map(|line| line.id.as_str()).collect();
+    assert_eq!(
+        ids.join(" "),
+        "analyze plan execute post-reground-1 verify post-verify review post-review test post-test \
+         milestone-audit post-reground-2 milestone-complete post-milestone"
+    );
+    let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    let list = crate::core::task::file::read(&text.join("\n")).expect("a list");
+    for pair in list.nodes.windows(2) {
+        let on: Vec<&str> = pair[1]
+            .depends_on
+            .iter()
+            .map(|edge| edge.on.as_str())
+            .collect();
+        assert_eq!(on, [pair[0].id.as_str()]);
+    }
+}
+
+#[test]
+fn what_waited_for_a_gate_that_is_left_out_waits_for_its_task() {
+    let text = "title = \"Own\"\n[params.deep]\nvalues = [\"yes\", \"no\"]\ndefault = \"no\"\n"
+        .to_owned()
+        + &task(
+            "A",
+            "[[nodes.gates]]\nid = \"G\"\nwhen = { params = { deep = \"yes\" } }\n",
+        )
+        + &task("B", "depends_on = [\"G\"]\n");
+    assert_eq!(found(&text), []);
+    let own = Pipeline::read("own", &text, None).expect("it is read");
+    let ids = |deep: &str| {
+        let params = [("deep".to_owned(), deep.to_owned())];
+        let given = Given {
+            session: "s",
+            intent: "it",
+            params: &params,
+        };
+        let values = values(&own, &given).expect("values");
+        let ground = Ground {
+            has: &|_| false,
+            depends: &|_| false,
+        };
+        let lines = expand(&own, &values, "", Some(&ground)).lines;
+        let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        let list = crate::core::task::file::read(&text.join("\n")).expect("a list");
+        let last = list.nodes.last().expect("a task");
+        (list.nodes.len(), last.depends_on[0].on.to_string())
+    };
+    assert_eq!(ids("yes"), (3, "G".to_owned()));
+    assert_eq!(ids("no"), (2, "A".to_owned()));
 }
 
 /// Chain C10, with the template that the program brings: eleven items in their order, and the gate itself once more.

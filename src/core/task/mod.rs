@@ -3,6 +3,7 @@
 //! What was planned stands in `tasks.jsonl`; what happened to a task stands in records. This module owns the rules
 //! of both. It knows no file, no clock and no git.
 
+pub mod alike;
 pub mod amend;
 pub mod card;
 pub mod decide;

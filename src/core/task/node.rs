@@ -123,10 +123,23 @@ impl Turn {
     }
 }
 
+vocabulary!(
+    /// What becomes of the session once all tasks of a pipeline are done.
+    OnComplete {
+        /// A person chooses: the archive, or keeping it.
+        Interactive = "interactive",
+        /// It is taken to the archive, as far as policy lets whoever asks.
+        Archive = "archive",
+        /// It stays as it is, until somebody goes on with it.
+        Keep = "keep",
+    }
+);
+
 /// Where a node comes from: the pipeline, its part of that, and the number of a discussion.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub pipeline: String,
+    pub on_complete: OnComplete,
     pub phase: Option<String>,
     pub round: Option<u64>,
 }

@@ -111,6 +111,14 @@ impl State {
         files.map(|(path, versions)| (path.as_str(), versions))
     }
 
+    /// The files that tasks left.
+    pub fn outputs(&self) -> impl Iterator<Item = &str> {
+        let files = self.files.range(format!("{FOLDER}/")..);
+        let files = files.take_while(|(path, _)| is_within(path, FOLDER));
+        let paths = files.map(|(path, _)| path.as_str());
+        paths.filter(|path| task_of(path).is_some())
+    }
+
     /// The content of a file that a task left. Of versions that were written apart one, the same in every clone.
     pub fn output(&self, path: &str) -> Option<&Oid> {
         task_of(path)?;

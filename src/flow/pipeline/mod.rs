@@ -14,16 +14,17 @@ use super::task_list::{self, Changed};
 use super::{files, specs};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{Hint, command};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::pipeline::{
-    Choice, Given, Ground, ParamKind, Pipeline, builtin, choose, expand, lint, skill_findings,
-    skill_names, values,
+    Choice, Given, Ground, HasResult, ParamKind, Pipeline, Position, Team, builtin, choose, expand,
+    lint, positions, skill_findings, skill_names, team, team_words, values,
 };
 use crate::core::policy::Paths;
 use crate::core::session::State;
 use crate::core::spec::{Finding, Severity, has_errors};
-use crate::core::task::node::{NodeKind, Verification};
+use crate::core::task::node::{NodeKind, OnComplete, Verification};
+use crate::core::task::status::Status;
 use crate::core::task::{file, node::TaskId};
 use crate::flow::act::texts_here;
 use crate::git::{Entry, EntryKind};
@@ -297,6 +298,9 @@ pub struct StartRequest {
     pub request: Option<String>,
     pub params: Vec<(String, String)>,
     pub prefix: String,
+    /// A team is made for the request, whatever pipelines there are.
+    pub team: bool,
+    pub on_complete: Option<OnComplete>,
     pub reason: Option<String>,
 }
 
@@ -307,6 +311,12 @@ pub struct Plan {
     pub pipeline: String,
     /// Why it is this one, where the request chose it.
     pub chosen: Option<Choice>,
+    /// The team that was made for the request, and why it is this one.
+    pub team: Option<Team>,
+    /// What becomes of the session once its tasks are done.
+    pub on_complete: OnComplete,
+    /// Values that follow from what the session has.
+    pub positions: Vec<Position>,
     /// The values that it starts with.
     pub params: BTreeMap<String, String>,
     /// So many tasks somebody does.
@@ -334,13 +344,27 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     let tree = source(ctx)?.tree;
     let packages = packages(ctx, tree.as_ref());
     let intent = request.request.as_deref().unwrap_or(&state.title);
-    let chosen = match &request.name {
-        Some(_) => None,
-        None => Some(choose(intent, &packages)),
+    let mut chosen = None;
+    let mut made = None;
+    let mut pipeline = match (&request.name, request.team) {
+        (Some(name), _) => find(ctx, name)?,
+        (None, true) => {
+            let team = team(intent).ok_or_else(no_team)?;
+            let read = Pipeline::read(TEAM, &team.text, None);
+            made = Some(team);
+            read.map_err(|findings| invalid(TEAM, &findings.0))?
+        }
+        (None, false) => {
+            let choice = choose(intent, &packages).ok_or_else(|| no_mode(intent))?;
+            let pipeline = find(ctx, choice.mode)?;
+            chosen = Some(choice);
+            pipeline
+        }
     };
-    let name = chosen.as_ref().map(|choice| choice.mode);
-    let name = request.name.as_deref().or(name).unwrap_or_default();
-    let pipeline = find(ctx, name)?;
+    if request.on_complete.is_some() {
+        pipeline.whole.on_complete = request.on_complete;
+    }
+    let name = &pipeline.name.clone();
     let findings = lint(&pipeline);
     if has_errors(&findings) {
         return Err(invalid(name, &findings));
@@ -355,16 +379,24 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         let failure = Failure::usage(Code::PipelineParam, why);
         match missing.is_empty() {
             true => failure.help(command!("pipeline show {name}")),
+            false if request.team => failure.help(command!(
+                "pipeline start --team --param {}",
+                missing.join(" --param ")
+            )),
             false => failure.help(command!(
                 "pipeline start {name} --param {}",
                 missing.join(" --param ")
             )),
         }
     };
+    let positions = positions(&pipeline, &request.params, &results(state));
+    let found = positions.iter();
+    let found = found.map(|one| (one.param.clone(), one.value.clone()));
+    let params: Vec<(String, String)> = request.params.iter().cloned().chain(found).collect();
     let given = Given {
         session: state.id.as_str(),
         intent,
-        params: &request.params,
+        params: &params,
     };
     let values = values(&pipeline, &given).map_err(param)?;
     let has = |path: &str| match &tree {
@@ -408,6 +440,9 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         session: state.id.clone(),
         pipeline: name.to_owned(),
         chosen,
+        team: made,
+        on_complete: pipeline.on_complete(),
+        positions,
         params: params.collect(),
         tasks: read
             .nodes
@@ -423,6 +458,47 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         commands,
         lines: expanded.lines.into_iter().map(|line| line.text).collect(),
     })
+}
+
+/// The results that a session has: files that its tasks left, and tasks that are done.
+fn results(state: &State) -> Vec<HasResult<'_>> {
+    let files = state.outputs().map(HasResult::File);
+    let done = state.tasks.values();
+    let done = done.filter(|facts| facts.status == Status::Completed);
+    files
+        .chain(done.map(|facts| HasResult::Task(facts.id.as_str())))
+        .collect()
+}
+
+/// The name of a pipeline that was made for a request.
+const TEAM: &str = "team";
+
+/// Nothing is guessed: where no word decides, whoever asks is told which modes there are.
+fn no_mode(intent: &str) -> Failure {
+    let modes = builtin::names().filter_map(|name| {
+        let pipeline = Pipeline::built_in(name)?.ok()?;
+        Some(format!("{name} ({})", pipeline.whole.title))
+    });
+    let modes: Vec<String> = modes.collect();
+    let message = format!(
+        "no word of {intent:?} decides which pipeline is asked for; there are {}",
+        modes.join(", ")
+    );
+    Failure::usage(Code::PipelineModeOpen, message).help(hint![
+        command!("pipeline list"),
+        "  names them; a team for the request: ",
+        command!("pipeline start --team --dry-run")
+    ])
+}
+
+fn no_team() -> Failure {
+    let words = team_words().map(|(name, words)| format!("{name} ({}, ...)", words[0]));
+    let words: Vec<String> = words.collect();
+    let message = format!(
+        "no word of the request asks for something that a team does: expected one of {}",
+        words.join(", ")
+    );
+    Failure::usage(Code::PipelineModeOpen, message).help(command!("pipeline list"))
 }
 
 /// A parameter that names a file names one that is there.
@@ -486,10 +562,10 @@ pub fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
             plan.pipeline
         );
         Err(
-            Failure::refused(Code::PipelineIdTaken, message).help(command!(
-                "pipeline start {} --prefix second-",
-                plan.pipeline
-            )),
+            Failure::refused(Code::PipelineIdTaken, message).help(match &plan.team {
+                Some(_) => command!("pipeline start --team --prefix second-"),
+                None => command!("pipeline start {} --prefix second-", plan.pipeline),
+            }),
         )
     })
     .map(|done| Changed {

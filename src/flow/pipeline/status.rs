@@ -4,9 +4,10 @@
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::id::SessionId;
+use crate::core::next as completion;
 use crate::core::stage::Stage;
 use crate::core::task::graph::Wait;
-use crate::core::task::node::TaskId;
+use crate::core::task::node::{OnComplete, TaskId};
 use crate::core::task::status::Status;
 use crate::flow::context::Context;
 use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
@@ -39,6 +40,13 @@ pub struct StatusView {
     pub blocked: Vec<Vec<TaskId>>,
     /// Tasks that wait for each other.
     pub deadlock: Option<Vec<TaskId>>,
+    /// Nothing of it is left to do.
+    pub complete: bool,
+    /// What becomes of the session then.
+    pub on_complete: OnComplete,
+    /// What leads on once it is complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_action: Option<Hint>,
     /// What was noted where views did not agree, or where something was accepted with warnings.
     pub notes: Vec<String>,
 }
@@ -106,7 +114,12 @@ pub fn status(ctx: &Context) -> Result<StatusView> {
         let failure = Failure::not_found(Code::PipelineUnknown, message);
         return Err(failure.help(command!("task list")));
     }
-    Ok(of(&view, &rows))
+    let mut status = of(&view, &rows);
+    if status.complete {
+        let (_, advised) = crate::flow::next::of(ctx)?;
+        status.next_action = Some(advised.into_hint());
+    }
+    Ok(status)
 }
 
 fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
@@ -146,6 +159,21 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
         let notes = gate.notes.iter();
         notes.map(|note| format!("{}: {note}", row.task))
     });
+    let parts = rows.iter().filter_map(|row| {
+        Some(completion::Of {
+            pipeline: row.pipeline.as_deref()?,
+            on_complete: row.on_complete?,
+            status: row.status,
+            is_partial: row.partial.is_some(),
+        })
+    });
+    let completion = completion::completion(parts);
+    let mut wanted: Vec<OnComplete> = rows.iter().filter_map(|row| row.on_complete).collect();
+    wanted.dedup();
+    let wanted = match wanted.as_slice() {
+        [one] => *one,
+        _ => OnComplete::Interactive,
+    };
     let stage = rows.iter().find_map(|row| match row.waits.as_slice() {
         [Wait::Stage { stage }] => Some(*stage),
         _ => None,
@@ -190,12 +218,16 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
             .collect(),
         deadlock: view.cycle.clone(),
         notes: notes.collect(),
+        complete: completion.is_some(),
+        on_complete: completion.map_or(wanted, |done| done.on_complete),
+        next_action: None,
     }
 }
 
 /// The tasks by phase, in groups by how many tasks stand before each.
 fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
-    let (depths, judges) = (depths(rows), judges(rows));
+    let depths = depths(rows);
+    let judges = judges(rows);
     let mut found: Vec<(String, BTreeMap<usize, Vec<Mark>>)> = Vec::new();
     for row in work {
         let phase = row.phase.clone().unwrap_or_default();
@@ -207,12 +239,11 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
             }
         };
         let depth = depths.get(&row.task).copied().unwrap_or(0);
-        let judged_by = judges.get(&row.task).cloned().unwrap_or_default();
         found[at]
             .1
             .entry(depth)
             .or_default()
-            .push(mark(row, judged_by));
+            .push(mark(row, &judges));
     }
     let phases = found.into_iter().map(|(phase, beats)| Phase {
         phase,
@@ -221,25 +252,27 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
     phases.collect()
 }
 
-/// The names of the gates that judge each task.
+/// What judges each task: `D1` for a round of discussion, else the id.
 fn judges<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, Vec<String>> {
     let mut found: HashMap<&TaskId, Vec<String>> = HashMap::new();
-    for row in rows {
+    for (row, gate) in rows
+        .iter()
+        .filter_map(|row| Some((row, row.gate.as_ref()?)))
+    {
         let name = match row.round {
             Some(round) => format!("D{round}"),
             None => row.task.to_string(),
         };
-        for judged in row.gate.iter().flat_map(|gate| &gate.judges) {
-            let names = found.entry(judged).or_default();
-            if names.last() != Some(&name) {
-                names.push(name.clone());
-            }
+        for judged in &gate.judges {
+            found.entry(judged).or_default().push(name.clone());
         }
     }
     found
 }
 
-fn mark(row: &Row, judged_by: Vec<String>) -> Mark {
+fn mark(row: &Row, judges: &HashMap<&TaskId, Vec<String>>) -> Mark {
+    let mut judged_by = judges.get(&row.task).cloned().unwrap_or_default();
+    judged_by.dedup();
     Mark {
         task: row.task.clone(),
         status: row.status,
@@ -254,36 +287,31 @@ fn mark(row: &Row, judged_by: Vec<String>) -> Mark {
     }
 }
 
-/// The length of the longest chain of tasks that ends in each, with each task after what it waits for. Tasks that wait
-/// for each other, as only a merge makes them, count from what is known of the others by then.
-fn depths<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, usize> {
-    let places: HashMap<&TaskId, usize> = (0..rows.len()).map(|at| (&rows[at].task, at)).collect();
-    let before = |at: usize| {
-        let ids = rows[at].depends_on.iter();
-        ids.filter_map(|id| places.get(id).copied())
-    };
-    let mut left: Vec<usize> = (0..rows.len()).map(|at| before(at).count()).collect();
-    let mut after: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
-    for at in 0..rows.len() {
-        before(at).for_each(|to| after[to].push(at));
+/// The length of the longest chain of tasks that ends in each. A cycle, which only a merge makes, has none.
+fn depths(rows: &[&Row]) -> HashMap<TaskId, usize> {
+    let places: HashMap<&TaskId, usize> =
+        (0..).zip(rows).map(|(at, row)| (&row.task, at)).collect();
+    let mut behind: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
+    let mut open: Vec<usize> = vec![0; rows.len()];
+    for (at, row) in rows.iter().enumerate() {
+        for on in row.depends_on.iter().filter_map(|id| places.get(id)) {
+            behind[*on].push(at);
+            open[at] += 1;
+        }
     }
-    let mut order: Vec<usize> = (0..rows.len()).filter(|at| left[*at] == 0).collect();
-    let mut next = 0;
-    while let Some(at) = order.get(next).copied() {
-        next += 1;
-        for at in &after[at] {
-            left[*at] -= 1;
-            if left[*at] == 0 {
-                order.push(*at);
+    let mut before = vec![0; rows.len()];
+    let mut free: Vec<usize> = (0..rows.len()).filter(|at| open[*at] == 0).collect();
+    let mut found = HashMap::new();
+    while let Some(at) = free.pop() {
+        let own = before[at] + usize::from(rows[at].kind == "work");
+        found.insert(rows[at].task.clone(), own);
+        for next in &behind[at] {
+            before[*next] = before[*next].max(own);
+            open[*next] -= 1;
+            if open[*next] == 0 {
+                free.push(*next);
             }
         }
     }
-    order.extend((0..rows.len()).filter(|at| left[*at] > 0));
-    let mut depths: HashMap<&TaskId, usize> = HashMap::new();
-    for at in order {
-        let known = rows[at].depends_on.iter().filter_map(|id| depths.get(id));
-        let own = known.max().copied().unwrap_or(0) + usize::from(rows[at].kind == "work");
-        depths.insert(&rows[at].task, own);
-    }
-    depths
+    found
 }

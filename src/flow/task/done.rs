@@ -10,6 +10,7 @@ use crate::core::gate;
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::core::session::State;
+use crate::core::task::alike::{ENOUGH, are_alike};
 use crate::core::task::event::{Completion, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
 use crate::core::task::node::{Node, NodeKind, TaskId, Verification};
@@ -92,7 +93,7 @@ pub fn done(
             _ => failure,
         })?;
         require_in_time(ctx, &task, &ran)?;
-        require_passed(&task, &ran)?;
+        require_passed(ctx, &task, &ran)?;
     }
     let committed = match request.commit {
         true => {
@@ -312,7 +313,7 @@ fn require_in_time(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> 
 }
 
 /// Refuses what did not pass; the attempt is recorded by then, and the task is as it was.
-fn require_passed(task: &TaskId, ran: &Done<Ran>) -> Result<()> {
+fn require_passed(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> {
     let Ran {
         evidence,
         not_started,
@@ -328,19 +329,47 @@ fn require_passed(task: &TaskId, ran: &Done<Ran>) -> Result<()> {
         (None, Some(code)) => format!("failed with exit code {code}"),
         (None, None) => "was ended by a signal".to_owned(),
     };
-    Err(Failure::refused(
-        Code::TaskUnverified,
-        format!(
-            "{task} is not done: `{}` {why}",
-            crate::store::one_line(&evidence.argv.join(" "))
-        ),
-    )
-    .help(hint![
+    let said = format!(
+        "{task} is not done: `{}` {why}",
+        crate::store::one_line(&evidence.argv.join(" "))
+    );
+    if repeats(ctx, task)? {
+        let said = format!("{said}, in the same way {ENOUGH} times: another try shows nothing new");
+        return Err(Failure::refused(Code::TaskStuck, said).help(hint![
+            command!("task fail {task} --reason WHY").because("its check fails in the same way"),
+            "  or mend it in another way, then: ",
+            command!("task done {task}")
+        ]));
+    }
+    Err(Failure::refused(Code::TaskUnverified, said).help(hint![
         "mend the code, then: ",
         command!("task done {task}"),
         "  or: ",
         command!("task fail {task} --reason WHY")
     ]))
+}
+
+/// Whether the newest runs of a task failed alike, since somebody took it.
+fn repeats(ctx: &Context, task: &TaskId) -> Result<bool> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session_to_change(&snapshot)?;
+    let state = &session.state;
+    let since = state.task(task).and_then(TaskFacts::holder);
+    let since = since.map_or(0, |claim| claim.seq);
+    let runs = state.evidence.iter().filter(|run| {
+        let own = run.value.task.as_deref();
+        own.is_some_and(|own| own.eq_ignore_ascii_case(task.as_str())) && run.seq > since
+    });
+    let mut runs: Vec<_> = runs.collect();
+    runs.sort_by_key(|run| (run.seq, run.op.clone()));
+    let newest = runs.iter().rev().take(ENOUGH);
+    let mut outputs = Vec::new();
+    for run in newest.take_while(|run| !run.value.passed()) {
+        let log = snapshot.log(&session, &run.op)?.unwrap_or_default();
+        outputs.push(String::from_utf8_lossy(&log).into_owned());
+    }
+    Ok(are_alike(&outputs))
 }
 
 /// Whether a task is taken here: its check runs, whosever the build is.

@@ -13,7 +13,7 @@ use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
 use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
-use crate::core::task::node::{Node, TaskId};
+use crate::core::task::node::{Node, OnComplete, TaskId};
 use crate::core::task::plan;
 use crate::core::task::status::{Aside, Status, Step, TaskFacts};
 use crate::flow::act::{Facts, Needs, gather_here, texts_here};
@@ -68,6 +68,9 @@ pub struct Row {
     pub elapsed: Option<i64>,
     /// The pipeline that it came from, its part of that, and the number of a discussion.
     pub pipeline: Option<String>,
+    /// What becomes of the session once that is done.
+    #[serde(skip)]
+    pub on_complete: Option<OnComplete>,
     pub phase: Option<String>,
     pub round: Option<u64>,
     /// A gate inserted it.
@@ -409,6 +412,7 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
         turn: turn(ctx, plan, at),
         elapsed: elapsed(ctx, plan, at),
         pipeline: node.part.as_ref().map(|part| part.pipeline.clone()),
+        on_complete: node.part.as_ref().map(|part| part.on_complete),
         phase: node.part.as_ref().and_then(|part| part.phase.clone()),
         round: node.part.as_ref().and_then(|part| part.round),
         inserted: plan.inserted.contains(&node.id.key()),

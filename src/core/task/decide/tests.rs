@@ -216,6 +216,49 @@ fn contradiction_severity_each_of_its_values_occurs() {
     assert_eq!(found.len(), 4);
 }
 
+/// All 15,600 of 4.13: two to five views, each rating, with each flag and without. The table of the corrected function,
+/// written in whole numbers.
+#[test]
+fn contradiction_severity_every_combination_has_one_and_each_occurs() {
+    use Severity::{High, Low, Medium};
+    let mut counts = std::collections::BTreeMap::new();
+    let flags = [
+        None,
+        Some(Flag::MissingRequirement),
+        Some(Flag::HighRisk),
+        Some(Flag::CriticalRisk),
+    ];
+    for views_of in 2..=5_u32 {
+        for number in 0..5_u32.pow(views_of) {
+            let ratings: Vec<u8> = (0..views_of)
+                .map(|at| u8::try_from(number / 5_u32.pow(at) % 5).expect("a digit") + 1)
+                .collect();
+            let sum: u32 = ratings.iter().map(|one| u32::from(*one)).sum();
+            let least = *ratings.iter().min().expect("a rating");
+            let most = *ratings.iter().max().expect("a rating");
+            for flag in flags {
+                let wanted = if flag.is_some() || sum * 2 < views_of * 5 {
+                    Some(High)
+                } else if least <= 2 || most - least >= 3 {
+                    Some(Medium)
+                } else if sum * 2 < views_of * 7 {
+                    Some(Low)
+                } else {
+                    None
+                };
+                assert_eq!(
+                    severity(&views(&ratings, flag)),
+                    wanted,
+                    "{ratings:?} {flag:?}"
+                );
+                *counts.entry(wanted).or_insert(0) += 1;
+            }
+        }
+    }
+    assert_eq!(counts.values().sum::<i32>(), 15_600);
+    assert_eq!(counts.len(), 4, "{counts:?}");
+}
+
 /// Team C1, C2, C4, C5: what follows from views.
 #[test]
 fn team_c1_to_c5_views_that_are_far_apart_make_one_revision() {

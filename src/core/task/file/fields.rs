@@ -8,12 +8,12 @@ use crate::core::policy::is_inside;
 use crate::core::spec::Finding;
 use crate::core::stage::Stage;
 use crate::core::task::node::{
-    Edge, Node, NodeFile, NodeKind, OnFailed, Part, Skilled, TaskId, Turn, Verification,
+    Edge, Node, NodeFile, NodeKind, OnComplete, OnFailed, Part, Skilled, TaskId, Turn, Verification,
 };
 use serde_json::Value;
 
 /// Fields that this program reads.
-pub(super) const OWN: [&str; 33] = [
+pub(super) const OWN: [&str; 34] = [
     "id",
     "title",
     "description",
@@ -47,6 +47,7 @@ pub(super) const OWN: [&str; 33] = [
     "work_limit",
     "grace",
     "on_failed",
+    "on_complete",
 ];
 
 /// Fields of other tools' lists. They stay, and mean nothing here.
@@ -230,9 +231,12 @@ fn part(fields: &Fields, row: &mut Row<'_>) -> Option<Box<Part>> {
     let pipeline = row.text("pipeline", fields.get("pipeline"));
     let phase = row.text("phase", fields.get("phase"));
     let round = row.count("round", fields.get("round"));
+    let on_complete = row.word("on_complete", OnComplete::WORDS, fields.get("on_complete"));
+    let on_complete = on_complete.and_then(|word| word.parse().ok());
     pipeline.map(|pipeline| {
         Box::new(Part {
             pipeline,
+            on_complete: on_complete.unwrap_or(OnComplete::Interactive),
             phase,
             round,
         })

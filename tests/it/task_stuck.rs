@@ -1,0 +1,35 @@
+//! A check that fails in one and the same way, whatever is tried.
+
+use crate::support::Output;
+use crate::support::tasks::{planning_with, take, task};
+
+#[test]
+fn a_check_that_fails_in_one_way_three_times_asks_for_another_way() {
+    let fail = "echo \"test a ... FAILED in $$ ms\"\nexit 1\n";
+    let s = planning_with(
+        &[("fail.sh", fail)],
+        &[task("A", &[], Some(&["sh", "fail.sh"]))],
+    );
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    assert_eq!(take(&s), "A");
+    let times = std::cell::Cell::new(0);
+    // Each run is about other code.
+    let done = || {
+        times.set(times.get() + 1);
+        s.write("code.txt", format!("attempt {}\n", times.get()));
+        s.loopx(&["task", "done"]).fails_with(1)
+    };
+    let repeats = |out: &Output| format!("{out:?}").contains("in the same way 3 times");
+    assert!(!repeats(&done()));
+    assert!(!repeats(&done()));
+    let third = done();
+    assert!(repeats(&third));
+    third.says("git loopx task fail A --reason");
+    s.write("fail.sh", "echo test b ... FAILED\nexit 1\n");
+    assert!(!repeats(&done()));
+    // An attempt that begins anew is not held to the last.
+    s.write("fail.sh", fail);
+    s.loopx(&["task", "release"]).ok();
+    assert_eq!(take(&s), "A");
+    assert!(!repeats(&done()));
+}
