@@ -482,7 +482,7 @@ codes! {
         "The index of the records is not UTF-8.";
     InputMissing "input_missing" [Usage]
         "The text of an artifact was expected in a file or on stdin, and there is none.";
-    InputNotUtf8 "input_not_utf8" [Usage]
+    InputNotUtf8 "input_not_utf8" [Usage, Refused]
         "The text that was given is not UTF-8.";
     InvalidTransition "invalid_transition" [Refused]
         "No transition leads from the stage of the session to the one that is named.";

@@ -9,6 +9,7 @@ use super::naming::unknown;
 use super::opening::Opening;
 use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
+use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
 use super::{delta, files, ground, lease, outline, world};
 use crate::core::agent;
@@ -56,6 +57,8 @@ pub struct Facts<'a> {
     pub base_missing: Option<Failure>,
     /// What tasks wait for outside of their list.
     pub world: World,
+    /// How long claims of tasks still run.
+    pub watched: Watched,
     /// Of these texts: whoever replaces one of them starts it anew.
     pub read: ReadSections,
 }
@@ -391,6 +394,7 @@ pub(super) fn gather_with<'a>(
     };
     shared.retain(|id| *id != state.id);
     let code = if wants_code { ctx.repo.code()? } else { None };
+    let moment = identity.map_or_else(|| ctx.now(), Identity::judges_at);
     let mut facts = Facts {
         read: ReadSections::default(),
         shared,
@@ -398,6 +402,7 @@ pub(super) fn gather_with<'a>(
         credentials,
         code,
         world: World::default(),
+        watched: Watched::of(&ctx.repo, &state, moment),
         operations: if needs == Needs::Operations {
             snapshot.operations(session)?
         } else {

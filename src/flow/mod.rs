@@ -86,6 +86,7 @@ pub mod undo;
 pub mod upstream;
 pub mod verify;
 pub mod view;
+mod watched;
 pub mod workcopy;
 pub mod working;
 mod world;

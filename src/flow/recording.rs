@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::opening::{draft, seal};
-use super::{trust, upstream};
+use super::{trust, upstream, watched};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::SessionId;
@@ -108,6 +108,7 @@ fn applied(repo: &Repo, draft: &Draft, state: &mut State) -> Result<Operation> {
     match state.conflicts.get(conflicts) {
         None => {
             trust::keep_own(repo, &op);
+            watched::made(repo, &op);
             Ok(op)
         }
         Some(conflict) => Err(Failure::internal(

@@ -417,7 +417,7 @@ fn e06_validate_says_what_archive_says_of_the_same_branch_and_the_way_out_can_be
         out["help"]
             .as_str()
             .expect("help")
-            .starts_with("git loopx undo"),
+            .starts_with("git loopx -s export undo"),
         "{out}"
     );
     // The way out.

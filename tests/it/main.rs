@@ -158,6 +158,7 @@ mod task_remote;
 mod task_scenarios;
 mod task_stuck;
 mod task_waits;
+mod task_watch;
 mod templates;
 mod torn;
 mod torn_repair;

@@ -10,6 +10,7 @@ pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
 use super::opening::Opening;
+use super::watched::Watched;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
@@ -145,6 +146,7 @@ pub fn sync(
         }
         let there = report.remote_tip.clone();
         report.conflicts = open_conflicts(&store, [before.as_ref(), there.as_ref()], &report)?;
+        watch(ctx, &store, &report);
         if there.as_ref() == Some(&report.tip) {
             return Ok(report);
         }
@@ -475,4 +477,16 @@ pub fn probe(ctx: &Context, store: &Store<'_>) -> Result<Option<String>> {
         Fetched::Tip(_) | Fetched::NoBranch | Fetched::Empty => None,
         Fetched::Failed(_) => Some(remote),
     })
+}
+
+/// Begins to watch the claims of tasks that came. What cannot be read now is watched from when somebody asks.
+fn watch(ctx: &Context, store: &Store<'_>, report: &Report) {
+    let Ok(snapshot) = store.snapshot() else {
+        return;
+    };
+    for moved in &report.moved {
+        if let Ok(Some(session)) = snapshot.session(&moved.session) {
+            Watched::of(&ctx.repo, &session.state, ctx.now());
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `task decide` and `task open`: values come in, and what follows is computed by [`crate::core::task::decide`]. Here
 //! they meet the session: what is judged has to be done, and what a decision rests on has to be there.
 
-use super::{Plan, file_of, held, until};
+use super::{Plan, file_of};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::lead_of;
@@ -176,9 +176,9 @@ fn require_free(ctx: &Context, facts: &Facts<'_>, plan: &Plan<'_>, at: usize) ->
         return Ok(());
     };
     let owner = lease::owner(&ctx.repo, None)?;
-    match claim.value.is_of(&owner) || until(claim) <= super::now(facts) {
+    match claim.value.is_of(&owner) || plan.until(claim) <= super::now(facts) {
         true => Ok(()),
-        false => Err(held(&plan.nodes[at].id, claim)),
+        false => Err(plan.held(&plan.nodes[at].id, claim)),
     }
 }
 

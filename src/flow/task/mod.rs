@@ -31,12 +31,13 @@ pub use view::{
 use super::act::{Act, Done, Facts, Needs, act_beside};
 use super::context::Context;
 use super::skills::Skills;
+use super::watched::Watched;
 use super::{lease, publish};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, AuditItem};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
-use crate::core::lease::{MAX_LEASE, Owner, clock, ends, whose};
+use crate::core::lease::{MAX_LEASE, Owner, clock, whose};
 use crate::core::session::{Recorded, State};
 use crate::core::task::card::Card;
 use crate::core::task::decide::{Standing, standing};
@@ -75,6 +76,7 @@ struct Plan<'f> {
     inserted: BTreeSet<String>,
     audit: Vec<AuditItem>,
     world: &'f World,
+    watched: &'f Watched,
     /// The lines of the audit that are of a check, by its id.
     proofs: HashMap<String, usize>,
 }
@@ -118,6 +120,7 @@ impl<'f> Plan<'f> {
             inserted,
             audit,
             world: &facts.world,
+            watched: &facts.watched,
             proofs,
         })
     }
@@ -188,6 +191,29 @@ impl<'f> Plan<'f> {
         self.audit.get(*at)
     }
 
+    /// The second at which the lease of a claim ends here.
+    fn until(&self, claim: &Recorded<Claim>) -> i64 {
+        self.watched.until(claim)
+    }
+
+    fn lasting(&self, claim: &Recorded<Claim>) -> String {
+        format!("until {}", clock(self.until(claim)))
+    }
+
+    /// Somebody else has a task: who, and until when.
+    fn held(&self, id: &TaskId, claim: &Recorded<Claim>) -> Failure {
+        let (who, until) = (holder(claim), self.lasting(claim));
+        Failure::waiting(
+            Code::TaskHeld,
+            format!("{id} is taken: {who} has it {until}"),
+        )
+        .help(hint![
+            command!("take"),
+            "  (another one), or: ",
+            command!("take {id} --take-over --reason WHY")
+        ])
+    }
+
     fn is_proven(&self, at: usize) -> bool {
         self.proof(at).is_some_and(AuditItem::is_proven)
     }
@@ -227,7 +253,7 @@ impl<'f> Plan<'f> {
         let holder = self.facts(at).and_then(TaskFacts::holder);
         match holder {
             Some(claim) if claim.value.is_of(owner) => Ok(claim),
-            Some(claim) => Err(held(id, claim)),
+            Some(claim) => Err(self.held(id, claim)),
             None => Err(
                 Failure::refused(Code::TaskStepInvalid, Status::Pending.refuses(id, step))
                     .help(command!("take {id}")),
@@ -307,32 +333,10 @@ fn content_of(
     is_meant(&entry).then(|| entry.id.to_string())
 }
 
-/// Somebody else has a task: who, and until when.
-fn held(id: &TaskId, claim: &Recorded<Claim>) -> Failure {
-    Failure::waiting(
-        Code::TaskHeld,
-        format!("{id} is taken: {} has it {}", holder(claim), lasting(claim)),
-    )
-    .help(hint![
-        command!("take"),
-        "  (another one), or: ",
-        command!("take {id} --take-over --reason WHY")
-    ])
-}
-
 /// Who has a task, for people.
 fn holder(claim: &Recorded<Claim>) -> String {
     let agent = claim.value.agent.as_deref();
     whose(&claim.value.owner, agent, &claim.signed.by)
-}
-
-fn lasting(claim: &Recorded<Claim>) -> String {
-    format!("until {}", clock(until(claim)))
-}
-
-/// The second at which the lease of a claim ends; one whose time cannot be read has ended.
-fn until(claim: &Recorded<Claim>) -> i64 {
-    ends(claim, claim.value.seconds)
 }
 
 /// What leads on from a status.

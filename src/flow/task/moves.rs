@@ -1,6 +1,6 @@
 //! The small steps of a task: failed, given back, to be done again, not done at all.
 
-use super::{Plan, until};
+use super::Plan;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::task::event::TaskEvent;
@@ -150,8 +150,8 @@ pub fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Mo
         plan.require(at, Step::Skip)?;
         if let Some(claim) = plan.facts(at).and_then(TaskFacts::holder) {
             let owner = lease::owner(&ctx.repo, None)?;
-            if !claim.value.is_of(&owner) && until(claim) > super::now(facts) {
-                return Err(super::held(&plan.nodes[at].id, claim));
+            if !claim.value.is_of(&owner) && plan.until(claim) > super::now(facts) {
+                return Err(plan.held(&plan.nodes[at].id, claim));
             }
         }
         let id = plan.nodes[at].id.clone();

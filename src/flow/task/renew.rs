@@ -1,8 +1,8 @@
 //! A claim that is renewed while its check runs, so that nobody takes a task from whoever works on it.
 
-use super::{Plan, claim_for, now, record, until};
+use super::{Plan, claim_for, now, record};
 use crate::core::failure::{Code, Failure, Result};
-use crate::core::lease::{MAX_LEASE, Owner};
+use crate::core::lease::{MAX_LEASE, Owner, ends};
 use crate::core::session::Recorded;
 use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::Graph;
@@ -56,5 +56,5 @@ pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
 /// Whether a claim is of whoever asks, and half of its lease is gone.
 fn is_due(claim: &Recorded<Claim>, owner: &Owner, now: i64) -> bool {
     let half = i64::from(claim.value.seconds.min(MAX_LEASE)) / 2;
-    claim.value.is_of(owner) && until(claim).saturating_sub(half) <= now
+    claim.value.is_of(owner) && ends(claim, claim.value.seconds).saturating_sub(half) <= now
 }

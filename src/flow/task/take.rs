@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, held, holder, keep, lasting, now, record, touched, until};
+use super::{Plan, claim_for, holder, keep, now, record, touched};
 use crate::core::checks::checks_now;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
@@ -13,7 +13,7 @@ use crate::core::task::card::Card;
 use crate::core::task::decide::{Standing, standing};
 use crate::core::task::event::{Claim, TaskEvent};
 use crate::core::task::graph::{Graph, Wait};
-use crate::core::task::node::{Node, TaskId};
+use crate::core::task::node::TaskId;
 use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::core::task::world::{ANYBODY, Condition, Open};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
@@ -90,7 +90,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             request: request.request.clone(),
             head: ctx.repo.head()?.commit,
             reads: touched::reads(ctx, &facts.state, &plan.nodes[at]),
-            late: over.is_some_and(|claim| is_late(&plan.nodes[at], claim, now(facts))),
+            late: over.is_some_and(|claim| is_late(&plan, at, claim, now(facts))),
             ..claim_for(&owner, plan.nodes[at].turn, over)
         };
         let mut card = plan.card(&ctx.repo, &graph, at);
@@ -169,7 +169,7 @@ fn claimed_there(
         };
         let holder = plan.facts(*at).and_then(TaskFacts::holder);
         role && holder.is_some_and(|claim| {
-            claim.value.is_of(owner) && unheard.contains(&claim.op) && until(claim) > moment
+            claim.value.is_of(owner) && unheard.contains(&claim.op) && plan.until(claim) > moment
         })
     };
     Ok(match &request.task {
@@ -255,7 +255,7 @@ fn standing_claim(
     let claim = plan.facts(at).and_then(TaskFacts::holder);
     let taken = Taken {
         card: plan.card(&ctx.repo, &graph, at),
-        until: claim.map_or(i64::MIN, until),
+        until: claim.map_or(i64::MIN, |claim| plan.until(claim)),
         from: None,
         again: true,
         remote: None,
@@ -326,12 +326,12 @@ fn named<'p>(
     plan.require(at, Step::Take)?;
     let id = &plan.nodes[at].id;
     if let Some(claim) = plan.facts(at).and_then(TaskFacts::holder) {
-        let is_over = until(claim) <= moment;
-        let is_late = is_late(&plan.nodes[at], claim, moment);
+        let is_over = plan.until(claim) <= moment;
+        let is_late = is_late(plan, at, claim, moment);
         if claim.value.is_of(owner) && !take_over && !is_late {
             return Err(Failure::waiting(
                 Code::TaskHeld,
-                format!("{id} is taken here already, {}", lasting(claim)),
+                format!("{id} is taken here already, {}", plan.lasting(claim)),
             )
             .help(command!("task show {id}")));
         }
@@ -346,7 +346,7 @@ fn named<'p>(
                 facts.require_person("taking a task over while its lease runs")?;
                 Ok((at, Some(claim)))
             }
-            (false, false) => Err(held(id, claim)),
+            (false, false) => Err(plan.held(id, claim)),
         };
     }
     let waits = graph.waits(at, plan.now());
@@ -357,14 +357,14 @@ fn named<'p>(
 }
 
 /// Whether the time that somebody may have a task has passed under a claim: a failed attempt.
-fn is_late(node: &Node, claim: &Recorded<Claim>, moment: i64) -> bool {
-    node.turn.is_some() && until(claim) <= moment
+fn is_late(plan: &Plan<'_>, at: usize, claim: &Recorded<Claim>, moment: i64) -> bool {
+    plan.nodes[at].turn.is_some() && plan.until(claim) <= moment
 }
 
 /// Whether the attempt that ends with a claim is the last that the plan lets anybody make.
 fn is_last(plan: &Plan<'_>, at: usize, claim: &Recorded<Claim>, moment: i64) -> bool {
     let failures = plan.facts(at).map_or(0, |facts| facts.failures);
-    is_late(&plan.nodes[at], claim, moment) && failures + 1 >= plan.nodes[at].cap
+    is_late(plan, at, claim, moment) && failures + 1 >= plan.nodes[at].cap
 }
 
 /// The time of the last attempt has passed.
@@ -500,7 +500,7 @@ fn any<'p>(
         .filter_map(|at| Some((at, plan.facts(at)?.holder()?)))
         .collect();
     let is_free = |(at, claim): &&(usize, &Recorded<Claim>)| {
-        until(claim) <= moment && !is_last(plan, *at, claim, moment)
+        plan.until(claim) <= moment && !is_last(plan, *at, claim, moment)
     };
     let mut free = held.iter().filter(is_free);
     if let Some((at, claim)) = free.find(|(at, _)| can(*at)) {
@@ -509,7 +509,7 @@ fn any<'p>(
     if let Some(failure) = lacking {
         return Err(failure);
     }
-    held.sort_by_key(|(_, claim)| until(claim));
+    held.sort_by_key(|(_, claim)| plan.until(claim));
     Err(nothing(facts, plan, graph, &ready, &held))
 }
 
@@ -560,9 +560,9 @@ fn nothing(
         ));
     }
     if let Some((at, _)) = held.first() {
-        let all = held
-            .iter()
-            .map(|(at, claim)| format!("{} has {} {}", holder(claim), id(*at), lasting(claim)));
+        let all = held.iter().map(|(at, claim)| {
+            format!("{} has {} {}", holder(claim), id(*at), plan.lasting(claim))
+        });
         let all: Vec<String> = all.collect();
         return Failure::waiting(
             Code::TaskHeld,

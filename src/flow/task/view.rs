@@ -2,7 +2,7 @@
 
 use super::gates::{self, DecisionRow, GateView};
 use super::outputs::{self, Output};
-use super::{Plan, holder, named, unknown, until};
+use super::{Plan, holder, named, unknown};
 use crate::core::failure::Result;
 use crate::core::gate::{CodeFacts, is_earned, lead_of};
 use crate::core::hint::Hint;
@@ -18,6 +18,7 @@ use crate::core::task::plan;
 use crate::core::task::status::{Aside, Status, Step, TaskFacts};
 use crate::flow::act::{Facts, Needs, gather_here, texts_here};
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use crate::flow::{lease, world};
 use serde::Serialize;
 
@@ -400,7 +401,7 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
         depends_on: node.depends_on.iter().map(|edge| edge.on.clone()).collect(),
         claim: facts
             .and_then(TaskFacts::holder)
-            .map(|claim| view(ctx, claim)),
+            .map(|claim| view(ctx, claim, plan.watched)),
         failures: of(|facts| facts.failures),
         cap: node.cap,
         partial: facts.and_then(TaskFacts::partial).map(str::to_owned),
@@ -439,9 +440,9 @@ fn outputs_changed(state: &State, facts: Option<&TaskFacts>) -> Vec<String> {
     })
 }
 
-fn view(ctx: &Context, claim: &Recorded<Claim>) -> ClaimView {
+fn view(ctx: &Context, claim: &Recorded<Claim>, watched: &Watched) -> ClaimView {
     let here = lease::token(&ctx.repo).as_deref() == Some(claim.value.owner.as_str());
-    let ends = until(claim);
+    let ends = watched.until(claim);
     ClaimView {
         by: claim.signed.by.to_string(),
         agent: claim.value.agent.clone(),
@@ -466,10 +467,11 @@ pub struct TaskTaken {
 
 /// The tasks that somebody has.
 pub fn claimed(ctx: &Context, state: &State) -> Vec<TaskTaken> {
+    let watched = Watched::of(&ctx.repo, state, ctx.now());
     let taken = |facts: &TaskFacts| {
         Some(TaskTaken {
             task: facts.id.clone(),
-            claim: view(ctx, facts.holder()?),
+            claim: view(ctx, facts.holder()?, &watched),
         })
     };
     state.tasks.values().filter_map(taken).collect()

@@ -1,0 +1,106 @@
+//! Leases of tasks as this clone watched them. A claim carries the clock of whoever made it, which may be hours off; so
+//! a claim that was not made by this worktree ends once this clone has seen it unrenewed for its whole length by its
+//! own clock (design 5, "Claim"). When it was seen first stands in the git directory, for every worktree; where that
+//! is lost, it is watched anew.
+
+use super::lease;
+use crate::core::id::OpId;
+use crate::core::lease::{MAX_LEASE, ends, seconds_of};
+use crate::core::op::{Body, Operation};
+use crate::core::session::{Recorded, State};
+use crate::core::task::event::{Claim, TaskEvent};
+use crate::core::task::status::TaskFacts;
+use crate::git::Repo;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// A file of more bytes is written anew, with the claims that still stand.
+const LARGE: u64 = 64 << 10;
+
+/// When this clone saw the claims of a session first.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    first: HashMap<OpId, i64>,
+    /// The token of this worktree, whose own claims go by its own clock.
+    own: Option<String>,
+}
+
+fn file(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("loopx").join("watched")
+}
+
+impl Watched {
+    /// Looks at the claims that stand in a session, and notes those that this clone has not seen before.
+    pub fn of(repo: &Repo, state: &State, now: i64) -> Self {
+        let claims: Vec<&Recorded<Claim>> =
+            state.tasks.values().filter_map(TaskFacts::holder).collect();
+        if claims.is_empty() {
+            return Watched::default();
+        }
+        let own = lease::token(repo);
+        let text = std::fs::read_to_string(file(repo)).unwrap_or_default();
+        let mut first = read(&text);
+        first.retain(|op, _| claims.iter().any(|claim| claim.op == *op));
+        let is_new = |claim: &&&Recorded<Claim>| {
+            own.as_ref() != Some(&claim.value.owner) && !first.contains_key(&claim.op)
+        };
+        let new: Vec<OpId> = claims
+            .iter()
+            .filter(is_new)
+            .map(|claim| claim.op.clone())
+            .collect();
+        first.extend(new.iter().map(|op| (op.clone(), now)));
+        if !new.is_empty() {
+            let new = new.into_iter().map(|op| (op, now));
+            note(
+                repo,
+                &new.collect(),
+                (text.len() as u64 > LARGE).then_some(&first),
+            );
+        }
+        Watched { first, own }
+    }
+
+    /// The second at which a claim ends; one whose time cannot be read has ended.
+    pub fn until(&self, claim: &Recorded<Claim>) -> i64 {
+        let own = self.own.as_ref() == Some(&claim.value.owner);
+        match self.first.get(&claim.op) {
+            Some(first) if !own => {
+                first.saturating_add(i64::from(claim.value.seconds.min(MAX_LEASE)))
+            }
+            _ => ends(claim, claim.value.seconds),
+        }
+    }
+}
+
+/// Notes a claim that is made here: its clock is this clone's.
+pub(super) fn made(repo: &Repo, op: &Operation) {
+    if let Body::Task(TaskEvent::Claimed { .. }) = &op.body
+        && let Some(at) = seconds_of(&op.at)
+    {
+        note(repo, &HashMap::from([(op.op.clone(), at)]), None);
+    }
+}
+
+fn read(text: &str) -> HashMap<OpId, i64> {
+    let line = |line: &str| {
+        let (op, at) = line.split_once(' ')?;
+        Some((OpId::parse(op).ok()?, at.parse().ok()?))
+    };
+    // Of two lines the first says when it was seen first.
+    text.lines().rev().filter_map(line).collect()
+}
+
+/// What cannot be kept is watched anew.
+fn note(repo: &Repo, new: &HashMap<OpId, i64>, instead: Option<&HashMap<OpId, i64>>) {
+    let mut lines = String::new();
+    for (op, at) in instead.unwrap_or(new) {
+        let _ = writeln!(lines, "{op} {at}");
+    }
+    let file = file(repo);
+    drop(match instead {
+        Some(_) => repo.write_shared(&file, lines.as_bytes()),
+        None => repo.append_shared(&file, lines.as_bytes()),
+    });
+}
