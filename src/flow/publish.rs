@@ -10,12 +10,17 @@ use super::context::Context;
 use super::opening::Opening;
 use super::pushing::Pushing;
 use super::sync::{self, Request, fetch, follow, guard, limit};
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
+use crate::core::id::{Oid, OpId, SessionId};
 use crate::core::op::Body;
 use crate::core::refusal::Refusal;
 use crate::core::session::State;
+use crate::core::task::event::TaskEvent;
+use crate::core::task::node::TaskId;
+use crate::core::task::plan;
+use crate::core::texts::Texts;
 use crate::core::unfinished::Unfinished;
 use crate::failpoint::reach;
 use crate::git::remote::{Answer, Line};
@@ -147,6 +152,12 @@ fn decided<T>(
             let seen = gather(ctx, &both, &known, None, needs, Some(identity))?;
             let act = decide(&seen)?;
             require_shared(&act.body, (&known.state, &session.state), remote)?;
+            require_ready(
+                &act.body,
+                &seen.texts,
+                (&known.state, &session.state),
+                remote,
+            )?;
             act
         }
     };
@@ -165,6 +176,36 @@ fn require_shared(body: &Body, (known, there): (&State, &State), remote: &str) -
         true => Ok(()),
         false => Err(not_shared(&format!("what happened to {id} here"), remote)),
     }
+}
+
+/// Refuses a claim of a task that is ready by what only this clone has: whoever claims there goes by what is there.
+fn require_ready(
+    body: &Body,
+    texts: &Texts,
+    (known, there): (&State, &State),
+    remote: &str,
+) -> Result<()> {
+    let Body::Task(TaskEvent::Claimed { task, .. }) = body else {
+        return Ok(());
+    };
+    let list = Artifact::TaskList;
+    if known.artifacts.get(&list) != there.artifacts.get(&list) {
+        return Err(not_shared(&format!("{list} as it is here"), remote));
+    }
+    let nodes = plan::now(texts, known).unwrap_or_default();
+    let before = nodes.iter().filter(|node| node.id == *task);
+    let before = before.flat_map(|node| node.depends_on.iter().map(|edge| &edge.on));
+    let runs = |state: &State, id: &TaskId| -> Vec<OpId> {
+        let all = state.evidence.iter();
+        let own = all.filter(|run| run.value.task.as_deref() == Some(id.as_str()));
+        own.map(|run| run.op.clone()).collect()
+    };
+    for id in before {
+        if known.task(id) != there.task(id) || runs(known, id) != runs(there, id) {
+            return Err(not_shared(&format!("what happened to {id} here"), remote));
+        }
+    }
+    Ok(())
 }
 
 fn not_shared(what: &str, remote: &str) -> Failure {

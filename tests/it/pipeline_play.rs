@@ -108,7 +108,11 @@ impl Play {
         };
         let outputs = self.outputs.get(id).cloned().unwrap_or_else(of_gate);
         for output in &outputs {
-            let path = self.all.dir(self.at).join(output);
+            let folder = match output.starts_with("tasks/") {
+                true => format!(".loopx/{DEMO}"),
+                false => String::new(),
+            };
+            let path = self.all.dir(self.at).join(folder).join(output);
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(path, format!("# By {id}\n")).expect("a file");
         }

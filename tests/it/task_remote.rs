@@ -161,6 +161,27 @@ fn a_record_that_goes_on_from_one_that_was_not_shared_asks_for_a_sync() {
     of(&all, 0, &["task", "release", "T-1"]).run().ok();
 }
 
+#[test]
+fn a_task_that_is_ready_only_here_is_not_claimed_at_the_remote() {
+    let tasks = [
+        task("T-1", &[], Some(&["true"])),
+        task("T-2", &["T-1"], Some(&["true"])),
+    ];
+    let all = clones_building(1, &tasks);
+    all.git(0, &["switch", "--quiet", "work"]).ok();
+    of(&all, 0, &["take", "T-1"]).run().ok();
+    of(&all, 0, &["task", "done", "T-1"]).run().ok();
+    let before = there(&all);
+    let out = of(&all, 0, &["take", "--remote"]).run().fails_with(1);
+    let refused = error(&out);
+    assert_eq!(refused["code"], "not_shared");
+    assert_eq!(refused["help"], "git loopx sync origin");
+    assert_eq!(there(&all), before);
+    all.sync(0).ok();
+    let next = of(&all, 0, &["take", "--remote"]).run().json();
+    assert_eq!(next["card"]["task"], "T-2");
+}
+
 /// Claims at a server that does not answer in time; gives what was pushed there and not taken yet.
 fn unheard(all: &Clones) -> String {
     let hook = all.remote().join("hooks/pre-receive");

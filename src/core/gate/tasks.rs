@@ -32,16 +32,11 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
             let standing = standing(node, view.state).unwrap_or(Standing::Open);
             standing.status(node, view.state)
         }
-        // A run that passed says nothing of what a task waits for.
-        Status::Pending
-            if node.kind == NodeKind::Work
-                && node.waits.is_empty()
-                && proven.contains(node.id.as_str()) =>
-        {
+        Status::Pending if is_by_run(node) && proven.contains(node.id.as_str()) => {
             Status::Completed
         }
         Status::Completed if !is_earned(node, view.state) => {
-            match node.waits.is_empty() && proven.contains(node.id.as_str()) {
+            match is_by_run(node) && proven.contains(node.id.as_str()) {
                 true => Status::Completed,
                 false => Status::Failed,
             }
@@ -56,6 +51,15 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         }
     }
     statuses
+}
+
+/// Whether a run that passes completes a node of which no record speaks. It says nothing of what a task waits for, nor of
+/// what it has to leave; and who works by a pipeline takes its tasks in their order.
+fn is_by_run(node: &Node) -> bool {
+    node.kind == NodeKind::Work
+        && node.waits.is_empty()
+        && node.outputs.is_empty()
+        && node.part.is_none()
 }
 
 /// For each node the one because of which it is skipped with no record of its own: it waits for one that failed as often
@@ -112,8 +116,7 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         return Vec::new();
     };
     let own = |node: &&Node| node.stage == stage;
-    let is_audited =
-        |node: &Node| stage == Stage::Build && node.kind == NodeKind::Work && node.waits.is_empty();
+    let is_audited = |node: &Node| stage == Stage::Build && is_by_run(node);
     let is_asked = !view.state.tasks.is_empty() || nodes.iter().any(|node| !is_audited(node));
     let is_asked = is_asked && nodes.iter().any(|node| own(&node));
     if !is_asked {

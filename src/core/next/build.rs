@@ -1,6 +1,7 @@
 //! What is next in a build: the code, its proofs, the commit, and what is said of it.
 
 use super::{Advised, Here, Next, by_blockers, commit, person};
+use crate::core::artifact::Artifact;
 use crate::core::checks::checks;
 use crate::core::failure::{Blocker, Code};
 use crate::core::gate::{self, AuditItem, Proof, View};
@@ -37,8 +38,8 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     if !of_brief.is_empty() {
         return by_blockers(view, &of_brief);
     }
-    // Where the world is waited for, nothing may be left to write.
-    let asks = here.world.is_some_and(|world| world.is_asked);
+    // Where the world is waited for, nothing may be left to write; and a pipeline says what is written when.
+    let asks = here.world.is_some_and(|world| world.is_asked) || is_of_pipeline(view);
     if let Some(task) = asks.then(|| task(view, here)).flatten() {
         return Some(task);
     }
@@ -65,6 +66,15 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         }));
     }
     by_blockers(view, blockers)
+}
+
+/// Whether a pipeline made some of the tasks.
+fn is_of_pipeline(view: View<'_>) -> bool {
+    // Most lists come from none, and are not read for this.
+    let text = view.texts.get(&Artifact::TaskList);
+    let nodes = || plan::now(view.texts, view.state).unwrap_or_default();
+    text.is_some_and(|text| text.contains("\"pipeline\""))
+        && nodes().iter().any(|node| node.part.is_some())
 }
 
 /// A command becomes a check where checks run: at the top of the repository.
@@ -138,7 +148,7 @@ fn behind_skipped(graph: &Graph<'_>, statuses: &[Status]) -> Option<Advised> {
 /// where nobody takes any: then checks are run.
 fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let asks = here.world.is_some_and(|world| world.is_asked);
-    if view.state.tasks.is_empty() && !asks {
+    if view.state.tasks.is_empty() && !asks && !is_of_pipeline(view) {
         return None;
     }
     let nodes = plan::now(view.texts, view.state).ok()?;

@@ -3,6 +3,7 @@
 use super::decide::{Verdict, counts};
 use super::graph::Graph;
 use super::node::{Node, TaskId, Verification};
+use super::outputs::task_of;
 use super::status::{Status, TaskFacts};
 use crate::core::id::SessionId;
 use crate::core::shell_word;
@@ -290,7 +291,11 @@ impl Card {
         );
         row("files", &all(&self.files));
         row("proves", &all(&self.scenarios));
-        row("outputs", &all(&self.outputs));
+        let outputs = self.outputs.iter().map(|path| match task_of(path) {
+            Some(_) => format!(".loopx/{}/{path}", self.session),
+            None => path.clone(),
+        });
+        row("outputs", &all(&outputs.collect::<Vec<String>>()));
         let skill = self.skill.as_ref();
         row(
             "skill",

@@ -32,7 +32,7 @@ use super::act::{Act, Done, Facts, Needs, act_beside};
 use super::context::Context;
 use super::skills::Skills;
 use super::watched::Watched;
-use super::{lease, publish};
+use super::{lease, publish, workcopy};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{self, AuditItem};
 use crate::core::hint::{Hint, command, hint};
@@ -367,8 +367,12 @@ fn claim_for(owner: &Owner, turn: Option<Turn>, over: Option<&Recorded<Claim>>) 
     }
 }
 
-/// Writes the worktree's token down before something is claimed under it.
+/// Writes the worktree's token down before something is claimed under it, and has git pass over the session's folder: what
+/// a task leaves goes there, also where nobody has checked the session out, and is no part of the code.
 fn keep(repo: &Repo, owner: &Owner) -> Result<()> {
+    if repo.work_dir().is_some() {
+        workcopy::exclude(repo)?;
+    }
     lease::keep(repo, &owner.token)
 }
 

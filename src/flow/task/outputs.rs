@@ -199,6 +199,10 @@ fn is_present(ctx: &Context, facts: &Facts<'_>, state: &State, path: &str) -> Re
     if is_folder || state.output(path).is_some() {
         return Ok(true);
     }
+    // Below `tasks/` a file belongs to the session: of the same path in the code nothing would be kept.
+    if task_of(path).is_some() {
+        return Ok(false);
+    }
     let (Some(top), Some(code)) = (ctx.repo.work_dir(), &facts.code) else {
         return Ok(false);
     };
