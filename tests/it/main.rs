@@ -94,6 +94,7 @@ mod output;
 mod pager;
 mod pipeline;
 mod pipeline_play;
+mod policy_checks;
 mod policy_moved;
 mod pre_receive;
 mod profile;
