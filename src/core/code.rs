@@ -252,6 +252,8 @@ codes! {
         "Policy names no folder of changelog fragments.";
     CheckHasCommand "check_has_command" [Usage]
         "A run of another command was asked for under the name of a check that has its own.";
+    CheckNameTaken "check_name_taken" [Refused]
+        "A check of an artifact has the name of a check of the policy, and another command.";
     CheckNotAgreed "check_not_agreed" [Refused]
         "A role's key runs only what an approved plan says.";
     CheckNotTrusted "check_not_trusted" [Waiting]

@@ -2,6 +2,7 @@
 //!
 //! Which version of the file counts (the base's, never the change's) is decided by the caller.
 
+mod checks;
 mod fault;
 pub mod schema;
 mod signing;
@@ -14,6 +15,7 @@ use super::op::Lane;
 use super::profile::{Profile, ProfileName, Profiles};
 use super::stage::{Stage, Transition};
 use super::tree_name;
+pub use checks::CheckPolicy;
 use fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +33,7 @@ pub struct Policy {
     pub approve: Approve,
     pub review: ReviewPolicy,
     pub build: BuildPolicy,
+    pub checks: BTreeMap<String, CheckPolicy>,
     pub archive: ArchivePolicy,
     pub evidence: EvidencePolicy,
     pub landing: LandingPolicy,
@@ -417,6 +420,7 @@ impl Policy {
         }
         self.check_roles()?;
         self.check_profiles()?;
+        self.check_checks()?;
         self.check_landing()
     }
 

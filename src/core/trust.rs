@@ -161,6 +161,9 @@ impl Stranger {
         let argv = self.check.argv.iter().map(|word| super::shell_word(word));
         let argv: Vec<String> = argv.collect();
         let whose = match &self.by {
+            _ if self.check.is_of_policy() => {
+                "[checks] of the session's base has it, and that of its target has not".to_owned()
+            }
             Some(by) => format!("{by} wrote it"),
             None => "it came out of a merge".to_owned(),
         };
@@ -172,7 +175,7 @@ impl Stranger {
 mod tests {
     use super::{Commands, Hands, Mode, Origin, Stranger, origin};
     use crate::core::artifact::Artifact;
-    use crate::core::checks::Check;
+    use crate::core::checks::{Check, Source};
     use crate::core::id::{Oid, Person};
 
     #[test]
@@ -212,7 +215,7 @@ mod tests {
             check: Check {
                 id: "A".to_owned(),
                 argv: words.to_vec(),
-                source: Artifact::TaskList,
+                source: Source::Artifact(Artifact::TaskList),
             },
             by: None,
         };

@@ -11,9 +11,10 @@ use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
 use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
-use super::{delta, files, ground, lease, outline, world};
+use super::{delta, files, ground, lease, outline, policy_checks, world};
 use crate::core::agent;
 use crate::core::artifact::Artifact;
+use crate::core::checks::Check;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
 use crate::core::hint::command;
@@ -42,6 +43,8 @@ pub struct Facts<'a> {
     pub code: Option<CodeFacts>,
     pub delta: DeltaFacts,
     pub credentials: Credentials,
+    /// The checks of policy that the session has to pass.
+    pub policy_checks: Vec<Check>,
     /// Who acts; reading needs nobody.
     pub identity: Option<&'a Identity>,
     /// Artifacts that the working copy changed.
@@ -90,6 +93,7 @@ impl Facts<'_> {
             code: self.code.as_ref(),
             delta: &self.delta,
             credentials: &self.credentials,
+            policy_checks: &self.policy_checks,
             shared: &self.shared,
             base_missing: self.base_missing.as_ref(),
             read: &self.read,
@@ -395,7 +399,12 @@ pub(super) fn gather_with<'a>(
     shared.retain(|id| *id != state.id);
     let code = if wants_code { ctx.repo.code()? } else { None };
     let moment = identity.map_or_else(|| ctx.now(), Identity::judges_at);
+    let policy_checks = match wants_code {
+        true => policy_checks::asked(ctx, &state, &policy, code.as_ref())?,
+        false => Vec::new(),
+    };
     let mut facts = Facts {
+        policy_checks,
         read: ReadSections::default(),
         shared,
         base_missing: missing,

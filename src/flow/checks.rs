@@ -27,7 +27,7 @@ pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    let all = checks_now(&facts.texts, &facts.state).unwrap_or_default();
+    let all = checks_now(&facts.texts, &facts.state, &facts.policy_checks);
     if all.is_empty() {
         return Err(Failure::usage(
             Code::CommandMissing,
@@ -42,6 +42,7 @@ pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
         .collect();
     let checks = open.iter().filter(|item| !item.is_manual());
     let checks: Vec<String> = checks.map(|item| item.id.clone()).collect();
+    let checks = without_repeated(checks, &all);
     if let (true, Some(manual)) = (checks.is_empty(), open.first()) {
         return Err(Failure::nothing(
             Code::ChecksFresh,
@@ -73,4 +74,19 @@ pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
         checks,
         all: all.len(),
     })
+}
+
+/// Leaves out the checks of policy whose words another one runs already.
+fn without_repeated(names: Vec<String>, all: &[Check]) -> Vec<String> {
+    let of_name = |name: &String| all.iter().find(|check| check.id == *name);
+    let own: Vec<&Check> = names.iter().filter_map(of_name).collect();
+    let is_repeated = |name: &String| {
+        let check = of_name(name).filter(|check| check.is_of_policy());
+        check.is_some_and(|check| {
+            let before = own.iter().take_while(|other| other.id != check.id);
+            before.into_iter().any(|other| other.argv == check.argv)
+        })
+    };
+    let names = names.iter().filter(|name| !is_repeated(name));
+    names.cloned().collect()
 }

@@ -107,7 +107,7 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
         }
         (Kind::Check, _, Some((state, policy))) => {
             let texts = super::act::texts_here(ctx, &state, &policy)?;
-            let found = checks_now(&texts, &state).unwrap_or_default().into_iter();
+            let found = checks_now(&texts, &state, &policy.all_checks()).into_iter();
             Ok(found
                 .map(|check| Value {
                     text: check.id,

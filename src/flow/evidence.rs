@@ -5,7 +5,7 @@ use super::context::Context;
 use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, policy_moved, seated, sign, task, trust};
+use super::{lease, policy_checks, policy_moved, seated, sign, task, trust};
 use crate::core::artifact::Artifact;
 use crate::core::brief;
 use crate::core::checks::{Check, checks, checks_now};
@@ -83,7 +83,11 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     if is_of_role(ctx, &session.state, &policy, request)? {
         let target = policy_moved::of_target(ctx, &session.state)?;
         let asked = target.as_ref().unwrap_or(&policy);
-        require_agreed(ctx, &store.snapshot()?, &session, asked)?;
+        match check.as_ref().filter(|check| check.is_of_policy()) {
+            // What the target's policy has, somebody agreed to when the target took it.
+            Some(check) => policy_checks::require_of(target.as_ref(), check, &session.state)?,
+            None => require_agreed(ctx, &store.snapshot()?, &session, asked)?,
+        }
     } else if let Some(check) = check.as_ref().filter(|_| request.argv.is_empty()) {
         // Whoever types the words agrees to them.
         require_trusted(
@@ -236,23 +240,26 @@ fn own_check(
     argv: &[String],
     exit: Option<i32>,
 ) -> (Option<String>, Option<String>) {
-    let id_of = |texts: &Texts| {
-        let all = checks(texts).unwrap_or_default();
-        let own = all.into_iter().find(|check| check.argv == argv);
-        own.map(|check| check.id)
+    let id_of = |texts: &Texts, of_policy: &[Check]| {
+        let own = checks(texts, of_policy).into_iter();
+        let mut own = own.filter(|check| check.argv == argv);
+        own.next().map(|check| check.id)
     };
-    let known = id_of(&facts.texts);
-    let has_brief = facts.view().profile().asks(Artifact::Brief);
-    let is_open = Artifact::Brief.is_open_at(facts.state.stage);
-    if known.is_some() || !has_brief || !is_open || exit != Some(0) {
+    let known = id_of(&facts.texts, &[]);
+    if known.is_some() {
         return (known, None);
     }
-    let text = brief::of(&facts.texts).and_then(|text| brief::with_check(text, argv));
-    let Some(text) = text else {
-        return (None, None);
-    };
-    let texts = Texts::from([(Artifact::Brief, text.clone())]);
-    (id_of(&texts), Some(text))
+    let has_brief = facts.view().profile().asks(Artifact::Brief);
+    let is_open = Artifact::Brief.is_open_at(facts.state.stage);
+    let brief = brief::of(&facts.texts).filter(|_| has_brief && is_open && exit == Some(0));
+    match brief.and_then(|text| brief::with_check(text, argv)) {
+        // The words of policy stand in the brief, too: there they prove the scenarios of its delta.
+        Some(text) => {
+            let texts = Texts::from([(Artifact::Brief, text.clone())]);
+            (id_of(&texts, &[]), Some(text))
+        }
+        None => (id_of(&facts.texts, &facts.policy_checks), None),
+    }
 }
 
 /// Whether policy counts the newest operation of a session as a run; nothing where it counts every run.
@@ -367,8 +374,12 @@ fn argv(
     };
     let (policy, _) = ctx.policy_if_there(state)?;
     let texts = check_texts(ctx, state, request, &policy)?;
-    let checks = checks_now(&texts, state).unwrap_or_default();
-    let Some(check) = checks.iter().find(|check| check.id == *task) else {
+    let mut checks = checks_now(&texts, state, &policy.all_checks());
+    policy_checks::add_of_target(ctx, state, request, &mut checks)?;
+    let is_meant = |check: &&Check| check.id == *task;
+    let said = checks.iter().filter(is_meant);
+    let said = said.clone().find(|check| check.argv == request.argv);
+    let Some(check) = said.or_else(|| checks.iter().find(is_meant)) else {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
         let near = crate::core::nearest(task, ids.iter().copied());
         let failure = Failure::not_found(

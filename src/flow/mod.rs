@@ -51,6 +51,7 @@ pub mod outline;
 pub mod pager;
 pub mod pipeline;
 pub mod point;
+mod policy_checks;
 pub mod policy_moved;
 pub mod preview;
 pub mod profile;

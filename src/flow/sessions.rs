@@ -6,6 +6,7 @@ use super::context::Context;
 use super::journal::Step;
 use super::opening::{Opening, first, new_uid, seal};
 use super::revert;
+use super::trust;
 use super::workcopy::{self, WorkCopy};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -185,6 +186,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         let mut draft = first(identity, &uid, event);
         draft.writes = differences(&BTreeMap::new(), &artifacts);
         let op = seal(&ctx.repo, &draft)?;
+        trust::keep_own(&ctx.repo, &op);
         let state = begin(&id, &op)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, None, &op, &state)?;

@@ -2,7 +2,7 @@
 //! The rule is in [`crate::core::trust`]; here it meets the records, the signatures and this repository.
 
 use super::context::Context;
-use super::{files, policy_moved, sign};
+use super::{files, policy_checks, policy_moved, sign};
 use crate::core::agent::identity;
 use crate::core::artifact::Artifact;
 use crate::core::checks::Check;
@@ -36,7 +36,7 @@ fn own_records(repo: &Repo) -> PathBuf {
 /// more before it runs.
 pub(super) fn keep_own(repo: &Repo, op: &Operation) {
     let writes = op.writes.keys().any(|file| CHECK_FILES.contains(file));
-    if writes || is_agreement(op) {
+    if writes || is_agreement(op) || chooses_base(op) {
         let line = format!("{}\n", op.op);
         drop(repo.append_shared(&own_records(repo), line.as_bytes()));
     }
@@ -170,8 +170,8 @@ fn strangers(
         Mode::Names => hands.are_of(of(&me)),
         Mode::Signed | Mode::All => false,
     };
-    let mut left: Vec<&Check> = asked.to_vec();
-    left.retain(|check| !is_approved_by(state, is_mine, check, has));
+    let (mut left, has_target) = policy_checks::not_of_target(ctx, state, asked.to_vec())?;
+    left.retain(|check| check.is_of_policy() || !is_approved_by(state, is_mine, check, has));
     if left.is_empty() {
         return Ok(Vec::new());
     }
@@ -181,6 +181,18 @@ fn strangers(
     let signed = signed(ctx, (snapshot, session), policy, &operations)?;
     let mut found = Vec::new();
     for check in left {
+        // Without a target, whoever chose the base chose its policy. A record that has the same words says nothing.
+        if check.is_of_policy() {
+            let chose = ordered.iter().rev().find(|op| chooses_base(op));
+            let chose = chose.filter(|_| !has_target);
+            if !chose.is_some_and(|op| is_mine(&op.op, hands(op))) {
+                found.push(Stranger {
+                    check: check.clone(),
+                    by: None,
+                });
+            }
+            continue;
+        }
         let is_covered = ordered.iter().any(|op| {
             let is_word = is_mine(&op.op, hands(op)) || signed.contains(&op.op);
             is_word && !undone.contains(&op.op) && approves(op, &check.argv, has)
@@ -222,6 +234,14 @@ fn of(me: &Identity) -> Hands<'_> {
         by: &me.author,
         committer: me.committer.as_ref(),
     }
+}
+
+/// Whether a record says which commit the session starts from.
+fn chooses_base(op: &Operation) -> bool {
+    matches!(
+        op.event(),
+        Some(Event::Started { .. } | Event::Rebased { .. })
+    )
 }
 
 /// Whether a record could agree to checks at all.

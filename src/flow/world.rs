@@ -118,7 +118,7 @@ struct Here {
 
 impl Here {
     fn checks(&self, facts: &Facts<'_>) -> &[Check] {
-        let read = || checks_now(&facts.texts, &facts.state).unwrap_or_default();
+        let read = || checks_now(&facts.texts, &facts.state, &facts.policy.all_checks());
         self.checks.get_or_init(read)
     }
 

@@ -95,6 +95,7 @@ mod pager;
 mod pipeline;
 mod pipeline_play;
 mod pipeline_team;
+mod policy_checks;
 mod policy_moved;
 mod pre_receive;
 mod profile;

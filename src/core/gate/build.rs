@@ -1,10 +1,11 @@
 //! The gate of build->review: lanes, delegations, and the completion audit.
 
 use super::super::artifact::Artifact;
+use super::super::brief;
 use super::super::checks::{Check, Runs, Word, checks_now, word_on};
 use super::super::failure::{Blocker, Code};
 use super::super::op::{Evidence, Lane, LaneStatus};
-use super::super::policy::Policy;
+use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::review;
 use super::super::session::Recorded;
 use super::super::stage::{ApprovalKey, Stage, Transition};
@@ -106,6 +107,9 @@ pub struct AuditItem {
     /// Files that the newest run changed, so that it speaks of no tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// The file of the policy, where it asks for this check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
 }
 
 impl Proof {
@@ -164,7 +168,7 @@ impl AuditItem {
 
 /// What a person's word on the task of a check is. Where policy wants words signed, a signed waiver is what counts.
 fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
-    if view.policy.asks_signatures() {
+    if view.policy.asks_signatures() || check.is_of_policy() {
         return None;
     }
     let tree = view.code.map(|code| &code.tree);
@@ -214,6 +218,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
             false => check.argv.join(" "),
         },
         changed,
+        source: check.is_of_policy().then_some(POLICY_FILE),
     }
 }
 
@@ -229,8 +234,9 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         },
         detail: "the plan was approved for build".into(),
         changed: Vec::new(),
+        source: None,
     });
-    let checks = checks_now(view.texts, view.state).unwrap_or_default();
+    let checks = checks_now(view.texts, view.state, view.policy_checks);
     let runs = Runs::of(view.evidence());
     let checked: Vec<AuditItem> = checks
         .iter()
@@ -247,6 +253,7 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         },
         detail: "a command that passed on the present code".into(),
         changed: Vec::new(),
+        source: None,
     });
     let mut items: Vec<AuditItem> = plan.into_iter().collect();
     items.extend(checked);
@@ -276,8 +283,14 @@ pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
     }
 }
 
+/// Whether what policy asks for shows that the change works. Scenarios need a check of their own.
+fn is_proven_by_policy(view: View<'_>) -> bool {
+    let text = view.text(Artifact::Brief).unwrap_or_default();
+    !view.policy_checks.is_empty() && !brief::has_delta(text)
+}
+
 /// What the brief lacks, where the profile asks for one: it has no gate of a plan before the build.
-fn brief(view: View<'_>) -> Vec<Blocker> {
+fn of_brief(view: View<'_>) -> Vec<Blocker> {
     let artifact = Artifact::Brief;
     if !view.profile().asks(artifact) {
         return Vec::new();
@@ -305,7 +318,7 @@ fn brief(view: View<'_>) -> Vec<Blocker> {
         ));
     }
     match view.slices() {
-        Ok(checks) if checks.is_empty() => found.push(Blocker::new(
+        Ok(checks) if checks.is_empty() && !is_proven_by_policy(view) => found.push(Blocker::new(
             Code::BriefCheckMissing,
             format!("{artifact} names no check: a command that shows that the change works"),
             view.policy.run_check(),
@@ -323,7 +336,7 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
     let state = view.state;
     let facts = &state.build;
     let tree = view.code.map(|code| &code.tree);
-    let mut found = brief(view);
+    let mut found = of_brief(view);
     let lanes = &view.profile().lanes;
     let required = |lane: Lane| view.policy.build.lanes.contains(&lane) && lanes.contains(&lane);
     let report = |lane: Lane, word: &str| command!("build --report {lane}={word}");

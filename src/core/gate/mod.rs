@@ -22,6 +22,7 @@ mod tasks;
 
 pub use super::next::next_action;
 use crate::core::hint::{command, hint};
+use crate::core::shell_word;
 use crate::core::texts::Texts;
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
@@ -42,18 +43,19 @@ pub use taken::{Taken, taken};
 pub use tasks::{fallen, is_earned, lead_of, list_help, task_statuses};
 
 use super::artifact::Artifact;
+use super::checks::{self, Check, Source};
 use super::failure::{Blocker, Code, Failure};
 use super::front::{Fault, FrontMatter};
 use super::id::{Oid, SessionId};
 use super::markdown;
 use super::outline;
 use super::pack::{self, Slice};
-use super::policy::Policy;
+use super::policy::{FILE as POLICY_FILE, Policy};
 use super::profile::{Profile, ProfileName};
 use super::review as verdicts;
 use super::session::{State, UnknownOp};
 use super::spec::{check_domain, read_delta};
-use super::stage::Transition;
+use super::stage::{Stage, Transition};
 use serde::Serialize;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -135,6 +137,8 @@ pub struct View<'a> {
     pub code: Option<&'a CodeFacts>,
     pub delta: &'a DeltaFacts,
     pub credentials: &'a Credentials,
+    /// The checks of policy that the session has to pass: those whose paths it changes.
+    pub policy_checks: &'a [Check],
     /// The other sessions that are bound to its branch.
     pub shared: &'a [SessionId],
     /// The commit that the session starts from is not here: nobody knows the policy.
@@ -214,11 +218,16 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let mut blockers = conflicts(view);
     blockers.extend(match transition {
         Transition::ClarifyToPlan => clarify::clarify(view),
-        Transition::PlanToBuild => plan::plan(view),
+        Transition::PlanToBuild => {
+            let mut found = plan::plan(view);
+            found.extend(clashes(view));
+            found
+        }
         Transition::BuildToReview => {
             let mut found = build::record(view);
             found.extend(build::frozen(view));
             found.extend(build::build(view));
+            found.extend(clashes(view));
             found
         }
         Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
@@ -233,6 +242,37 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         blockers.extend(unsigned.map(Unsigned::blocker));
     }
     blockers
+}
+
+/// Checks of artifacts that have the name of a check of policy and other words: nobody could say which of the two a
+/// run is of.
+fn clashes(view: View<'_>) -> Vec<Blocker> {
+    let of_policy = view.policy.all_checks();
+    let found = checks::clashes(view.texts, view.state, &of_policy).into_iter();
+    let words = |check: &Check| {
+        let words = check.argv.iter().map(|word| shell_word(word));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    found
+        .map(|(own, other)| {
+            let artifact = match own.source {
+                Source::Artifact(artifact) => artifact,
+                Source::Policy => Artifact::TaskList,
+            };
+            let help = match (artifact, view.state.stage) {
+                (Artifact::TaskList, _) => list_help(view.state, command!("edit {artifact}")),
+                (_, Stage::Build) => command!("plan --reason WHY"),
+                _ => command!("edit {artifact}"),
+            };
+            let message = format!(
+                "{artifact}: the check {} is `{}`, and [checks] of {POLICY_FILE} has `{}` under that name: give yours another one",
+                own.id,
+                words(&own),
+                words(&other),
+            );
+            Blocker::new(Code::CheckNameTaken, message, help)
+        })
+        .collect()
 }
 
 /// A conflict of the session holds every gate of it, and nothing else.

@@ -301,7 +301,13 @@ pub(super) fn proof(view: View<'_>) -> Option<Advised> {
         let told = format!("look at what {} asks for, and say what you saw: ", item.id);
         return Some(Advised::write(hint![told, item.help(view.policy)]));
     }
-    let newest = own_runs(view, &item.id).next_back();
+    let is_of_words = |run: &&Recorded<Evidence>| {
+        run.value.task.is_some() && run.value.argv.join(" ") == item.detail
+    };
+    let newest = match item.source {
+        Some(_) => view.state.evidence.iter().rev().find(is_of_words),
+        None => own_runs(view, &item.id).next_back(),
+    };
     if let Some(run) = newest
         && item.proof == Proof::Failed
     {
@@ -360,7 +366,7 @@ fn check_of(view: View<'_>) -> Option<Vec<String>> {
     let mut ran = ran
         .filter(|run| run.value.passed())
         .map(|run| &run.value.argv);
-    let checks = checks(view.texts).unwrap_or_default();
+    let checks = checks(view.texts, view.policy_checks);
     let named = checks.first().map(|check| check.argv.clone());
     ran.next().cloned().or(named)
 }

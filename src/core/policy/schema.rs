@@ -152,6 +152,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Whether a build needs a `--kind regression` run that passed",
     ),
     (
+        "checks",
+        "Commands that have to pass, by name: `run`, the command and its arguments; `paths`: the paths whose change asks for it, all where nothing is said",
+    ),
+    (
         "archive.evidence",
         "What to do with a scenario that no passing run proves",
     ),
@@ -196,6 +200,7 @@ const MAPS: &[&str] = &[
     "approve.by",
     "approve.required",
     "approve.roles",
+    "checks",
     "profiles",
 ];
 
@@ -344,6 +349,12 @@ fn setting(name: &str, default: &Value) -> Value {
         }
         Value::Array(_) => json!({ "type": "array", "items": text() }),
         Value::Object(_) if name == "profiles" => profiles(),
+        Value::Object(_) if name == "checks" => {
+            let texts = json!({ "type": "array", "items": { "type": "string" } });
+            let run = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 });
+            let check = json!({ "type": "object", "additionalProperties": false, "required": ["run"], "properties": { "run": run, "paths": texts } });
+            json!({ "type": "object", "propertyNames": {}, "additionalProperties": check })
+        }
         Value::Object(_) => {
             let names = json!({ "type": "array", "items": { "type": "string" } });
             let (keys, values) = match name {
@@ -488,6 +499,9 @@ mod tests {
                 "[gates.stages]\nplan = \"warn\"\n[build]\nlanes = [\"execution\", \"deslop\"]\n",
                 true,
             ),
+            ("[checks.unit]\nrun = [\"true\"]\npaths = [\"src\"]\n", true),
+            ("[checks.unit]\nrun = \"true\"\n", false),
+            ("[checks.unit]\nruns = [\"true\"]\n", false),
             ("[nothing]\n", false),
             ("gates = 3\n", false),
             ("[artifacts]\nmax_bytes = -1\n", false),

@@ -50,6 +50,14 @@ impl Policy {
         )
     }
 
+    /// The same of a check by its words, where the session may know others under its name.
+    pub fn run_task_as(&self, check: &str, words: &str) -> Hint {
+        self.run(
+            command!("run --task {check} -- {words}"),
+            command!("run --sign --task {check} -- {words}"),
+        )
+    }
+
     /// The same of any check.
     pub fn run_check(&self) -> Hint {
         self.run(

@@ -23,6 +23,7 @@ const HOLDING: &[&str] = &[
     "approve",
     "review",
     "build",
+    "checks",
     "archive",
     "evidence",
     "secrets",

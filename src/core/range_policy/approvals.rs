@@ -5,16 +5,18 @@
 //! so what a gate checked before it wrote them is checked again here, signatures included.
 
 use super::super::artifact::Artifact;
+use super::super::checks::Check;
 use super::super::failure::{Blocker, Code, Result};
-use super::super::gate::{self, CodeFacts, Credentials, DeltaFacts, Proof, View};
+use super::super::gate::{self, AuditItem, CodeFacts, Credentials, DeltaFacts, Proof, View};
 use super::super::id::{Oid, SessionId};
 use super::super::join::Joiner;
 use super::super::op::{Event, Operation, Verdict};
-use super::super::policy::Policy;
+use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::replay;
-use super::super::session::{Approval, Recorded, State};
+use super::super::session::{Approval, Ending, Recorded, State};
 use super::super::stage::Transition;
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command};
+use crate::core::shell_word;
 use crate::core::texts::Texts;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -211,16 +213,27 @@ pub fn profile(
     Ok(found)
 }
 
-/// Checks that the reviewed code is not proven by, where policy says whose runs count. `texts` are the files that
-/// they stand in, as they were then.
+/// What the checks of a session stand in, at the moment that an approval was used.
+#[derive(Debug)]
+pub struct Stood<'s> {
+    pub state: &'s State,
+    pub texts: Texts,
+    /// Those of the target's policy that the reviewed commits have to pass.
+    pub policy_checks: &'s [Check],
+    /// Those of the policy that the session can ask.
+    pub known: &'s [Check],
+}
+
+/// Checks that the reviewed code is not proven by: those of policy, and every one where policy says whose runs count.
 pub fn unproven(
     policy: &Policy,
     session: &SessionId,
     used: &Used,
-    (state, texts): (&State, Texts),
+    stood: &Stood<'_>,
     credentials: &Credentials,
 ) -> Vec<Blocker> {
-    let asked = credentials.evidence.is_some() && !used.superseded;
+    let by_role = credentials.evidence.is_some();
+    let asked = (by_role || !stood.policy_checks.is_empty()) && !used.superseded;
     let Some(verdict) = used.verdict.as_ref().filter(|_| asked) else {
         return Vec::new();
     };
@@ -231,12 +244,13 @@ pub fn unproven(
         uncommitted: Vec::new(),
     };
     let items = gate::audit(View {
-        state,
-        texts: &texts,
+        state: stood.state,
+        texts: &stood.texts,
         policy,
         code: Some(&code),
         delta: &DeltaFacts::default(),
         credentials,
+        policy_checks: stood.policy_checks,
         shared: &[],
         base_missing: None,
         read: &gate::ReadSections::default(),
@@ -244,18 +258,43 @@ pub fn unproven(
     let open = items
         .into_iter()
         .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived));
-    open.map(|item| {
-        let message = format!(
-            "session {session}: no run by {} that is signed proves {} on tree {} ({})",
-            policy.evidence.by.join(", "),
-            item.id,
-            code.tree.short(),
-            item.detail
-        );
-        let help = policy.run_task(&item.id).session(session);
-        Blocker::new(Code::EvidenceUnproven, message, help)
-    })
-    .collect()
+    let is_of_policy = |item: &AuditItem| {
+        let mut all = stood.policy_checks.iter();
+        all.any(|check| check.id.eq_ignore_ascii_case(&item.id))
+    };
+    open.filter(|item| by_role || is_of_policy(item))
+        .map(|item| {
+            let (id, tree, detail) = (&item.id, code.tree.short(), &item.detail);
+            let message = match by_role {
+                true => format!(
+                    "session {session}: no run by {} that is signed proves {id} on tree {tree} ({detail})",
+                    policy.evidence.by.join(", "),
+                ),
+                false => format!(
+                    "session {session}: [checks] of {POLICY_FILE} asks for {id}, and no run of it has passed on tree {tree} ({detail})"
+                ),
+            };
+            let help = again(policy, stood, &item).session(session);
+            Blocker::new(Code::EvidenceUnproven, message, help)
+        })
+        .collect()
+}
+
+/// The command that gets the proof of a check. One that the session does not know by its own policy is named with its
+/// words; what is archived runs nothing before it is taken back.
+fn again(policy: &Policy, stood: &Stood<'_>, item: &AuditItem) -> Hint {
+    if matches!(stood.state.ending, Some(Ending::Archived { .. })) {
+        return command!("reopen --reason WHY");
+    }
+    let mut asked = stood.policy_checks.iter();
+    match asked.find(|check| check.id == item.id && !stood.known.contains(check)) {
+        Some(check) => {
+            let words = check.argv.iter().map(|word| shell_word(word));
+            let words = words.collect::<Vec<_>>().join(" ");
+            policy.run_task_as(&item.id, &words)
+        }
+        None => policy.run_task(&item.id),
+    }
 }
 
 /// Records that opened a gate without the signature that policy asks for.

@@ -128,6 +128,7 @@ impl Loaded {
             code: None,
             delta: facts,
             credentials: &nobody,
+            policy_checks: &[],
             shared: &[],
             base_missing: None,
             read: &ReadSections::default(),

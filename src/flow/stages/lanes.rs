@@ -109,8 +109,10 @@ pub fn waive(
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
         let slices = crate::core::pack::slices_of(&facts.texts).unwrap_or_default();
-        if !slices.iter().any(|slice| slice.id == task) {
-            let ids: Vec<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
+        let of_policy = facts.policy_checks.iter().map(|check| check.id.as_str());
+        let ids = slices.iter().map(|slice| slice.id.as_str());
+        let ids: Vec<&str> = ids.chain(of_policy).collect();
+        if !ids.contains(&task) {
             return Err(Failure::not_found(
                 Code::SliceUnknown,
                 format!("no slice is named `{task}`; there are {}", ids.join(", ")),

@@ -425,8 +425,7 @@ fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
             false => command!("status {session}"),
         },
         Condition::Evidence { evidence, role } => {
-            let is_task = checks_now(&facts.texts, &facts.state)
-                .unwrap_or_default()
+            let is_task = checks_now(&facts.texts, &facts.state, &facts.policy.all_checks())
                 .iter()
                 .any(|check| check.id.eq_ignore_ascii_case(evidence));
             let run = match (is_task, role) {

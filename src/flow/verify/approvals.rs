@@ -2,18 +2,20 @@
 //! policy of the base. The one place where `verify`, pre-push and the server ask who said yes.
 
 use super::Sessions;
+use crate::core::checks::Check;
 use crate::core::failure::{Blocker, Result};
 use crate::core::gate::{Credentials, PartKey};
 use crate::core::id::{Oid, OpId, Person, SessionId};
 use crate::core::op::Operation;
 use crate::core::pack::CHECK_FILES;
 use crate::core::policy::Policy;
+use crate::core::range_policy::approvals::Stood;
 use crate::core::range_policy::{Claim, Commit, Finding, Landed, approvals};
 use crate::core::session::{Ending, State};
 use crate::core::signature::Basis;
 use crate::core::texts::Texts;
 use crate::flow::context::Context;
-use crate::flow::sign;
+use crate::flow::{policy_checks, sign};
 use crate::git::Repo;
 use crate::store::{Lines, SignatureFiles};
 use serde::Serialize;
@@ -107,6 +109,36 @@ impl Words<'_> {
         Ok(found.into_iter().collect())
     }
 
+    /// The checks of policy that the reviewed commits have to pass, and those that the session's own policy has. Where
+    /// the commits are not here, nobody knows what they change, and every check is asked for.
+    fn policy_checks(
+        &self,
+        ctx: &Context,
+        policy: &Policy,
+        state: &State,
+        rests: &[Oid],
+    ) -> Result<(Vec<Check>, Vec<Check>)> {
+        if policy.checks.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let known = ctx.policy_if_there(state)?.0.all_checks();
+        let head = state.verdict.as_ref();
+        let head = head.and_then(|verdict| verdict.value.head.as_ref());
+        let is_here = match head {
+            Some(head) => ctx.repo.contains(head)?,
+            None => false,
+        };
+        if !is_here {
+            return Ok((policy.all_checks(), known));
+        }
+        let paths = match policy.asks_checks_by_path() {
+            true => policy_checks::changed(&ctx.repo, rests)?,
+            false => BTreeSet::new(),
+        };
+        let asked = policy.checks_of(&Vec::from_iter(paths))?;
+        Ok((asked, known))
+    }
+
     /// Faults, and everybody that the session rests on. A move that was made once more later is judged by what its gate asked then, as far as the target, whose tips these are, asked
     /// that once: whoever was let in honestly did no wrong when policy moved on.
     fn judged(
@@ -140,22 +172,28 @@ impl Words<'_> {
         found.extend(approvals::taken(session, &credentials));
         found.extend(approvals::unsigned(session, &credentials));
         let people = people(session, &all, &credentials);
+        let (policy_checks, known) = self.policy_checks(ctx, policy, &state, &rests)?;
         for used in all {
             let mut checks = Texts::default();
             for artifact in CHECK_FILES {
                 if let Some(blob) = used.files.get(&artifact)
-                    && !policy.evidence.by.is_empty()
+                    && (!policy.evidence.by.is_empty() || !policy_checks.is_empty())
                 {
                     let text = String::from_utf8_lossy(&repo.read_blob(blob)?).into_owned();
                     checks.insert(artifact, text);
                 }
             }
-            let known = (&state, checks);
+            let stood = Stood {
+                state: &state,
+                texts: checks,
+                policy_checks: &policy_checks,
+                known: &known,
+            };
             found.extend(approvals::unproven(
                 policy,
                 session,
                 &used,
-                known,
+                &stood,
                 &credentials,
             ));
             let earlier = match used.superseded {

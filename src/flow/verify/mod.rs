@@ -21,6 +21,7 @@ pub use approvals::PersonRow;
 pub(super) use approvals::Words;
 pub use branch::{BranchReport, BranchRequest, Tip, verify_branch};
 pub use range::judge;
+pub(super) use range::own_paths;
 pub use sessions::Sessions;
 pub use span::Span;
 

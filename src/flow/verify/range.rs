@@ -328,7 +328,7 @@ fn judged_sessions<'s>(
 }
 
 /// What a commit changes against every parent that it has.
-fn own_paths(repo: &Repo, info: &CommitInfo) -> Result<Vec<String>> {
+pub(in crate::flow) fn own_paths(repo: &Repo, info: &CommitInfo) -> Result<Vec<String>> {
     let mut own: Option<Vec<String>> = None;
     for parent in &info.parents {
         let before = repo.commit_info(parent)?.tree;

@@ -1,0 +1,97 @@
+//! The checks of the policy that a session has to pass: which of them its changes ask for, and whose words they are.
+//! The rules are in [`crate::core::policy`] and [`crate::core::checks`]; here they meet commits and the worktree.
+
+use super::context::Context;
+use super::evidence::RunRequest;
+use super::verify::own_paths;
+use super::{policy_moved, sign};
+use crate::core::checks::Check;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::gate::CodeFacts;
+use crate::core::hint::command;
+use crate::core::id::Oid;
+use crate::core::policy::Policy;
+use crate::core::session::State;
+use crate::git::Repo;
+use std::collections::BTreeSet;
+
+/// The checks that the session's own commits ask for, or what is not committed yet.
+pub(super) fn asked(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    code: Option<&CodeFacts>,
+) -> Result<Vec<Check>> {
+    if policy.checks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut paths = BTreeSet::new();
+    if policy.asks_checks_by_path() {
+        paths = changed(&ctx.repo, &sign::own_commits(ctx, policy, state)?)?;
+        let open = code.into_iter().flat_map(|code| &code.uncommitted);
+        paths.extend(open.map(|one| one.path.clone()));
+    }
+    policy.checks_of(&Vec::from_iter(paths))
+}
+
+/// What some commits change, each against every parent that it has.
+pub(super) fn changed(repo: &Repo, commits: &[Oid]) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for commit in commits {
+        found.extend(own_paths(repo, &repo.commit_info(commit)?)?);
+    }
+    Ok(found)
+}
+
+/// Adds the checks of the target's policy that the policy of the session's base lacks, or has with other words: what
+/// lands is judged by them.
+pub(super) fn add_of_target(
+    ctx: &Context,
+    state: &State,
+    request: &RunRequest,
+    checks: &mut Vec<Check>,
+) -> Result<()> {
+    let is_known = |check: &Check| {
+        Some(&check.id) == request.task.as_ref()
+            && (request.argv.is_empty() || request.argv == check.argv)
+    };
+    if checks.iter().any(is_known) {
+        return Ok(());
+    }
+    let target = policy_moved::of_target(ctx, state)?;
+    let more = target.iter().flat_map(Policy::all_checks);
+    let more: Vec<Check> = more.filter(|check| !checks.contains(check)).collect();
+    checks.extend(more);
+    Ok(())
+}
+
+/// Refuses a check of policy that the policy of the target does not have: a role's key runs nothing that a branch of
+/// somebody brings.
+pub(super) fn require_of(target: Option<&Policy>, check: &Check, state: &State) -> Result<()> {
+    if target.is_some_and(|target| target.has_check_of(&check.argv)) {
+        return Ok(());
+    }
+    let message = format!(
+        "session {}: [checks] of its base has {}, that of its target has not, and a role runs nothing else",
+        state.id, check.id
+    );
+    Err(Failure::refused(Code::CheckNotAgreed, message).help(command!("status").session(&state.id)))
+}
+
+/// Leaves out the checks whose words the policy of the target has: whoever reviewed that policy agreed to them. The
+/// policy of the base is not asked, since whoever starts a session chooses its base. Says, too, whether there is a
+/// target.
+pub(super) fn not_of_target<'c>(
+    ctx: &Context,
+    state: &State,
+    mut checks: Vec<&'c Check>,
+) -> Result<(Vec<&'c Check>, bool)> {
+    if !checks.iter().any(|check| check.is_of_policy()) {
+        return Ok((checks, false));
+    }
+    let target = policy_moved::of_target(ctx, state)?;
+    if let Some(target) = &target {
+        checks.retain(|check| !check.is_of_policy() || !target.has_check_of(&check.argv));
+    }
+    Ok((checks, target.is_some()))
+}
