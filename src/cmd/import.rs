@@ -5,9 +5,12 @@ use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::openspec::Overlap;
+use crate::core::peer::Tool;
 use crate::core::spec::Severity;
 use crate::flow::Context;
-use crate::flow::import::{self, ChangeReport, ChangeStatus, Report, Request, SpecStatus};
+use crate::flow::import::{
+    self, ChangeReport, ChangeStatus, PeerReport, Report, Request, SessionReport, SpecStatus,
+};
 use crate::ui::{Ui, clean, style};
 use std::path::PathBuf;
 
@@ -28,7 +31,36 @@ pub struct ImportArgs {
 #[derive(Debug, clap::Subcommand)]
 pub enum ImportCommand {
     Openspec(OpenspecArgs),
+    Loopx(LoopxArgs),
+    Maestro(MaestroArgs),
     Bundle(super::bundle::BundleArgs),
+}
+
+/// Take over a root of loopx 0.1 to 0.8: workflows and changes as sessions, specs, journals
+///
+/// Open workflows begin in stage clarify, whatever was approved there. Every file is kept in imported/ of its session.
+#[derive(Debug, clap::Args)]
+pub struct LoopxArgs {
+    /// The root (default: .loopx/ at the top of the worktree, or one of its older names)
+    pub path: Option<PathBuf>,
+    /// Say what would happen; write nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Start the sessions, leave the specs of the worktree alone
+    #[arg(long)]
+    pub no_specs: bool,
+}
+
+/// Take over sessions of maestro: status.json of protocol 1 and 2, and session/3.0
+///
+/// Steps, gates and goals become tasks, the decision log becomes notes. Nothing counts as done.
+#[derive(Debug, clap::Args)]
+pub struct MaestroArgs {
+    /// The folder, or that of one session (default: .workflow/ at the top of the worktree)
+    pub path: Option<PathBuf>,
+    /// Say what would happen; write nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
 }
 
 /// Take over an OpenSpec tree: specs, open changes as sessions, archived changes as archived ones
@@ -68,6 +100,23 @@ pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         no_specs,
     } = match command {
         ImportCommand::Openspec(args) => args,
+        ImportCommand::Loopx(args) => {
+            let request = Request {
+                path: args.path,
+                dry_run: args.dry_run,
+                no_specs: args.no_specs,
+                ..Request::default()
+            };
+            return peer(Tool::Loopx, &request, ctx, ui);
+        }
+        ImportCommand::Maestro(args) => {
+            let request = Request {
+                path: args.path,
+                dry_run: args.dry_run,
+                ..Request::default()
+            };
+            return peer(Tool::Maestro, &request, ctx, ui);
+        }
         ImportCommand::Bundle(args) => return super::bundle::import(args, ctx, ui),
     };
     let request = Request {
@@ -85,6 +134,92 @@ pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } else {
         Exit::Done
     })
+}
+
+fn peer(tool: Tool, request: &Request, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let report = import::peer(ctx, tool, request)?;
+    peer_text(&report, ui);
+    ui.json(&format!("import {tool}"), &report);
+    Ok(Exit::Done)
+}
+
+fn peer_text(report: &PeerReport, ui: &mut Ui) {
+    let would = if report.dry_run { "would be " } else { "" };
+    let new = report.new_specs();
+    let same = report.specs.len() - new;
+    if !report.specs.is_empty() {
+        ui.out(format!(
+            "specs: {new} {would}copied to {}/, {same} there already or left",
+            clean(&report.specs_path)
+        ));
+    }
+    let already = report.sessions.iter().filter(|one| one.already).count();
+    let imported = report.sessions.len() - already;
+    ui.out(format!(
+        "sessions: {imported} {would}imported, {already} imported before"
+    ));
+    for session in report.sessions.iter().filter(|one| !one.already) {
+        peer_session(session, ui);
+    }
+    if report.journal > 0 {
+        ui.out(format!(
+            "journal: {} {would}noted",
+            counted(report.journal, "entry")
+        ));
+    }
+    for remark in &report.remarks {
+        ui.out(format!("{}: {}", clean(&remark.at), clean(&remark.message)));
+    }
+    if !report.left.is_empty() {
+        ui.out("without a counterpart, left where it is:");
+    }
+    for left in &report.left {
+        ui.out(format!("  {}/{}", clean(&report.tree), clean(left)));
+    }
+    for one in &report.differs {
+        ui.out(one.message.clone());
+    }
+    if report.dry_run {
+        ui.hint("the same without --dry-run");
+    } else if new > 0 {
+        let path = clean(&report.specs_path);
+        ui.hint(hint![
+            format!("git add {path} && git commit -m \"Import specs\" -- {path}   (then: "),
+            command!("list"),
+            ")"
+        ]);
+    } else {
+        ui.hint(command!("list --all"));
+    }
+}
+
+fn peer_session(session: &SessionReport, ui: &mut Ui) {
+    let mut said = vec![format!("stood at {}", session.stood)];
+    if session.archived {
+        said.push("archived".to_owned());
+    }
+    for (count, word) in [
+        (session.artifacts.len(), "artifact"),
+        (session.tasks, "task"),
+        (session.notes, "note"),
+    ] {
+        if count > 0 {
+            said.push(counted(count, word));
+        }
+    }
+    said.push(format!(
+        "{} kept in imported/",
+        counted(session.kept, "file")
+    ));
+    let name = ui.paint(style::NAME, session.session.as_str());
+    ui.out(format!("{name}: {}", clean(&said.join(", "))));
+    for remark in &session.remarks {
+        ui.out(format!(
+            "  {}: {}",
+            clean(&remark.at),
+            clean(&remark.message)
+        ));
+    }
 }
 
 fn text(report: &Report, ui: &mut Ui) {

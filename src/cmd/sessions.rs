@@ -55,8 +55,15 @@ pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             command!("sync")
         ));
     }
+    if !done.old_roots.is_empty() {
+        ui.status(format!(
+            "{} is a root of loopx 0.x, and stays as it is",
+            done.old_roots.join(" and ")
+        ));
+        ui.hint(command!("import loopx --dry-run"));
+    }
     let begun = done.created.as_ref();
-    ui.json("init", &json!({ "branch": done.branch, "commit": begun.map(|begun| &begun.tip), "created": begun.is_some(), "mended": begun.map(|begun| &begun.mended), "damaged": begun.map(|begun| &begun.damaged), "open": done.open }));
+    ui.json("init", &json!({ "branch": done.branch, "commit": begun.map(|begun| &begun.tip), "created": begun.is_some(), "mended": begun.map(|begun| &begun.mended), "damaged": begun.map(|begun| &begun.damaged), "open": done.open, "old_roots": done.old_roots }));
     Ok(Exit::Done)
 }
 

@@ -470,10 +470,14 @@ codes! {
         "The delta of an OpenSpec change cannot be read.";
     ImportFormatUnknown "import_format_unknown" [Usage]
         "A file is in none of the forms that can be taken in.";
+    ImportInvalid "import_invalid" [Refused]
+        "A file of another tool is not as that tool writes it; nothing was imported.";
     ImportMissing "import_missing" [NotFound]
         "There is no folder to import.";
     ImportNotUtf8 "import_not_utf8" [Refused]
         "A name or a file of the tree that is imported is not UTF-8.";
+    ImportNothing "import_nothing" [Refused]
+        "The folder has nothing in it of the tool that was named.";
     ImportUnclear "import_unclear" [Usage]
         "An import was told nothing to take in, or two things.";
     IndexCurrent "index_current" [Nothing]
@@ -502,6 +506,8 @@ codes! {
         "The execution lane was not reported complete.";
     LeaseInvalid "lease_invalid" [Usage]
         "The setting of the lease is no number of seconds.";
+    LegacyWorkflow "legacy_workflow_not_supported" [NotFound]
+        "The name is that of a workflow of loopx 0.x, which was not imported.";
     LineInvalid "line_invalid" [Usage]
         "Git handed a hook a line that is not understood.";
     LinkBroken "link_broken" [Refused]
@@ -530,6 +536,8 @@ codes! {
         "A file of the change pack is not there; `*` is its key.";
     MissingPlanArtifact "missing_plan_artifact_*" [Refused]
         "A plan document is not there; `*` is its key.";
+    MixedRuntimeRoots "mixed_runtime_roots_detected" [Refused]
+        "There are several roots of loopx 0.x, and nobody said which one counts.";
     NewerProgramRequired "newer_program_required" [Refused]
         "Only a newer program understands a record of the session.";
     NextWaits "next_waits" [Waiting]

@@ -43,6 +43,7 @@ pub mod op;
 pub mod openspec;
 pub mod outline;
 pub mod pack;
+pub mod peer;
 pub mod pipeline;
 pub mod policy;
 pub mod prefix;

@@ -93,7 +93,28 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         bases(ctx, &store),
         bound(ctx, &store),
         hooks(),
+        old_roots(ctx),
     ])
+}
+
+/// Roots of the JavaScript program.
+fn old_roots(ctx: &Context) -> Check {
+    let roots = ctx.repo.work_dir().map(super::old_root::roots);
+    match roots.unwrap_or_default().as_slice() {
+        [] => check("old_roots", Level::Fine, "no root of loopx 0.x is there"),
+        [root] => check(
+            "old_roots",
+            Level::Note,
+            format!("{root} is a root of loopx 0.x"),
+        )
+        .help(command!("import loopx --dry-run")),
+        many => check(
+            "old_roots",
+            Level::Problem,
+            format!("mixed: {} are roots of loopx 0.x", many.join(" and ")),
+        )
+        .help(command!("import loopx {}", many[0]).note("(the one that counts)")),
+    }
 }
 
 fn git_version() -> Check {

@@ -45,6 +45,7 @@ pub mod list;
 pub mod naming;
 pub mod next;
 pub mod note;
+mod old_root;
 pub mod opening;
 pub mod operation;
 pub mod outline;

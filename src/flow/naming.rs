@@ -74,7 +74,10 @@ impl Context {
     /// The session that is named, or bound to this branch.
     fn called(&self, snapshot: &Snapshot<'_>) -> Result<Option<SessionId>> {
         if let Some(name) = self.wanted() {
-            return find(snapshot, name).map(Some);
+            let found = find(snapshot, name);
+            return found
+                .map(Some)
+                .map_err(|failure| super::old_root::explained(self, name, failure));
         }
         let Some(branch) = self.head()?.branch else {
             return Ok(None);

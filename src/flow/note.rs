@@ -71,7 +71,7 @@ pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
         };
         let op = seal(&ctx.repo, &draft)?;
         let mut edits = Edits::default();
-        edits.journal(&ctx.repo, snapshot, &month, &op)?;
+        edits.journal(&ctx.repo, snapshot, &month, std::slice::from_ref(&op))?;
         Ok(Decision {
             edits,
             message: journal_message(&subject, &op),

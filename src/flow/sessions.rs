@@ -4,6 +4,7 @@ use super::act::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::begin as beginning;
 use super::context::Context;
 use super::journal::Step;
+use super::old_root;
 use super::opening::{Opening, first, new_uid, seal};
 use super::revert;
 use super::trust;
@@ -35,6 +36,8 @@ pub struct Initialised {
     pub unasked: Option<String>,
     /// The sessions that are open there already.
     pub open: Vec<SessionId>,
+    /// Roots of loopx 0.x in the worktree.
+    pub old_roots: Vec<&'static str>,
 }
 
 /// Creates the loopx branch and makes git ignore working copies.
@@ -46,14 +49,17 @@ pub fn init(ctx: &Context) -> Result<Initialised> {
     let created = store.init(&lock, &identity)?;
     let snapshot = store.snapshot()?;
     let open = super::naming::unfinished(&snapshot, snapshot.active_ids()?)?;
-    if ctx.repo.work_dir().is_some() {
-        workcopy::exclude(&ctx.repo)?;
+    let mut old_roots = Vec::new();
+    if let Some(top) = ctx.repo.work_dir() {
+        workcopy::exclude_but(&ctx.repo, &old_root::beside_copies(top))?;
+        old_roots = old_root::roots(top);
     }
     Ok(Initialised {
         branch: store.branch().to_owned(),
         created,
         unasked,
         open,
+        old_roots,
     })
 }
 

@@ -78,18 +78,21 @@ impl Edits {
         self.index(repo, session.map(|session| &session.state), state)
     }
 
-    /// Adds a record to the journal of a month.
+    /// Adds records to the journal of a month.
     pub fn journal(
         &mut self,
         repo: &Repo,
         snapshot: &Snapshot<'_>,
         month: &str,
-        op: &Operation,
+        ops: &[Operation],
     ) -> Result<()> {
         let folder = format!("{}/{}", layout::journal(month), layout::OPS);
         let known = repo.entry_at(snapshot.tree(), &folder)?;
-        let blob = repo.write_blob(&op.to_bytes()?)?;
-        let files = BTreeMap::from([(op.file_name(), Some(Entry::blob(blob)))]);
+        let mut files = BTreeMap::new();
+        for op in ops {
+            let blob = repo.write_blob(&op.to_bytes()?)?;
+            files.insert(op.file_name(), Some(Entry::blob(blob)));
+        }
         let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
         self.set(folder, Entry::tree(tree));
         Ok(())

@@ -73,6 +73,7 @@ mod hooks_status;
 mod hostile;
 mod hostile_sync;
 mod import;
+mod import_teams;
 mod judged_sync;
 mod keys_gone;
 mod kill;

@@ -148,6 +148,8 @@ const STORY: &[Step] = &[
     Call("adr renumber 1 7", 0),
     Call("adr index", 0),
     Call("import openspec openspec", 4),
+    Call("import loopx nowhere", 4),
+    Call("import maestro nowhere", 4),
     Call("spec changelog", 1),
     Call("fsck --repair", 0),
     Call("note list", 0),

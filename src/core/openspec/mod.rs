@@ -123,7 +123,7 @@ fn dated(name: &str) -> (Option<&str>, &str) {
 }
 
 /// `yyyy-mm-dd`, roughly a day that there is.
-fn is_day(text: &str) -> bool {
+pub(super) fn is_day(text: &str) -> bool {
     let digits = |range: std::ops::Range<usize>| -> Option<u32> {
         let part = text.get(range)?;
         part.bytes()

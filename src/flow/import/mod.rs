@@ -4,6 +4,7 @@
 //! Nothing is written before the whole tree has been read and found sound. A second run finds what the
 //! first one made, by the folder that each session came from, and adds what is new.
 
+mod peer;
 mod tree;
 
 use super::act::differences;
@@ -25,6 +26,7 @@ use crate::core::spec::{Finding, Severity, read_spec};
 use crate::git::merge::FileMerge;
 use crate::git::{Head, Identity};
 use crate::store::{self, Edits, Placed, Snapshot};
+pub use peer::{PeerReport, SessionReport, peer};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

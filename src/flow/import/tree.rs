@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every file below `dir` by its path from there. Links are not followed: they are strays.
-fn walk(
+pub(super) fn walk(
     dir: &Path,
     below: &str,
     found: &mut BTreeMap<String, Vec<u8>>,

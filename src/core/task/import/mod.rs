@@ -140,15 +140,15 @@ fn invalid(source: &Source, message: impl std::fmt::Display) -> Failure {
 
 /// A line in the making. Fields keep the order in which they are put.
 #[derive(Default)]
-struct Draft(Vec<String>);
+pub(in crate::core) struct Draft(Vec<String>);
 
 impl Draft {
-    fn put(&mut self, name: &str, value: &Value) {
+    pub(in crate::core) fn put(&mut self, name: &str, value: &Value) {
         self.0.push(format!("{}:{value}", Value::from(name)));
     }
 
     /// Puts what says something.
-    fn some(&mut self, name: &str, value: Option<&Value>) {
+    pub(in crate::core) fn some(&mut self, name: &str, value: Option<&Value>) {
         let is_empty = |value: &Value| match value {
             Value::Null => true,
             Value::String(text) => text.is_empty(),
@@ -161,13 +161,13 @@ impl Draft {
         }
     }
 
-    fn line(self) -> String {
+    pub(in crate::core) fn line(self) -> String {
         format!("{{{}}}", self.0.join(","))
     }
 }
 
 /// A check that somebody still has to write.
-fn no_check() -> Value {
+pub(in crate::core) fn no_check() -> Value {
     json!({"cmd": []})
 }
 

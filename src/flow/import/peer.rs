@@ -1,0 +1,528 @@
+//! `import loopx|maestro|ccw`: reads a tree whole, then lands what it gave by one move of the loopx branch: a commit
+//! for each session, and one for what belongs to the journal.
+//!
+//! A session remembers its folder in that tool's tree: a second run finds it by that, and adds what is new.
+
+use super::super::act::differences;
+use super::super::context::Context;
+use super::super::delta;
+use super::super::old_root;
+use super::super::opening::{Opening, first, new_uid, seal};
+use super::tree::walk;
+use super::{Request, SpecReport, SpecStatus, plan_specs, write_specs};
+use crate::core::artifact::Artifact;
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::id::{Oid, SessionId};
+use crate::core::note::{Note, NoteKind};
+use crate::core::op::{Body, Event, ImportedEnd, SessionBody};
+use crate::core::peer::{self, Files, Found, Remark, Taken, Tool};
+use crate::core::policy::Policy;
+use crate::core::profile::ProfileName;
+use crate::core::record::Draft;
+use crate::core::replay::fold;
+use crate::core::spec::read_delta;
+use crate::git::{Head, Identity};
+use crate::store::{self, Edits, Placed, Snapshot, journal_message};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What became, or would become, of a tree.
+#[derive(Clone, Debug, Serialize)]
+pub struct PeerReport {
+    pub tool: Tool,
+    pub tree: String,
+    pub dry_run: bool,
+    pub specs_path: String,
+    pub specs: Vec<SpecReport>,
+    pub sessions: Vec<SessionReport>,
+    /// Entries of journals that are notes now.
+    pub journal: usize,
+    /// Files that nothing was made of; they stay where they are.
+    pub left: Vec<String>,
+    /// What has no counterpart, and is about no session.
+    pub remarks: Vec<Remark>,
+    pub differs: Vec<Blocker>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionReport {
+    pub folder: String,
+    pub session: SessionId,
+    /// By an earlier run.
+    pub already: bool,
+    pub title: String,
+    /// Where it stood there.
+    pub stood: String,
+    /// It had ended there, and is archived here.
+    pub archived: bool,
+    pub commit: Option<Oid>,
+    pub artifacts: Vec<Artifact>,
+    pub tasks: usize,
+    pub notes: usize,
+    pub kept: usize,
+    pub remarks: Vec<Remark>,
+}
+
+/// Imports what another tool kept.
+pub fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerReport> {
+    let (root, label, below) = locate(ctx, tool, request)?;
+    let identity = ctx.repo.identity()?;
+    let store = ctx.store()?;
+    store.snapshot()?;
+    let head = ctx.repo.head()?;
+    let tree = match &head.commit {
+        Some(commit) => Some(ctx.repo.commit_info(commit)?.tree),
+        None => None,
+    };
+    let policy = match &tree {
+        Some(tree) => ctx.policy_at(tree, crate::core::policy::FILE)?,
+        None => Policy::default(),
+    };
+    let (files, links) = files(tool, &root, &below)?;
+    let mut found = peer::read(tool, &files, &label)?;
+    found.left.extend(links);
+    let specs = plan_specs(ctx, request, &policy, &found.specs)?;
+    let bases = Bases {
+        policy: &policy,
+        head: &head,
+        tree: tree.as_ref(),
+        specs: &found.specs,
+    };
+    let mut report = PeerReport {
+        tool,
+        tree: label,
+        dry_run: request.dry_run,
+        specs_path: policy.paths.specs.clone(),
+        specs,
+        sessions: Vec::new(),
+        journal: 0,
+        left: found.left.clone(),
+        remarks: found.remarks.clone(),
+        differs: differs(&found),
+    };
+    if request.dry_run {
+        let snapshot = store.snapshot()?;
+        report.sessions = seats(&snapshot, tool, &found)?
+            .iter()
+            .zip(&found.sessions)
+            .map(|(seat, taken)| seat.report(taken))
+            .collect();
+        report.journal = unsaid(&snapshot, &found)?.len();
+        return Ok(report);
+    }
+    let opening = Opening::of(ctx)?;
+    write_specs(ctx, &report.specs, &found.specs)?;
+    let why = format!("loopx: import {tool}");
+    let (commits, (sessions, journal)) =
+        store.land(&opening.lock, &identity, &why, |snapshot| {
+            let mut placed = Vec::new();
+            let mut reports = Vec::new();
+            for (seat, taken) in seats(snapshot, tool, &found)?.iter().zip(&found.sessions) {
+                if !seat.already {
+                    placed.push(begin(ctx, tool, taken, &seat.id, &bases, &identity)?);
+                }
+                reports.push(seat.report(taken));
+            }
+            let said = unsaid(snapshot, &found)?;
+            if !said.is_empty() {
+                placed.push(journal(ctx, snapshot, tool, &said, &identity)?);
+            }
+            Ok((placed, (reports, said.len())))
+        })?;
+    report.sessions = sessions;
+    report.journal = journal;
+    let new = report
+        .sessions
+        .iter_mut()
+        .filter(|session| !session.already);
+    for (session, commit) in new.zip(commits) {
+        session.commit = Some(commit);
+    }
+    Ok(report)
+}
+
+/// The folder to read, how it is called in messages, and what its paths begin with: the folder of one session may be
+/// named.
+fn locate(ctx: &Context, tool: Tool, request: &Request) -> Result<(PathBuf, String, String)> {
+    let Some(path) = &request.path else {
+        let top = ctx.repo.work_dir().ok_or_else(|| {
+            Failure::usage(
+                Code::WorktreeRequired,
+                format!(
+                    "a bare repository has no {} to import",
+                    tool.roots().join(", ")
+                ),
+            )
+            .help("git worktree add ../work  (and import there)")
+        })?;
+        let there: Vec<&str> = match tool {
+            Tool::Loopx => old_root::roots(top),
+            _ => tool
+                .roots()
+                .iter()
+                .copied()
+                .filter(|root| top.join(root).is_dir())
+                .collect(),
+        };
+        return match there.as_slice() {
+            [root] => Ok((top.join(root), (*root).to_owned(), String::new())),
+            [] => Err(missing(tool, &tool.roots().join(", "))),
+            many => Err(mixed(many)),
+        };
+    };
+    let label = path.display().to_string();
+    let label = label.trim_end_matches('/').to_owned();
+    if !path.is_dir() {
+        return Err(missing(tool, &label));
+    }
+    // A folder of one session stands for the tree around it, as far as that is its own.
+    match tool.session_folder(&named_parts(path)) {
+        Some(below) => {
+            let depth = below.split('/').count();
+            let root = path.ancestors().nth(depth).unwrap_or(path).to_path_buf();
+            let around = root.display().to_string();
+            let label = if around.is_empty() {
+                ".".to_owned()
+            } else {
+                around
+            };
+            Ok((root, label, below))
+        }
+        None => Ok((path.clone(), label, String::new())),
+    }
+}
+
+fn named_parts(path: &Path) -> Vec<String> {
+    let parts = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy());
+    parts.map(std::borrow::Cow::into_owned).collect()
+}
+
+fn missing(tool: Tool, label: &str) -> Failure {
+    Failure::not_found(
+        Code::ImportMissing,
+        format!("there is no folder `{label}` of {tool}"),
+    )
+    .help(format!(
+        "name the folder that has {} in it",
+        tool.expected()
+    ))
+}
+
+fn mixed(roots: &[&str]) -> Failure {
+    let path = roots[0];
+    Failure::refused(
+        Code::MixedRuntimeRoots,
+        format!(
+            "expected one root of loopx 0.x, found {}; nothing was imported",
+            roots.join(" and ")
+        ),
+    )
+    .help(hint![
+        "name the root that counts, for example: ",
+        command!("import loopx {path}")
+    ])
+}
+
+/// The files that the tool's reader wants, and what is neither file nor folder.
+fn files(tool: Tool, root: &Path, below: &str) -> Result<(Files, Vec<String>)> {
+    let mut files = Files::new();
+    let mut links = Vec::new();
+    let starts: Vec<String> = match (below, tool) {
+        ("", Tool::Loopx) => {
+            // Working copies of sessions lie beside the old root.
+            let own = root.file_name().is_some_and(|name| name == ".loopx");
+            match root.parent().filter(|_| own) {
+                Some(top) => old_root::beside_copies(top),
+                None => Vec::new(),
+            }
+        }
+        ("", _) => tool.folders().iter().map(|one| (*one).to_owned()).collect(),
+        (below, _) => vec![below.to_owned()],
+    };
+    if starts.is_empty() {
+        walk(root, "", &mut files, &mut links)?;
+    }
+    for start in starts {
+        let at = root.join(&start);
+        if at.is_file() {
+            files.insert(start, super::super::spec::read(&at)?);
+        } else if at.is_dir() {
+            walk(&at, &format!("{start}/"), &mut files, &mut links)?;
+        }
+    }
+    Ok((files, links))
+}
+
+/// Against what deltas are recorded: the specs of the tree, and where they are committed already.
+struct Bases<'a> {
+    policy: &'a Policy,
+    head: &'a Head,
+    tree: Option<&'a Oid>,
+    specs: &'a BTreeMap<String, String>,
+}
+
+impl Bases<'_> {
+    fn of(&self, ctx: &Context, domain: &str) -> Result<(Option<Oid>, Option<Oid>)> {
+        let bases = super::Bases {
+            policy: self.policy,
+            head: self.head,
+            tree: self.tree,
+            specs: self.specs,
+        };
+        bases.of(ctx, domain)
+    }
+}
+
+/// The session that a folder becomes, or became.
+struct Seat {
+    id: SessionId,
+    already: bool,
+}
+
+impl Seat {
+    fn report(&self, taken: &Taken) -> SessionReport {
+        SessionReport {
+            folder: taken.folder.clone(),
+            session: self.id.clone(),
+            already: self.already,
+            title: taken.title.clone(),
+            stood: taken.stood.clone(),
+            archived: taken.ended.is_some(),
+            commit: None,
+            artifacts: taken.artifacts.keys().copied().collect(),
+            tasks: taken.tasks,
+            notes: taken.notes.len(),
+            kept: taken.files.len(),
+            remarks: taken.remarks.clone(),
+        }
+    }
+}
+
+fn seats(snapshot: &Snapshot<'_>, tool: Tool, found: &Found) -> Result<Vec<Seat>> {
+    let mut claimed = BTreeSet::new();
+    let mut seats = Vec::new();
+    for taken in &found.sessions {
+        let id = SessionId::fold(&taken.name)?;
+        let other = SessionId::fold(&format!("{}-{tool}", taken.name))?;
+        let mut seat = None;
+        for id in [&id, &other] {
+            match origin(snapshot, tool, id)? {
+                Some(folder) if folder.as_deref() == Some(&taken.folder) => {
+                    seat = Some((id.clone(), true));
+                    break;
+                }
+                None if seat.is_none() && !claimed.contains(id) => seat = Some((id.clone(), false)),
+                _ => {}
+            }
+        }
+        let Some((id, already)) = seat else {
+            return Err(Failure::refused(
+                Code::SessionExists,
+                format!(
+                    "nothing was imported: other sessions are named {id} and {other}, and {} needs one of the names",
+                    taken.folder
+                ),
+            )
+            .help("rename its folder, then import again"));
+        };
+        claimed.insert(id.clone());
+        seats.push(Seat { id, already });
+    }
+    Ok(seats)
+}
+
+/// The folder of this tool that a session came from. `None`: no such session. `Some(None)`: from elsewhere.
+fn origin(snapshot: &Snapshot<'_>, tool: Tool, id: &SessionId) -> Result<Option<Option<String>>> {
+    let Some(session) = snapshot.find(id)? else {
+        return Ok(None);
+    };
+    let ops = snapshot.operations(&session)?;
+    Ok(Some(ops.into_iter().find_map(|op| match op.event() {
+        Some(Event::Imported { from, folder, .. }) if from == tool.as_str() => Some(folder.clone()),
+        _ => None,
+    })))
+}
+
+/// The records that a session begins with.
+fn begin(
+    ctx: &Context,
+    tool: Tool,
+    taken: &Taken,
+    id: &SessionId,
+    bases: &Bases<'_>,
+    identity: &Identity,
+) -> Result<Placed> {
+    let midnight = |day: &String| format!("{day}T00:00:00Z");
+    let past = |day: &&String| day.as_str() <= identity.at.get(..10).unwrap_or_default();
+    let ended_on = taken.ended.as_ref().and_then(Option::as_ref).filter(past);
+    let now = ended_on.map_or_else(|| identity.at.clone(), midnight);
+    let began = taken
+        .created
+        .as_ref()
+        .filter(|day| day.get(..10) <= now.get(..10));
+    let started = began.map_or_else(|| now.clone(), midnight);
+    let mut artifacts = BTreeMap::new();
+    for (artifact, text) in &taken.artifacts {
+        artifacts.insert(*artifact, ctx.repo.write_blob(text.as_bytes())?);
+    }
+    let mut originals = BTreeMap::new();
+    for (path, bytes) in &taken.files {
+        originals.insert(path.clone(), ctx.repo.write_blob(bytes)?);
+    }
+    let ended = taken.ended.is_some().then(|| ImportedEnd {
+        target: bases
+            .head
+            .branch
+            .clone()
+            .unwrap_or_else(|| "HEAD".to_owned()),
+        month: now.chars().take(7).collect(),
+    });
+    let recorded = match (taken.artifacts.get(&Artifact::SpecDelta), &ended) {
+        (Some(text), None) => {
+            let delta = read_delta(text.as_bytes(), "");
+            delta::bases_of(&[], &delta, |domain| bases.of(ctx, domain))?
+        }
+        _ => Vec::new(),
+    };
+    let uid = new_uid();
+    let mut start = first(
+        identity,
+        &uid,
+        Event::Started {
+            uid: uid.clone(),
+            title: taken.title.clone(),
+            profile: ProfileName::standard(),
+            stage: None,
+            branch: None,
+            base: bases.head.commit.clone(),
+        },
+    );
+    start.at = started;
+    let tx = start.tx.clone();
+    let mut ops = vec![seal(&ctx.repo, &start)?];
+    let event = Event::Imported {
+        from: tool.as_str().to_owned(),
+        folder: taken.folder.clone(),
+        files: originals,
+        ended,
+    };
+    let body = Body::Session(SessionBody {
+        event,
+        bases: recorded,
+        claim: None,
+    });
+    let import = Draft {
+        seq: 2,
+        after: vec![ops[0].op.clone()],
+        tx: tx.clone(),
+        at: now.clone(),
+        writes: differences(&BTreeMap::new(), &artifacts),
+        ..first(identity, &uid, body)
+    };
+    ops.push(seal(&ctx.repo, &import)?);
+    for (kind, text) in &taken.notes {
+        let note = Note::Noted {
+            kind: *kind,
+            text: text.clone(),
+            to: None,
+        };
+        let last = &ops[ops.len() - 1];
+        let draft = Draft {
+            seq: last.seq + 1,
+            after: vec![last.op.clone()],
+            tx: tx.clone(),
+            at: now.clone(),
+            ..first(identity, &uid, note)
+        };
+        ops.push(seal(&ctx.repo, &draft)?);
+    }
+    let state = fold(id, &ops)?;
+    let what = format!("import {tool} {}", taken.folder);
+    Ok(Placed {
+        edits: Edits::place(&ctx.repo, &ops, &state)?,
+        message: store::message(id, &what, &ops[1], &state),
+    })
+}
+
+/// The entries of journals that the journal here does not have.
+fn unsaid(snapshot: &Snapshot<'_>, found: &Found) -> Result<Vec<String>> {
+    if found.journal.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut known = BTreeSet::new();
+    for (_, op) in snapshot.journal()? {
+        if let Body::Note(note) = &op?.body {
+            known.insert(note.text().to_owned());
+        }
+    }
+    let new = found.journal.iter().filter(|text| !known.contains(*text));
+    Ok(new.cloned().collect())
+}
+
+/// Notes of the present month, all in one commit.
+fn journal(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    tool: Tool,
+    said: &[String],
+    identity: &Identity,
+) -> Result<Placed> {
+    let month: String = identity.at.chars().take(7).collect();
+    let (mut seq, mut after) = snapshot.journal_newest(&month)?;
+    let entity = format!("journal/{month}");
+    let tx = new_uid();
+    let mut ops = Vec::new();
+    for text in said {
+        seq += 1;
+        let note = Note::Noted {
+            kind: NoteKind::Learning,
+            text: text.clone(),
+            to: None,
+        };
+        let draft = Draft {
+            seq,
+            after,
+            tx: tx.clone(),
+            ..first(identity, &entity, note)
+        };
+        let op = seal(&ctx.repo, &draft)?;
+        after = vec![op.op.clone()];
+        ops.push(op);
+    }
+    let mut edits = Edits::default();
+    edits.journal(&ctx.repo, snapshot, &month, &ops)?;
+    let what = format!(
+        "import {} from {tool}",
+        crate::core::counted(ops.len(), "entry")
+    );
+    let message = match ops.first() {
+        Some(op) => journal_message(&what, op),
+        None => what,
+    };
+    Ok(Placed { edits, message })
+}
+
+/// What holds for the whole tree.
+fn differs(found: &Found) -> Vec<Blocker> {
+    let mut said = Vec::new();
+    if found.sessions.iter().any(|taken| taken.ended.is_none()) {
+        said.push(Blocker::new(
+            Code::StageClarify,
+            "open sessions begin in stage clarify, wherever they stood: only gates move a session",
+            command!("status").session("ID"),
+        ));
+    }
+    said
+}
+
+impl PeerReport {
+    /// Specs that were written, or would be.
+    pub fn new_specs(&self) -> usize {
+        let new = |spec: &&SpecReport| spec.status == SpecStatus::New;
+        self.specs.iter().filter(new).count()
+    }
+}
