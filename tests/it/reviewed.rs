@@ -1,0 +1,179 @@
+//! Faults of the task graph that a review found: what each led to, and what holds now.
+
+use crate::support::keys::{everybody, key, use_key};
+use crate::support::store::{detached, tip};
+use crate::support::tasks::{
+    DEMO, building, checkpoint, clones_building, planning, planning_with, refuses, row, statuses,
+    take, task, text, there, with,
+};
+use crate::support::{LOOPX, Output, Sandbox};
+use serde_json::{Value, json};
+
+const LIST: &str = ".loopx/demo/tasks.jsonl";
+const REPORT: &str = ".loopx/demo/tasks/A/report.md";
+
+/// A task that `true` proves.
+fn one(id: &str, on: &[&str]) -> Value {
+    task(id, on, Some(&["true"]))
+}
+
+/// A task that also has these fields.
+fn also(id: &str, fields: Value) -> Value {
+    let mut task = one(id, &[]);
+    if let (Some(task), Value::Object(fields)) = (task.as_object_mut(), fields) {
+        task.extend(fields);
+    }
+    task
+}
+
+/// A decision about A, which is done, with these fields of its gate; what fixes insert is one task.
+fn gated(gate: Value) -> Sandbox {
+    let mut gate = gate;
+    gate["repair"] = json!([one("mend", &[])]);
+    let s = building(&[
+        one("A", &[]),
+        with("G", &["A"], json!({ "kind": "decision", "gate": gate })),
+    ]);
+    do_next(&s, "A");
+    s
+}
+
+fn do_next(s: &Sandbox, wanted: &str) {
+    assert_eq!(take(s), wanted);
+    s.loopx(&["task", "done"]).ok();
+}
+
+fn decide(s: &Sandbox, args: &[&str]) -> Value {
+    let call = s.call(LOOPX).args(&["--json", "task", "decide"]);
+    call.args(args).run().json()
+}
+
+/// The decision that a text makes, with these values besides.
+fn decide_from(s: &Sandbox, said: &str, args: &[&str]) -> Output {
+    let call = s.call(LOOPX).args(&["--json", "task", "decide", "G"]);
+    call.args(&["--from", "-"]).args(args).stdin(said).run()
+}
+
+/// The words of a command that a hint names.
+fn typed(help: &Value) -> Vec<String> {
+    let help = text(help);
+    let command = help.strip_prefix("git loopx ").expect("a command of ours");
+    let command = command.replace("WHY", "agreed");
+    shlex::split(&command).expect("words")
+}
+
+/// The same command at a time.
+fn at(s: &Sandbox, seconds: i64, args: &[&str]) -> Output {
+    let date = format!("{} +0000", 1_767_225_600 + seconds);
+    let call = s.call(LOOPX).env("GIT_COMMITTER_DATE", &date);
+    call.env("GIT_AUTHOR_DATE", &date).args(args).run()
+}
+
+fn code(out: &Output) -> Value {
+    out.error_json()["error"]["code"].clone()
+}
+
+#[test]
+fn one_rating_beside_a_discussion_that_says_high_makes_it_no_milder() {
+    let s = gated(json!({ "views": ["one", "two", "three"] }));
+    let said = "DISCUSS_RESULT\nverdict: consensus_blocked\nseverity: HIGH\n";
+    let out = decide_from(&s, said, &["--rating", "one=5"]).fails_with(2);
+    assert_eq!(code(&out), "decision_values");
+    let all = [
+        "--rating", "one=5", "--rating", "two=5", "--rating", "three=5",
+    ];
+    let decided = decide_from(&s, said, &all).json();
+    assert_eq!(decided["verdict"], "fix", "{decided:#}");
+    // Nobody wrote down the views of the second one, and it stands for all of them.
+    do_next(&s, "G.1.mend");
+    let said = "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 4/5\n";
+    let call = s.call(LOOPX).args(&["--json", "task", "decide", "G.1"]);
+    let decided = call.args(&["--from", "-"]).stdin(said).run().json();
+    assert_eq!(decided["verdict"], "proceed", "{decided:#}");
+}
+
+#[test]
+fn a_verdict_that_contradicts_itself_is_a_fix_with_score_0() {
+    for said in [
+        "---VERDICT---\nSTATUS: proceed\nSTATUS: fix\nREASON: two tests are red\n---END---\n",
+        "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 90/1000\n---END---\n",
+    ] {
+        let s = gated(json!({}));
+        let decided = decide_from(&s, said, &[]).json();
+        assert_eq!(
+            (&decided["verdict"], &decided["score"]),
+            (&json!("fix"), &json!("0"))
+        );
+    }
+    // 40 % is no mean of ratings, and 8 % is none of ten points.
+    let s = gated(json!({ "views": ["one", "two"] }));
+    let said = "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 40%\n";
+    assert_eq!(decide_from(&s, said, &[]).json()["verdict"], "fix");
+    let s = gated(json!({ "rubric": { "scale": 10, "pass": 8 } }));
+    let said = "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 8%\n---END---\n";
+    assert_eq!(decide_from(&s, said, &[]).json()["verdict"], "fix");
+}
+
+#[test]
+fn a_score_of_the_whole_counts_for_nothing_where_a_rubric_has_dimensions() {
+    let dimension = |name: &str| json!({ "name": name, "weight": 1, "minimum": 70, "warn": 50 });
+    let s = gated(json!({
+        "cap": 1,
+        "at_cap": "accept",
+        "rubric": { "warn": 40, "pass": 80, "dimensions": [dimension("code"), dimension("tests")] },
+    }));
+    decide(&s, &["G", "--verdict", "fix", "--reason", "it is broken"]);
+    do_next(&s, "G.1.mend");
+    let made_up = [
+        "G.1",
+        "--verdict",
+        "fix",
+        "--score",
+        "100",
+        "--reason",
+        "it is broken",
+    ];
+    let decided = decide(&s, &made_up);
+    assert_eq!(decided["verdict"], "escalate", "{decided:#}");
+    assert!(decided["suggestion"].is_null(), "{decided:#}");
+}
+
+/// `task done --commit` is refused; gives the error.
+fn refuses_done(s: &Sandbox, wanted: &str) -> Value {
+    let out = s
+        .loopx(&["--json", "task", "done", "--commit"])
+        .fails_with(1);
+    let error = out.error_json()["error"].clone();
+    assert_eq!(error["code"], wanted, "{error:#}");
+    error
+}
+
+/// A task of a pipeline that anybody can look at, with these lines besides.
+fn node(id: &str, more: &str) -> String {
+    format!(
+        "[[nodes]]\nid = \"{id}\"\ntitle = \"Do {id}\"\ncriteria = [\"it is there\"]\nverification = {{ manual = \"look\" }}\n{more}\n"
+    )
+}
+
+/// A session in plan on code that has these pipelines.
+fn with_pipelines(all: &[(&str, &[u8])]) -> Sandbox {
+    let s = Sandbox::new();
+    for (name, text) in all {
+        s.write(format!("loopx/pipelines/{name}.toml"), text);
+    }
+    s.git(&["add", "."]).ok();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "--profile", "lite", DEMO]).ok();
+    s
+}
+
+/// Two worktrees with a report that is saved; the second one has it, too.
+fn reported() -> (Sandbox, std::path::PathBuf) {
+    let s = building(&[also("A", json!({ "outputs": ["tasks/A/report.md"] }))]);
+    s.write(REPORT, "one\n");
+    s.loopx(&["save"]).ok();
+    let other = detached(&s, "other");
+    there(&s, &other, &["checkout"]).run().ok();
+    (s, other)
+}
