@@ -93,6 +93,49 @@ fn one_rating_beside_a_discussion_that_says_high_makes_it_no_milder() {
 }
 
 #[test]
+fn a_run_that_changed_the_code_proves_no_goal_and_no_decision() {
+    let goal =
+        json!({ "kind": "goal", "done_when": "it is fast", "gate": { "repair": [one("x", &[])] } });
+    let s = building(&[
+        with("G", &[], goal),
+        with("D", &[], json!({ "kind": "decision" })),
+    ]);
+    let ran = [
+        "run",
+        "--json",
+        "--kind",
+        "test",
+        "--",
+        "sh",
+        "-c",
+        "echo more >> code.txt",
+    ];
+    let ran = s.loopx(&ran).json();
+    s.git(&["checkout", "--quiet", "code.txt"]).ok();
+    let shown = s.loopx(&["show", "--json"]).json();
+    let seq = &shown["state"]["evidence"][0]["seq"];
+    let run = format!("@{seq}");
+    assert_eq!(shown["state"]["evidence"][0]["tree_kept"], false, "{ran:#}");
+    let decision = [
+        "task",
+        "decide",
+        "D",
+        "--verdict",
+        "proceed",
+        "--evidence",
+        &run,
+    ];
+    let error = refuses(&s, 1, "decision_evidence", &decision);
+    assert!(
+        text(&error["message"]).contains("proves nothing"),
+        "{error:#}"
+    );
+    let decided = decide(&s, &["G", "--verdict", "proceed", "--evidence", &run]);
+    assert_eq!(decided["verdict"], "fix", "{decided:#}");
+    assert_ne!(statuses(&s)["G"], "completed");
+}
+
+#[test]
 fn a_verdict_that_contradicts_itself_is_a_fix_with_score_0() {
     for said in [
         "---VERDICT---\nSTATUS: proceed\nSTATUS: fix\nREASON: two tests are red\n---END---\n",

@@ -188,7 +188,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
     let own = runs.of_check(check);
     let counts = |run: &&&Recorded<Evidence>| {
         Some(&run.value.tree) == tree
-            && (run.value.tree_kept || !run.value.passed())
+            && (run.value.proves() || !run.value.passed())
             && run.seq > fresh_after
     };
     let is_waived = view.state.build.waivers.contains_key(&check.id);

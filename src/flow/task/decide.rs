@@ -276,8 +276,14 @@ fn resolve(
                 "the run {name} is about another tree than the code here"
             ));
         }
-        if goes_on && !run.value.passed() {
-            return Err(format!("the run {name} did not pass"));
+        if goes_on && !run.value.proves() {
+            return Err(match run.value.passed() {
+                true => format!(
+                    "the run {name} changed {} while it ran, and proves nothing",
+                    run.value.changed.join(", ")
+                ),
+                false => format!("the run {name} did not pass"),
+            });
         }
         return Ok(run.op.to_string());
     }
