@@ -136,6 +136,70 @@ fn a_run_that_changed_the_code_proves_no_goal_and_no_decision() {
 }
 
 #[test]
+fn an_overdue_task_is_given_to_nobody_before_it_would_be_ready() {
+    let s = building(&[one("A", &[]), one("B", &["A"])]);
+    let other = detached(&s, "other");
+    s.git(&["config", "loopx.lease", "10"]).ok();
+    at(&s, 0, &["take", "A"]).ok();
+    at(&s, 1, &["task", "done", "A"]).ok();
+    at(&s, 2, &["take", "B"]).ok();
+    at(&s, 3, &["task", "retry", "A", "--reason", "again"]).ok();
+    let asks = |seconds: i64, args: &[&str]| {
+        let date = format!("{} +0000", 1_767_225_600 + seconds);
+        let call = there(&s, &other, args).env("GIT_COMMITTER_DATE", &date);
+        call.env("GIT_AUTHOR_DATE", &date).run()
+    };
+    for args in [
+        &["take", "B"][..],
+        &["take", "B", "--take-over", "--reason", "x"],
+    ] {
+        let out = asks(100, args).fails_with(1);
+        assert_eq!(code(&out), "task_not_ready", "{args:?}");
+    }
+    let taken = asks(100, &["take"]).json();
+    assert_eq!(taken["card"]["task"], "A", "{taken:#}");
+    // Nothing is left but what waits for somebody who works.
+    let out = asks(101, &["take", "--role", "x"]).fails_with(6);
+    assert_eq!(code(&out), "task_held");
+    asks(102, &["task", "done", "A"]).ok();
+    assert_eq!(asks(103, &["take"]).json()["card"]["task"], "B");
+}
+
+#[test]
+fn an_overdue_task_is_given_to_nobody_in_another_stage() {
+    let s = building(&[one("A", &[])]);
+    let other = detached(&s, "other");
+    s.git(&["config", "loopx.lease", "10"]).ok();
+    at(&s, 0, &["take", "A"]).ok();
+    at(&s, 1, &["plan", "--reason", "the plan is wrong"]).ok();
+    let date = format!("{} +0000", 1_767_225_600 + 100);
+    for (args, wanted) in [
+        (&["take"][..], "tasks_stalled"),
+        (&["take", "A"], "task_not_ready"),
+    ] {
+        let call = there(&s, &other, args).env("GIT_COMMITTER_DATE", &date);
+        let out = call.env("GIT_AUTHOR_DATE", &date).run().fails_with(1);
+        let error = out.error_json()["error"].clone();
+        assert_eq!(error["code"], wanted, "{error:#}");
+        assert!(error.to_string().contains("stage build"), "{error:#}");
+    }
+}
+
+#[test]
+fn an_overdue_checkpoint_waits_for_a_person() {
+    let s = building(&[one("A", &[]), checkpoint("CP", &["A"])]);
+    let other = detached(&s, "other");
+    s.git(&["config", "loopx.lease", "10"]).ok();
+    at(&s, 0, &["take", "A"]).ok();
+    at(&s, 1, &["task", "done", "A"]).ok();
+    at(&s, 2, &["take", "CP"]).ok();
+    let date = format!("{} +0000", 1_767_225_600 + 100);
+    let call = there(&s, &other, &["take"]).env("GIT_COMMITTER_DATE", &date);
+    let out = call.env("GIT_AUTHOR_DATE", &date).run().fails_with(6);
+    assert_eq!(code(&out), "checkpoint_open", "{out}");
+}
+
+#[test]
 fn a_verdict_that_contradicts_itself_is_a_fix_with_score_0() {
     for said in [
         "---VERDICT---\nSTATUS: proceed\nSTATUS: fix\nREASON: two tests are red\n---END---\n",
