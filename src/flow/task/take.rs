@@ -562,7 +562,7 @@ fn nothing(
     };
     if let Some(at) = ready.iter().find(is_decided) {
         let node = &plan.nodes[*at];
-        return Failure::refused(
+        return Failure::waiting(
             Code::DecisionOpen,
             format!("{} is to be decided before the work goes on", node.id),
         )
@@ -623,7 +623,9 @@ fn stalled(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> 
         _ => graph.waits(end, plan.now()),
     };
     let (why, help) = match (plan.statuses[end], waits.first()) {
-        (Status::Pending, Some(wait)) => (format!("waits for {}", wait.words()), lead(facts, wait)),
+        (Status::Pending | Status::Claimed, Some(wait)) => {
+            (format!("waits for {}", wait.words()), lead(facts, wait))
+        }
         (status, _) => (status.to_string(), super::next_step(last, status)),
     };
     Blocker::new(
