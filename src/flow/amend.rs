@@ -328,6 +328,17 @@ fn require_build(state: &State) -> Result<()> {
     let path = Artifact::TaskList;
     let refused = |why: &str| {
         Failure::refused(
+    if state.is_open(path) {
+        let lead = match state.artifacts.contains_key(&path) {
+            true => command!("edit {path}"),
+            false => command!("task add TITLE"),
+        };
+        let message = format!(
+            "the session is in stage {}: nothing is approved yet, and the list is open",
+            state.stage
+        );
+        return Err(Failure::refused(Code::AmendClosed, message).help(lead));
+    }
             Code::AmendClosed,
             format!("the session is in stage {}: {why}", state.stage),
         )
@@ -340,8 +351,7 @@ fn require_build(state: &State) -> Result<()> {
         )
         .help(command!("plan --reason WHY"))),
         Stage::Clarify | Stage::Plan => {
-            Err(refused("nothing is approved yet, and the list is open")
-                .help(command!("edit {path}")))
+            Err(refused("no list is approved yet").help(command!("status")))
         }
         Stage::Review | Stage::Done => {
             Err(refused("what was built is judged by the list as it is").help(command!("status")))

@@ -243,7 +243,7 @@ fn own_check(
     };
     let known = id_of(&facts.texts);
     let has_brief = facts.view().profile().asks(Artifact::Brief);
-    let is_open = Artifact::Brief.is_open_at(facts.state.stage);
+    let is_open = facts.state.is_open(Artifact::Brief);
     if known.is_some() || !has_brief || !is_open || exit != Some(0) {
         return (known, None);
     }

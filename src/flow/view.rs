@@ -88,6 +88,9 @@ pub struct Status {
     /// Its own commits on its branch, where the stage looks at the code.
     pub commits: Option<usize>,
     #[serde(skip)]
+    /// Those that a person may change now.
+    #[serde(skip)]
+    pub open: BTreeSet<Artifact>,
     pub has_worktree: bool,
     pub started: String,
     pub touched: String,
@@ -267,6 +270,10 @@ pub(super) fn status_of(
         has_worktree: worktree.is_some(),
         started: state.started.at.clone(),
         touched: state.touched.at.clone(),
+        open: Artifact::ALL
+            .into_iter()
+            .filter(|artifact| state.is_open(*artifact))
+            .collect(),
         uncommitted: facts
             .code
             .as_ref()

@@ -245,6 +245,59 @@ fn a_score_of_the_whole_counts_for_nothing_where_a_rubric_has_dimensions() {
     assert!(decided["suggestion"].is_null(), "{decided:#}");
 }
 
+#[test]
+fn a_quick_session_has_a_list_that_is_open_in_the_build() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "--quick", DEMO]).ok();
+    // What is not approved is not amended, and the refusal leads on.
+    let error = refuses(&s, 1, "amend_closed", &["amend", "--reason", "x"]);
+    assert_eq!(error["help"], "git loopx task add TITLE");
+    let add = [
+        "task",
+        "add",
+        "Do A",
+        "--id",
+        "A",
+        "--criterion",
+        "it is there",
+        "--",
+        "true",
+    ];
+    s.loopx(&add).ok();
+    let error = refuses(&s, 1, "amend_closed", &["amend", "--reason", "x"]);
+    assert_eq!(error["help"], "git loopx edit tasks.jsonl");
+    let list = s.read(LIST);
+    s.write(LIST, list.replace("Do A", "Do it"));
+    s.loopx(&["save"]).ok();
+    s.loopx(&["pipeline", "start", "fe-only", "--param", "check=true"])
+        .ok();
+    s.loopx(&["task", "check"]).ok();
+    do_next(&s, "A");
+    assert_eq!(row(&s, "A")["title"], "Do it");
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    // It holds the way on, and the next profile finds it.
+    let status = s.loopx(&["status", "--json"]).json();
+    assert!(status.to_string().contains("tasks_open"), "{status:#}");
+    s.loopx(&["profile", "lite", "--reason", "it grew"]).ok();
+    assert_eq!(
+        s.read(LIST)
+            .lines()
+            .next()
+            .map(|line| line.contains("Do it")),
+        Some(true)
+    );
+    // With a plan before the build the list is what was approved.
+    let s = building(&[one("A", &[])]);
+    refuses(
+        &s,
+        1,
+        "artifact_locked",
+        &["task", "add", "--manual", "look", "B"],
+    );
+}
+
 /// `task done --commit` is refused; gives the error.
 fn refuses_done(s: &Sandbox, wanted: &str) -> Value {
     let out = s

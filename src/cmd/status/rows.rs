@@ -143,7 +143,7 @@ fn first_of(text: String) -> String {
 fn files(status: &Status) -> Vec<Row> {
     let is_open = |artifact: Artifact| {
         status.ending.is_none()
-            && artifact.is_open_at(status.stage)
+            && status.open.contains(&artifact)
             && status.artifacts.contains(&artifact)
     };
     let mut rows = Vec::new();

@@ -482,7 +482,7 @@ impl<'r> WorkCopy<'r> {
 
     /// Refuses an artifact that is closed in this stage.
     pub fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
-        if artifact.is_open_at(state.stage) {
+        if state.is_open(artifact) {
             return Ok(());
         }
         let why = match artifact {
@@ -830,5 +830,5 @@ pub fn display(path: &Path, top: Option<&Path>) -> String {
 
 /// Whether an artifact that is closed in this stage is changed by an amendment.
 pub(super) fn is_amended(artifact: Artifact, state: &State) -> bool {
-    artifact == Artifact::TaskList && state.stage == Stage::Build
+    artifact == Artifact::TaskList && state.stage == Stage::Build && !state.is_open(artifact)
 }
