@@ -308,6 +308,44 @@ fn refuses_done(s: &Sandbox, wanted: &str) -> Value {
     error
 }
 
+#[test]
+fn a_refused_amendment_names_the_command_that_amends() {
+    let s = planning_with(
+        &[
+            ("loopx.signers", &everybody()),
+            ("loopx.toml", "[approve]\nsigned = [\"plan->build\"]\n"),
+        ],
+        &[one("A", &[])],
+    );
+    use_key(&s, key("ada"));
+    s.loopx(&["approve", "--enter", "--sign", "--reason", "agreed"])
+        .ok();
+    let list = s.read(LIST);
+    s.write(LIST, format!("{list}{}\n", one("B", &[])));
+    let error = refuses(
+        &s,
+        1,
+        "approval_unsigned",
+        &["amend", "--reason", "more", "--no-sign"],
+    );
+    let status = s.loopx(&["status", "--json"]).json();
+    let blocker = status["blockers"]
+        .as_array()
+        .expect("blockers")
+        .iter()
+        .find(|one| one["code"] == "artifact_locked")
+        .expect("the list changed");
+    for help in [&blocker["help"], &status["next_action"], &error["help"]] {
+        let help = text(help);
+        let is_signed = help.starts_with("git loopx amend --reason ") && help.contains(" --sign");
+        assert!(is_signed, "{help}");
+    }
+    let words = typed(&error["help"]);
+    assert_eq!(words[0], "amend");
+    s.loopx(&words).ok();
+    assert_eq!(statuses(&s)["B"], "pending");
+}
+
 /// A task of a pipeline that anybody can look at, with these lines besides.
 fn node(id: &str, more: &str) -> String {
     format!(

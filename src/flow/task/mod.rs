@@ -84,7 +84,7 @@ impl<'f> Plan<'f> {
     fn of(facts: &'f Facts<'_>) -> Result<Self> {
         let state = &facts.state;
         let nodes = plan::now(&facts.texts, state).map_err(|blocker| {
-            let help = gate::list_help(state, blocker.help);
+            let help = gate::list_help(state, &facts.policy, blocker.help);
             Failure::refused(blocker.code, blocker.message).help(help)
         })?;
         if nodes.is_empty() {
