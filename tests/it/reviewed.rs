@@ -298,6 +298,39 @@ fn a_quick_session_has_a_list_that_is_open_in_the_build() {
     );
 }
 
+#[test]
+fn results_that_were_made_apart_are_named_by_status_and_a_lost_claim_is_not_for_ever() {
+    let all = clones_building(2, &[task("A", &[], None), task("B", &[], None)]);
+    let of = |at: usize, args: &[&str]| all.loopx(at, &[&["-s", DEMO, "--json"], args].concat());
+    let done = |at: usize, id: &str| of(at, &["task", "done", id, "--manual", "--reason", "seen"]);
+    for at in 0..2 {
+        of(at, &["take", "A"]).ok();
+        of(at, &["take", "B"]).ok();
+        done(at, "A").ok();
+    }
+    all.settle();
+    let beside = |id: usize| {
+        let listed = of(0, &["task", "list"]).json();
+        listed["tasks"][id]["beside"].as_array().map_or(0, Vec::len)
+    };
+    let status = of(0, &["status"]).json();
+    assert_eq!(status["apart"][0]["task"], "A", "{status:#}");
+    assert_eq!(status["apart"][0]["by"].as_array().map(Vec::len), Some(1));
+    let said = all.loopx(0, &["-s", DEMO, "status"]).ok();
+    assert!(
+        said.contains("apart") && said.contains("1 more result"),
+        "{said}"
+    );
+    assert_eq!(beside(1), 1);
+    let winner = (0..2).find(|at| done(*at, "B").code == Some(0));
+    assert!(winner.is_some());
+    all.settle();
+    assert_eq!(beside(1), 0);
+    // Whoever looks into it does it anew, and nothing stands apart then.
+    of(0, &["task", "retry", "A", "--reason", "one of both"]).ok();
+    assert_eq!(of(0, &["status"]).json()["apart"], Value::Null);
+}
+
 /// `task done --commit` is refused; gives the error.
 fn refuses_done(s: &Sandbox, wanted: &str) -> Value {
     let out = s

@@ -4,7 +4,7 @@ use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Blocker, Code};
 use crate::core::gate::{FileState, Proof, Uncommitted, named};
-use crate::core::hint::Verb;
+use crate::core::hint::{Verb, command};
 use crate::core::op::CodeVerdict;
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
@@ -412,6 +412,16 @@ fn people(status: &Status) -> Vec<Row> {
         let claim = &taken.claim;
         let said = format!("{}: {}, {ends} {}", taken.task, claim.words, claim.until);
         rows.push(Row::new("taken", said));
+    }
+    for apart in &status.apart {
+        let others = counted(apart.by.len(), "more result");
+        let said = format!(
+            "{}: {others}, by {}: {}",
+            apart.task,
+            apart.by.join(", "),
+            command!("task show {}", apart.task)
+        );
+        rows.push(Row::new("apart", said).role(style::WARN));
     }
     if let Some(block) = &status.blocked {
         let why = block.reason.as_deref().unwrap_or_default();

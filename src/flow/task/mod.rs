@@ -24,8 +24,8 @@ pub(super) use renew::renew;
 pub use take::{TakeRequest, Taken, peek, take};
 pub use touched::Touched;
 pub use view::{
-    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskTaken, TaskView, TurnView, claimed,
-    graph_of, list, log, show,
+    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskApart, TaskTaken, TaskView,
+    TurnView, apart, claimed, graph_of, list, log, show,
 };
 
 use super::act::{Act, Done, Facts, Needs, act_beside};
