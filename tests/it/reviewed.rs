@@ -331,6 +331,24 @@ fn results_that_were_made_apart_are_named_by_status_and_a_lost_claim_is_not_for_
     assert_eq!(of(0, &["status"]).json()["apart"], Value::Null);
 }
 
+#[test]
+fn a_file_that_is_only_read_is_not_committed_with_the_task() {
+    let files = json!({ "files": [{ "path": "b.txt" }, { "path": "code.txt", "action": "read" }] });
+    let s = building(&[also("A", files)]);
+    assert_eq!(take(&s), "A");
+    s.write("b.txt", "b\n");
+    s.write("code.txt", "half done by somebody else\n");
+    s.loopx(&["task", "done", "--commit"]).ok();
+    let committed = s.git(&["show", "--name-only", "--format=", "HEAD"]).ok();
+    assert_eq!(committed.trim(), "b.txt");
+    let left = s.git(&["status", "--short", "--untracked-files=no"]).ok();
+    assert_eq!(left.trim(), "M code.txt");
+    let only = json!({ "files": [{ "path": "code.txt", "action": "read" }] });
+    let s = building(&[also("A", only)]);
+    assert_eq!(take(&s), "A");
+    refuses_done(&s, "task_not_committed");
+}
+
 /// `task done --commit` is refused; gives the error.
 fn refuses_done(s: &Sandbox, wanted: &str) -> Value {
     let out = s
@@ -339,6 +357,27 @@ fn refuses_done(s: &Sandbox, wanted: &str) -> Value {
     let error = out.error_json()["error"].clone();
     assert_eq!(error["code"], wanted, "{error:#}");
     error
+}
+
+#[cfg(unix)]
+#[test]
+fn a_completion_that_fails_behind_its_commit_names_the_commit() {
+    let s = building(&[also("A", json!({ "files": ["b.txt"] }))]);
+    assert_eq!(take(&s), "A");
+    let hook = "#!/bin/sh\necho formatted >> b.txt\ngit add b.txt\n";
+    s.script(".git/hooks/pre-commit", hook);
+    s.write("b.txt", "b\n");
+    let error = refuses_done(&s, "task_unverified");
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    let said = text(&error["message"]);
+    assert!(
+        said.contains("committed already") && said.contains(&head[..7]),
+        "{said}"
+    );
+    // The hint leads on: the check runs on what the hook made of it.
+    let words = typed(&error["help"]);
+    s.loopx(&words).ok();
+    assert_eq!(statuses(&s)["A"], "completed");
 }
 
 #[test]
@@ -377,6 +416,24 @@ fn a_refused_amendment_names_the_command_that_amends() {
     assert_eq!(words[0], "amend");
     s.loopx(&words).ok();
     assert_eq!(statuses(&s)["B"], "pending");
+}
+
+#[test]
+fn a_check_that_ran_out_of_its_last_time_leads_to_a_retry_with_a_reason() {
+    let slow = json!({
+        "cap": 1,
+        "time_limit": 1,
+        "convergence": { "criteria": ["x"], "verification": { "cmd": ["sleep", "5"] } },
+    });
+    let s = building(&[also("A", slow)]);
+    assert_eq!(take(&s), "A");
+    let out = s.loopx(&["--json", "task", "done"]).fails_with(1);
+    let error = out.error_json()["error"].clone();
+    assert_eq!(error["code"], "task_timed_out");
+    let first = text(&error["help"]);
+    let first = first.split("  or: ").next().expect("a command");
+    s.loopx(&typed(&json!(first))).ok();
+    assert_eq!(statuses(&s)["A"], "pending");
 }
 
 /// A task of a pipeline that anybody can look at, with these lines besides.
