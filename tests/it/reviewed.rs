@@ -436,6 +436,29 @@ fn a_check_that_ran_out_of_its_last_time_leads_to_a_retry_with_a_reason() {
     assert_eq!(statuses(&s)["A"], "pending");
 }
 
+#[test]
+fn a_pipeline_whose_ids_are_taken_leads_to_a_start_that_works() {
+    let s = planning(&[]);
+    s.write(LIST, "");
+    let start = [
+        "--json",
+        "pipeline",
+        "start",
+        "fe-only",
+        "--param",
+        "check=sh -c 'exit 0'",
+    ];
+    s.loopx(&start).ok();
+    for prefix in ["second-", "third-", "4th-"] {
+        let out = s.loopx(&start).fails_with(1);
+        let error = out.error_json()["error"].clone();
+        assert_eq!(error["code"], "pipeline_id_taken");
+        assert!(text(&error["help"]).contains(prefix), "{error:#}");
+        s.loopx(&typed(&error["help"])).ok();
+    }
+    s.loopx(&["task", "check"]).ok();
+}
+
 /// A task of a pipeline that anybody can look at, with these lines besides.
 fn node(id: &str, more: &str) -> String {
     format!(
@@ -454,6 +477,104 @@ fn with_pipelines(all: &[(&str, &[u8])]) -> Sandbox {
     s.loopx(&["init"]).ok();
     s.loopx(&["start", "--profile", "lite", DEMO]).ok();
     s
+}
+
+#[test]
+fn what_a_condition_leaves_out_takes_its_gates_along() {
+    let params = "title = \"Own\"\n[params.deep]\nvalues = [\"yes\", \"no\"]\ndefault = \"yes\"\n";
+    let when = "when = { params = { deep = \"yes\" } }";
+    let judged = [
+        params,
+        &node("A", when),
+        &node(
+            "B",
+            "depends_on = [\"A\"]\n[[nodes.gates]]\nid = \"GB\"\njudges = [\"A\"]",
+        ),
+    ];
+    let behind = [
+        params,
+        &node("Z", ""),
+        &node(
+            "A",
+            &format!("depends_on = [\"Z\"]\n{when}\n[[nodes.gates]]\nid = \"GA\""),
+        ),
+        &node("B", "depends_on = [\"GA\"]"),
+    ];
+    let (judged, behind) = (judged.concat(), behind.concat());
+    let s = with_pipelines(&[("judged", judged.as_bytes()), ("behind", behind.as_bytes())]);
+    s.loopx(&["pipeline", "check", "--strict"]).ok();
+    let lines = |name: &str, deep: &str| {
+        let call = s.call(LOOPX).args(&["--json", "pipeline", "start", name]);
+        let plan = call.args(&["--param", deep, "--dry-run"]).run().json();
+        let lines = plan["lines"].as_array().expect("lines").clone();
+        let line = |line: &Value| serde_json::from_str::<Value>(&text(line)).expect("a line");
+        lines.iter().map(line).collect::<Vec<Value>>()
+    };
+    assert_eq!(
+        lines("judged", "deep=yes")[2]["gate"]["judges"],
+        json!(["B", "A"])
+    );
+    assert_eq!(
+        lines("judged", "deep=no")[1]["gate"]["judges"],
+        json!(["B"])
+    );
+    assert_eq!(lines("behind", "deep=yes")[3]["depends_on"], json!(["GA"]));
+    assert_eq!(lines("behind", "deep=no")[1]["depends_on"], json!(["Z"]));
+    for name in ["judged", "behind"] {
+        s.write(LIST, "");
+        s.loopx(&["pipeline", "start", name, "--param", "deep=no"])
+            .ok();
+        s.loopx(&["task", "check"]).ok();
+    }
+}
+
+#[test]
+fn a_default_is_filled_in_whatever_its_name_is() {
+    let own = |defaults: &str| {
+        format!(
+            "title = \"Own\"\n{defaults}\n[[nodes]]\nid = \"A\"\ntitle = \"Do {{alpha}}\"\ncriteria = [\"it is there\"]\nverification = {{ manual = \"look\" }}\n"
+        )
+    };
+    let good = own(
+        "[params.alpha]\ndefault = \"see {zeta}\"\n[params.zeta]\ndefault = \"z of {session}\"",
+    );
+    let nobody = own("[params.alpha]\ndefault = \"see {nobody} of {id}\"");
+    let ring = own("[params.alpha]\ndefault = \"{zeta}\"\n[params.zeta]\ndefault = \"{alpha}\"");
+    let s = with_pipelines(&[
+        ("good", good.as_bytes()),
+        ("nobody", nobody.as_bytes()),
+        ("ring", ring.as_bytes()),
+        ("bytes", b"title = \"x\"\n# \xff\n"),
+    ]);
+    // A file that nobody can read is a finding of its own, and keeps nobody from the others.
+    let checked = s
+        .loopx(&["--json", "pipeline", "check"])
+        .fails_with(1)
+        .json();
+    let found = checked["findings"].as_array().expect("findings").iter();
+    let found: Vec<(String, String)> = found
+        .map(|one| (text(&one["file"]), text(&one["id"])))
+        .collect();
+    let file = |name: &str| format!("loopx/pipelines/{name}.toml");
+    let unknown = "pipeline_placeholder_unknown".to_owned();
+    let wanted = [
+        (file("bytes"), "pipeline_unreadable".to_owned()),
+        (file("nobody"), unknown.clone()),
+        (file("nobody"), unknown.clone()),
+        (file("ring"), unknown),
+    ];
+    assert_eq!(found, wanted);
+    let listed = s.loopx(&["--json", "pipeline", "list"]).json();
+    let listed = listed["pipelines"].as_array().expect("pipelines").iter();
+    let bad = listed.filter(|one| one["errors"] != 0);
+    assert_eq!(bad.count(), 3);
+    refuses(&s, 1, "pipeline_invalid", &["pipeline", "start", "bytes"]);
+    s.loopx(&["pipeline", "start", "good"]).ok();
+    assert!(
+        s.read(LIST).contains("Do see z of demo"),
+        "{}",
+        s.read(LIST)
+    );
 }
 
 /// Two worktrees with a report that is saved; the second one has it, too.

@@ -48,6 +48,8 @@ struct Maker<'p> {
     is_alone: bool,
     /// The templates inside which the present one stands.
     inside: Vec<&'p str>,
+    /// The tasks that a condition left out.
+    gone: Vec<&'p NodeDef>,
 }
 
 /// The lines of a pipeline with these values, each id behind this prefix. Without a ground no task is left out.
@@ -66,9 +68,13 @@ pub fn expand(
         prefix,
         is_alone: ground.is_some() && whole.alone.as_ref().is_some_and(holds),
         inside: Vec::new(),
+        gone: Vec::new(),
     };
     let is_kept = |node: &NodeDef| node.when.as_ref().is_none_or(holds);
     let kept: Vec<bool> = whole.nodes.iter().map(is_kept).collect();
+    let gone = whole.nodes.iter().zip(&kept);
+    let gone = gone.filter_map(|(node, is_kept)| (!is_kept).then_some(node));
+    maker.gone = gone.collect();
     let mut found = Expanded::default();
     for (node, is_kept) in whole.nodes.iter().zip(&kept) {
         if !is_kept {
@@ -94,18 +100,19 @@ fn waits<'d>(
     seen: &mut Vec<&'d str>,
 ) {
     for id in node.depends_on() {
-        let at = nodes.iter().position(|one| one.id() == id);
-        let on = match at.filter(|at| kept[*at]) {
-            Some(at) => nodes[at].last(),
-            None => match at {
-                Some(at) if !seen.contains(&id.as_str()) => {
-                    seen.push(id);
+        // A gate or a checkpoint may be named itself; it is left out with the task that it stands behind.
+        let at = nodes.iter().position(|one| one.has_id(id));
+        let on = match at {
+            Some(at) if !kept[at] => {
+                if !seen.contains(&nodes[at].id()) {
+                    seen.push(nodes[at].id());
                     waits(nodes, kept, &nodes[at], found, seen);
-                    continue;
                 }
-                // A gate or a checkpoint may be named itself; what is not there is the linter's.
-                _ => id.as_str(),
-            },
+                continue;
+            }
+            Some(at) if nodes[at].id() == id => nodes[at].last(),
+            // What is not there is the linter's.
+            _ => id.as_str(),
         };
         if !found.contains(&on) {
             found.push(on);
@@ -310,7 +317,9 @@ impl<'p> Maker<'p> {
     ) -> Fields {
         let mut judges = vec![task.to_owned()];
         let is_inner = !self.inside.is_empty();
-        judges.extend(gate.judges.iter().flatten().map(|id| match is_inner {
+        let is_gone = |id: &str| !is_inner && self.gone.iter().any(|node| node.has_id(id));
+        let also = gate.judges.iter().flatten().filter(|id| !is_gone(id));
+        judges.extend(also.map(|id| match is_inner {
             true => id.clone(),
             false => format!("{}{id}", self.prefix),
         }));
