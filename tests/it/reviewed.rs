@@ -586,3 +586,47 @@ fn reported() -> (Sandbox, std::path::PathBuf) {
     there(&s, &other, &["checkout"]).run().ok();
     (s, other)
 }
+
+#[test]
+fn to_look_for_outputs_writes_nothing() {
+    let (s, other) = reported();
+    let file = other.join(REPORT);
+    std::fs::write(&file, "theirs\n").expect("a file");
+    s.write(REPORT, "ours\n");
+    s.loopx(&["save"]).ok();
+    let before = tip(&s);
+    for _ in 0..2 {
+        let left = there(&s, &other, &["task", "outputs", "A"]).run().json();
+        assert_eq!(left["outputs"][0]["present"], true, "{left:#}");
+        assert_eq!(std::fs::read_to_string(&file).expect("a file"), "theirs\n");
+    }
+    assert_eq!(tip(&s), before);
+    // Saving it is what asks somebody to choose.
+    there(&s, &other, &["save"]).run().fails_with(3);
+}
+
+#[test]
+fn an_output_that_was_removed_here_and_changed_there_is_a_conflict() {
+    let (s, other) = reported();
+    std::fs::remove_file(other.join(REPORT)).expect("a file");
+    s.write(REPORT, "two\n");
+    s.loopx(&["save"]).ok();
+    let status = s.call(LOOPX).cwd(&other).env("LOOPX_SESSION", DEMO);
+    let status = status.args(&["status"]).run().ok();
+    assert!(
+        status.contains("changed here and on the branch"),
+        "{status}"
+    );
+    let out = there(&s, &other, &["save"]).run().fails_with(3);
+    let error = out.error_json()["error"].clone();
+    assert_eq!(error["code"], "artifact_conflict", "{error:#}");
+    assert!(
+        text(&error["blockers"][0]["message"]).contains("you removed it"),
+        "{error:#}"
+    );
+    // Whoever saves again after that means it.
+    there(&s, &other, &["save"]).run().ok();
+    assert!(!other.join(REPORT).exists());
+    s.loopx(&["checkout"]).ok();
+    assert!(!s.exists(REPORT));
+}

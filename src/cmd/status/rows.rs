@@ -457,7 +457,7 @@ fn word(status: FileStatus) -> Option<&'static str> {
         FileStatus::Modified => Some("not saved"),
         FileStatus::Deleted => Some("removed here, not saved"),
         FileStatus::Behind => Some("older than the branch"),
-        FileStatus::Diverged => Some("edited, and changed on the branch"),
+        FileStatus::Diverged => Some("changed here and on the branch"),
         FileStatus::Conflicted => Some("in conflict"),
     }
 }
