@@ -179,7 +179,7 @@ fn all(args: &RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             (None, Some(code)) => format!("failed with exit code {code}"),
             (None, None) => "was ended by a signal".to_owned(),
         };
-        let is_proof = evidence.passed() && evidence.tree_kept;
+        let is_proof = evidence.proves();
         if !is_proof {
             failed += 1;
             ui.status(clean(&String::from_utf8_lossy(&tail.0)).trim_end());

@@ -171,7 +171,8 @@ impl Artifact {
     }
 
     /// Whether a person may change it while the session is at `stage`. What an approval covered can
-    /// change again only after a rollback, so that "approved" keeps meaning this content.
+    /// change again only after a rollback, so that "approved" keeps meaning this content. A session that has no
+    /// plan knows more: ask its state.
     pub fn is_open_at(self, stage: Stage) -> bool {
         match self {
             Artifact::Intent | Artifact::ArtifactGraph | Artifact::AdrCandidate => false,

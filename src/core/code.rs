@@ -328,7 +328,7 @@ codes! {
         "What a decision judges is not done yet.";
     DecisionEvidence "decision_evidence" [Refused]
         "What a decision rests on is not there, or is about other code.";
-    DecisionOpen "decision_open" [Refused]
+    DecisionOpen "decision_open" [Waiting]
         "The work goes on once somebody has decided.";
     DecisionValues "decision_values" [Usage]
         "The values of a decision do not fit its rubric.";

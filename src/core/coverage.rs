@@ -195,7 +195,7 @@ fn proof(slice: &Slice, known: Known<'_>, tree: Option<&Oid>) -> Proof {
             Word::Looked => Proof::Passed,
         };
     }
-    let counts = |e: &&&Evidence| Some(&e.tree) == tree && (e.tree_kept || !e.passed());
+    let counts = |e: &&&Evidence| Some(&e.tree) == tree && (e.proves() || !e.passed());
     match own.iter().rev().find(counts) {
         Some(evidence) if evidence.passed() => Proof::Passed,
         Some(_) => Proof::Failed,

@@ -446,6 +446,11 @@ impl Evidence {
         self.exit == Some(0)
     }
 
+    /// Whether it shows something of its tree: it passed, and left the tree as it found it.
+    pub fn proves(&self) -> bool {
+        self.passed() && self.tree_kept
+    }
+
     /// Two runs of one thing on one tree: the later one counts.
     pub fn is_rerun_of(&self, other: &Evidence) -> bool {
         self.tree == other.tree && self.is_like(other)

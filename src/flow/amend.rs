@@ -236,7 +236,9 @@ fn decide(
     let (impact, text) = judged(state, &stored, &text)?;
     let planned = state.approvals.get(&ApprovalKey::Build);
     let planned = planned.and_then(|approval| approval.files.get(&Artifact::TaskList));
-    if text == stored && state.is_list_approved(planned) {
+    // Whose amendment does not count gives it again with the same list.
+    let is_good = || gate::amendments_lack(facts.view()).is_empty();
+    if text == stored && state.is_list_approved(planned) && is_good() {
         return Err(Failure::nothing(
             Code::NothingAmended,
             format!("{} is what was approved", Artifact::TaskList),
@@ -326,6 +328,17 @@ fn how_far(state: &State, stored: &str) -> impl Fn(&TaskId) -> Status {
 /// After plan->build, and before somebody reviews what was built.
 fn require_build(state: &State) -> Result<()> {
     let path = Artifact::TaskList;
+    if state.is_open(path) {
+        let lead = match state.artifacts.contains_key(&path) {
+            true => command!("edit {path}"),
+            false => command!("task add TITLE"),
+        };
+        let message = format!(
+            "the session is in stage {}: nothing is approved yet, and the list is open",
+            state.stage
+        );
+        return Err(Failure::refused(Code::AmendClosed, message).help(lead));
+    }
     let refused = |why: &str| {
         Failure::refused(
             Code::AmendClosed,
@@ -340,8 +353,7 @@ fn require_build(state: &State) -> Result<()> {
         )
         .help(command!("plan --reason WHY"))),
         Stage::Clarify | Stage::Plan => {
-            Err(refused("nothing is approved yet, and the list is open")
-                .help(command!("edit {path}")))
+            Err(refused("no list is approved yet").help(command!("status")))
         }
         Stage::Review | Stage::Done => {
             Err(refused("what was built is judged by the list as it is").help(command!("status")))

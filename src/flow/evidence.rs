@@ -250,7 +250,7 @@ fn own_check(
         return (known, None);
     }
     let has_brief = facts.view().profile().asks(Artifact::Brief);
-    let is_open = Artifact::Brief.is_open_at(facts.state.stage);
+    let is_open = facts.state.is_open(Artifact::Brief);
     let brief = brief::of(&facts.texts).filter(|_| has_brief && is_open && exit == Some(0));
     match brief.and_then(|text| brief::with_check(text, argv)) {
         // The words of policy stand in the brief, too: there they prove the scenarios of its delta.

@@ -2,7 +2,7 @@
 
 use super::act::{Facts, Needs, gather_with};
 use super::context::Context;
-use super::workcopy::{FileStatus, Peek, WorkCopy};
+use super::workcopy::{self, FileStatus, Peek, WorkCopy};
 use super::{archive, coverage, ground, lease, rebase, review, sign, upstream};
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{Hint, command};
@@ -59,6 +59,13 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         Some(copy) => copy.peek(state, policy.artifacts.max_bytes)?,
         None => Peek::default(),
     };
+    // The working copy knows no policy, and policy may want an amendment signed.
+    for (artifact, failure) in &mut peek.refused {
+        let is_locked = failure.code == Code::ArtifactLocked;
+        if is_locked && artifact.is_some_and(|one| workcopy::is_amended(one, state)) {
+            failure.help = Some(workcopy::closed_list_help(policy.amend_command()));
+        }
+    }
     // Reading needs no identity; where there is none, nothing is said of what it may do.
     let identity = ctx.reader();
     let edits = match state.is_active() {

@@ -249,7 +249,7 @@ fn rewrite<T>(
 
 /// After plan->build the list is what was approved: it opens again where the plan does.
 pub(super) fn require_open(state: &State) -> Result<()> {
-    if Artifact::TaskList.is_open_at(state.stage) {
+    if state.is_open(Artifact::TaskList) {
         return Ok(());
     }
     let path = Artifact::TaskList.path();

@@ -8,7 +8,7 @@ use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
 use super::sign;
 use super::specs;
-use super::task::{self, TaskTaken};
+use super::task::{self, TaskApart, TaskTaken};
 use super::upstream;
 use super::workcopy::{self, FileStatus};
 use crate::core::agent::stop::Parked;
@@ -66,6 +66,9 @@ pub struct Status {
     /// Who has which task; nothing where nobody has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskTaken>,
+    /// Tasks with results that were made apart; nothing where each has one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<TaskApart>,
     /// Why the build cannot go on.
     pub blocked: Option<Recorded<BuildBlock>>,
     /// Why agents of this worktree may stop until it is taken up again.
@@ -85,6 +88,9 @@ pub struct Status {
     pub stages: Vec<Stage>,
     #[serde(skip)]
     pub artifacts: BTreeSet<Artifact>,
+    /// Those that a person may change now.
+    #[serde(skip)]
+    pub open: BTreeSet<Artifact>,
     /// Its own commits on its branch, where the stage looks at the code.
     pub commits: Option<usize>,
     #[serde(skip)]
@@ -245,6 +251,7 @@ pub(super) fn status_of(
             .as_ref()
             .map(|claim| lease::view(&ctx.repo, claim)),
         tasks: task::claimed(ctx, state),
+        apart: task::apart(state),
         blocked: state.build.blocked.clone(),
         parked: parked(ctx, state),
         gates,
@@ -263,6 +270,10 @@ pub(super) fn status_of(
         },
         stages: view.profile().stages.clone(),
         artifacts: state.artifacts.keys().copied().collect(),
+        open: Artifact::ALL
+            .into_iter()
+            .filter(|artifact| state.is_open(*artifact))
+            .collect(),
         commits: commits(ctx, &facts)?,
         has_worktree: worktree.is_some(),
         started: state.started.at.clone(),

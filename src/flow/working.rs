@@ -102,7 +102,7 @@ pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
     let snapshot = store.snapshot()?;
     let session = load_active(&snapshot, &ctx.session_id_to_change(&snapshot)?)?;
     let state = session.state.clone();
-    if !artifact.is_open_at(state.stage) {
+    if !state.is_open(artifact) {
         return Err(Failure::refused(
             Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),
@@ -271,7 +271,7 @@ fn replace(
 
 /// Refuses, before a file is touched, what `save` would refuse.
 fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -> Result<()> {
-    if !artifact.is_open_at(state.stage) {
+    if !state.is_open(artifact) {
         return Err(Failure::refused(
             Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),

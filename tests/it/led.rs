@@ -154,7 +154,7 @@ fn a_gate_names_the_values_that_it_asks_for() {
     assert_eq!(take(&s), "A");
     s.loopx(&["task", "done"]).ok();
     let asks = "git loopx task decide R --scores code=N,tests=N";
-    let error = refuses(&s, 1, "decision_open", &["take"]);
+    let error = refuses(&s, 6, "decision_open", &["take"]);
     assert_eq!(error["help"], asks);
     // There is no command that works as it is: whoever judges has to say what.
     let status = s.loopx(&["--json", "status"]).json();
@@ -172,7 +172,7 @@ fn a_gate_names_the_values_that_it_asks_for() {
     );
     s.loopx(&["task", "decide", "R", "--scores", "code=8,tests=9"])
         .ok();
-    let error = refuses(&s, 1, "decision_open", &["take"]);
+    let error = refuses(&s, 6, "decision_open", &["take"]);
     assert_eq!(
         error["help"],
         "git loopx task decide V --rating risk=N --rating product=N"
@@ -185,7 +185,7 @@ fn a_gate_names_the_values_that_it_asks_for() {
     let views = ["--rating", "risk=5", "--rating", "product=4"];
     s.loopx(&[&["task", "decide", "V"][..], &views].concat())
         .ok();
-    let error = refuses(&s, 1, "decision_open", &["take"]);
+    let error = refuses(&s, 6, "decision_open", &["take"]);
     assert_eq!(
         error["help"],
         "git loopx task decide G --verdict proceed --evidence REF"

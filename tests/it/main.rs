@@ -114,6 +114,7 @@ mod receive_unique;
 mod redact;
 mod resolve;
 mod review_show;
+mod reviewed;
 mod roads;
 mod run_ends;
 mod scale;

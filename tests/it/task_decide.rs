@@ -184,7 +184,7 @@ fn chain_c8_a_fix_is_repaired_and_decided_anew_until_its_cap() {
         &["task", "decide", "A", "--verdict", "proceed"],
     );
     do_next(&s, "A");
-    refuses(&s, 1, "decision_open", &["take"]);
+    refuses(&s, 6, "decision_open", &["take"]);
     refuses(
         &s,
         1,
@@ -296,7 +296,7 @@ fn a_proceed_stands_only_for_the_work_that_was_judged() {
     assert_eq!(statuses(&s)["GATE"], "pending");
     refuses(&s, 1, "task_not_ready", &["take", "B"]);
     do_next(&s, "A");
-    refuses(&s, 1, "decision_open", &["take"]);
+    refuses(&s, 6, "decision_open", &["take"]);
     decide(&s, &["GATE", "--verdict", "proceed"]);
     do_next(&s, "B");
 }
@@ -360,7 +360,7 @@ fn chain_c10_a_template_with_gates_is_inserted_in_its_order() {
     // The gates inside begin at their first attempt, and those behind wait for the last of them.
     decide(&s, &["post-test.1.post-verify", "--verdict", "fix"]);
     do_next(&s, "post-test.1.post-verify.1.mend");
-    refuses(&s, 1, "decision_open", &["take"]);
+    refuses(&s, 6, "decision_open", &["take"]);
     decide(&s, &["post-test.1.post-verify.1", "--verdict", "proceed"]);
     do_next(&s, "post-test.1.auto-test");
 }

@@ -4,7 +4,7 @@ use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Blocker, Code};
 use crate::core::gate::{FileState, Proof, Uncommitted, named};
-use crate::core::hint::Verb;
+use crate::core::hint::{Verb, command};
 use crate::core::op::CodeVerdict;
 use crate::core::session::Ending;
 use crate::core::stage::Stage;
@@ -143,7 +143,7 @@ fn first_of(text: String) -> String {
 fn files(status: &Status) -> Vec<Row> {
     let is_open = |artifact: Artifact| {
         status.ending.is_none()
-            && artifact.is_open_at(status.stage)
+            && status.open.contains(&artifact)
             && status.artifacts.contains(&artifact)
     };
     let mut rows = Vec::new();
@@ -413,6 +413,16 @@ fn people(status: &Status) -> Vec<Row> {
         let said = format!("{}: {}, {ends} {}", taken.task, claim.words, claim.until);
         rows.push(Row::new("taken", said));
     }
+    for apart in &status.apart {
+        let others = counted(apart.by.len(), "more result");
+        let said = format!(
+            "{}: {others}, by {}: {}",
+            apart.task,
+            apart.by.join(", "),
+            command!("task show {}", apart.task)
+        );
+        rows.push(Row::new("apart", said).role(style::WARN));
+    }
     if let Some(block) = &status.blocked {
         let why = block.reason.as_deref().unwrap_or_default();
         let said = format!("blocked:{}  {why}", block.value.cause);
@@ -447,7 +457,7 @@ fn word(status: FileStatus) -> Option<&'static str> {
         FileStatus::Modified => Some("not saved"),
         FileStatus::Deleted => Some("removed here, not saved"),
         FileStatus::Behind => Some("older than the branch"),
-        FileStatus::Diverged => Some("edited, and changed on the branch"),
+        FileStatus::Diverged => Some("changed here and on the branch"),
         FileStatus::Conflicted => Some("in conflict"),
     }
 }

@@ -3,9 +3,11 @@
 use super::super::artifact::Artifact;
 use super::super::failure::{Blocker, Code, Failure};
 use super::super::id::{Oid, Person};
+use super::super::policy::Policy;
 use super::super::session::{Approval, State};
 use super::super::stage::Transition;
 use super::{View, blockers};
+use crate::core::hint::{command, hint};
 use std::collections::BTreeMap;
 
 /// Every artifact that a gate judges, in the order in which the stages add them.
@@ -150,6 +152,21 @@ pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
         );
     }
     found
+}
+
+/// The same rule of an amendment: it approves the plan's list, and `amend` is the command that gives it.
+pub fn of_amendment(policy: &Policy, blocker: Blocker) -> Blocker {
+    let help = match blocker.code {
+        Code::ApprovalUnsigned | Code::ApprovalSignatureInvalid | Code::ApprovalWithoutTouch => {
+            command!("amend --reason WHY --sign")
+        }
+        Code::ApprovalsMissing => policy.amend_command(),
+        Code::ApproverDenied | Code::ApproverWithoutRole | Code::ApproverNotIndependent => {
+            hint!["ask somebody else to run: ", policy.amend_command()]
+        }
+        _ => return blocker,
+    };
+    Blocker { help, ..blocker }
 }
 
 /// The refusal of a gate that is not ready, under the code that belongs to its transition.

@@ -11,7 +11,7 @@ use super::super::session::Recorded;
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::super::task::node::TaskId;
 use super::super::task::plan;
-use super::approval::missing;
+use super::approval::{missing, of_amendment};
 use super::plan::delta;
 use super::tasks::list_help;
 use super::{View, covered, covered_files};
@@ -61,7 +61,8 @@ fn amended(view: View<'_>, planned: Option<&Oid>) -> Vec<Blocker> {
         return vec![Blocker::new(
             Code::PlanApprovalStale,
             format!("changed since the plan was approved: {path}"),
-            command!("amend --reason WHY")
+            view.policy
+                .amend_command()
                 .note("(approves it as it is; `undo` takes a change back)"),
         )];
     }
@@ -69,12 +70,19 @@ fn amended(view: View<'_>, planned: Option<&Oid>) -> Vec<Blocker> {
     if let Err(blocker) = plan::nodes(view.texts)
         && blocker.code == Code::TaskListInvalid
     {
-        let help = list_help(view.state, blocker.help.clone());
+        let help = list_help(view.state, view.policy, blocker.help.clone());
         return vec![Blocker::new(blocker.code, blocker.message, help)];
     }
+    amendments_lack(view)
+}
+
+/// What the amendments that the list rests on lack of the people that policy asks for.
+pub fn amendments_lack(view: View<'_>) -> Vec<Blocker> {
     let standing = view.state.standing_amendments();
     let missing = standing.flat_map(|one| missing(view, &one.approval));
-    missing.collect()
+    missing
+        .map(|blocker| of_amendment(view.policy, blocker))
+        .collect()
 }
 
 /// How a slice's own verification stands on the present tree.
@@ -192,7 +200,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
     let own = runs.of_check(check);
     let counts = |run: &&&Recorded<Evidence>| {
         Some(&run.value.tree) == tree
-            && (run.value.tree_kept || !run.value.passed())
+            && (run.value.proves() || !run.value.passed())
             && run.seq > fresh_after
     };
     let is_waived = view.state.build.waivers.contains_key(&check.id);

@@ -26,9 +26,9 @@ use crate::core::shell_word;
 use crate::core::texts::Texts;
 pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
-    not_consumable, not_ready,
+    not_consumable, not_ready, of_amendment,
 };
-pub use build::{AuditItem, Proof, audit, last_failed};
+pub use build::{AuditItem, Proof, amendments_lack, audit, last_failed};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
 pub use evidence::{counted, runs_by};
 pub use findings::{
@@ -260,7 +260,7 @@ fn clashes(view: View<'_>) -> Vec<Blocker> {
                 Source::Policy => Artifact::TaskList,
             };
             let help = match (artifact, view.state.stage) {
-                (Artifact::TaskList, _) => list_help(view.state, command!("edit {artifact}")),
+                (Artifact::TaskList, _) => list_help(view.state, view.policy, command!("edit {artifact}")),
                 (_, Stage::Build) => command!("plan --reason WHY"),
                 _ => command!("edit {artifact}"),
             };

@@ -17,6 +17,7 @@ use super::super::task::status::Status;
 use super::{AuditItem, View, audit};
 use crate::core::artifact::Artifact;
 use crate::core::hint::{Hint, command, hint};
+use crate::core::policy::Policy;
 use crate::core::shell_word;
 
 /// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
@@ -98,12 +99,10 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
 }
 
 /// What leads on where the list cannot be read: after plan->build it is amended.
-pub fn list_help(state: &State, help: Hint) -> Hint {
-    match state.stage == Stage::Build && state.artifacts.contains_key(&Artifact::TaskList) {
-        true => hint![
-            "mend the file below .loopx, then: ",
-            command!("amend --reason WHY")
-        ],
+pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
+    let is_approved = state.stage == Stage::Build && !state.is_open(Artifact::TaskList);
+    match is_approved && state.artifacts.contains_key(&Artifact::TaskList) {
+        true => hint!["mend the file below .loopx, then: ", policy.amend_command()],
         false => help,
     }
 }

@@ -240,6 +240,21 @@ impl NodeDef {
         self.depends_on.as_deref().unwrap_or_default()
     }
 
+    /// Whether an id is its own, or one of what stands behind it.
+    pub fn has_id(&self, id: &str) -> bool {
+        self.all_ids().any(|(own, _)| own == id)
+    }
+
+    /// Its id and those of what stands behind it.
+    pub fn all_ids(&self) -> impl Iterator<Item = (&str, &Place)> {
+        let gates = self.gates().iter().map(|gate| (gate.id(), &gate.place));
+        let checkpoint = self.checkpoint.iter();
+        let checkpoint = checkpoint.map(|one| (one.id.get_ref().as_str(), &one.place));
+        std::iter::once((self.id(), &self.place))
+            .chain(gates)
+            .chain(checkpoint)
+    }
+
     /// Whether it is something that somebody does: what a mode counts.
     pub fn is_work(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == "work")

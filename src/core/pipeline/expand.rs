@@ -51,6 +51,8 @@ struct Maker<'p> {
     is_alone: bool,
     /// The templates inside which the present one stands.
     inside: Vec<&'p str>,
+    /// The tasks that a condition left out.
+    gone: Vec<&'p NodeDef>,
 }
 
 /// The lines of a pipeline with these values, each id behind this prefix. Without a ground no task is left out.
@@ -70,10 +72,14 @@ pub fn expand(
         prefix,
         is_alone: ground.is_some() && whole.alone.as_ref().is_some_and(holds),
         inside: Vec::new(),
+        gone: Vec::new(),
     };
     let is_kept = |node: &NodeDef| node.when.as_ref().is_none_or(holds);
     let kept: Vec<bool> = whole.nodes.iter().map(is_kept).collect();
     let places = places(&whole.nodes);
+    let gone = whole.nodes.iter().zip(&kept);
+    let gone = gone.filter_map(|(node, is_kept)| (!is_kept).then_some(node));
+    maker.gone = gone.collect();
     let mut found = Expanded::default();
     for (node, is_kept) in whole.nodes.iter().zip(&kept) {
         if !is_kept {
@@ -152,18 +158,19 @@ fn waits<'d>(
     seen: &mut Vec<&'d str>,
 ) {
     for id in node.depends_on() {
+        // A gate or a checkpoint may be named itself; it is left out with the task that it stands behind.
         let at = places.get(id.as_str()).copied();
-        let on = match at.filter(|at| kept[*at]) {
-            Some(at) => nodes[at].last(),
-            None => match at {
-                Some(at) if !seen.contains(&id.as_str()) => {
-                    seen.push(id);
+        let on = match at {
+            Some(at) if !kept[at] => {
+                if !seen.contains(&nodes[at].id()) {
+                    seen.push(nodes[at].id());
                     waits((nodes, places), kept, &nodes[at], found, seen);
-                    continue;
                 }
-                // A gate or a checkpoint may be named itself; what is not there is the linter's.
-                _ => id.as_str(),
-            },
+                continue;
+            }
+            Some(at) if nodes[at].id() == id => nodes[at].last(),
+            // What is not there is the linter's.
+            _ => id.as_str(),
         };
         if !found.contains(&on) {
             found.push(on);
@@ -171,10 +178,14 @@ fn waits<'d>(
     }
 }
 
-/// The place of each task. Of two of one id the first counts.
+/// The place of each task, by its id and by those of its gates and its checkpoint. Of two of one id the first counts, and
+/// a task before a gate.
 fn places(nodes: &[NodeDef]) -> HashMap<&str, usize> {
-    let all = nodes.iter().enumerate().rev();
-    all.map(|(at, node)| (node.id(), at)).collect()
+    let all = || nodes.iter().enumerate().rev();
+    let behind = all().flat_map(|(at, node)| node.all_ids().map(move |(id, _)| (id, at)));
+    behind
+        .chain(all().map(|(at, node)| (node.id(), at)))
+        .collect()
 }
 
 impl When {
@@ -375,7 +386,9 @@ impl<'p> Maker<'p> {
     ) -> Fields {
         let mut judges = vec![task.to_owned()];
         let is_inner = !self.inside.is_empty();
-        judges.extend(gate.judges.iter().flatten().map(|id| match is_inner {
+        let is_gone = |id: &str| !is_inner && self.gone.iter().any(|node| node.has_id(id));
+        let also = gate.judges.iter().flatten().filter(|id| !is_gone(id));
+        judges.extend(also.map(|id| match is_inner {
             true => id.clone(),
             false => format!("{}{id}", self.prefix),
         }));

@@ -5,7 +5,7 @@ use super::Pipeline;
 use super::definition::{GateDef, NodeDef, ParamKind, When};
 use super::expand::{Line, expand};
 use super::finding::{Findings, Place};
-use super::params::{ALWAYS, Given, OF_GATES, names, values};
+use super::params::{ALWAYS, Given, OF_GATES, OF_TASK, names, values};
 use crate::core::nearest;
 use crate::core::skill::PLACEHOLDERS;
 use crate::core::spec::{Finding, Severity, has_errors};
@@ -84,11 +84,7 @@ impl<'p> Linter<'p> {
             }
         }
         self.endless(&top);
-        for param in whole.params.values() {
-            for name in param.default.iter().flat_map(|default| names(default)) {
-                self.used.params.insert(name.to_owned());
-            }
-        }
+        self.defaults(&top);
         self.unused(&top);
     }
 
@@ -100,7 +96,7 @@ impl<'p> Linter<'p> {
     /// Ids that are none, and those that stand there twice.
     fn ids(&mut self, nodes: &[NodeDef]) {
         let mut seen: HashMap<String, &Place> = HashMap::new();
-        for (id, place) in nodes.iter().flat_map(all_ids) {
+        for (id, place) in nodes.iter().flat_map(NodeDef::all_ids) {
             if TaskId::parse(id).is_none() {
                 let message = format!(
                     "expected an id of letters, digits, `-`, `_`, `.` (at most {}), found {id:?}",
@@ -122,7 +118,11 @@ impl<'p> Linter<'p> {
 
     /// Edges to nowhere, and cycles: with a gate among them, one that waits for what it holds.
     fn edges(&mut self, nodes: &[NodeDef]) {
-        let ids: BTreeSet<&str> = nodes.iter().flat_map(all_ids).map(|(id, _)| id).collect();
+        let ids: BTreeSet<&str> = nodes
+            .iter()
+            .flat_map(NodeDef::all_ids)
+            .map(|(id, _)| id)
+            .collect();
         let mut is_whole = true;
         for node in nodes {
             let judged = node.gates().iter().flat_map(|gate| {
@@ -151,7 +151,7 @@ impl<'p> Linter<'p> {
         let Some(path) = cycle(&edges) else { return };
         let is_task = |id: &str| nodes.iter().any(|node| node.id() == id);
         let gate = path.iter().find(|id| !is_task(id));
-        let places: HashMap<&str, &Place> = nodes.iter().flat_map(all_ids).collect();
+        let places: HashMap<&str, &Place> = nodes.iter().flat_map(NodeDef::all_ids).collect();
         let first = gate.copied().unwrap_or(path[0]);
         let Some(place) = places.get(first) else {
             return;
@@ -239,6 +239,36 @@ impl<'p> Linter<'p> {
                 self.found
                     .say("pipeline_placeholder_unknown", place, message);
             }
+        }
+    }
+
+    /// Placeholders of defaults: they stand for other parameters and for what is known of the session, and never for
+    /// each other in a ring. Braces of a command may mean themselves.
+    fn defaults(&mut self, top: &Place) {
+        let params = &self.pipeline.whole.params;
+        for (own, param) in params {
+            let Some(default) = &param.default else {
+                continue;
+            };
+            for name in names(default) {
+                self.used.params.insert(name.to_owned());
+                let is_known =
+                    params.contains_key(name) || name != OF_TASK && ALWAYS.contains(&name);
+                if !is_known && param.kind != ParamKind::Check {
+                    let near = near(name, params.keys().map(String::as_str));
+                    let message =
+                        format!("the default of `{own}`: `{{{name}}}` stands for nothing{near}");
+                    self.found.say("pipeline_placeholder_unknown", top, message);
+                }
+            }
+        }
+        let edges = params.iter().map(|(own, param)| {
+            let default = param.default.as_deref().unwrap_or_default();
+            (own.as_str(), names(default))
+        });
+        if let Some(path) = cycle(&edges.collect()) {
+            let message = format!("defaults name each other: {}", path.join(" -> "));
+            self.found.say("pipeline_placeholder_unknown", top, message);
         }
     }
 
@@ -338,16 +368,6 @@ fn names_of<T>(table: &BTreeMap<String, T>) -> Vec<&str> {
 
 fn near<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     nearest(name, known).map_or(String::new(), |near| format!("; is `{near}` meant?"))
-}
-
-/// The ids that one task and what stands behind it have.
-fn all_ids(node: &NodeDef) -> impl Iterator<Item = (&str, &Place)> {
-    let gates = node.gates().iter().map(|gate| (gate.id(), &gate.place));
-    let checkpoint = node.checkpoint.iter();
-    let checkpoint = checkpoint.map(|one| (one.id.get_ref().as_str(), &one.place));
-    std::iter::once((node.id(), &node.place))
-        .chain(gates)
-        .chain(checkpoint)
 }
 
 /// What each id waits for, as the expansion has it.

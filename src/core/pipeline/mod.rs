@@ -57,6 +57,20 @@ impl Pipeline {
         })
     }
 
+    /// The same of a file, whatever bytes are in it.
+    pub fn of_bytes(name: &str, bytes: &[u8], path: &str) -> Result<Self, Findings> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Pipeline::read(name, text, Some(path)),
+            Err(error) => {
+                let before = &bytes[..error.valid_up_to()];
+                let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                let said = "expected UTF-8, found other bytes";
+                let place = Place::new(path, line);
+                Err(Findings::one("pipeline_unreadable", &place, said))
+            }
+        }
+    }
+
     /// A pipeline that the program brings.
     pub fn built_in(name: &str) -> Option<Result<Self, Findings>> {
         builtin::text(name).map(|text| Pipeline::read(name, text, None))

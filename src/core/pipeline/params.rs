@@ -1,8 +1,8 @@
 //! The values with which a pipeline starts: those that somebody gives, and the defaults of the rest.
 
 use super::Pipeline;
-use super::definition::ParamKind;
-use std::collections::BTreeMap;
+use super::definition::{Param, ParamKind};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of the session in which a pipeline starts; texts of a pipeline may name it.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,8 @@ pub struct Given<'g> {
 
 /// Names that stand for something in every text of a pipeline.
 pub(super) const ALWAYS: [&str; 4] = ["id", "intent", "pipeline", "session"];
+/// The name among them that each task has its own value for: no default can name it.
+pub(super) const OF_TASK: &str = "id";
 /// Names that a gate fills in when it inserts a repair.
 pub(super) const OF_GATES: [&str; 4] = ["attempt", "gate", "reason", "weakest"];
 
@@ -44,7 +46,7 @@ pub fn values(pipeline: &Pipeline, given: &Given<'_>) -> Result<BTreeMap<String,
             return Err(format!("the parameter `{name}` is given twice"));
         }
     }
-    for (name, param) in params {
+    for (name, param) in in_order(params, given)? {
         let own = given.params.iter().find(|(one, _)| one == name);
         let value = match (own, &param.default) {
             (Some((_, value)), _) => value.clone(),
@@ -72,6 +74,34 @@ pub fn values(pipeline: &Pipeline, given: &Given<'_>) -> Result<BTreeMap<String,
             ));
         }
         found.insert(name.clone(), value);
+    }
+    Ok(found)
+}
+
+/// The parameters, each behind those that its default names.
+fn in_order<'p>(
+    params: &'p BTreeMap<String, Param>,
+    given: &Given<'_>,
+) -> Result<Vec<(&'p String, &'p Param)>, String> {
+    let is_given = |name: &String| given.params.iter().any(|(one, _)| one == name);
+    let mut left: Vec<(&String, &Param)> = params.iter().collect();
+    let mut found = Vec::new();
+    while !left.is_empty() {
+        let open: BTreeSet<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
+        let is_ready = |(name, param): &(&String, &Param)| {
+            let mut named = names(param.default.as_deref().unwrap_or_default()).into_iter();
+            is_given(name) || !named.any(|one| open.contains(one))
+        };
+        let (ready, rest): (Vec<_>, Vec<_>) = left.iter().copied().partition(is_ready);
+        if ready.is_empty() {
+            let names: Vec<&str> = open.into_iter().collect();
+            return Err(format!(
+                "the defaults of {} name each other",
+                names.join(", ")
+            ));
+        }
+        found.extend(ready);
+        left = rest;
     }
     Ok(found)
 }

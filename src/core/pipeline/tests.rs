@@ -194,9 +194,9 @@ fn the_program_brings_none_with_a_finding() {
 #[test]
 fn each_finding_of_the_table_is_one_that_the_linter_has() {
     let text = [
+        include_str!("definition.rs"),
         include_str!("lint.rs"),
         include_str!("mod.rs"),
-        include_str!("definition.rs"),
         include_str!("skills.rs"),
     ]
     .concat();

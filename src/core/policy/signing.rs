@@ -94,6 +94,14 @@ impl Policy {
         }
     }
 
+    /// The command that amends the approved list as policy wants it: an amendment is an approval of the plan.
+    pub fn amend_command(&self) -> Hint {
+        match self.asks_signature(Transition::PlanToBuild) {
+            true => command!("amend --reason WHY --sign"),
+            false => command!("amend --reason WHY"),
+        }
+    }
+
     /// The command that gives an approving verdict as policy wants it.
     pub fn verdict_command(&self) -> Hint {
         match self.asks_signed_verdict() {

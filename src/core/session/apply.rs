@@ -70,8 +70,8 @@ impl State {
         };
         let is_closed = |artifact: &&Artifact| {
             !artifact.is_derived()
-                && !artifact.is_open_at(self.stage)
-                && !artifact.is_open_at(to)
+                && !self.is_open(**artifact)
+                && !self.is_open_in(**artifact, to)
                 && !self.is_amended_by(op, **artifact)
         };
         match op.writes.keys().find(is_closed) {

@@ -411,6 +411,20 @@ impl State {
         })
     }
 
+    /// Whether a person may change an artifact now.
+    pub fn is_open(&self, artifact: Artifact) -> bool {
+        self.is_open_in(artifact, self.stage)
+    }
+
+    /// The same in another stage. In the build the list of tasks is closed because plan->build approved it; a session
+    /// without that has an open list there, and its verdict covers it.
+    pub fn is_open_in(&self, artifact: Artifact, stage: Stage) -> bool {
+        let is_planned = self.plan.run > 0 && self.approvals.contains_key(&ApprovalKey::Build);
+        let is_unplanned_list =
+            artifact == Artifact::TaskList && stage == Stage::Build && !is_planned;
+        artifact.is_open_at(stage) || is_unplanned_list
+    }
+
     /// The round of the plan's loop: each draft is one, and each time more that an architect asks for changes.
     pub fn plan_round(&self) -> u32 {
         let of_draft = |draft: u32| {

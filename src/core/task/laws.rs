@@ -246,10 +246,16 @@ fn said(made: usize, before: &State, word: Word) -> Operation {
 
 /// Two clones that took one node apart, and what each did with it.
 fn apart(steps: [&[Step]; 2]) -> State {
-    let mut sets = [vec![started()], vec![started()]];
+    let sets = recorded_apart(&steps);
+    state(&union(&sets[1], &sets[0]))
+}
+
+/// What each of several clones recorded that did these steps with one node, apart from the others.
+fn recorded_apart(steps: &[&[Step]]) -> Vec<Vec<Operation>> {
+    let mut sets = vec![vec![started()]; steps.len()];
     let mut made = 1;
-    for (clone, steps) in steps.into_iter().enumerate() {
-        for step in steps {
+    for (clone, steps) in steps.iter().enumerate() {
+        for step in *steps {
             let before = state(&sets[clone]);
             let event = event(&before, clone, task(0), *step).expect("a legal step");
             let mut op = operation(made, before.seq + 1, event, None);
@@ -259,7 +265,40 @@ fn apart(steps: [&[Step]; 2]) -> State {
             made += 1;
         }
     }
-    state(&union(&sets[1], &sets[0]))
+    sets
+}
+
+/// Claims take no place from results: each result is named, however many clones had the node.
+#[test]
+fn results_that_were_made_apart_are_all_named_beside_many_claims() {
+    use Step::{Done, Take};
+    let done: &[Step] = &[Take, Done];
+    let taken: &[Step] = &[Take];
+    let all = recorded_apart(&[[taken; 20], [done; 20]].concat());
+    let all = all.iter().fold(Vec::new(), |all, set| union(&all, set));
+    let merged = state(&all);
+    let facts = merged.task(&task(0)).expect("facts");
+    assert_eq!(facts.status, Status::Completed);
+    assert_eq!(facts.results_beside().count(), 19);
+    assert!(facts.beside.len() < 40, "{}", facts.beside.len());
+}
+
+/// A claim that lost is named until whoever won, and saw it, has done the node.
+#[test]
+fn a_lost_claim_is_named_until_the_node_is_completed_by_somebody_who_saw_it() {
+    use Step::{Done, Take};
+    let sets = recorded_apart(&[&[Take], &[Take]]);
+    let mut all = union(&sets[1], &sets[0]);
+    let before = state(&all);
+    let facts = before.task(&task(0)).expect("facts");
+    assert_eq!((facts.status, facts.beside.len()), (Status::Claimed, 1));
+    let done = event(&before, 0, task(0), Done).expect("a legal step");
+    let mut op = operation(9, before.seq + 1, done, None);
+    op.after = before.newest();
+    all.push(op);
+    let after = state(&all);
+    let facts = after.task(&task(0)).expect("facts");
+    assert_eq!((facts.status, facts.beside.len()), (Status::Completed, 0));
 }
 
 /// What one did, what the other did, how far it is then, and what stands beside it.
@@ -298,7 +337,7 @@ fn what_two_clones_did_apart_has_one_outcome_and_both_stay_visible() {
         assert!(merged.conflicts.is_empty());
         let both = [one, other].iter().all(|steps| steps.contains(&Done));
         assert_eq!(
-            facts.is_contested(),
+            facts.results_beside().next().is_some(),
             both || one.contains(&Fail),
             "{one:?} {other:?}"
         );

@@ -213,4 +213,11 @@ impl Node {
     pub const CAP: u32 = 3;
     /// The priority of a node that says nothing of it.
     pub const PRIORITY: u32 = 2;
+
+    /// The files that it changes, as they were planned. A file that it only reads is not its own.
+    pub fn own_files(&self) -> impl Iterator<Item = &str> + Clone {
+        let files = self.files.iter();
+        let files = files.filter(|file| file.action.as_deref() != Some("read"));
+        files.map(|file| file.path.as_str())
+    }
 }

@@ -121,7 +121,8 @@ pub struct TaskFacts {
     /// Who said that it may begin, where it waits for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Recorded<Mark>>,
-    /// What others did with it at the same time and what does not count, until somebody who saw it goes on.
+    /// What others did with it at the same time and what does not count: a claim until somebody who saw it completes
+    /// the node, a result until the node is done again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Recorded<Aside>>,
     /// The number of the newest retry: what ran before it proves nothing of the task.
@@ -151,8 +152,9 @@ pub struct Aside {
     pub completion: Option<Completion>,
 }
 
-/// So many of them a state names.
-const KEPT: usize = 16;
+/// So many claims a state names, and so many of what else was done apart: claims take no place from results.
+const KEPT_CLAIMS: usize = 16;
+const KEPT_RESULTS: usize = 32;
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
@@ -192,10 +194,10 @@ impl TaskFacts {
     }
 
     /// Results of others that stand beside the one that counts.
-    pub fn is_contested(&self) -> bool {
-        self.beside
-            .iter()
-            .any(|aside| matches!(aside.value.step, Step::Done | Step::Fail))
+    pub fn results_beside(&self) -> impl Iterator<Item = &Recorded<Aside>> {
+        let is_result =
+            |aside: &&Recorded<Aside>| matches!(aside.value.step, Step::Done | Step::Fail);
+        self.beside.iter().filter(is_result)
     }
 
     fn new(op: &Operation, id: &TaskId) -> Self {
@@ -378,7 +380,17 @@ impl TaskFacts {
             });
         }
         // A retry or a release that came too late takes nothing from anybody.
-        if !matches!(aside.value.step, Step::Retry | Step::Release) && self.beside.len() < KEPT {
+        if matches!(aside.value.step, Step::Retry | Step::Release) {
+            return;
+        }
+        let is_claim = |aside: &Recorded<Aside>| aside.value.step == Step::Take;
+        let alike = self.beside.iter();
+        let alike = alike.filter(|known| is_claim(known) == is_claim(&aside));
+        let most = match is_claim(&aside) {
+            true => KEPT_CLAIMS,
+            false => KEPT_RESULTS,
+        };
+        if alike.count() < most {
             self.beside.push(aside);
         }
     }
@@ -449,7 +461,15 @@ impl State {
             // A word that it may begin gives it no other status, and stands beside whatever was done apart.
             (TaskEvent::Allowed { .. }, _) => facts.allowed.push(recorded(op, Mark {})),
             (TaskEvent::Opened { judged, .. }, _) => facts.open(op, judged, missed_last),
-            (_, Ok(after)) if !missed_last => facts = after,
+            (_, Ok(after)) if !missed_last => {
+                facts = after;
+                // Whoever completes it knows of the claims that they saw, and nothing is left to say of them.
+                if event.step() == Step::Done {
+                    facts
+                        .beside
+                        .retain(|aside| aside.value.step != Step::Take || !beside.saw(&aside.op));
+                }
+            }
             // Whoever knew everything writes nothing that does not fit.
             (_, Err(why)) if !missed_any => return Err(why),
             _ => facts.go_apart(op, event),

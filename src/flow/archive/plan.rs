@@ -139,7 +139,7 @@ fn closed(state: &State) -> Option<Blocker> {
         .into_iter()
         .filter(|at| state.artifacts.contains_key(at));
     let delta = own.next().unwrap_or(Artifact::SpecDelta);
-    (!delta.is_open_at(state.stage)).then(|| {
+    (!state.is_open(delta)).then(|| {
         Blocker::new(
             Code::DeltaClosed,
             format!(

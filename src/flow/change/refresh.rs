@@ -59,7 +59,7 @@ pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         let file = brief::delta_file(&facts.texts).unwrap_or(Artifact::SpecDelta);
-        if !file.is_open_at(state.stage) {
+        if !state.is_open(file) {
             return Err(Failure::refused(
                 Code::RefreshClosed,
                 format!(

@@ -90,7 +90,7 @@ pub(in crate::flow) fn source(ctx: &Context) -> Result<Source> {
 }
 
 /// The repository's own pipelines: name, path, content.
-fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, String)>> {
+fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, Vec<u8>)>> {
     let folder = &code.paths.pipelines;
     let mut found = Vec::new();
     for (file, entry) in code.files(ctx, folder)? {
@@ -102,11 +102,7 @@ fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, String)>> {
         }
         let bytes = ctx.repo.read_blob(&entry.id)?;
         let path = format!("{folder}/{file}");
-        let text = String::from_utf8(bytes).map_err(|_| {
-            let message = format!("{path}: expected UTF-8");
-            Failure::refused(Code::PipelineInvalid, message).help("mend the file, and commit it")
-        })?;
-        found.push((name.to_owned(), path, text));
+        found.push((name.to_owned(), path, bytes));
     }
     Ok(found)
 }
@@ -121,8 +117,8 @@ pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
         let read = Pipeline::built_in(name);
         all.extend(read.map(|read| listed(name, None, read.map_err(|findings| findings.0))));
     }
-    for (name, path, text) in &own {
-        let read = Pipeline::read(name, text, Some(path)).map_err(|findings| findings.0);
+    for (name, path, bytes) in &own {
+        let read = Pipeline::of_bytes(name, bytes, path).map_err(|findings| findings.0);
         all.push(listed(name, Some(path), read));
     }
     Ok(all)
@@ -157,8 +153,8 @@ fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
     let code = source(ctx)?;
     let mut own = own(ctx, &code)?;
     if let Some(at) = own.iter().position(|(known, ..)| known == name) {
-        let (name, path, text) = own.swap_remove(at);
-        let read = Pipeline::read(&name, &text, Some(&path));
+        let (name, path, bytes) = own.swap_remove(at);
+        let read = Pipeline::of_bytes(&name, &bytes, &path);
         return Ok(read.map_err(|findings| findings.0));
     }
     if let Some(read) = Pipeline::built_in(name) {
@@ -237,8 +233,8 @@ pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
                 pipelines: Vec::new(),
                 findings: Vec::new(),
             };
-            for (name, path, text) in own(ctx, &source(ctx)?)? {
-                let read = Pipeline::read(&name, &text, Some(&path));
+            for (name, path, bytes) in own(ctx, &source(ctx)?)? {
+                let read = Pipeline::of_bytes(&name, &bytes, &path);
                 checked
                     .findings
                     .extend(judge(read.map_err(|findings| findings.0)));
@@ -543,11 +539,42 @@ fn packages(ctx: &Context, tree: Option<&Oid>) -> Vec<String> {
     tables.flat_map(|table| table.keys().cloned()).collect()
 }
 
+/// What a pipeline was started with, to be put behind the command that starts it again.
+fn words_given(request: &StartRequest) -> String {
+    let params = request.params.iter();
+    let params = params.map(|(name, value)| (" --param ", format!("{name}={value}")));
+    let asked = request.request.iter().map(|text| (" --for ", text.clone()));
+    let given = params.chain(asked);
+    given
+        .map(|(flag, value)| format!("{flag}{}", crate::core::shell_word(&value)))
+        .collect()
+}
+
+/// A prefix under which a list has none of the ids that a plan would add.
+fn free_prefix(plan: &Plan, prefix: &str, file: &file::TaskFile) -> String {
+    let own = plan
+        .ids
+        .iter()
+        .map(|id| id.strip_prefix(prefix).unwrap_or(id));
+    let own: Vec<&str> = own.collect();
+    let is_free = |prefix: &String| {
+        let mut ids = own.iter().map(|id| TaskId::parse(&format!("{prefix}{id}")));
+        ids.all(|id| id.is_none_or(|id| file.node(&id).is_none()))
+    };
+    let mut numbers = (2_u32..).map(|number| match number {
+        2 => "second-".to_owned(),
+        3 => "third-".to_owned(),
+        number => format!("{number}th-"),
+    });
+    numbers.find(is_free).unwrap_or_default()
+}
+
 /// Writes the tasks of a pipeline into the list of the session that is meant, behind those that are there: all of them,
 /// or none.
 pub fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
     let plan = plan(ctx, &request)?;
-    task_list::extend(ctx, &plan.lines, request.reason, |file| {
+    let given = words_given(&request);
+    task_list::extend(ctx, &plan.lines, request.reason.clone(), |file| {
         let taken = plan.ids.iter().filter_map(|id| {
             let id = TaskId::parse(id)?;
             file.node(&id).map(|node| node.id.to_string())
@@ -561,10 +588,11 @@ pub fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
             taken.join(", "),
             plan.pipeline
         );
+        let prefix = free_prefix(&plan, &request.prefix, file);
         Err(
             Failure::refused(Code::PipelineIdTaken, message).help(match &plan.team {
-                Some(_) => command!("pipeline start --team --prefix second-"),
-                None => command!("pipeline start {} --prefix second-", plan.pipeline),
+                Some(_) => command!("pipeline start --team --prefix {prefix}{given}"),
+                None => command!("pipeline start {} --prefix {prefix}{given}", plan.pipeline),
             }),
         )
     })

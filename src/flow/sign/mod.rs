@@ -114,7 +114,10 @@ impl Word {
                 };
                 let mut weighed = credentials.weigh(policy, *transition, &approval.by);
                 if let Some(blocker) = weighed.last_mut().and_then(|last| last.refused.take()) {
-                    return Err(refusal(blocker));
+                    return Err(refusal(match amends {
+                        Some(_) => gate::of_amendment(policy, blocker),
+                        None => blocker,
+                    }));
                 }
                 let people = credentials.people(&weighed);
                 weighed.pop();

@@ -14,10 +14,10 @@ pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(None);
     };
-    if node.files.is_empty() {
+    if node.own_files().next().is_none() {
         return Err(refused(
             node,
-            "the plan names no file of it, so that nobody knows what belongs to it",
+            "the plan names no file that it changes, so that nobody knows what belongs to it",
         ));
     }
     let code = ctx.repo.code()?;
@@ -81,7 +81,7 @@ fn own<'p>(
         new: Vec::new(),
     };
     for one in uncommitted {
-        let planned = node.files.iter().map(|file| file.path.as_str());
+        let planned = node.own_files();
         let found: Vec<&str> = match planned.clone().any(|file| is_below(&one.path, file)) {
             true => vec![one.path.as_str()],
             false => planned

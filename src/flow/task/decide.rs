@@ -7,7 +7,8 @@ use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate::lead_of;
 use crate::core::hint::{command, hint};
 use crate::core::task::decide::{
-    Decision, Gate, Ground, Judged, Said, Standing, Verdict, judge, misfit, results, standing,
+    Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, judge, misfit, results,
+    standing,
 };
 use crate::core::task::event::TaskEvent;
 use crate::core::task::graph::{Graph, Wait};
@@ -58,6 +59,13 @@ pub fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Decided>> {
         let mut decision = request.decision.clone();
         if let Some(said) = &request.said {
             require_own(node, gate, said)?;
+            // A score of a hundred says nothing on another scale.
+            if said.is_of_hundred && gate.rubric.scale != Rubric::SCALE {
+                decision = Decision {
+                    parse_failed: true,
+                    ..Decision::default()
+                };
+            }
         }
         let goes_on = !matches!(decision.verdict, Some(Verdict::Fix | Verdict::Escalate));
         let is_typed = request.said.is_none() && decision.verdict.is_some();
@@ -268,8 +276,14 @@ fn resolve(
                 "the run {name} is about another tree than the code here"
             ));
         }
-        if goes_on && !run.value.passed() {
-            return Err(format!("the run {name} did not pass"));
+        if goes_on && !run.value.proves() {
+            return Err(match run.value.passed() {
+                true => format!(
+                    "the run {name} changed {} while it ran, and proves nothing",
+                    run.value.changed.join(", ")
+                ),
+                false => format!("the run {name} did not pass"),
+            });
         }
         return Ok(run.op.to_string());
     }

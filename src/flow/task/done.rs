@@ -146,8 +146,22 @@ pub fn done(
         };
         let act = Act::new(event, what, finished).reason(request.reason.clone());
         Ok(act.outputs(left))
-    })?;
-    Ok(done.0)
+    });
+    match (done, committed) {
+        (Ok(done), _) => Ok(done.0),
+        (Err(failure), Some(commit)) => Err(beside_commit(failure, &commit)),
+        (Err(failure), None) => Err(failure),
+    }
+}
+
+/// A refusal behind which the commit of the files stands.
+fn beside_commit(mut failure: Failure, commit: &Oid) -> Failure {
+    failure.message = format!(
+        "{}; its files are committed already, as {}",
+        failure.message,
+        commit.short()
+    );
+    failure
 }
 
 /// Refuses a task that did not leave what it should, before anything is committed for it.
@@ -302,10 +316,14 @@ fn require_in_time(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> 
         "`{}` had not ended after {limit} s, its time limit",
         crate::store::one_line(&ran.value.evidence.argv.join(" "))
     );
-    moves::fail(ctx, Some(task.as_str()), Some(why.clone()))?;
+    let failed = moves::fail(ctx, Some(task.as_str()), Some(why.clone()))?.value;
+    let again = match failed.failures >= failed.cap {
+        true => command!("task retry {task} --reason WHY"),
+        false => command!("task retry {task}"),
+    };
     Err(
         Failure::refused(Code::TaskTimedOut, format!("{task} failed: {why}")).help(hint![
-            command!("task retry {task}"),
+            again,
             "  or: ",
             command!("task show {task}")
         ]),

@@ -24,8 +24,8 @@ pub(super) use renew::renew;
 pub use take::{TakeRequest, Taken, peek, take};
 pub use touched::Touched;
 pub use view::{
-    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskTaken, TaskView, TurnView, claimed,
-    graph_of, list, log, show,
+    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskApart, TaskTaken, TaskView,
+    TurnView, apart, claimed, graph_of, list, log, show,
 };
 
 use super::act::{Act, Done, Facts, Needs, act_beside};
@@ -86,7 +86,7 @@ impl<'f> Plan<'f> {
     fn of(facts: &'f Facts<'_>) -> Result<Self> {
         let state = &facts.state;
         let nodes = plan::now(&facts.texts, state).map_err(|blocker| {
-            let help = gate::list_help(state, blocker.help);
+            let help = gate::list_help(state, &facts.policy, blocker.help);
             Failure::refused(blocker.code, blocker.message).help(help)
         })?;
         if nodes.is_empty() {

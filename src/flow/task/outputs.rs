@@ -87,7 +87,7 @@ pub fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
         let done = done.map(|done| &done.value);
         let mut outputs = outputs(ctx, facts, node, done)?;
         // What stands in the working copy goes in with the completion.
-        let new = collect(ctx, facts, node)?;
+        let new = peek(ctx, facts, node)?;
         let after = with(&facts.state, &new);
         for output in outputs.iter_mut().filter(|output| !output.present) {
             output.present = is_present(ctx, facts, &after, &output.path)?;
@@ -98,6 +98,16 @@ pub fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
             outputs,
         })
     })
+}
+
+/// The same as [`collect`] with nothing written. A file that was changed on both sides is there, whoever wins.
+fn peek(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<Outputs> {
+    let Some(copy) = WorkCopy::open(&ctx.repo, &facts.state.id)? else {
+        return Ok(Outputs::default());
+    };
+    let max = facts.policy.artifacts.max_bytes;
+    let (outputs, _) = copy.peek_outputs(&facts.state, max, |path| is_of(node, path))?;
+    Ok(outputs)
 }
 
 /// The edits of the working copy that belong to a task: what lies in its folder, and what the plan names for it.

@@ -335,7 +335,7 @@ fn named<'p>(
             )
             .help(command!("task show {id}")));
         }
-        return match (is_over, take_over) {
+        let choice = match (is_over, take_over) {
             (true, false) if is_last(plan, at, claim, moment) => Err(spent(plan, at)),
             (true, true) if is_last(plan, at, claim, moment) => {
                 facts.require_person("another attempt beyond the cap")?;
@@ -347,6 +347,10 @@ fn named<'p>(
                 Ok((at, Some(claim)))
             }
             (false, false) => Err(plan.held(id, claim)),
+        }?;
+        return match before(plan, graph, at).as_slice() {
+            [] => Ok(choice),
+            waits => Err(not_ready(facts, id, waits)),
         };
     }
     let waits = graph.waits(at, plan.now());
@@ -354,6 +358,14 @@ fn named<'p>(
         return Ok((at, None));
     }
     Err(not_ready(facts, id, &waits))
+}
+
+/// What a task would wait for if nobody had it: whoever had it may have begun before the work in front of it was asked
+/// for anew, or before the session went back.
+fn before(plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Vec<Wait> {
+    let mut waits = graph.waits(at, plan.now());
+    waits.retain(Wait::is_before);
+    waits
 }
 
 /// Whether the time that somebody may have a task has passed under a claim: a failed attempt.
@@ -498,8 +510,11 @@ fn any<'p>(
     let mut held: Vec<(usize, &Recorded<Claim>)> = claimed
         .filter_map(|at| Some((at, plan.facts(at)?.holder()?)))
         .collect();
-    let is_free = |(at, claim): &&(usize, &Recorded<Claim>)| {
+    let is_over = |(at, claim): &(usize, &Recorded<Claim>)| {
         plan.until(claim) <= moment && !is_last(plan, *at, claim, moment)
+    };
+    let is_free = |one: &&(usize, &Recorded<Claim>)| {
+        is_over(one) && !graph.is_persons(one.0) && before(plan, graph, one.0).is_empty()
     };
     let mut free = held.iter().filter(is_free);
     if let Some((at, claim)) = free.find(|(at, _)| can(*at)) {
@@ -508,6 +523,11 @@ fn any<'p>(
     if let Some(failure) = lacking {
         return Err(failure);
     }
+    // A lease that is over holds nothing: what it was of waits for a person, or for other work.
+    let mut ready = ready;
+    let persons = held.iter().filter(|one| is_over(one)).map(|(at, _)| *at);
+    ready.extend(persons.filter(|at| graph.is_persons(*at) && before(plan, graph, *at).is_empty()));
+    held.retain(|one| !is_over(one));
     held.sort_by_key(|(_, claim)| plan.until(claim));
     Err(nothing(facts, plan, graph, &ready, &held))
 }
@@ -541,7 +561,7 @@ fn nothing(
     };
     if let Some(at) = ready.iter().find(is_decided) {
         let node = &plan.nodes[*at];
-        return Failure::refused(
+        return Failure::waiting(
             Code::DecisionOpen,
             format!("{} is to be decided before the work goes on", node.id),
         )
@@ -597,9 +617,14 @@ fn stalled(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> 
     let end = chain[chain.len() - 1];
     let ids: Vec<&str> = chain.iter().map(|at| plan.nodes[*at].id.as_str()).collect();
     let last = &plan.nodes[end].id;
-    let waits = graph.waits(end, plan.now());
+    let waits = match plan.statuses[end] {
+        Status::Claimed => before(plan, graph, end),
+        _ => graph.waits(end, plan.now()),
+    };
     let (why, help) = match (plan.statuses[end], waits.first()) {
-        (Status::Pending, Some(wait)) => (format!("waits for {}", wait.words()), lead(facts, wait)),
+        (Status::Pending | Status::Claimed, Some(wait)) => {
+            (format!("waits for {}", wait.words()), lead(facts, wait))
+        }
         (status, _) => (status.to_string(), super::next_step(last, status)),
     };
     Blocker::new(

@@ -62,18 +62,12 @@ fn split(node: &Node, files: Vec<String>) -> Touched {
         let rest = path.strip_prefix(above.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    // What is only read is no file that a task touches.
-    let planned = || {
-        let files = node.files.iter();
-        let files = files.filter(|file| file.action.as_deref() != Some("read"));
-        files.map(|file| file.path.as_str())
-    };
-    let is_planned = |path: &String| planned().any(|file| is_below(path, file));
+    let is_planned = |path: &String| node.own_files().any(|file| is_below(path, file));
     let is_touched = |file: &&str| files.iter().any(|path| is_below(path, file));
     let owned = |path: &String| path.clone();
     let declared = files.iter().filter(|path| is_planned(path)).map(owned);
     let undeclared = files.iter().filter(|path| !is_planned(path)).map(owned);
-    let untouched = planned().filter(|file| !is_touched(file));
+    let untouched = node.own_files().filter(|file| !is_touched(file));
     Touched {
         declared: declared.take(KEPT).collect(),
         undeclared: undeclared.take(KEPT).collect(),

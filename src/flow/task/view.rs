@@ -465,6 +465,27 @@ pub struct TaskTaken {
     pub claim: ClaimView,
 }
 
+/// A task with several results, of which one counts.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskApart {
+    pub task: TaskId,
+    /// Who has the others.
+    pub by: Vec<String>,
+}
+
+/// The tasks with results that were made apart and that nobody has settled.
+pub fn apart(state: &State) -> Vec<TaskApart> {
+    let apart = |facts: &TaskFacts| {
+        let by = facts.results_beside();
+        let by: Vec<String> = by.map(|aside| aside.signed.by.to_string()).collect();
+        (!by.is_empty()).then(|| TaskApart {
+            task: facts.id.clone(),
+            by,
+        })
+    };
+    state.tasks.values().filter_map(apart).collect()
+}
+
 /// The tasks that somebody has.
 pub fn claimed(ctx: &Context, state: &State) -> Vec<TaskTaken> {
     let watched = Watched::of(&ctx.repo, state, ctx.now());

@@ -483,7 +483,7 @@ impl<'r> WorkCopy<'r> {
 
     /// Refuses an artifact that is closed in this stage.
     pub fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
-        if artifact.is_open_at(state.stage) {
+        if state.is_open(artifact) {
             return Ok(());
         }
         let why = match artifact {
@@ -495,12 +495,7 @@ impl<'r> WorkCopy<'r> {
             format!("{}/{artifact} was changed, but {why}", self.folder()),
         )
         .help(match is_amended(artifact, state) {
-            true => hint![
-                command!("amend --reason WHY"),
-                "  or: ",
-                command!("checkout --force {artifact}"),
-                "  (your text is kept as a blob and named)"
-            ],
+            true => closed_list_help(command!("amend --reason WHY")),
             false => command!("checkout --force {artifact}")
                 .note("(your text is kept as a blob and named)"),
         }))
@@ -871,7 +866,17 @@ pub fn display(path: &Path, top: Option<&Path>) -> String {
         .to_string()
 }
 
+/// The ways on from an edit of the list that was approved; `amend` is the command that policy wants.
+pub(super) fn closed_list_help(amend: Hint) -> Hint {
+    hint![
+        amend,
+        "  or: ",
+        command!("checkout --force {}", Artifact::TaskList),
+        "  (your text is kept as a blob and named)"
+    ]
+}
+
 /// Whether an artifact that is closed in this stage is changed by an amendment.
 pub(super) fn is_amended(artifact: Artifact, state: &State) -> bool {
-    artifact == Artifact::TaskList && state.stage == Stage::Build
+    artifact == Artifact::TaskList && state.stage == Stage::Build && !state.is_open(artifact)
 }

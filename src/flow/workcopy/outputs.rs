@@ -152,6 +152,9 @@ impl WorkCopy<'_> {
                         to: None,
                     };
                     all.writes.insert(path, write);
+                } else if base.is_some() && tip.is_some() {
+                    let merge = Merge::Gone;
+                    conflicts.push(Clash { path, merge, tip });
                 }
                 continue;
             };
@@ -250,6 +253,7 @@ impl WorkCopy<'_> {
                     "both sides stand in the file"
                 }
                 Merge::Unlike => "it is no text: your file stays, and the next save takes it",
+                Merge::Gone => "you removed it: it stays so, and the next save removes it there",
             };
             if let Some(tip) = tip {
                 self.bases.outputs.insert(path.clone(), tip);
@@ -394,6 +398,8 @@ enum Merge {
     Marked(Vec<u8>),
     /// One of the sides is no text.
     Unlike,
+    /// It was removed here.
+    Gone,
 }
 
 fn parent(path: &str) -> Option<&str> {

@@ -2,7 +2,7 @@
 //! data: nothing in it is believed that is not in a block, and what cannot be read says nothing good.
 
 use super::points::Points;
-use super::values::{Confidence, Decision, Severity, Verdict};
+use super::values::{BEST_RATING, Confidence, Decision, Severity, Verdict};
 
 /// What the blocks of a text say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,9 +11,25 @@ pub struct Said {
     pub reason: Option<String>,
     /// The task that a result is about.
     pub task: Option<String>,
+    /// Whether the score says itself that it is one of a hundred.
+    pub is_of_hundred: bool,
 }
 
 const MARKS: [&str; 3] = ["VERDICT", "DISCUSS_RESULT", "TASK_COMPLETE"];
+
+/// Fields that something follows from. Texts may stand in a block more than once.
+const VALUES: [&str; 10] = [
+    "average_rating",
+    "confidence",
+    "confidence_score",
+    "discuss_severity",
+    "discuss_verdict",
+    "severity",
+    "status",
+    "task_id",
+    "verdict",
+    "weakest_dimension",
+];
 
 /// A block: its mark, and its fields in their order.
 type Block<'t> = (&'static str, Vec<(String, &'t str)>);
@@ -67,8 +83,20 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     found
 }
 
-/// Takes a block in; `None` where a word of it means nothing.
+/// Whether a block gives one field two values.
+fn is_contradiction(fields: &[(String, &str)]) -> bool {
+    fields.iter().enumerate().any(|(at, (name, value))| {
+        let mut later = fields[at + 1..].iter();
+        VALUES.contains(&name.as_str())
+            && later.any(|(other, said)| other == name && !said.eq_ignore_ascii_case(value))
+    })
+}
+
+/// Takes a block in; `None` where a word of it means nothing, or where two of them contradict each other.
 fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
+    if is_contradiction(fields) {
+        return None;
+    }
     let field = |name: &str| {
         let mut fields = fields.iter().filter(|(field, _)| field == name);
         fields
@@ -82,7 +110,9 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
             let confidence = field("confidence")
                 .map(|word| word.to_ascii_lowercase().parse::<Confidence>().ok());
             decision.confidence = optional(confidence)?;
-            decision.score = optional(field("confidence_score").map(score))?;
+            let score = optional(field("confidence_score").map(score))?;
+            said.is_of_hundred = score.is_some_and(|(_, is_of_hundred)| is_of_hundred);
+            decision.score = score.map(|(score, _)| score);
             decision.weakest = field("weakest_dimension")
                 .filter(|word| *word != "none")
                 .map(str::to_owned);
@@ -96,7 +126,7 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
         }
         "DISCUSS_RESULT" => {
             decision.severity = discussed(field("verdict")?, field("severity"))?;
-            decision.mean = optional(field("average_rating").map(score))?;
+            decision.mean = optional(field("average_rating").map(mean))?;
             said.reason = said
                 .reason
                 .take()
@@ -134,10 +164,25 @@ fn optional<T>(value: Option<Option<T>>) -> Option<Option<T>> {
     }
 }
 
-/// `8.5`, `85%`, `3.5/5`.
-fn score(text: &str) -> Option<Points> {
-    let number = text.split(['/', '%']).next().unwrap_or_default();
-    Points::parse(number.trim())
+/// `8.5` of whatever scale the rubric has; `85%` and `85/100` with whether they say that it is one of a hundred.
+fn score(text: &str) -> Option<(Points, bool)> {
+    let whole = Points::whole(100);
+    let number = text.strip_suffix('%').or(of(text, whole));
+    let score = Points::parse(number.unwrap_or(text).trim())?;
+    (number.is_none() || score <= whole).then_some((score, number.is_some()))
+}
+
+/// `3.5` or `3.5/5`, the mean of ratings.
+fn mean(text: &str) -> Option<Points> {
+    let best = Points::whole(BEST_RATING);
+    let mean = Points::parse(of(text, best).unwrap_or(text).trim())?;
+    (mean <= best).then_some(mean)
+}
+
+/// The number of `NUMBER/WHOLE`.
+fn of(text: &str, whole: Points) -> Option<&str> {
+    let (number, behind) = text.split_once('/')?;
+    (Points::parse(behind.trim()) == Some(whole)).then_some(number)
 }
 
 /// What a discussion came to. Blocked without a severity is the highest.
@@ -209,8 +254,29 @@ mod tests {
             "---VERDICT---\nSTATUS: proceed\n---END---\n---VERDICT---\nSTATUS: fix\n---END---",
             "DISCUSS_RESULT\nseverity: LOW",
             "TASK_COMPLETE\ntask_id: A",
+            // Two values of one field, in one block.
+            "---VERDICT---\nSTATUS: proceed\nSTATUS: fix\n---END---",
+            "---VERDICT---\nSTATUS: fix\nSTATUS:\n---END---",
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 4\naverage_rating: 2",
+            // A mean of ratings is one of five.
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 40%",
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 4/10",
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 5.1",
+            "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 8/10",
+            "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 120%",
         ] {
             assert!(failed(&read(text)), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_field_may_say_the_same_twice_and_a_text_may_go_on() {
+        let said = read(
+            "---VERDICT---\nSTATUS: fix\nSTATUS: FIX\nREASON: one\nREASON: two\nCONFIDENCE_SCORE: 85%\n---END---",
+        );
+        assert_eq!(said.decision.verdict, Some(Verdict::Fix));
+        assert!(said.is_of_hundred);
+        let plain = read("---VERDICT---\nSTATUS: fix\nCONFIDENCE_SCORE: 8.5");
+        assert!(!plain.is_of_hundred);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::gate::Gate;
 use super::points::Points;
-use super::values::{Decision, Verdict};
+use super::values::{BEST_RATING, Decision, Verdict};
 
 /// What is wrong with values, in words; nothing where they can be judged.
 pub fn misfit(gate: &Gate, given: &Decision) -> Option<String> {
@@ -11,6 +11,12 @@ pub fn misfit(gate: &Gate, given: &Decision) -> Option<String> {
     }
     if !given.says_something() && given.severity.is_none() && given.mean.is_none() {
         return Some(format!("expected {}", wanted(gate)));
+    }
+    let best = Points::whole(BEST_RATING);
+    if let Some(mean) = given.mean.filter(|mean| *mean > best) {
+        return Some(format!(
+            "expected a mean of ratings from 0 to {best}, found {mean}"
+        ));
     }
     let scale = gate.rubric.scale;
     let too_large = |score: &&Points| **score > scale;
@@ -97,7 +103,8 @@ fn views(gate: &Gate, given: &Decision) -> Option<String> {
             return Some(format!("the view `{}` is rated twice", rating.view));
         }
     }
-    let is_said = given.severity.is_some() || given.mean.is_some();
+    // A discussion that nobody wrote down by view stands for all views. One that was is written down whole.
+    let is_said = given.ratings.is_empty() && (given.severity.is_some() || given.mean.is_some());
     let is_strict = given
         .verdict
         .is_some_and(|verdict| verdict != Verdict::Proceed);

@@ -63,7 +63,8 @@ pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
         judged.notes.extend(notes(given, severity));
     }
     let is_good = score.is_some_and(|score| score > gate.rubric.scale.percent(GOOD));
-    if given.verdict == Some(Verdict::Fix) && is_good && gate.attempt > 0 {
+    let is_fix = given.verdict == Some(Verdict::Fix) && judged.verdict == Verdict::Fix;
+    if is_fix && is_good && gate.attempt > 0 {
         let score = score.unwrap_or_default();
         judged.suggestion = Some(format!(
             "a score of {score} after {} would let it proceed; the fix counts",
@@ -105,14 +106,17 @@ fn repairs(count: u32) -> String {
     }
 }
 
-/// The score that counts: of the dimensions where they are scored, else the one that was given.
+/// The score that counts: where the rubric has dimensions, of those alone; else the one that was given.
 fn score(gate: &Gate, given: &Decision) -> Option<Points> {
     if given.parse_failed {
         return Some(Points::default());
     }
     let dimensions = gate.rubric.dimensions.iter();
+    if dimensions.len() == 0 {
+        return given.score;
+    }
     let scored = dimensions.filter_map(|one| Some((*given.scores.get(&one.name)?, one.weight)));
-    Points::mean(scored).or(given.score)
+    Points::mean(scored)
 }
 
 /// Everything that speaks against going on.
@@ -156,9 +160,7 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
     let is_enough = is_enough.is_some_and(|(warn, score)| score >= warn);
     let is_too_low = |one: &Dimension| {
         let scored = given.scores.get(&one.name);
-        scored
-            .zip(one.warn)
-            .is_some_and(|(score, warn)| *score < warn)
+        scored.is_none_or(|score| one.warn.is_some_and(|warn| *score < warn))
     };
     let has_critical = given.criticals > gate.rubric.critical || given.parse_failed;
     judged.why.push(match gate.cap {
@@ -205,11 +207,12 @@ fn views_in_words(given: &Decision, severity: Severity) -> String {
 
 /// How far the views are apart; nothing where they agree.
 pub fn severity(given: &Decision) -> Option<Severity> {
-    if !given.ratings.is_empty() {
-        return of_ratings(&given.ratings);
-    }
-    // A discussion that was not written down by view says it of itself; its mean may say more.
-    given.severity.max(given.mean.and_then(of_mean))
+    let rated = match given.ratings.as_slice() {
+        [] => None,
+        ratings => of_ratings(ratings),
+    };
+    // A discussion may say it of itself, and its mean may say more; no rating makes that milder.
+    rated.max(given.severity).max(given.mean.and_then(of_mean))
 }
 
 /// The least mean of a rating at which nobody has to look again, and the one below which all have to.

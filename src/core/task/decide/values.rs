@@ -46,6 +46,9 @@ vocabulary!(
     }
 );
 
+/// The best rating of a view.
+pub const BEST_RATING: u32 = 5;
+
 /// What one view thinks, 1 to 5.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rating {
@@ -85,7 +88,7 @@ pub struct Decision {
     pub evidence: Vec<Ground>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<Rating>,
-    /// What a discussion said of itself, where no rating is there to compute it from.
+    /// The severity that a discussion gave itself. Ratings can make it stricter, and never milder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
     #[serde(skip_serializing_if = "Option::is_none")]
