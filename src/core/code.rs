@@ -255,7 +255,7 @@ codes! {
     CheckNameTaken "check_name_taken" [Refused]
         "A check of an artifact has the name of a check of the policy, and another command.";
     CheckNotAgreed "check_not_agreed" [Refused]
-        "A role's key runs only what an approved plan says.";
+        "A role's key runs only what an approved plan says, or the policy of the target.";
     CheckNotTrusted "check_not_trusted" [Waiting]
         "A check of the session is a command that somebody else wrote, and that nobody agreed to run here.";
     CheckpointOpen "checkpoint_open" [Waiting]

@@ -42,7 +42,7 @@ pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
         .collect();
     let checks = open.iter().filter(|item| !item.is_manual());
     let checks: Vec<String> = checks.map(|item| item.id.clone()).collect();
-    let checks = without_repeated(checks, &all);
+    let checks = without_repeated(&checks, &all);
     if let (true, Some(manual)) = (checks.is_empty(), open.first()) {
         return Err(Failure::nothing(
             Code::ChecksFresh,
@@ -77,16 +77,16 @@ pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
 }
 
 /// Leaves out the checks of policy whose words another one runs already.
-fn without_repeated(names: Vec<String>, all: &[Check]) -> Vec<String> {
+fn without_repeated(names: &[String], all: &[Check]) -> Vec<String> {
     let of_name = |name: &String| all.iter().find(|check| check.id == *name);
-    let own: Vec<&Check> = names.iter().filter_map(of_name).collect();
+    let meant: Vec<&Check> = names.iter().filter_map(of_name).collect();
     let is_repeated = |name: &String| {
-        let check = of_name(name).filter(|check| check.is_of_policy());
-        check.is_some_and(|check| {
-            let before = own.iter().take_while(|other| other.id != check.id);
-            before.into_iter().any(|other| other.argv == check.argv)
+        let at = meant.iter().position(|check| check.id == *name);
+        at.is_some_and(|at| {
+            let mut before = meant[..at].iter();
+            meant[at].is_of_policy() && before.any(|other| other.argv == meant[at].argv)
         })
     };
-    let names = names.iter().filter(|name| !is_repeated(name));
-    names.cloned().collect()
+    let kept = names.iter().filter(|name| !is_repeated(name));
+    kept.cloned().collect()
 }

@@ -8,7 +8,7 @@ use super::{policy_moved, sign};
 use crate::core::checks::Check;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::CodeFacts;
-use crate::core::hint::command;
+use crate::core::hint::{Hint, command};
 use crate::core::id::Oid;
 use crate::core::policy::Policy;
 use crate::core::session::State;
@@ -68,14 +68,22 @@ pub(super) fn add_of_target(
 /// Refuses a check of policy that the policy of the target does not have: a role's key runs nothing that a branch of
 /// somebody brings.
 pub(super) fn require_of(target: Option<&Policy>, check: &Check, state: &State) -> Result<()> {
-    if target.is_some_and(|target| target.has_check_of(&check.argv)) {
-        return Ok(());
-    }
+    let (why, help) = match target {
+        Some(target) if target.has_check_of(&check.argv) => return Ok(()),
+        Some(_) => (
+            "[checks] of its target has other words",
+            command!("status").session(&state.id),
+        ),
+        None => (
+            "the branch that its result goes to is not here to say whether it has these words",
+            Hint::git("fetch"),
+        ),
+    };
     let message = format!(
-        "session {}: [checks] of its base has {}, that of its target has not, and a role runs nothing else",
+        "session {}: {} stands in [checks] of its base, {why}, and a role runs nothing else",
         state.id, check.id
     );
-    Err(Failure::refused(Code::CheckNotAgreed, message).help(command!("status").session(&state.id)))
+    Err(Failure::refused(Code::CheckNotAgreed, message).help(help))
 }
 
 /// Leaves out the checks whose words the policy of the target has: whoever reviewed that policy agreed to them. The

@@ -1,7 +1,8 @@
 //! `[checks]` of `loopx.toml`: commands that a session has to pass, whatever its own files name.
 
+use crate::support::drive::Drive;
 use crate::support::landing::{self, rev, serve};
-use crate::support::{LOOPX, Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox, keys};
 use serde_json::Value;
 
 const UNIT: &str = "[checks.unit]\nrun = [\"sh\", \"check.sh\"]\npaths = [\"src/**\"]\n";
@@ -289,4 +290,21 @@ fn a_delta_in_a_brief_needs_a_check_besides_that_of_policy() {
     assert!(blockers(&held).contains("brief_check_missing"), "{held}");
     s.loopx(&["run", "--", "sh", "check.sh"]).ok();
     s.loopx(&["finish", "--yes"]).ok();
+}
+
+#[test]
+fn the_key_of_a_role_runs_a_check_of_the_targets_policy_and_none_of_a_base_alone() {
+    let policy = "[approve]\nroles = { ci = [\"*<ada@example.org>\"] }\n[evidence]\nby = [\"ci\"]\n[checks.unit]\nrun = [\"true\"]\n";
+    let signers = keys::everybody();
+    let d = Drive::planned_with(&[("loopx.toml", policy), ("loopx.signers", &signers)]);
+    let run = ["run", "--task", "unit", "--sign"];
+    // No plan has to be approved for it: whoever reviewed the policy agreed.
+    keys::by(&d, keys::ADA, &run).ok();
+    d.git(&["switch", "--quiet", "main"]).ok();
+    let other = policy.replace("\"true\"", "\"false\"");
+    d.commit_file("loopx.toml", &other, "other words").ok();
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    keys::by(&d, keys::ADA, &run)
+        .fails_with(1)
+        .says("[checks] of its target has other words");
 }
