@@ -135,7 +135,11 @@ impl Taken {
     fn note(&mut self, kind: NoteKind, text: String) {
         const LONGEST: usize = 60 * 1024;
         let mut text = text;
-        text.truncate(text.floor_char_boundary(LONGEST));
+        let mut end = text.len().min(LONGEST);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
         if !text.trim().is_empty() {
             self.notes.push((kind, text));
         }
