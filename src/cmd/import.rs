@@ -33,6 +33,7 @@ pub enum ImportCommand {
     Openspec(OpenspecArgs),
     Loopx(LoopxArgs),
     Maestro(MaestroArgs),
+    Ccw(CcwArgs),
     Bundle(super::bundle::BundleArgs),
 }
 
@@ -79,6 +80,18 @@ pub struct OpenspecArgs {
     pub no_specs: bool,
 }
 
+/// Take over team sessions of ccw: TLS, TLV4 and TC
+///
+/// Their tasks become tasks, with roles and dependencies, and wisdom becomes notes. Nothing counts as done.
+#[derive(Debug, clap::Args)]
+pub struct CcwArgs {
+    /// The folder, or that of one session (default: .workflow/ at the top of the worktree)
+    pub path: Option<PathBuf>,
+    /// Say what would happen; write nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+}
+
 pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ImportArgs { from, command } = args;
     let command = match (from, command) {
@@ -116,6 +129,14 @@ pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 ..Request::default()
             };
             return peer(Tool::Maestro, &request, ctx, ui);
+        }
+        ImportCommand::Ccw(args) => {
+            let request = Request {
+                path: args.path,
+                dry_run: args.dry_run,
+                ..Request::default()
+            };
+            return peer(Tool::Ccw, &request, ctx, ui);
         }
         ImportCommand::Bundle(args) => return super::bundle::import(args, ctx, ui),
     };

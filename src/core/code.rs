@@ -466,6 +466,8 @@ codes! {
         "Git does not know who you are.";
     ImplementedScopeMismatch "implemented_scope_mismatch" [Refused]
         "The execution record names another scope as done than as planned.";
+    ImportAnalysisInvalid "import_analysis_invalid" [Refused]
+        "The graph of tasks of a team's session is not as it has to be; nothing was imported.";
     ImportDelta "import_delta" [Refused]
         "The delta of an OpenSpec change cannot be read.";
     ImportFormatUnknown "import_format_unknown" [Usage]
@@ -478,6 +480,10 @@ codes! {
         "A name or a file of the tree that is imported is not UTF-8.";
     ImportNothing "import_nothing" [Refused]
         "The folder has nothing in it of the tool that was named.";
+    ImportRoleInvalid "import_role_invalid" [Refused]
+        "A role of a team's session is missing, or its file is not as it has to be; nothing was imported.";
+    ImportSessionInvalid "import_session_invalid" [Refused]
+        "The state file of a team's session is missing, or not as it has to be; nothing was imported.";
     ImportUnclear "import_unclear" [Usage]
         "An import was told nothing to take in, or two things.";
     IndexCurrent "index_current" [Nothing]

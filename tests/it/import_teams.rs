@@ -394,3 +394,150 @@ fn a_broken_chain_of_maestro_is_refused_with_each_place() {
     assert!(said.contains("steps[4]: expected `status`"), "{said}");
     assert_eq!(tip(&s), before, "the sound session was not imported either");
 }
+
+/// The three forms of a team: TLS with a checkpoint, TLV4, TC with a role of its own.
+fn teams(s: &Sandbox) {
+    let team = ".workflow/.team";
+    let task = |id: &str, owner: &str, on: &[&str], status: &str| json!({"id": id, "owner": owner, "status": status, "blocked_by": on, "description": format!("{id} of it"), "is_checkpoint_after": id == "QUALITY-001", "discuss_verdict": "consensus_reached"});
+    let tls = json!({
+        "session_id": "TLS-audit-2026-01-02", "mode": "full-lifecycle", "scope": "audit log", "status": "paused", "tasks_total": 3, "started_at": "2026-01-02T00:00:00Z",
+        "pipeline": [task("RESEARCH-001", "analyst", &[], "completed"), task("QUALITY-001", "reviewer", &["RESEARCH-001"], "completed"), task("PLAN-001", "planner", &["QUALITY-001"], "pending")],
+        "gc_loop_count": 1, "active_agents": [{"task_id": "PLAN-001"}],
+    });
+    s.write(
+        format!("{team}/TLS-audit-2026-01-02/team-session.json"),
+        tls.to_string(),
+    );
+    s.write(
+        format!("{team}/TLS-audit-2026-01-02/wisdom/learnings.md"),
+        "# Learnings\n\n- [2026-01-02] [analyst] clocks drift\n",
+    );
+    let done = json!({"title": "Research", "role": "analyst", "deps": [], "wave": 1, "status": "completed", "findings": "none"});
+    let open = json!({"title": "Build", "role": "executor", "deps": ["RESEARCH-001"], "context_from": ["RESEARCH-001"], "wave": 2, "status": "pending"});
+    let tlv4 = json!({"session_id": "TLV4-x", "requirement": "Log each write", "tasks": {"RESEARCH-001": done, "IMPL-001": open}});
+    s.write(
+        format!("{team}/TLV4-2026-01-02-log/tasks.json"),
+        tlv4.to_string(),
+    );
+    s.write(
+        format!("{team}/TLV4-2026-01-02-log/discoveries/RESEARCH-001.json"),
+        "{}",
+    );
+    let tc = json!({"session_id": "TC-log", "task_description": "Log it", "status": "active", "team_name": "log", "roles": [{"name": "coder", "prefix": "IMPL", "role_spec": "role-specs/coder.md"}], "completed_tasks": ["IMPL-001"]});
+    s.write(
+        format!("{team}/TC-log-2026-01-02/team-session.json"),
+        tc.to_string(),
+    );
+    let analysis = json!({"capabilities": ["coding"], "roles": ["coder"], "dependency_graph": {"IMPL-001": [], "IMPL-002": {"depends_on": ["IMPL-001"], "role": "coder"}}});
+    s.write(
+        format!("{team}/TC-log-2026-01-02/task-analysis.json"),
+        analysis.to_string(),
+    );
+    s.write(
+        format!("{team}/TC-log-2026-01-02/role-specs/coder.md"),
+        ROLE,
+    );
+}
+
+const ROLE: &str = "---\nrole: coder\nprefix: IMPL\ninner_loop: false\nmessage_types:\n  success: impl_complete\n  error: error\n---\n## Phase 2: Context\n\nRead.\n\n## Phase 3: Work\n\nWrite.\n\n## Phase 4: Check\n\nTest.\n";
+
+#[test]
+fn teams_of_ccw_become_sessions_with_tasks_roles_and_checkpoints() {
+    let s = repository();
+    s.loopx(&["init"]).ok();
+    teams(&s);
+    let report = s.loopx(&["import", "ccw", "--json"]).json();
+    let tls = session(&report, "tls-audit-2026-01-02");
+    assert_eq!(tls["stood"], "paused, 2 of 3 tasks done");
+    for what in [
+        "2 of 3 tasks were called done",
+        "gc_loop_count",
+        "workers hold nothing",
+        "have a verdict",
+    ] {
+        assert!(says(tls, what), "{what}: {tls:#}");
+    }
+    let of_tls = tasks(&s, "sessions/tls-audit-2026-01-02");
+    let ids: Vec<&str> = of_tls
+        .iter()
+        .filter_map(|task| task["id"].as_str())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            "RESEARCH-001",
+            "QUALITY-001",
+            "CHECKPOINT-QUALITY-001",
+            "PLAN-001"
+        ]
+    );
+    assert_eq!(of_tls[2]["kind"], "checkpoint");
+    assert_eq!(of_tls[3]["depends_on"], json!(["CHECKPOINT-QUALITY-001"]));
+    assert_eq!(of_tls[3]["role"], "planner");
+    let of_fourth = tasks(&s, "sessions/tlv4-2026-01-02-log");
+    assert_eq!(of_fourth[1]["depends_on"], json!(["RESEARCH-001"]));
+    assert_eq!(of_fourth[0]["source"]["task"]["findings"], "none");
+    let of_roles = tasks(&s, "sessions/tc-log-2026-01-02");
+    assert_eq!(of_roles[0]["role"], "coder", "by its prefix");
+    s.loopx(&["note", "list", "--all"])
+        .fails_with(0)
+        .says("clocks drift");
+    s.loopx(&["fsck"]).ok();
+    let before = tip(&s);
+    s.loopx(&["import", "ccw"])
+        .fails_with(0)
+        .says("3 imported before");
+    assert_eq!(tip(&s), before);
+}
+
+#[test]
+fn a_team_of_ccw_is_looked_at_part_by_part_and_the_first_that_fails_is_named() {
+    let s = repository();
+    s.loopx(&["init"]).ok();
+    let before = tip(&s);
+    let folder = ".workflow/.team/TC-log-2026-01-02";
+    let refused = |code: &str, place: &str| {
+        let error = s
+            .loopx(&["import", "ccw", "--json"])
+            .fails_with(1)
+            .error_json();
+        assert_eq!(error["error"]["code"], code, "{error:#}");
+        assert!(
+            error["error"]["message"]
+                .as_str()
+                .unwrap_or_default()
+                .contains(place),
+            "{error:#}"
+        );
+        assert_eq!(tip(&s), before);
+    };
+    s.loopx(&["import", "ccw"]).fails_with(4);
+    s.write(format!("{folder}/artifacts/one.md"), "x\n");
+    refused("import_session_invalid", "team-session.json");
+    s.write(format!("{folder}/team-session.json"), "{");
+    refused("import_session_invalid", "team-session.json:1:");
+    s.write(
+        format!("{folder}/team-session.json"),
+        r#"{"session_id":"TC-log"}"#,
+    );
+    refused("import_session_invalid", "`task_description`");
+    teams(&s);
+    s.write(format!("{folder}/task-analysis.json"), "{}");
+    refused("import_analysis_invalid", "`capabilities`");
+    teams(&s);
+    std::fs::remove_file(s.path().join(format!("{folder}/role-specs/coder.md"))).expect("removed");
+    refused("import_role_invalid", "role-specs");
+    s.write(format!("{folder}/role-specs/other.md"), ROLE);
+    refused("import_role_invalid", "roles[0]");
+    s.write(
+        format!("{folder}/role-specs/coder.md"),
+        "---\nrole: coder\nprefix: IMPL\n---\n",
+    );
+    refused("import_role_invalid", "coder.md:");
+    teams(&s);
+    let cycle = json!({"capabilities": [], "roles": [], "dependency_graph": {"IMPL-001": ["IMPL-002"], "IMPL-002": ["IMPL-001"]}});
+    s.write(format!("{folder}/task-analysis.json"), cycle.to_string());
+    refused("import_analysis_invalid", "IMPL-001");
+    teams(&s);
+    s.loopx(&["import", "ccw"]).fails_with(0).says("3 imported");
+}

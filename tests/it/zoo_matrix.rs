@@ -150,6 +150,7 @@ const STORY: &[Step] = &[
     Call("import openspec openspec", 4),
     Call("import loopx nowhere", 4),
     Call("import maestro nowhere", 4),
+    Call("import ccw nowhere", 4),
     Call("spec changelog", 1),
     Call("fsck --repair", 0),
     Call("note list", 0),

@@ -4,6 +4,7 @@
 //! one. It knows nothing of the repository. What a tool called done, approved or proven is kept and named, and counts
 //! for nothing here: a session begins in its first stage, whatever was said of it elsewhere.
 
+mod ccw;
 mod json;
 mod loopx;
 mod maestro;
@@ -29,6 +30,8 @@ vocabulary!(
         /// The JavaScript program, 0.1 to 0.8.
         Loopx = "loopx",
         Maestro = "maestro",
+        /// Claude-Code-Workflow: its teams.
+        Ccw = "ccw",
     }
 );
 
@@ -37,7 +40,7 @@ impl Tool {
     pub fn roots(self) -> &'static [&'static str] {
         match self {
             Tool::Loopx => &loopx::ROOTS,
-            Tool::Maestro => &[".workflow"],
+            Tool::Maestro | Tool::Ccw => &[".workflow"],
         }
     }
 
@@ -46,6 +49,7 @@ impl Tool {
         match self {
             Tool::Loopx => "workflows/<slug>/, changes/active/<id>/ or specs/<domain>/spec.md",
             Tool::Maestro => ".maestro/<id>/status.json or sessions/<id>/session.json",
+            Tool::Ccw => ".team/<id>/ with an id that begins with TLS-, TLV4- or TC-",
         }
     }
 
@@ -54,6 +58,7 @@ impl Tool {
         match self {
             Tool::Loopx => &[],
             Tool::Maestro => &maestro::FOLDERS,
+            Tool::Ccw => &ccw::FOLDERS,
         }
     }
 
@@ -130,7 +135,11 @@ impl Taken {
     fn note(&mut self, kind: NoteKind, text: String) {
         const LONGEST: usize = 60 * 1024;
         let mut text = text;
-        text.truncate(text.floor_char_boundary(LONGEST));
+        let mut end = text.len().min(LONGEST);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
         if !text.trim().is_empty() {
             self.notes.push((kind, text));
         }
@@ -183,6 +192,7 @@ pub fn read(tool: Tool, files: &Files, label: &str) -> Result<Found> {
     let found = match tool {
         Tool::Loopx => loopx::read(files, &mut faults),
         Tool::Maestro => maestro::read(files, &mut faults),
+        Tool::Ccw => ccw::read(files, &mut faults),
     };
     if let Some(first) = faults.first() {
         let message = format!(
