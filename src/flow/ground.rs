@@ -21,8 +21,6 @@ use crate::core::texts::Texts;
 use crate::store::{Session, Snapshot};
 use std::collections::BTreeSet;
 
-/// The texts of a session's artifacts.
-
 /// A session's target with what its open dependencies make of it.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
