@@ -181,7 +181,7 @@ fn run(
     let code = here.code(ctx, facts)?;
     let own: Vec<&Recorded<Evidence>> = all.iter().filter(is_it).collect();
     let is_here = |run: &&&Recorded<Evidence>| Some(&run.value.tree) == code;
-    let proves = |run: &&&Recorded<Evidence>| run.value.passed() && run.value.tree_kept;
+    let proves = |run: &&&Recorded<Evidence>| run.value.proves();
     let here = own.iter().rev().filter(is_here);
     // A kind may have several commands: each of them is a run of it.
     let passed = here.clone().find(proves).map(|run| (Run::Passed, run));

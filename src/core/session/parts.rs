@@ -100,10 +100,8 @@ impl State {
                 parts: had.into_iter().map(|path| (path, None)).collect(),
             });
         }
-        let changed = match before.filter(|_| !had.is_empty()) {
-            Some(before) => Some(changed(before, self)),
-            None => None,
-        };
+        let before = before.filter(|_| !had.is_empty());
+        let changed = before.map(|before| changed(before, self));
         let has = self.parts();
         let gone = had.difference(&has).map(|path| (path.clone(), None));
         let mut files: BTreeMap<String, Option<Vec<u8>>> = gone.collect();
