@@ -630,3 +630,16 @@ fn an_output_that_was_removed_here_and_changed_there_is_a_conflict() {
     s.loopx(&["checkout"]).ok();
     assert!(!s.exists(REPORT));
 }
+
+#[test]
+fn what_is_typed_stands_against_nothing_that_a_text_says() {
+    let s = gated(json!({ "rubric": { "pass": 7 } }));
+    let said =
+        "---VERDICT---\nSTATUS: escalate\nREASON: it leaks\nCONFIDENCE_SCORE: 2\n---END---\n";
+    for args in [["--verdict", "proceed"], ["--score", "9"]] {
+        let out = decide_from(&s, said, &args).fails_with(2);
+        assert_eq!(code(&out), "decision_values", "{args:?}");
+    }
+    let decided = decide_from(&s, said, &["--verdict", "escalate"]).json();
+    assert_eq!(decided["verdict"], "escalate", "{decided:#}");
+}

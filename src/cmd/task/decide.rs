@@ -136,9 +136,22 @@ fn request(args: DecideArgs) -> Result<DecideRequest> {
     let mut decision: Decision = said
         .as_ref()
         .map_or_else(Decision::default, |said| said.decision.clone());
+    // What is typed adds to the text, and stands against nothing that the text says.
+    let twice = |what: &str| {
+        wrong(format!(
+            "the text and the command line give different values of {what}; expected one of them"
+        ))
+    };
+    if decision.verdict.is_some() && args.verdict.is_some() && decision.verdict != args.verdict {
+        return Err(twice("the verdict"));
+    }
     decision.verdict = args.verdict.or(decision.verdict);
     if let Some(score) = &args.score {
-        decision.score = Some(points(score)?);
+        let score = points(score)?;
+        if decision.score.is_some_and(|said| said != score) {
+            return Err(twice("the score"));
+        }
+        decision.score = Some(score);
     }
     let mut scored: Vec<&str> = Vec::new();
     for one in &args.scores {
@@ -150,9 +163,11 @@ fn request(args: DecideArgs) -> Result<DecideRequest> {
             return Err(wrong(format!("`{name}` is scored twice in `--scores`")));
         }
         scored.push(name);
-        decision
-            .scores
-            .insert(name.to_owned(), points(score.trim())?);
+        let score = points(score.trim())?;
+        let said = decision.scores.insert(name.to_owned(), score);
+        if said.is_some_and(|said| said != score) {
+            return Err(twice(&format!("`{name}`")));
+        }
     }
     for one in &args.rating {
         let rating = rating(one);
@@ -162,7 +177,12 @@ fn request(args: DecideArgs) -> Result<DecideRequest> {
             ))
         })?);
     }
-    decision.criticals = args.critical.unwrap_or(decision.criticals);
+    if let Some(typed) = args.critical {
+        if decision.criticals > 0 && decision.criticals != typed {
+            return Err(twice("the critical findings"));
+        }
+        decision.criticals = typed;
+    }
     decision.weakest = args.weakest.or(decision.weakest);
     decision.confidence = args.confidence.or(decision.confidence);
     let reason = said.as_ref().and_then(|said| said.reason.clone());
