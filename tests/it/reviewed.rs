@@ -643,3 +643,45 @@ fn what_is_typed_stands_against_nothing_that_a_text_says() {
     let decided = decide_from(&s, said, &["--verdict", "escalate"]).json();
     assert_eq!(decided["verdict"], "escalate", "{decided:#}");
 }
+
+#[test]
+fn an_output_of_an_archived_session_that_was_forged_removed_or_added_is_found() {
+    let s = building(&[also("A", json!({ "outputs": ["tasks/A/report.md"] }))]);
+    s.commit_file("c.txt", "c\n", "code").ok();
+    assert_eq!(take(&s), "A");
+    s.write(REPORT, "one\n");
+    s.loopx(&["task", "done"]).ok();
+    s.loopx(&["finish", "--yes", "--reason", "it is small"])
+        .ok();
+    let listed = s.git(&["ls-tree", "-r", "--name-only", "loopx"]).ok();
+    let mut paths = listed.lines();
+    let path = paths.find(|path| path.starts_with("archive/") && path.ends_with("A/report.md"));
+    let path = path.expect("the output in the archive").to_owned();
+    s.loopx(&["fsck"]).ok();
+    let (tip, index) = (tip(&s), s.root().join("index-of-test"));
+    let git = |args: &[&str]| {
+        let call = s.call("git").env("GIT_INDEX_FILE", &index);
+        call.args(args).run()
+    };
+    let blob = s.call("git").args(&["hash-object", "-w", "--stdin"]);
+    let blob = blob.stdin("forged\n").run().line();
+    let entry = |path: &str| format!("100644,{blob},{path}");
+    let beside = path.replace("report.md", "more.md");
+    for edit in [
+        vec!["--cacheinfo".to_owned(), entry(&path)],
+        vec!["--force-remove".to_owned(), path.clone()],
+        vec!["--add".to_owned(), "--cacheinfo".to_owned(), entry(&beside)],
+    ] {
+        git(&["read-tree", &tip]).ok();
+        let args: Vec<&str> = edit.iter().map(String::as_str).collect();
+        git(&[&["update-index"], args.as_slice()].concat()).ok();
+        let tree = git(&["write-tree"]).line();
+        let commit = s
+            .git(&["commit-tree", &tree, "-p", &tip, "-m", "tidy up"])
+            .line();
+        s.git(&["update-ref", "refs/heads/loopx", &commit]).ok();
+        let found = s.loopx(&["fsck"]).fails_with(1);
+        let said = format!("{}{}", found.stdout, found.stderr);
+        assert!(said.contains("tasks/A/"), "{edit:?}: {said}");
+    }
+}
