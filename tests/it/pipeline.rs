@@ -427,6 +427,12 @@ fn team_a7_the_request_chooses_the_mode_and_the_reply_names_the_words() {
         let error = refuses(&s, 2, "pipeline_mode_open", &args);
         assert!(text(&error["message"]).contains(said), "{error}");
     }
+    // A request that fits no mode goes along to the team that may fit it.
+    let request = ["pipeline", "start", "--for", "survey the libraries"];
+    let error = refuses(&s, 2, "pipeline_mode_open", &request);
+    let help = text(&error["help"]);
+    let team = "git loopx pipeline start --team --dry-run --for 'survey the libraries'";
+    assert!(help.ends_with(team), "{help}");
     // Who names a mode gets that one.
     let plan = chosen(&["impl-only", "--for", "a settings page"]);
     assert_eq!(

@@ -22,6 +22,7 @@ use crate::core::pipeline::{
 };
 use crate::core::policy::Paths;
 use crate::core::session::State;
+use crate::core::shell_word;
 use crate::core::spec::{Finding, Severity, has_errors};
 use crate::core::task::node::{NodeKind, OnComplete, Verification};
 use crate::core::task::status::Status;
@@ -480,10 +481,11 @@ fn no_mode(intent: &str) -> Failure {
         "no word of {intent:?} decides which pipeline is asked for; there are {}",
         modes.join(", ")
     );
+    let request = shell_word(intent);
     Failure::usage(Code::PipelineModeOpen, message).help(hint![
         command!("pipeline list"),
         "  names them; a team for the request: ",
-        command!("pipeline start --team --dry-run")
+        command!("pipeline start --team --dry-run --for {request}")
     ])
 }
 
