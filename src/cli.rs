@@ -2,10 +2,12 @@
 
 mod alias;
 mod help;
+mod issue;
 mod task;
 mod wrong;
 
 pub use help::described;
+pub use issue::IssueCommand;
 pub use task::TaskCommand;
 
 use crate::cmd;
@@ -172,6 +174,9 @@ pub enum Command {
     /// List tasks, and say what became of them
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Keep a backlog: what is to be done before there is a session for it
+    #[command(subcommand)]
+    Issue(IssueCommand),
     /// Start a whole plan from a pipeline: list, show, check and start those that there are
     #[command(subcommand)]
     Pipeline(cmd::pipeline::PipelineCommand),
@@ -290,6 +295,13 @@ impl Command {
                         | TaskCommand::Waves(_)
                         | TaskCommand::Log(_)
                         | TaskCommand::Show(_)
+                )
+                | Command::Issue(
+                    IssueCommand::List(_)
+                        | IssueCommand::Ready(_)
+                        | IssueCommand::Graph(_)
+                        | IssueCommand::Log(_)
+                        | IssueCommand::Show(_)
                 )
         )
     }
@@ -604,6 +616,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Take(args) => cmd::task::take::run(args, &open()?, ui),
         Command::Amend(args) => cmd::amend::run(args, &open()?, ui),
         Command::Task(command) => cmd::task::run(command, &open()?, ui),
+        Command::Issue(command) => cmd::issue::run(command, &open()?, ui),
         Command::Pipeline(command) => cmd::pipeline::run(command, &open()?, ui),
         Command::Review(args) if !args.show => {
             let ctx = open()?;

@@ -247,6 +247,7 @@ fn what(op: &Operation, all: &[Logged]) -> String {
         Body::Session(step) => happened(&step.event),
         Body::Log(word) => said(word, all),
         Body::Task(event) => format!("{} {}", event.word(), event.task()),
+        Body::Issue(event) => event.word().to_owned(),
         Body::Note(Note::Noted { kind, text, to }) => {
             let to = to
                 .as_ref()

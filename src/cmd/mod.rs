@@ -21,6 +21,7 @@ pub mod home;
 pub mod hook;
 pub mod hooks;
 pub mod import;
+pub mod issue;
 pub mod list;
 pub mod manual;
 pub mod next;

@@ -89,7 +89,7 @@ fn open(ids: &[SessionId]) -> String {
 #[derive(Debug, clap::Args)]
 pub struct StartArgs {
     /// What to change, in a few words; the session's id is made of them
-    #[arg(required_unless_present = "revert")]
+    #[arg(required_unless_present_any = ["revert", "issues"])]
     pub name: Vec<String>,
     /// The session's id, instead of one made of the words
     #[arg(long, value_name = "ID")]
@@ -97,6 +97,9 @@ pub struct StartArgs {
     /// Take this commit back: the documents of the session are written already
     #[arg(long, value_name = "COMMIT")]
     pub revert: Option<String>,
+    /// For this issue of the backlog: its title and text are the request; repeat it
+    #[arg(long = "issue", value_name = "ISSUE", conflicts_with = "revert")]
+    pub issues: Vec<String>,
     /// The request as it was given
     #[arg(short = 'm', long, value_name = "TEXT", conflicts_with = "file")]
     pub message: Option<String>,
@@ -128,6 +131,7 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         name,
         id,
         revert,
+        issues,
         message,
         file,
         profile,
@@ -142,10 +146,16 @@ pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (None, Some(file)) => Some(super::artifacts::read_text(&file)?),
         (None, None) => None,
     };
+    let about = match issues.is_empty() {
+        true => None,
+        false => Some(crate::flow::issue::sessions::request(ctx, &issues)?),
+    };
+    let named = (!name.is_empty()).then(|| name.join(" "));
     let request = StartRequest {
-        name: (!name.is_empty()).then(|| name.join(" ")),
+        name: named.or_else(|| about.as_ref().map(|about| about.title.clone())),
         id,
-        intent,
+        intent: intent.or_else(|| about.as_ref().map(|about| about.intent.clone())),
+        issues: about.map(|about| about.ids).unwrap_or_default(),
         profile: match (profile, quick, deep) {
             (Some(name), ..) => Some(ProfileName::parse(&name)?),
             (None, true, _) => Some(ProfileName::quick()),

@@ -498,6 +498,38 @@ codes! {
         "The text that was given is not UTF-8.";
     InvalidTransition "invalid_transition" [Refused]
         "No transition leads from the stage of the session to the one that is named.";
+    IssueAmbiguous "issue_ambiguous" [Usage]
+        "What was typed is the beginning of several ids of issues.";
+    IssueBlocked "issue_blocked" [Refused]
+        "The issue waits for something.";
+    IssueCriterionOpen "issue_criterion_open" [Refused]
+        "A criterion of the issue is not ticked.";
+    IssueCriterionUnknown "issue_criterion_unknown" [NotFound]
+        "The issue has no such criterion, or more than one.";
+    IssueCycle "issue_cycle" [Refused]
+        "By such links an issue would wait for itself.";
+    IssueEnded "issue_ended" [Refused, Nothing]
+        "The issue is resolved or closed already.";
+    IssueFieldInvalid "issue_field_invalid" [Usage]
+        "A field of an issue cannot have this value.";
+    IssueHeld "issue_held" [Waiting]
+        "Another worktree has the issue in hand.";
+    IssueKeyTwice "issue_key_twice" [Usage]
+        "Two new issues have one key.";
+    IssueLinkInvalid "issue_link_invalid" [Usage]
+        "An issue cannot be linked to itself.";
+    IssueLinkUnknown "issue_link_unknown" [NotFound]
+        "The issue has no such link.";
+    IssueNoneReady "issue_none_ready" [Nothing]
+        "No open issue can be begun now.";
+    IssueNotHeld "issue_not_held" [Nothing]
+        "Nobody has the issue in hand.";
+    IssueOpen "issue_open" [Nothing]
+        "The issue is open already.";
+    IssueUnchanged "issue_unchanged" [Nothing]
+        "The backlog says all of it already.";
+    IssueUnknown "issue_unknown" [NotFound]
+        "There is no issue of that id.";
     KindInvalid "kind_invalid" [Usage]
         "The kind of a run is not one word.";
     LandedAlready "landed_already" [Refused]
@@ -522,6 +554,8 @@ codes! {
         "Both records say already how they are linked.";
     ListMoved "list_moved" [Refused]
         "The list of tasks was amended since this worktree saw it.";
+    ListUnknown "list_unknown" [Usage]
+        "There is no list of that name in git config, or its words are none of a list.";
     LockHeld "lock_held" [Waiting]
         "Another process of git loopx holds the lock of the repository.";
     LogUnknown "log_unknown" [NotFound]

@@ -79,6 +79,7 @@ verbs! {
     Hooks "hooks" Other,
     Import "import" Other,
     Init "init" Other,
+    Issue "issue" Other,
     List "list" Other,
     Log "log" Session,
     Man "man" Other,
@@ -218,7 +219,7 @@ impl Command {
 
 /// A reason that is true of whoever types this command, whatever else moves them.
 fn general_reason(words: &str) -> &'static str {
-    const REASONS: [(&str, &str); 22] = [
+    const REASONS: [(&str, &str); 26] = [
         ("abandon", "it is not wanted any more"),
         ("agent block", "it cannot go on"),
         ("agent park", "it waits for a person"),
@@ -227,6 +228,10 @@ fn general_reason(words: &str) -> &'static str {
         ("build --take-over", "it goes on here"),
         ("build --waive", "it was looked at by hand"),
         ("clarify --more", "it is not clear yet"),
+        ("issue close", "it will not be done"),
+        ("issue resolve", "it was looked at by hand"),
+        ("issue take", "it goes on here"),
+        ("issue undo", "it is not wanted"),
         ("plan --more", "the plan is not ready"),
         ("plan", "the plan has to change"),
         ("profile", "this profile fits the change"),

@@ -28,6 +28,7 @@ pub mod headings;
 pub mod hint;
 pub mod hooks;
 pub mod id;
+pub mod issue;
 pub mod join;
 pub mod json_text;
 #[cfg(test)]

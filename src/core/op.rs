@@ -7,6 +7,7 @@
 use super::artifact::Artifact;
 use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person};
+use super::issue::event::IssueEvent;
 use super::lease::Claim;
 use super::note::Note;
 use super::record::FORMAT;
@@ -64,6 +65,7 @@ pub enum Body {
     Log(Word),
     Session(SessionBody),
     Task(TaskEvent),
+    Issue(IssueEvent),
     Note(Note),
     Unknown(Unknown),
 }
@@ -94,6 +96,7 @@ impl Body {
             Body::Log(_) => Word::NAME,
             Body::Session(_) => Event::NAME,
             Body::Task(_) => TaskEvent::NAME,
+            Body::Issue(_) => IssueEvent::NAME,
             Body::Note(_) => Note::NAME,
             Body::Unknown(unknown) => &unknown.topic,
         }
@@ -104,6 +107,7 @@ impl Body {
             Body::Log(word) => word.kind(),
             Body::Session(step) => step.event.kind(),
             Body::Task(event) => event.kind(),
+            Body::Issue(event) => event.kind(),
             Body::Note(note) => note.kind(),
             Body::Unknown(unknown) => &unknown.kind,
         }
@@ -114,6 +118,7 @@ impl Body {
             Body::Log(word) => word.word(),
             Body::Session(step) => step.event.word(),
             Body::Task(event) => event.word(),
+            Body::Issue(event) => event.word(),
             Body::Note(note) => note.word(),
             Body::Unknown(unknown) => &unknown.kind,
         }
@@ -125,6 +130,7 @@ impl Body {
             Body::Log(word) => word.weight(),
             Body::Session(step) => step.event.weight(),
             Body::Task(event) => event.weight(),
+            Body::Issue(event) => event.weight(),
             Body::Note(note) => note.weight(),
             Body::Unknown(_) => Weight::Opens,
         }
@@ -135,6 +141,7 @@ impl Body {
             Body::Log(word) => word.needs(),
             Body::Session(step) => step.event.needs(),
             Body::Task(event) => event.needs(),
+            Body::Issue(event) => event.needs(),
             Body::Note(note) => note.needs(),
             Body::Unknown(unknown) => unknown.needs,
         }
@@ -145,6 +152,7 @@ impl Body {
             Body::Log(word) => word.trailers(),
             Body::Session(step) => step.event.trailers(),
             Body::Task(event) => event.trailers(),
+            Body::Issue(event) => event.trailers(),
             Body::Note(note) => note.trailers(),
             Body::Unknown(_) => Vec::new(),
         }
@@ -156,6 +164,7 @@ impl Body {
             Body::Log(word) => word.is_judgement(),
             Body::Session(step) => step.event.is_judgement(),
             Body::Task(event) => event.is_judgement(),
+            Body::Issue(event) => event.is_judgement(),
             Body::Note(note) => note.is_judgement(),
             Body::Unknown(_) => false,
         }
@@ -165,7 +174,9 @@ impl Body {
     pub(super) fn moves(&self) -> Option<Move> {
         match self {
             Body::Session(step) => step.event.moves().map(Move::Session),
-            Body::Log(_) | Body::Task(_) | Body::Note(_) | Body::Unknown(_) => None,
+            Body::Log(_) | Body::Task(_) | Body::Issue(_) | Body::Note(_) | Body::Unknown(_) => {
+                None
+            }
         }
     }
 
@@ -181,6 +192,7 @@ impl Body {
                 owner.chain(step.event.takes()).collect()
             }
             Body::Task(event) => event.takes(),
+            Body::Issue(event) => event.takes(),
             Body::Note(note) => note.takes(),
             Body::Unknown(_) => Vec::new(),
         }
@@ -192,6 +204,7 @@ impl Body {
             Body::Log(word) => word.is_passed_over(),
             Body::Session(step) => step.event.is_passed_over(),
             Body::Task(event) => event.is_passed_over(),
+            Body::Issue(event) => event.is_passed_over(),
             Body::Note(note) => note.is_passed_over(),
             Body::Unknown(_) => false,
         }
@@ -203,6 +216,7 @@ impl Body {
             Body::Session(step) => {
                 step.event.is_bare() && step.bases.is_empty() && step.claim.is_none()
             }
+            Body::Issue(event) => event.is_bare(),
             Body::Log(_) | Body::Task(_) | Body::Note(_) | Body::Unknown(_) => false,
         }
     }
@@ -242,6 +256,12 @@ impl From<Word> for Body {
 impl From<TaskEvent> for Body {
     fn from(event: TaskEvent) -> Self {
         Body::Task(event)
+    }
+}
+
+impl From<IssueEvent> for Body {
+    fn from(event: IssueEvent) -> Self {
+        Body::Issue(event)
     }
 }
 
@@ -318,7 +338,7 @@ impl Operation {
         match (&self.body, by) {
             (Body::Session(step), Move::Session(way)) => step.event.is_stopped(self, way),
             (Body::Task(event), Move::Session(way)) => event.is_stopped(way),
-            (Body::Log(_) | Body::Note(_) | Body::Unknown(_), _) => false,
+            (Body::Log(_) | Body::Issue(_) | Body::Note(_) | Body::Unknown(_), _) => false,
         }
     }
 
@@ -328,6 +348,7 @@ impl Operation {
             Body::Log(word) => word.fold(self, state, beside),
             Body::Session(step) => step.event.fold(self, state, beside),
             Body::Task(event) => event.fold(self, state, beside),
+            Body::Issue(_) => Err("a session has no records of an issue".to_owned()),
             Body::Note(note) => note.fold(self, state, beside),
             Body::Unknown(unknown) => {
                 state.keep_unknown(self, unknown);

@@ -41,6 +41,7 @@ pub struct Policy {
     pub artifacts: ArtifactPolicy,
     pub secrets: SecretPolicy,
     pub start: StartPolicy,
+    pub backlog: BacklogPolicy,
     pub profiles: Profiles,
     pub policy: OwnPolicy,
     #[serde(skip)]
@@ -48,6 +49,25 @@ pub struct Policy {
     /// What the file sets and this program passes over.
     #[serde(skip)]
     pub unknown: Vec<UnknownKey>,
+}
+
+/// What issues may be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BacklogPolicy {
+    /// The beginning of the ids of new issues.
+    pub prefix: String,
+    /// Kinds beside those that every backlog has.
+    pub kinds: Vec<String>,
+}
+
+impl Default for BacklogPolicy {
+    fn default() -> Self {
+        BacklogPolicy {
+            prefix: crate::core::issue::IssueId::PREFIX.to_owned(),
+            kinds: Vec::new(),
+        }
+    }
 }
 
 /// How sessions begin.

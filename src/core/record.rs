@@ -9,6 +9,7 @@
 use super::artifact::Artifact;
 use super::failure::{Code, Failure, Result};
 use super::id::{Oid, OpId, Person};
+use super::issue::event::IssueEvent;
 use super::lease::Claim;
 use super::op::{
     Body, Event, Operation, RequirementBase, SessionBody, Unknown, Write, parse_json, to_json,
@@ -325,6 +326,9 @@ impl Operation {
         if matches!(body, Body::Note(_)) && changes_files {
             return Err(damaged(path, "a note changes no file"));
         }
+        if matches!(body, Body::Issue(_)) && changes_files {
+            return Err(damaged(path, "a record of an issue changes no file"));
+        }
         // Whatever it says of itself: what it changes is what gates look at.
         let weight = match (&body, writes.is_empty()) {
             (Body::Unknown(_), false) => Weight::Opens,
@@ -438,6 +442,7 @@ fn body(envelope: &Envelope<'_>) -> std::result::Result<Body, Fault> {
         Word::NAME => read(kind, raw).map(Body::Log),
         Note::NAME => read(kind, raw).map(Body::Note),
         TaskEvent::NAME => read(kind, raw).map(Body::Task),
+        IssueEvent::NAME => read(kind, raw).map(Body::Issue),
         Event::NAME => {
             let event = read(kind, raw)?;
             let beside = raw.map(RawValue::get).unwrap_or("{}");

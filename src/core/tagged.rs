@@ -131,6 +131,7 @@ impl Serialize for Tagged<'_> {
             Body::Log(word) => word.serialize(fields(to)),
             Body::Session(step) => step.event.serialize(fields(to)),
             Body::Task(event) => event.serialize(fields(to)),
+            Body::Issue(event) => event.serialize(fields(to)),
             Body::Note(note) => note.serialize(fields(to)),
             Body::Unknown(unknown) => raw_body(&unknown.bytes).serialize(to),
         }

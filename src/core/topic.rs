@@ -134,8 +134,10 @@ impl Version {
     pub const V0_4: Version = Version { major: 0, minor: 4 };
     /// The first in which the work inside a stage is a graph of tasks.
     pub const V0_5: Version = Version { major: 0, minor: 5 };
+    /// The first that has a backlog.
+    pub const V0_6: Version = Version { major: 0, minor: 6 };
     /// This program's.
-    pub const THIS: Version = Version::V0_5;
+    pub const THIS: Version = Version::V0_6;
     /// Nobody said which; larger than every other.
     pub const UNKNOWN: Version = Version {
         major: u32::MAX,
@@ -198,7 +200,8 @@ mod tests {
             ("0.3", true),
             ("0.4", true),
             ("0.5", true),
-            ("0.6", false),
+            ("0.6", true),
+            ("0.7", false),
             ("1.0", false),
             ("x", false),
         ] {

@@ -37,6 +37,7 @@ pub mod hook_push;
 pub mod hook_receive;
 pub mod hooks;
 pub mod import;
+pub mod issue;
 pub mod journal;
 pub mod landed;
 pub mod lease;

@@ -30,7 +30,7 @@ pub struct Noted {
 }
 
 /// Refuses a text that says nothing, or that is a document.
-fn require_text(text: &str) -> Result<()> {
+pub(super) fn require_text(text: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(
             Failure::usage(Code::NoteEmpty, "expected the text of a note, found none").help(

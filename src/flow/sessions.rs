@@ -3,6 +3,7 @@
 use super::act::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::begin as beginning;
 use super::context::Context;
+use super::issue;
 use super::journal::Step;
 use super::old_root;
 use super::opening::{Opening, first, new_uid, seal};
@@ -13,6 +14,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
 use crate::core::id::SessionId;
+use crate::core::issue::IssueId;
 use crate::core::op::Event;
 use crate::core::policy::Language;
 use crate::core::policy::Policy;
@@ -79,6 +81,8 @@ pub struct StartRequest {
     pub base: Option<String>,
     /// A commit that the session takes back.
     pub revert: Option<String>,
+    /// The issues that it is for.
+    pub issues: Vec<IssueId>,
 }
 
 #[derive(Debug)]
@@ -196,7 +200,9 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         let state = begin(&id, &op)?;
         let mut edits = store::Edits::default();
         edits.record(&ctx.repo, None, &op, &state)?;
-        let message = store::message(&id, "start", &op, &state);
+        let about = (request.issues.as_slice(), &id, uid.as_str());
+        let issues = issue::sessions::begin(ctx, snapshot, identity, about, &mut edits)?;
+        let message = format!("{}{issues}", store::message(&id, "start", &op, &state));
         Ok(Decision {
             edits,
             message,

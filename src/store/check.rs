@@ -253,6 +253,16 @@ fn history_of(
             found.damages.push(damage(&place, what, Mend::Restore));
         }
     }
+    for (place, count) in past.logs {
+        if found.damages.iter().any(|one| one.session == place) {
+            continue;
+        }
+        let what = match count {
+            1 => "a record has gone".to_owned(),
+            more => format!("{more} records have gone"),
+        };
+        found.damages.push(damage(&place, what, Mend::Restore));
+    }
     Ok(())
 }
 

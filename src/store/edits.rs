@@ -2,7 +2,7 @@
 //! bound. Objects are written as they are named; whether the commit is made, the store decides.
 
 use super::folder::{Parts, Record, assemble};
-use super::{Session, Snapshot, layout, ops, room};
+use super::{Session, Snapshot, layout, room};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Operation;
@@ -86,16 +86,7 @@ impl Edits {
         month: &str,
         ops: &[Operation],
     ) -> Result<()> {
-        let folder = format!("{}/{}", layout::journal(month), layout::OPS);
-        let known = repo.entry_at(snapshot.tree(), &folder)?;
-        let mut files = BTreeMap::new();
-        for op in ops {
-            let blob = repo.write_blob(&op.to_bytes()?)?;
-            files.insert(op.file_name(), Some(Entry::blob(blob)));
-        }
-        let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
-        self.set(folder, Entry::tree(tree));
-        Ok(())
+        self.log(repo, snapshot, &layout::journal(month), ops)
     }
 
     /// Places a session that comes with all its operations.

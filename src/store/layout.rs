@@ -1,6 +1,7 @@
 //! Where things lie in the tree of the loopx branch (design 2). Paths only.
 
 use crate::core::id::{Oid, SessionId};
+use crate::core::issue::IssueId;
 use crate::core::session::State;
 use crate::core::shelf::Shelf;
 use crate::core::tree_name;
@@ -13,6 +14,7 @@ pub(crate) const SESSIONS: &str = "sessions";
 pub(crate) const ARCHIVE: &str = "archive";
 pub(crate) const BRANCHES: &str = "branches";
 pub(crate) const JOURNAL: &str = "journal";
+pub(crate) const ISSUES: &str = "issues";
 /// How many bytes of an escaped branch name stay readable where the whole is too long.
 const READABLE: usize = 200;
 pub(crate) const OPS: &str = "ops";
@@ -70,13 +72,25 @@ pub(crate) fn session_of(path: &str) -> Option<SessionId> {
     SessionId::parse(name).ok()
 }
 
-/// A record of an entity that is no session, or what somebody signed about one: the folder of the records, and
-/// the file's name, however deep in the folder it lies.
-pub(crate) fn record(path: &str) -> Option<(&str, &str)> {
+/// A record of an entity that is no session, or what somebody signed about one: the folder of the records, by the name
+/// of the entity, and the file's name, however deep both lie.
+pub(crate) fn record(path: &str) -> Option<(String, &str)> {
     let (entity, name) = path.split_once(&format!("/{OPS}/"))?;
-    let is_entity = entity.split('/').count() == 2;
+    let entity = match entity.split('/').collect::<Vec<_>>().as_slice() {
+        [_, _] => entity.to_owned(),
+        [ISSUES, folder, name] if Shelf::Names.is_folder(folder) => format!("{ISSUES}/{name}"),
+        _ => return None,
+    };
     let name = name.rsplit('/').next().unwrap_or(name);
-    is_entity.then(|| (&path[..entity.len() + 1 + OPS.len()], name))
+    Some((format!("{entity}/{OPS}"), name))
+}
+
+/// Whether a folder of records is of the journal or of an issue.
+pub(crate) fn is_log(place: &str) -> bool {
+    place
+        .split('/')
+        .next()
+        .is_some_and(|top| top == JOURNAL || top == ISSUES)
 }
 
 /// Whether a path is the state of an entity that this program does not know: whoever knows it computes it.
@@ -87,6 +101,11 @@ pub(crate) fn is_foreign_state(path: &str) -> bool {
 /// The folder of the notes of a month that belong to no session.
 pub(crate) fn journal(month: &str) -> String {
     format!("{JOURNAL}/{month}")
+}
+
+/// The folder of an issue.
+pub(crate) fn issue(id: &IssueId) -> String {
+    format!("{ISSUES}/{id}")
 }
 
 /// Where the index has a session that is bound to a code branch.

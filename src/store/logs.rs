@@ -2,11 +2,15 @@
 //! knows, and the format that it says it is of.
 
 use super::shelf::Held;
-use super::{EARLIER, FORMAT, Snapshot, layout, loss, ops};
+use super::{EARLIER, FORMAT, Snapshot, layout, loss, ops, shelves};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, OpId};
-use crate::core::op::{Body, Operation};
+use crate::core::issue::event::IssueEvent;
+use crate::core::note::Note;
+use crate::core::op::Operation;
 use crate::core::signature::SUFFIX;
+use crate::core::topic::Topic;
+use crate::core::words::Word;
 use crate::git::{EntryKind, Repo};
 use std::collections::{BTreeMap, HashSet};
 
@@ -108,19 +112,24 @@ impl Snapshot<'_> {
     /// What is wrong with the logs of what is no session, beyond what lies in `known` too: a record that is not what
     /// its name says, that belongs elsewhere, or whose past is not there. By the folder of the records.
     pub(super) fn log_faults(&self, known: &[&Snapshot<'_>]) -> Result<Vec<(String, String)>> {
-        let mut judged: HashSet<(String, String, Oid)> = HashSet::new();
-        for other in known {
-            for (place, ops) in other.logs()? {
-                let held = ops::files(self.repo, &ops)?.into_iter();
-                judged.extend(held.map(|held| (place.clone(), held.name, held.entry.id)));
-            }
-        }
         let mut found = Vec::new();
+        let before: Vec<BTreeMap<String, Oid>> = known
+            .iter()
+            .map(|other| other.logs())
+            .collect::<Result<_>>()?;
         for (place, ops) in self.logs()? {
+            let before: Vec<&Oid> = before.iter().filter_map(|logs| logs.get(&place)).collect();
+            if before.contains(&&ops) {
+                continue;
+            }
+            let mut judged: HashSet<(String, Oid)> = HashSet::new();
+            for other in before {
+                let held = ops::files(self.repo, other)?.into_iter();
+                judged.extend(held.map(|held| (held.name, held.entry.id)));
+            }
             let log = Log::of(self.repo, &place, &ops)?;
             for held in &log.files {
-                let one = (place.clone(), held.name.clone(), held.entry.id.clone());
-                if !judged.contains(&one)
+                if !judged.contains(&(held.name.clone(), held.entry.id.clone()))
                     && let Some(what) = log.fault(self.repo, held)
                 {
                     found.push((place.clone(), what));
@@ -136,7 +145,7 @@ impl Snapshot<'_> {
         let mut trees = HashSet::new();
         for commit in self.repo.range(&self.commit, &[], usize::MAX)? {
             let tree = self.repo.commit_info(&commit)?.tree;
-            let Some(ops) = self.repo.entry_at(&tree, place)? else {
+            let Some(ops) = shelves::entry_at(self.repo, &tree, place)? else {
                 continue;
             };
             if ops.kind != EntryKind::Tree || !trees.insert(ops.id.clone()) {
@@ -159,9 +168,19 @@ struct Log {
     files: Vec<Held>,
     /// The ids in their names.
     ids: HashSet<String>,
-    /// Whose they are: of a journal its folder says it, of anything else the first record.
+    /// Whose they are: of a journal and of an issue the folder says it, of anything else the first record.
     entity: Option<String>,
 }
+
+/// What this program has logs of beside sessions, with the topics of their records.
+const LOGS: [(&str, &str, &[&str]); 2] = [
+    (layout::JOURNAL, "a journal", &[Note::NAME]),
+    (
+        layout::ISSUES,
+        "an issue",
+        &[IssueEvent::NAME, Note::NAME, Word::NAME],
+    ),
+];
 
 impl Log {
     fn of(repo: &Repo, place: &str, ops: &Oid) -> Result<Self> {
@@ -173,9 +192,9 @@ impl Log {
         });
         let ids = ids.collect();
         let folder = place.trim_end_matches(&format!("/{}", layout::OPS));
-        let entity = match is_journal(place) {
-            true => Some(folder.to_owned()),
-            false => {
+        let entity = match kind_of(place) {
+            Some(_) => Some(folder.to_owned()),
+            None => {
                 let first = files.iter().find_map(|held| read(repo, place, held).ok());
                 first.and_then(|op| op.entity)
             }
@@ -199,10 +218,13 @@ impl Log {
             let of = op.entity.as_deref().unwrap_or("a session");
             return Some(format!("the record {name} belongs to {of}"));
         }
-        if matches!(op.body, Body::Session(_)) && is_journal(&self.place) {
+        if let Some((kind, topics)) = kind_of(&self.place)
+            && op.unknown().is_none()
+            && !topics.contains(&op.body.topic())
+        {
             let topic = op.body.topic();
             return Some(format!(
-                "the record {name} is of the topic `{topic}`, and a journal has none"
+                "the record {name} is of the topic `{topic}`, and {kind} has none"
             ));
         }
         let missing = op.after.iter().find(|op| !self.ids.contains(op.as_str()));
@@ -210,8 +232,23 @@ impl Log {
     }
 }
 
-fn is_journal(place: &str) -> bool {
-    place.starts_with(&format!("{}/", layout::JOURNAL))
+/// The kind of a log of this program, for people, and the topics of its records.
+fn kind_of(place: &str) -> Option<(&'static str, &'static [&'static str])> {
+    let (top, _) = place.split_once('/')?;
+    let known = LOGS.iter().find(|(name, ..)| *name == top)?;
+    Some((known.1, known.2))
+}
+
+/// Whether a record may be in a folder of records of this program: it says so, and is of a topic that is there.
+pub(super) fn belongs(place: &str, op: &Operation) -> bool {
+    match kind_of(place) {
+        None => true,
+        Some((_, topics)) => {
+            let is_of = |entity: &String| place == format!("{entity}/{}", layout::OPS);
+            op.entity.as_ref().is_none_or(is_of)
+                && (op.unknown().is_some() || topics.contains(&op.body.topic()))
+        }
+    }
 }
 
 fn read(repo: &Repo, place: &str, held: &Held) -> Result<Operation> {

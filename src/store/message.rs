@@ -1,9 +1,13 @@
 //! The messages of the branch's commits.
 
 use crate::core::id::SessionId;
+use crate::core::issue::IssueId;
 use crate::core::op::Operation;
 use crate::core::session::State;
 use std::fmt::Write as _;
+
+/// So many issues are named in one message: a plan of thousands is read from the tree.
+const MOST_IDS: usize = 100;
 
 /// The commit message of an operation: `<id>: <what happened>`, the reason, the trailers that make
 /// `git log` the query language (design 3).
@@ -41,6 +45,29 @@ pub fn journal_message(what: &str, op: &Operation) -> String {
         one_line(what),
         op.word()
     );
+    for (key, value) in op.body.trailers() {
+        let _ = writeln!(text, "{key}: {}", one_line(&value));
+    }
+    text
+}
+
+/// The commit message of records of issues: the ids are trailers, so that `git log --grep` finds what happened to one.
+pub fn issue_message(short: &str, what: &str, ids: &[&IssueId], op: &Operation) -> String {
+    let mut text = format!("{short}: {}\n", one_line(what));
+    if let Some(reason) = op
+        .reason
+        .as_deref()
+        .map(str::trim)
+        .filter(|why| !why.is_empty())
+    {
+        // write! to a String cannot fail.
+        let _ = write!(text, "\n{reason}\n");
+    }
+    text.push('\n');
+    for id in ids.iter().take(MOST_IDS) {
+        let _ = writeln!(text, "Loopx-Issue: {id}");
+    }
+    let _ = writeln!(text, "Loopx-Event: {}", op.word());
     for (key, value) in op.body.trailers() {
         let _ = writeln!(text, "{key}: {}", one_line(&value));
     }

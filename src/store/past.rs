@@ -4,6 +4,7 @@
 //! A commit is judged by its tree against those of its parents. Only what is still so at the tip is damage:
 //! what was mended since is told, and no more.
 
+use super::logs::belongs;
 use super::loss::{self, Content, How, Records, Unreadable};
 use super::{Snapshot, layout, shelves};
 use crate::core::failure::Result;
@@ -44,7 +45,20 @@ pub(super) struct Past {
     /// How many of them could not be compared with a parent.
     pub(super) unread: usize,
     pub(super) lost: Vec<Lost>,
+    /// Records of what is no session that are not there any more: how many, by the folder of the records.
+    pub(super) logs: BTreeMap<String, usize>,
     pub(super) oddities: Vec<Oddity>,
+}
+
+/// A record of what is no session, as a commit took it away: the folder, its name, and what it was.
+type Gone = (String, String, Oid);
+
+/// What a commit changed against one of its parents.
+#[derive(Default)]
+struct Changed {
+    /// The sessions, with what was there of their operations and is not, or is another.
+    sessions: Vec<(SessionId, Vec<loss::Lost>)>,
+    logs: Vec<Gone>,
 }
 
 /// What one session lost by some commit.
@@ -65,6 +79,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
     let mut past = Past::default();
     let mut missing: BTreeMap<SessionId, Missing> = BTreeMap::new();
     let mut forgiven = BTreeSet::new();
+    let mut gone: BTreeSet<Gone> = BTreeSet::new();
     // Newest first: what a mend took away is known before the commit that brought it.
     for commit in repo.range(tip, &hidden, usize::MAX)? {
         let info = repo.commit_info(&commit)?;
@@ -78,7 +93,8 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                 past.unread += 1;
                 continue;
             };
-            for (id, lost) in changed {
+            gone.extend(changed.logs);
+            for (id, lost) in changed.sessions {
                 touched.insert(id.clone());
                 for lost in lost {
                     if is_mend && !takes_away(repo, &info, &events, &id, &lost)? {
@@ -93,6 +109,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
         }
         past.oddities.extend(odd(&info, &events, &touched));
     }
+    past.logs = still_gone(repo, snapshot, gone)?;
     for (id, mut one) in missing {
         one.records.retain(|name| !forgiven.contains(name));
         past.lost.extend(still_lost(repo, snapshot, &id, one)?);
@@ -141,20 +158,16 @@ fn tree_of(repo: &Repo, commit: &Oid) -> Result<Option<Oid>> {
     Ok(repo.contains(&tree)?.then_some(tree))
 }
 
-/// The sessions that a commit changed against one of its parents, with what was there of their operations
-/// and is not, or is another.
-fn changed(
-    repo: &Repo,
-    parent: &Oid,
-    info: &CommitInfo,
-) -> Result<Vec<(SessionId, Vec<loss::Lost>)>> {
+/// What a commit changed against one of its parents.
+fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
     let Some(before) = tree_of(repo, parent)? else {
-        return Ok(Vec::new());
+        return Ok(Changed::default());
     };
     if before == info.tree || !repo.contains(&info.tree)? {
-        return Ok(Vec::new());
+        return Ok(Changed::default());
     }
     let mut folders = BTreeSet::new();
+    let mut logs = Vec::new();
     for path in repo.changed_paths(Some(&before), &info.tree)? {
         if let Some(id) = layout::session_of(&path) {
             let month = path.split('/').nth(1).unwrap_or_default();
@@ -163,6 +176,10 @@ fn changed(
                 false => layout::archived(month, &id),
             };
             folders.insert((id, folder));
+        } else if let Some((place, name)) = layout::record(&path)
+            && let Some(was) = repo.entry_at(&before, &path)?
+        {
+            logs.push((place, name.to_owned(), was.id));
         }
     }
     let mut found = Vec::new();
@@ -179,7 +196,36 @@ fn changed(
         let lost = had.lost(repo, &has.unwrap_or_default());
         found.push((id, lost));
     }
+    Ok(Changed {
+        sessions: found,
+        logs,
+    })
+}
+
+/// How many of these records are not at the tip, by the folder where they were. What was no record may go.
+fn still_gone(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    gone: BTreeSet<Gone>,
+) -> Result<BTreeMap<String, usize>> {
+    let mut found = BTreeMap::new();
+    for (place, name, blob) in gone {
+        let folder = place.strip_suffix(&format!("/{}", layout::OPS));
+        let folder = shelves::entry_at(repo, snapshot.tree(), folder.unwrap_or(&place))?;
+        let is_there = Records::of(repo, folder.as_ref()).is_ok_and(|has| has.has(&name));
+        if !is_there && loss::is_record(repo, &name, &blob) && is_of(repo, &place, &name, &blob) {
+            *found.entry(place).or_default() += 1;
+        }
+    }
     Ok(found)
+}
+
+/// Whether a record says that it belongs to the folder where it was. One that cannot be read is taken at its place.
+fn is_of(repo: &Repo, place: &str, name: &str, blob: &Oid) -> bool {
+    let Ok(bytes) = repo.read_blob(blob) else {
+        return true;
+    };
+    Operation::parse(&bytes, name, blob).is_ok_and(|op| belongs(place, &op))
 }
 
 /// What a commit did beside what it says.

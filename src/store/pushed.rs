@@ -18,6 +18,7 @@ use super::unite::{require_no_jump, require_no_jump_since};
 use super::{Lines, Session, Snapshot, incoming, onward};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
+use crate::core::issue::IssueId;
 use crate::core::shelf::Shelf;
 use crate::git::{CommitInfo, EntryKind, Repo};
 use std::collections::{BTreeSet, HashMap};
@@ -165,6 +166,10 @@ fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
             let names = snapshot.session_names()?.into_iter();
             let strange = names.filter(|name| SessionId::parse(name).is_err());
             found.extend(strange.map(|name| format!("{top}/{name}")));
+        } else if top == layout::ISSUES {
+            let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+            let strange = held.filter(|held| IssueId::parse(&held.name).is_none());
+            found.extend(strange.map(|held| format!("{top}/{}", held.name)));
         } else if !KNOWN.contains(&top.as_str()) {
             for (name, entry) in repo.list_tree(&entry.id)? {
                 let is_entity = entry.kind == EntryKind::Tree

@@ -50,7 +50,7 @@ pub fn redacted(
         records: HashMap::new(),
         folders: HashMap::new(),
         sessions: BTreeSet::new(),
-        journals: BTreeSet::new(),
+        logs: BTreeSet::new(),
         done: Redacted::default(),
     };
     work.begin()?;
@@ -79,7 +79,8 @@ struct Work<'a> {
     folders: HashMap<(String, Oid), Oid>,
     /// Whose records or files have one of the texts.
     sessions: BTreeSet<SessionId>,
-    journals: BTreeSet<String>,
+    /// The folders of records of the journal and of issues.
+    logs: BTreeSet<String>,
     done: Redacted,
 }
 
@@ -110,14 +111,13 @@ impl Work<'_> {
             self.sessions.insert(id);
             return Ok(());
         }
-        let mut parts = path.split('/');
-        match (parts.next(), parts.next(), is_in_ops(path)) {
-            (Some(layout::JOURNAL), Some(month), true) => {
-                self.journals.insert(month.to_owned());
+        match layout::record(path) {
+            Some((place, _)) if layout::is_log(&place) => {
+                self.logs.insert(place);
                 Ok(())
             }
             _ => Err(unfit(format!(
-                "{path} is no file of a session and no note: this program does not know how to write it again"
+                "{path} is no file of a session, no note and no issue: this program does not know how to write it again"
             ))),
         }
     }
@@ -161,10 +161,9 @@ impl Work<'_> {
                 edits.set(folder.path, Entry::tree(new));
             }
         }
-        for month in self.journals.clone() {
-            let place = format!("{}/{}", layout::journal(&month), layout::OPS);
-            if let Some(entry) = self.repo.entry_at(snapshot.tree(), &place)? {
-                let new = self.journal(&place, &entry.id)?;
+        for place in self.logs.clone() {
+            if let Some(entry) = shelves::entry_at(self.repo, snapshot.tree(), &place)? {
+                let new = self.log(&place, &entry.id)?;
                 if new != entry.id {
                     edits.set(place, Entry::tree(new));
                 }
@@ -176,8 +175,8 @@ impl Work<'_> {
         }
     }
 
-    /// The records of a month of the journal.
-    fn journal(&mut self, place: &str, tree: &Oid) -> Result<Oid> {
+    /// The records of a month of the journal, or of an issue.
+    fn log(&mut self, place: &str, tree: &Oid) -> Result<Oid> {
         let key = (place.to_owned(), tree.clone());
         if let Some(known) = self.folders.get(&key) {
             return Ok(known.clone());

@@ -1,4 +1,4 @@
-//! The folders of the branch that may hold thousands of entries: `sessions`, `branches`, each month of the
+//! The folders of the branch that may hold thousands of entries: `sessions`, `branches`, `issues`, each month of the
 //! archive, and the operations of a session. Everybody names an entry by its path (`sessions/<id>`), or an
 //! operation by its file (see [`super::ops`]); whether it lies there or one folder deeper
 //! (`sessions/+a7/<id>`), [`shelf`] knows.
@@ -22,7 +22,7 @@ fn split(path: &str) -> Option<Split<'_>> {
     let mut slashes = path.match_indices('/').map(|(at, _)| at);
     let first = slashes.next()?;
     let end = match &path[..first] {
-        layout::SESSIONS | layout::BRANCHES => first,
+        layout::SESSIONS | layout::BRANCHES | layout::ISSUES => first,
         layout::ARCHIVE => slashes.next()?,
         _ => return None,
     };
@@ -163,7 +163,8 @@ pub(super) fn edit(repo: &Repo, root: Option<&Oid>, edits: &Edits) -> Result<Oid
 
 /// The shelves of a tree: their paths and what they hold.
 pub(super) fn all(repo: &Repo, root: &Oid) -> Result<Vec<(String, Oid)>> {
-    let mut paths = vec![layout::SESSIONS.to_owned(), layout::BRANCHES.to_owned()];
+    let single = [layout::SESSIONS, layout::BRANCHES, layout::ISSUES];
+    let mut paths = single.map(str::to_owned).to_vec();
     if let Some(archive) = tree_at(repo, root, layout::ARCHIVE)? {
         for (month, _) in repo.list_tree(&archive)? {
             paths.push(format!("{}/{month}", layout::ARCHIVE));

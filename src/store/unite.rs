@@ -166,7 +166,7 @@ pub(super) fn unite(
         let entry = choose(&path, values).map(Entry::blob);
         match (layout::record(&path), entry) {
             (Some((folder, name)), entry) => {
-                let files = records.entry(folder.to_owned()).or_default();
+                let files = records.entry(folder).or_default();
                 files.insert(name.to_owned(), entry);
             }
             (None, Some(entry)) => edits.set(path, entry),
@@ -174,7 +174,7 @@ pub(super) fn unite(
         }
     }
     for (folder, files) in records {
-        let known = repo.entry_at(ours, &folder)?;
+        let known = shelves::entry_at(repo, ours, &folder)?;
         let known = known.filter(|known| known.kind == EntryKind::Tree);
         let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
         edits.set(folder, Entry::tree(tree));
@@ -410,15 +410,10 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
         Ok(())
     };
     let mut lists = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
-    for (list, tree) in lists.iter_mut().zip([base, sides[0], sides[1]]) {
-        for (name, entry) in repo.list_tree(tree)? {
-            if name == layout::SESSIONS || name == layout::ARCHIVE {
-                continue;
-            }
-            match entry.kind {
-                EntryKind::Tree if name == layout::BRANCHES => {}
-                _ => add(list, &name, entry)?,
-            }
+    let differing = entities(repo, base, sides)?;
+    for (list, entities) in lists.iter_mut().zip(differing) {
+        for (path, entry) in entities {
+            add(list, &path, entry)?;
         }
     }
     let paths: BTreeSet<&String> = lists[1].keys().chain(lists[2].keys()).collect();
@@ -433,6 +428,51 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
         }
     }
     Ok(found)
+}
+
+/// What lies at the top of the three trees, and in the folders there, and is not the same on both sides: of `base` and
+/// of each side, by the path of whatever is named. No session, and not the index of bindings.
+fn entities(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<[BTreeMap<String, Entry>; 3]> {
+    let mut lists = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
+    let tops = [base, sides[0], sides[1]].map(|tree| repo.list_tree(tree));
+    let [base, ours, theirs] = tops;
+    let tops = [base?, ours?, theirs?];
+    for (list, (at, top)) in lists.iter_mut().zip(tops.iter().enumerate()) {
+        let other = if at == 1 { &tops[2] } else { &tops[1] };
+        for (name, entry) in top {
+            let is_tree = entry.kind == EntryKind::Tree;
+            let is_index = is_tree && name == layout::BRANCHES;
+            let is_same = at > 0
+                && other
+                    .iter()
+                    .any(|one| one == &(name.clone(), entry.clone()));
+            if name == layout::SESSIONS || name == layout::ARCHIVE || is_index || is_same {
+                continue;
+            }
+            if !is_tree {
+                list.insert(name.clone(), entry.clone());
+                continue;
+            }
+            // By its name: the two sides may be laid out differently.
+            let below: Vec<(String, Entry)> = match name.as_str() {
+                layout::ISSUES => {
+                    let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+                    held.map(|held| (held.name, held.entry)).collect()
+                }
+                _ => repo.list_tree(&entry.id)?,
+            };
+            for (below, entry) in below {
+                list.insert(format!("{name}/{below}"), entry);
+            }
+        }
+    }
+    let [_, ours, theirs] = &lists;
+    let is_same = |path: &String| ours.contains_key(path) && ours.get(path) == theirs.get(path);
+    let same: BTreeSet<String> = ours.keys().filter(|path| is_same(path)).cloned().collect();
+    for list in &mut lists {
+        list.retain(|path, _| !same.contains(path));
+    }
+    Ok(lists)
 }
 
 /// The index of bindings for the sessions as they are now: of each branch where the sides differ, or that a session

@@ -401,30 +401,30 @@ fn the_records_of_an_entity_that_is_not_known_are_checked_too() {
     let mut edits = Vec::new();
     for seq in 1..=3 {
         let op = json!({
-            "format": 2, "seq": seq, "after": after, "entity": "01issue", "tx": "x",
+            "format": 2, "seq": seq, "after": after, "entity": "01board", "tx": "x",
             "at": "2027-01-01T00:00:00Z", "by": {"name": "Fay Future", "email": "fay@example.org"},
-            "topic": "issue", "kind": "edited", "weight": "note", "needs": "0.9", "body": {"seq": seq},
+            "topic": "board", "kind": "edited", "weight": "note", "needs": "0.9", "body": {"seq": seq},
         });
         let (name, bytes) = record(&op);
         edits.push((
-            format!("issues/i-1/ops/{}", file_name(&op, &name)),
+            format!("boards/b-1/ops/{}", file_name(&op, &name)),
             Some(bytes),
         ));
         after = vec![name];
     }
     let state = (
-        "issues/i-1/state.json".to_owned(),
+        "boards/b-1/state.json".to_owned(),
         Some(b"{\"fold\": 99}".to_vec()),
     );
     edits.push(state);
     tamper_all(&s, &edits);
     s.loopx(&["doctor", "--accept"]).ok();
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
-    let ops = || s.git(&["rev-parse", "loopx:issues/i-1/ops"]).line();
+    let ops = || s.git(&["rev-parse", "loopx:boards/b-1/ops"]).line();
     let whole = ops();
     let (first, text) = edits[0].clone();
     let text = String::from_utf8(text.expect("a record")).expect("UTF-8");
-    let other = text.replacen("01issue", "02other", 1);
+    let other = text.replacen("01board", "02other", 1);
     for (what, damage) in [
         ("which is not there", None),
         ("holds the operation", Some(other.into_bytes())),

@@ -409,7 +409,7 @@ fn a4_records_that_belong_to_no_session_come_back_too() {
             .run()
             .ok();
         let name = known.rsplit('/').next().expect("a name");
-        let path = format!("issues/lx-7k2/ops/{name}");
+        let path = format!("boards/b-7k2/ops/{name}");
         let tree = put_files(&all, &[(&path, text.as_bytes())]);
         send(&all, &tree);
         all.sync(0).ok();
@@ -419,8 +419,8 @@ fn a4_records_that_belong_to_no_session_come_back_too() {
             if went_on {
                 all.loopx(0, &["-s", "mine", "run", "--", "true"]).ok();
             }
-            let by = removes(&all, &["issues"]);
-            let synced = all.sync(0).says("issues/lx-7k2").says("brought back");
+            let by = removes(&all, &["boards"]);
+            let synced = all.sync(0).says("boards/b-7k2").says("brought back");
             synced.says(&by[..7]).ok();
             assert_eq!(all.git(0, &["show", &file]).ok(), text);
         }

@@ -74,6 +74,8 @@ mod hostile;
 mod hostile_sync;
 mod import;
 mod import_teams;
+mod issue;
+mod issue_clones;
 mod judged_sync;
 mod keys_gone;
 mod kill;

@@ -178,6 +178,7 @@ fn begin(scene: &str, files: &[(String, String)]) -> Sandbox {
         "standard" => standard(),
         "sent back" => sent_back(),
         "judged" => judged(),
+        "backlog" => crate::support::issues::backlog(),
         other => panic!("no scene is called {other}"),
     };
     for (path, text) in files {

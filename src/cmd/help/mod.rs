@@ -21,7 +21,7 @@ const DAILY: [(&str, &[&str]); 4] = [
 ];
 
 /// Every command, by what it is for.
-pub const GROUPS: [(&str, &[&str]); 8] = [
+pub const GROUPS: [(&str, &[&str]); 9] = [
     (
         "begin",
         &[
@@ -42,6 +42,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("tasks", &["take", "amend", "task", "pipeline"]),
+    ("backlog", &["issue"]),
     ("specs", &["spec", "change", "adr"]),
     ("agents", &["agent"]),
     (

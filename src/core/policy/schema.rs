@@ -160,6 +160,14 @@ const MEANINGS: &[(&str, &str)] = &[
         "What to do with a scenario that no passing run proves",
     ),
     (
+        "backlog.prefix",
+        "The beginning of the ids of new issues: a letter, then letters and digits",
+    ),
+    (
+        "backlog.kinds",
+        "Kinds of issues beside bug, feature, task, chore and epic",
+    ),
+    (
         "evidence.by",
         "The roles whose signed runs count for gates; any run where none is named",
     ),

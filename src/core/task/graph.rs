@@ -216,6 +216,29 @@ impl<'n> Graph<'n> {
         }
     }
 
+    /// A shortest way from a node along what it waits for back to itself, the node at both ends.
+    pub fn cycle_through(&self, start: usize) -> Option<Vec<usize>> {
+        let mut from: HashMap<usize, usize> = HashMap::new();
+        let mut left = VecDeque::from([start]);
+        while let Some(at) = left.pop_front() {
+            for way in &self.edges[at] {
+                if way.to == start {
+                    let mut path = vec![start, at];
+                    while path[path.len() - 1] != start {
+                        path.push(from[&path[path.len() - 1]]);
+                    }
+                    path.reverse();
+                    return Some(path);
+                }
+                if !from.contains_key(&way.to) {
+                    from.insert(way.to, at);
+                    left.push_back(way.to);
+                }
+            }
+        }
+        None
+    }
+
     /// Whether the node that an edge leads to is done for whoever waits.
     fn is_met(way: Way, status: Status) -> bool {
         match status {

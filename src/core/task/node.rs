@@ -3,6 +3,7 @@
 
 use super::decide::Gate;
 use super::world::Condition;
+use crate::core::issue::IssueId;
 use crate::core::stage::Stage;
 use crate::core::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,11 @@ impl TaskId {
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(plain);
         is_id.then(|| TaskId(text.to_owned()))
+    }
+
+    /// The id of the node that stands for an issue: every id of an issue is one.
+    pub fn of_issue(id: &IssueId) -> Self {
+        TaskId(id.to_string())
     }
 
     pub fn as_str(&self) -> &str {

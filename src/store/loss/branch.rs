@@ -4,9 +4,10 @@
 use super::{Lost, Records, Unreadable};
 use crate::core::failure::{Failure, Result};
 use crate::core::id::{Oid, SessionId};
+use crate::core::shelf::Shelf;
 use crate::git::{Entry, EntryKind, Repo};
 use crate::store::snapshot::Folder;
-use crate::store::{Snapshot, layout, shelves};
+use crate::store::{Snapshot, layout, shelf, shelves};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -148,7 +149,14 @@ pub(in crate::store) fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<Strin
         if entry.kind != EntryKind::Tree || known.contains(&top.as_str()) {
             continue;
         }
-        for (name, entry) in repo.list_tree(&entry.id)? {
+        let entries: Vec<(String, Entry)> = match top.as_str() {
+            layout::ISSUES => {
+                let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+                held.map(|held| (held.name, held.entry)).collect()
+            }
+            _ => repo.list_tree(&entry.id)?,
+        };
+        for (name, entry) in entries {
             if entry.kind == EntryKind::Tree && repo.entry_at(&entry.id, layout::OPS)?.is_some() {
                 found.insert(format!("{top}/{name}"), entry);
             }

@@ -12,6 +12,7 @@ pub(crate) mod clones;
 pub(crate) mod drive;
 pub(crate) mod forge;
 pub(crate) mod hooks;
+pub(crate) mod issues;
 pub(crate) mod keys;
 pub(crate) mod landing;
 pub(crate) mod model;

@@ -1,0 +1,78 @@
+//! `issue take|release`.
+
+use super::{say, show};
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::flow::Context;
+use crate::flow::issue::claim::{self as flow, TakeRequest};
+use crate::flow::issue::view;
+use crate::ui::{Ui, line, style};
+use serde_json::json;
+
+/// Take the next issue that can be begun, or the one that is named, and print it
+///
+/// Chosen and claimed in one step: two callers never get one issue. A claim holds for the time of a lease
+/// (loopx.lease).
+#[derive(Clone, Debug, clap::Args)]
+pub struct TakeArgs {
+    /// The issue (default: the next that can be begun)
+    id: Option<String>,
+    /// Only an issue with this label; repeat it
+    #[arg(short, long = "label", value_name = "LABEL", conflicts_with = "id")]
+    labels: Vec<String>,
+    /// Take it from somebody whose lease is still running (needs ID and --reason)
+    #[arg(long, requires = "id")]
+    take_over: bool,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn take(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = TakeRequest {
+        issue: args.id,
+        labels: args.labels,
+        take_over: args.take_over,
+        reason: args.reason,
+    };
+    let taken = flow::take(ctx, &request)?;
+    let id = &taken.value.issue.id;
+    let shown = view::show(ctx, id.as_str())?;
+    show::print(&shown, ui);
+    let over = taken.value.from.as_ref();
+    let over = over.map_or_else(String::new, |from| {
+        format!(", taken over from {}", line(from))
+    });
+    let short = taken.names.short(id);
+    ui.status(format!(
+        "{}: taken until {}{over}",
+        ui.paint(style::NAME, short),
+        taken.value.until
+    ));
+    let next = command!("start --issue {short}");
+    ui.hint(&next);
+    let mut body =
+        json!({ "issue": shown, "until": taken.value.until, "taken_over_from": taken.value.from });
+    super::put(&mut body, &taken.ids, &taken.commit, Some(&next));
+    ui.json("issue take", &body);
+    Ok(Exit::Done)
+}
+
+/// Give issues back that are taken here
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReleaseArgs {
+    /// The issues
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn release(args: &ReleaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let written = flow::release(ctx, &args.ids, args.reason.as_ref())?;
+    let next = Some(command!("issue ready"));
+    say(ui, &written, "given back", next, json!({}), "issue release");
+    Ok(Exit::Done)
+}

@@ -1,0 +1,112 @@
+//! `issue create`.
+
+use super::edit::{FieldArgs, LinkArgs, text_of};
+use crate::cli::Exit;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::issue::event::Change;
+use crate::core::issue::plain;
+use crate::flow::Context;
+use crate::flow::issue::change::Ask;
+use crate::flow::issue::create::{self as flow, New};
+use crate::ui::{Ui, style};
+use serde_json::json;
+
+/// Make an issue, or many from a file
+///
+/// The issue lies on the branch of sessions, where every clone finds it. An id is random, so that clones that were
+/// apart never give one id twice; type as much of it as tells it from the others.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CreateArgs {
+    /// The title; its words are joined
+    #[arg(value_name = "TITLE")]
+    title: Vec<String>,
+    /// Many issues from a file of JSON lines, in one commit; `-` reads stdin. A line has `title` and the fields of
+    /// `issue list --json`; lines link to each other by `key`
+    #[arg(long, value_name = "FILE", conflicts_with = "title")]
+    from: Option<String>,
+    /// Print what would be made, and make nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    fields: FieldArgs,
+    /// Something that has to hold when it is done; repeat it
+    #[arg(long = "criterion", value_name = "TEXT")]
+    criteria: Vec<String>,
+    #[command(flatten)]
+    links: LinkArgs,
+}
+
+pub fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let new = match &args.from {
+        Some(file) => many(file)?,
+        None => vec![one(&args)?],
+    };
+    if args.dry_run {
+        for one in &new {
+            ui.out(format!("would be made: {}", crate::ui::line(one.title())));
+        }
+        let titles: Vec<&str> = new.iter().map(New::title).collect();
+        ui.json(
+            "issue create",
+            &json!({ "dry_run": true, "titles": titles }),
+        );
+        return Ok(Exit::Done);
+    }
+    let made = flow::create(ctx, &new, None)?;
+    for (one, id) in new.iter().zip(&made.value) {
+        let short = ui.paint(style::NAME, made.names.short(id));
+        ui.out(format!("{short}  {}", crate::ui::line(one.title())));
+    }
+    let next = match made.ids.as_slice() {
+        [one] => command!("issue show {}", made.names.short(one)),
+        _ => command!("issue ready"),
+    };
+    ui.hint(&next);
+    ui.json(
+        "issue create",
+        &json!({ "issues": made.value, "commit": made.commit, "next_action": next }),
+    );
+    Ok(Exit::Done)
+}
+
+fn one(args: &CreateArgs) -> Result<New> {
+    let title = args.title.join(" ");
+    if title.trim().is_empty() {
+        return Err(Failure::usage(
+            Code::IssueFieldInvalid,
+            "expected the title of the issue, found none",
+        )
+        .help(command!("issue create \"The login form times out\" --kind bug").note("(for one)")));
+    }
+    let mut changes = vec![Change::Title(title.trim().to_owned())];
+    changes.extend(args.fields.changes()?);
+    changes.extend(
+        args.criteria
+            .iter()
+            .map(|text| Change::Criterion(text.trim().to_owned())),
+    );
+    Ok(New {
+        changes,
+        links: args.links.asks()?,
+        ..New::default()
+    })
+}
+
+fn many(file: &str) -> Result<Vec<New>> {
+    let text = text_of(file)?;
+    let plain = plain::read(&text, file)?;
+    plain.into_iter().map(new_of).collect()
+}
+
+/// A line of a plan as an issue that is to be made.
+pub(super) fn new_of(plain: plain::Plain) -> Result<New> {
+    let links = plain.links.iter();
+    let links = links.map(|link| Ask::of(&link.kind, &link.to));
+    Ok(New {
+        key: plain.key.clone(),
+        id: plain.id.clone(),
+        links: links.collect::<Result<_>>()?,
+        changes: plain.changes(),
+    })
+}

@@ -1,0 +1,303 @@
+//! `issue edit|link|unlink|tick|untick|comment`.
+
+use super::say;
+use crate::cli::Exit;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::issue::event::Change;
+use crate::core::issue::filter::minutes;
+use crate::core::note::NoteKind;
+use crate::flow::Context;
+use crate::flow::issue::change::{self as flow, Ask, Edit};
+use crate::ui::Ui;
+use serde_json::json;
+
+/// The fields that an issue can be given.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct FieldArgs {
+    /// The text; `-` reads it from stdin
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
+    description: Option<String>,
+    /// The text from a file
+    #[arg(short = 'F', long, value_name = "FILE")]
+    file: Option<String>,
+    /// bug, feature, task, chore, epic, or a kind that loopx.toml names
+    #[arg(short, long, value_name = "KIND")]
+    kind: Option<String>,
+    /// From 0, the first, to 4
+    #[arg(short, long, value_name = "NUMBER")]
+    priority: Option<u8>,
+    /// A label; repeat it
+    #[arg(short, long = "label", value_name = "LABEL")]
+    labels: Vec<String>,
+    /// Who is to do it
+    #[arg(short, long, value_name = "NAME")]
+    assignee: Option<String>,
+    #[arg(short, long, value_name = "NAME")]
+    milestone: Option<String>,
+    /// The day by which it is to be done, as 2026-11-30
+    #[arg(long, value_name = "DAY")]
+    due: Option<String>,
+    /// The day before which nobody is to begin
+    #[arg(long, value_name = "DAY")]
+    defer: Option<String>,
+    /// How long it takes, as 90m, 4h, 2d
+    #[arg(long, value_name = "TIME")]
+    estimate: Option<String>,
+}
+
+impl FieldArgs {
+    pub fn changes(&self) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        let text = match (&self.description, &self.file) {
+            (Some(text), _) if text == "-" => Some(text_of("-")?),
+            (Some(text), _) => Some(text.clone()),
+            (None, Some(file)) => Some(text_of(file)?),
+            (None, None) => None,
+        };
+        changes.extend(text.map(Change::Description));
+        changes.extend(self.kind.clone().map(Change::Kind));
+        changes.extend(self.priority.map(Change::Priority));
+        changes.extend(self.labels.iter().cloned().map(Change::Label));
+        let some = |value: &Option<String>| value.clone().map(Some);
+        changes.extend(some(&self.assignee).map(Change::Assignee));
+        changes.extend(some(&self.milestone).map(Change::Milestone));
+        changes.extend(some(&self.due).map(Change::Due));
+        changes.extend(some(&self.defer).map(Change::Defer));
+        if let Some(text) = &self.estimate {
+            let minutes = minutes(text).ok_or_else(|| {
+                Failure::usage(
+                    Code::IssueFieldInvalid,
+                    format!("expected a time like 90m, 4h or 2d, found `{text}`"),
+                )
+            })?;
+            changes.push(Change::Estimate(Some(minutes)));
+        }
+        Ok(changes)
+    }
+}
+
+/// The links that an issue can be given.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct LinkArgs {
+    /// It waits for this issue; repeat it
+    #[arg(long, value_name = "ID")]
+    blocked_by: Vec<String>,
+    /// This issue waits for it; repeat it
+    #[arg(long, value_name = "ID")]
+    blocks: Vec<String>,
+    /// It is only done where this issue is closed without being resolved
+    #[arg(long, value_name = "ID")]
+    if_failed: Vec<String>,
+    /// It waits for this issue and for all parts of it
+    #[arg(long, value_name = "ID")]
+    waits_for: Vec<String>,
+    /// It is a part of this issue
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// It was found while somebody worked on this issue
+    #[arg(long, value_name = "ID")]
+    discovered_from: Option<String>,
+    /// It has to do with this issue; repeat it
+    #[arg(long, value_name = "ID")]
+    related: Vec<String>,
+}
+
+impl LinkArgs {
+    pub fn asks(&self) -> Result<Vec<Ask>> {
+        let named = [
+            ("blocked-by", self.blocked_by.as_slice()),
+            ("blocks", self.blocks.as_slice()),
+            ("if-failed", self.if_failed.as_slice()),
+            ("waits-for", self.waits_for.as_slice()),
+            ("parent", self.parent.as_slice()),
+            ("discovered-from", self.discovered_from.as_slice()),
+            ("related", self.related.as_slice()),
+        ];
+        let asks = named
+            .into_iter()
+            .flat_map(|(word, ids)| ids.iter().map(move |id| Ask::of(word, id)));
+        asks.collect()
+    }
+}
+
+/// Reads a file that somebody names; `-` is stdin.
+pub(super) fn text_of(file: &str) -> Result<String> {
+    crate::cmd::artifacts::read_text(file)
+}
+
+/// Change the fields of issues
+///
+/// All of them, or none. A field that people wrote apart is settled by writing it again.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EditArgs {
+    /// The issues
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// The new title
+    #[arg(short, long, value_name = "TEXT")]
+    title: Option<String>,
+    #[command(flatten)]
+    fields: FieldArgs,
+    /// A label that goes; repeat it
+    #[arg(long = "no-label", value_name = "LABEL")]
+    unlabels: Vec<String>,
+    /// Nobody is to do it in particular
+    #[arg(long, conflicts_with = "assignee")]
+    no_assignee: bool,
+    #[arg(long, conflicts_with = "milestone")]
+    no_milestone: bool,
+    #[arg(long, conflicts_with = "due")]
+    no_due: bool,
+    #[arg(long, conflicts_with = "defer")]
+    no_defer: bool,
+    #[arg(long, conflicts_with = "estimate")]
+    no_estimate: bool,
+    /// planned, queued or open; an issue ends by `issue resolve` and `issue close`
+    #[arg(long, value_name = "STATUS", value_parser = ["open", "planned", "queued"])]
+    status: Option<String>,
+    /// Something more that has to hold when it is done; repeat it
+    #[arg(long = "criterion", value_name = "TEXT")]
+    criteria: Vec<String>,
+    /// A criterion that goes: its number, or a part of its text
+    #[arg(long = "no-criterion", value_name = "CRITERION")]
+    dropped: Vec<String>,
+    #[command(flatten)]
+    links: LinkArgs,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl EditArgs {
+    fn edit(&self) -> Result<Edit> {
+        let mut changes: Vec<Change> = self.title.iter().cloned().map(Change::Title).collect();
+        changes.extend(self.fields.changes()?);
+        changes.extend(self.unlabels.iter().cloned().map(Change::Unlabel));
+        let gone = [
+            (self.no_assignee, Change::Assignee(None)),
+            (self.no_milestone, Change::Milestone(None)),
+            (self.no_due, Change::Due(None)),
+            (self.no_defer, Change::Defer(None)),
+            (self.no_estimate, Change::Estimate(None)),
+        ];
+        changes.extend(
+            gone.into_iter()
+                .filter(|(is_asked, _)| *is_asked)
+                .map(|(_, change)| change),
+        );
+        if let Some(status) = &self.status {
+            changes.push(Change::Status(status.parse()?));
+        }
+        changes.extend(self.criteria.iter().cloned().map(Change::Criterion));
+        changes.extend(self.dropped.iter().cloned().map(Change::DropCriterion));
+        Ok(Edit {
+            changes,
+            links: self.links.asks()?,
+            unlinks: Vec::new(),
+        })
+    }
+}
+
+pub fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let edit = args.edit()?;
+    if edit.changes.is_empty() && edit.links.is_empty() {
+        return Err(Failure::usage(
+            Code::InputMissing,
+            "expected at least one field that is to change",
+        )
+        .help(command!("help issue edit")));
+    }
+    let written = flow::change(ctx, &args.ids, &edit, args.reason.as_ref())?;
+    done(ui, &written, "changed", "issue edit");
+    Ok(Exit::Done)
+}
+
+fn done(ui: &mut Ui, written: &crate::flow::issue::Written<()>, what: &str, verb: &str) {
+    let next = written
+        .ids
+        .first()
+        .map(|id| command!("issue show {}", written.names.short(id)));
+    say(ui, written, what, next, json!({}), verb);
+}
+
+/// Links of issues: who waits for whom, what is a part of what, where it was found
+#[derive(Clone, Debug, clap::Args)]
+pub struct LinksArgs {
+    /// The issue
+    id: String,
+    /// What it is to the others
+    #[arg(value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(Ask::WORDS))]
+    kind: String,
+    /// The other issues
+    #[arg(value_name = "OTHER", required = true)]
+    others: Vec<String>,
+}
+
+pub fn link(args: &LinksArgs, comes: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let asks = args.others.iter().map(|other| Ask::of(&args.kind, other));
+    let asks = asks.collect::<Result<Vec<Ask>>>()?;
+    let mut edit = Edit::default();
+    let (what, verb) = match comes {
+        true => ("linked", "issue link"),
+        false => ("unlinked", "issue unlink"),
+    };
+    match comes {
+        true => edit.links = asks,
+        false => edit.unlinks = asks,
+    }
+    let written = flow::change(ctx, std::slice::from_ref(&args.id), &edit, None)?;
+    done(ui, &written, what, verb);
+    Ok(Exit::Done)
+}
+
+/// A criterion of an issue: that it holds, or that it does not
+#[derive(Clone, Debug, clap::Args)]
+pub struct TickArgs {
+    /// The issue
+    id: String,
+    /// The criteria: their numbers, or a part of their text
+    #[arg(value_name = "CRITERION", required = true)]
+    criteria: Vec<String>,
+}
+
+pub fn tick(args: &TickArgs, holds: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let criteria = args.criteria.iter().cloned();
+    let changes = match holds {
+        true => criteria.map(Change::Tick).collect(),
+        false => criteria.map(Change::Untick).collect(),
+    };
+    let edit = Edit {
+        changes,
+        ..Edit::default()
+    };
+    let written = flow::change(ctx, std::slice::from_ref(&args.id), &edit, None)?;
+    let (what, verb) = match holds {
+        true => ("ticked", "issue tick"),
+        false => ("unticked", "issue untick"),
+    };
+    done(ui, &written, what, verb);
+    Ok(Exit::Done)
+}
+
+/// Say something about an issue
+#[derive(Clone, Debug, clap::Args)]
+pub struct CommentArgs {
+    /// The issue
+    id: String,
+    /// The text; `-` reads it from stdin
+    text: String,
+    /// The kind of the comment
+    #[arg(long, value_name = "KIND", default_value = "message", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
+    kind: String,
+}
+
+pub fn comment(args: &CommentArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let text = match args.text.as_str() {
+        "-" => text_of("-")?,
+        text => text.to_owned(),
+    };
+    let written = flow::comment(ctx, &args.id, args.kind.parse()?, &text)?;
+    done(ui, &written, "commented", "issue comment");
+    Ok(Exit::Done)
+}

@@ -1,0 +1,122 @@
+//! `issue resolve|close|reopen|undo|redo`.
+
+use super::say;
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::flow::Context;
+use crate::flow::issue::end::{self as flow, End, Ended};
+use crate::flow::issue::{Written, undo as back};
+use crate::ui::{Ui, line, style};
+use serde_json::json;
+
+/// Say that issues are done: a person's word, with a reason
+///
+/// Every criterion has to be ticked, and nothing that an issue waits for may be open. An issue that a session was
+/// started for is resolved by its archive.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ResolveArgs {
+    /// The issues
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn resolve(args: &ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let ended = flow::end(ctx, &args.ids, &End::Resolve, args.reason.as_ref())?;
+    tell(ui, &ended, "resolved", "issue resolve");
+    Ok(Exit::Done)
+}
+
+/// Say that issues will not be done, and why
+#[derive(Clone, Debug, clap::Args)]
+pub struct CloseArgs {
+    /// The issues
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// They say what this issue says
+    #[arg(long, value_name = "ID")]
+    duplicate_of: Option<String>,
+}
+
+pub fn close(args: &CloseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let end = match &args.duplicate_of {
+        Some(other) => End::Duplicate(other.clone()),
+        None => End::Close,
+    };
+    let ended = flow::end(ctx, &args.ids, &end, args.reason.as_ref())?;
+    tell(ui, &ended, "closed", "issue close");
+    Ok(Exit::Done)
+}
+
+fn tell(ui: &mut Ui, written: &Written<Ended>, what: &str, verb: &str) {
+    let freed = &written.value.freed;
+    for issue in freed {
+        let short = ui.paint(style::NAME, written.names.short(&issue.id));
+        ui.out(format!("can be begun now: {short}  {}", line(&issue.title)));
+    }
+    let ids: Vec<&str> = freed.iter().map(|issue| issue.id.as_str()).collect();
+    let next = match freed.first() {
+        Some(issue) => command!("issue take {}", written.names.short(&issue.id)),
+        None => command!("issue ready"),
+    };
+    say(ui, written, what, Some(next), json!({ "freed": ids }), verb);
+}
+
+/// Open issues again that were resolved or closed
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReopenArgs {
+    /// The issues
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let written = flow::reopen(ctx, &args.ids, args.reason.as_ref())?;
+    let next = written
+        .ids
+        .first()
+        .map(|id| command!("issue show {}", written.names.short(id)));
+    say(ui, &written, "open again", next, json!({}), "issue reopen");
+    Ok(Exit::Done)
+}
+
+/// What was done last to an issue
+#[derive(Clone, Debug, clap::Args)]
+pub struct BackArgs {
+    /// The issue
+    id: String,
+    /// Why, for the record; needed where it was somebody else's
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn undo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let written = back::undo(ctx, &args.id, args.reason.as_ref())?;
+    moved(ui, &written, "taken back", "issue undo");
+    Ok(Exit::Done)
+}
+
+pub fn redo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let written = back::redo(ctx, &args.id, args.reason.as_ref())?;
+    moved(ui, &written, "brought back", "issue redo");
+    Ok(Exit::Done)
+}
+
+fn moved(ui: &mut Ui, written: &Written<Vec<String>>, what: &str, verb: &str) {
+    let words = written.value.join(", ");
+    let next = written
+        .ids
+        .first()
+        .map(|id| command!("issue log {}", written.names.short(id)));
+    let body = json!({ "events": written.value });
+    say(ui, written, &format!("{what}: {words}"), next, body, verb);
+}

@@ -1,0 +1,38 @@
+//! `issue graph`.
+
+use super::row_lines;
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::issue::view;
+use crate::ui::Ui;
+use serde_json::json;
+
+/// Show the open issues as waves: what can be done side by side, and what comes after it
+#[derive(Clone, Debug, clap::Args)]
+pub struct GraphArgs {}
+
+pub fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let graph = view::graph(ctx)?;
+    for (at, wave) in graph.waves.iter().enumerate() {
+        ui.out(format!("wave {}", at + 1));
+        for row in wave {
+            row_lines(ui, &graph.names, row);
+        }
+    }
+    if let Some(cycle) = &graph.cycle {
+        let names: Vec<&str> = cycle.iter().map(|id| graph.names.short(id)).collect();
+        ui.warn(format!("these wait for each other: {}", names.join(" -> ")));
+    }
+    let path: Vec<&str> = graph
+        .critical_path
+        .iter()
+        .map(|id| graph.names.short(id))
+        .collect();
+    ui.status(match path.is_empty() {
+        true => "no open issue".to_owned(),
+        false => format!("longest chain: {}", path.join(" -> ")),
+    });
+    ui.json("issue graph", &json!(graph));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,265 @@
+//! `issue list`, `issue ready`.
+
+use super::row_lines;
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::core::issue::Status;
+use crate::core::issue::filter::Filter;
+use crate::flow::Context;
+use crate::flow::issue::view::{self, Asked, Order, Rows};
+use crate::ui::{Ui, clean};
+use serde_json::json;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// List issues: what is taken, what can be begun, what waits and for what
+///
+/// All conditions have to hold. A list can have a name: `git config loopx.list.mine "--assignee ada"`, then
+/// `git loopx issue list @mine`.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ListArgs {
+    /// Lists that have a name: @NAME stands for the words of loopx.list.NAME
+    #[arg(value_name = "@NAME")]
+    named: Vec<String>,
+    /// Also what is resolved or closed
+    #[arg(long)]
+    all: bool,
+    /// Only of this status; repeat it
+    #[arg(long = "status", value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(Status::WORDS))]
+    statuses: Vec<String>,
+    /// Only of this kind; repeat it
+    #[arg(short, long = "kind", value_name = "KIND")]
+    kinds: Vec<String>,
+    /// Only with this label; repeat it for those with all of them
+    #[arg(short, long = "label", value_name = "LABEL")]
+    labels: Vec<String>,
+    /// Only without this label; repeat it
+    #[arg(long = "no-label", value_name = "LABEL")]
+    without: Vec<String>,
+    /// Only of this person: a part of the name; an empty one is nobody
+    #[arg(short, long, value_name = "NAME")]
+    assignee: Option<String>,
+    #[arg(short, long, value_name = "NAME")]
+    milestone: Option<String>,
+    /// Only of this priority or a smaller number
+    #[arg(short, long, value_name = "NUMBER")]
+    priority: Option<u8>,
+    /// Only with these words in the title, the description or a comment
+    #[arg(long, value_name = "WORDS")]
+    grep: Option<String>,
+    /// Only what waits for something
+    #[arg(long, conflicts_with = "ready")]
+    blocked: bool,
+    /// Only what can be begun now
+    #[arg(long)]
+    ready: bool,
+    /// Only what nobody changed for so many days
+    #[arg(long, value_name = "DAYS")]
+    stale: Option<u32>,
+    /// Only what is due on this day or before it
+    #[arg(long, value_name = "DAY")]
+    due: Option<String>,
+    /// Only what people wrote apart
+    #[arg(long)]
+    apart: bool,
+    /// next, changed or created
+    #[arg(long, value_name = "ORDER", default_value = "next", value_parser = ["next", "changed", "created"])]
+    sort: String,
+    /// At most so many
+    #[arg(short = 'n', long, value_name = "NUMBER")]
+    limit: Option<usize>,
+}
+
+impl ListArgs {
+    fn asked(&self, now: i64) -> Asked {
+        let statuses = self
+            .statuses
+            .iter()
+            .filter_map(|word| word.parse::<Status>().ok());
+        let filter = Filter {
+            all: self.all,
+            statuses: statuses.collect(),
+            kinds: self.kinds.clone(),
+            labels: self.labels.clone(),
+            without: self.without.clone(),
+            assignee: self.assignee.clone(),
+            milestone: self.milestone.clone(),
+            priority: self.priority,
+            text: None,
+            blocked: self.blocked.then_some(true),
+            stale: self.stale.map(|days| now - i64::from(days) * DAY),
+            due: self.due.clone(),
+            apart: self.apart,
+        };
+        Asked {
+            filter,
+            ready: self.ready,
+            order: match self.sort.as_str() {
+                "changed" => Order::Changed,
+                "created" => Order::Created,
+                _ => Order::Next,
+            },
+            limit: self.limit,
+            search: self.grep.clone(),
+        }
+    }
+}
+
+pub fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let args = super::list::named(args, ctx)?;
+    let asked = args.asked(ctx.now());
+    let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
+    let rows = view::list(ctx, &asked)?;
+    print(&rows, is_narrow, "issue list", ui);
+    Ok(Exit::Done)
+}
+
+/// List what can be begun now: by priority, then by the day it is due, then oldest first
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ReadyArgs {
+    /// Only with this label; repeat it for those with all of them
+    #[arg(short, long = "label", value_name = "LABEL")]
+    labels: Vec<String>,
+    /// Only of this person: a part of the name; an empty one is nobody
+    #[arg(short, long, value_name = "NAME")]
+    assignee: Option<String>,
+    /// At most so many
+    #[arg(short = 'n', long, value_name = "NUMBER")]
+    limit: Option<usize>,
+}
+
+pub fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let asked = Asked {
+        filter: Filter {
+            labels: args.labels,
+            assignee: args.assignee,
+            ..Filter::default()
+        },
+        ready: true,
+        limit: args.limit,
+        ..Asked::default()
+    };
+    let rows = view::list(ctx, &asked)?;
+    print(&rows, true, "issue ready", ui);
+    Ok(Exit::Done)
+}
+
+fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
+    for row in &rows.issues {
+        row_lines(ui, &rows.names, row);
+    }
+    for damaged in &rows.damaged {
+        ui.warn(format!(
+            "{} is damaged: {}",
+            damaged.issue,
+            clean(&damaged.what)
+        ));
+    }
+    let shown = rows.issues.len();
+    ui.status(match (shown, rows.open, rows.all) {
+        (_, _, 0) => "no issues".to_owned(),
+        (shown, open, all) if shown == open => format!("{open} open, {all} in all"),
+        (shown, open, all) => format!("{shown} shown; {open} open, {all} in all"),
+    });
+    let first = rows.issues.iter().find(|row| row.ready);
+    let next = match first {
+        _ if !rows.damaged.is_empty() => Some(command!("fsck --repair")),
+        Some(row) => Some(command!("issue take {}", row.short)),
+        None if rows.all == 0 => {
+            ui.hint(command!("issue create \"The login form times out\"").note("(for one)"));
+            None
+        }
+        None if is_narrow && shown == 0 => Some(command!("issue list")),
+        None => None,
+    };
+    if let Some(next) = &next {
+        ui.hint(next);
+    }
+    let mut body = json!(rows);
+    body["next_action"] = json!(next);
+    ui.json(verb, &body);
+}
+
+/// The arguments with the words of the lists that they name in front.
+fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
+    use crate::core::failure::{Code, Failure};
+    use clap::{Args, FromArgMatches};
+    if args.named.is_empty() {
+        return Ok(args);
+    }
+    let mut words: Vec<String> = vec!["issue list".to_owned()];
+    for name in &args.named {
+        let key = name.strip_prefix('@').filter(|name| !name.is_empty());
+        let text = key.and_then(|key| ctx.repo.config(&format!("loopx.list.{key}")));
+        let text = text.ok_or_else(|| {
+            Failure::usage(
+                Code::ListUnknown,
+                format!("expected a list that git config names, found `{name}`"),
+            )
+            .help(format!(
+                "git config loopx.list.{} \"--label ui --ready\"  (for one)",
+                key.unwrap_or("mine")
+            ))
+        })?;
+        let split = shlex::split(&text).ok_or_else(|| {
+            Failure::usage(
+                Code::ListUnknown,
+                format!(
+                    "loopx.list.{}: a quote is not closed",
+                    name.trim_start_matches('@')
+                ),
+            )
+        })?;
+        words.extend(split.into_iter().filter(|word| !word.starts_with('@')));
+    }
+    let parser = ListArgs::augment_args(clap::Command::new("issue list").no_binary_name(false));
+    let parsed = parser.try_get_matches_from(&words);
+    let parsed = parsed.and_then(|matches| ListArgs::from_arg_matches(&matches));
+    let saved = parsed.map_err(|error| {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        Failure::usage(
+            Code::ListUnknown,
+            format!(
+                "{}: {}",
+                args.named.join(" "),
+                line.trim_start_matches("error: ")
+            ),
+        )
+        .help(command!("help issue list"))
+    })?;
+    Ok(args.over(saved))
+}
+
+impl ListArgs {
+    /// These arguments, and those of a saved list where these say nothing.
+    fn over(self, saved: ListArgs) -> ListArgs {
+        let both = |mut ours: Vec<String>, theirs: Vec<String>| {
+            ours.extend(theirs);
+            ours
+        };
+        ListArgs {
+            named: Vec::new(),
+            all: self.all || saved.all,
+            statuses: both(self.statuses, saved.statuses),
+            kinds: both(self.kinds, saved.kinds),
+            labels: both(self.labels, saved.labels),
+            without: both(self.without, saved.without),
+            assignee: self.assignee.or(saved.assignee),
+            milestone: self.milestone.or(saved.milestone),
+            priority: self.priority.or(saved.priority),
+            grep: self.grep.or(saved.grep),
+            blocked: self.blocked || saved.blocked,
+            ready: self.ready || saved.ready,
+            stale: self.stale.or(saved.stale),
+            due: self.due.or(saved.due),
+            apart: self.apart || saved.apart,
+            sort: match self.sort.as_str() {
+                "next" => saved.sort,
+                _ => self.sort,
+            },
+            limit: self.limit.or(saved.limit),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! `issue log`.
+
+use crate::cli::Exit;
+use crate::core::failure::Result;
+use crate::flow::Context;
+use crate::flow::issue::view;
+use crate::ui::{Ui, line, style};
+use serde_json::json;
+
+/// Show what happened to an issue, oldest first
+#[derive(Clone, Debug, clap::Args)]
+pub struct LogArgs {
+    /// The issue
+    id: String,
+}
+
+pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (id, entries) = view::log(ctx, &args.id)?;
+    for entry in &entries {
+        let number = ui.paint(style::NAME, &format!("@{}", entry.seq));
+        let undone = if entry.undone { "  (taken back)" } else { "" };
+        ui.out(format!(
+            "{number} {}  {}  {}{undone}",
+            entry.event,
+            entry.at,
+            line(&entry.by.name)
+        ));
+        for change in &entry.changes {
+            ui.out(format!("    {}", line(change)));
+        }
+        if let Some(reason) = &entry.reason {
+            ui.out(format!("    reason: {}", line(reason)));
+        }
+    }
+    ui.json("issue log", &json!({ "issue": id, "log": entries }));
+    Ok(Exit::Done)
+}

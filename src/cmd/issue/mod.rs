@@ -1,0 +1,155 @@
+//! `issue`: one file per group of words. No rule lives here.
+
+pub mod claim;
+pub mod create;
+pub mod edit;
+pub mod end;
+pub mod graph;
+pub mod list;
+pub mod log;
+pub mod show;
+
+use crate::cli::{Exit, IssueCommand};
+use crate::core::failure::Result;
+use crate::core::hint::Hint;
+use crate::core::id::Oid;
+use crate::core::issue::{IssueId, Status};
+use crate::flow::Context;
+use crate::flow::issue::view::Row;
+use crate::flow::issue::{Names, Written};
+use crate::ui::{Ui, line, style};
+use serde_json::{Value, json};
+
+pub fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    match command {
+        IssueCommand::Create(args) => create::run(*args, ctx, ui),
+        IssueCommand::List(args) => list::run(*args, ctx, ui),
+        IssueCommand::Ready(args) => list::ready(args, ctx, ui),
+        IssueCommand::Show(args) => show::run(&args, ctx, ui),
+        IssueCommand::Edit(args) => edit::run(*args, ctx, ui),
+        IssueCommand::Link(args) => edit::link(&args, true, ctx, ui),
+        IssueCommand::Unlink(args) => edit::link(&args, false, ctx, ui),
+        IssueCommand::Tick(args) => edit::tick(&args, true, ctx, ui),
+        IssueCommand::Untick(args) => edit::tick(&args, false, ctx, ui),
+        IssueCommand::Comment(args) => edit::comment(&args, ctx, ui),
+        IssueCommand::Take(args) => claim::take(args, ctx, ui),
+        IssueCommand::Release(args) => claim::release(&args, ctx, ui),
+        IssueCommand::Resolve(args) => end::resolve(&args, ctx, ui),
+        IssueCommand::Close(args) => end::close(&args, ctx, ui),
+        IssueCommand::Reopen(args) => end::reopen(&args, ctx, ui),
+        IssueCommand::Undo(args) => end::undo(&args, ctx, ui),
+        IssueCommand::Redo(args) => end::redo(&args, ctx, ui),
+        IssueCommand::Graph(args) => graph::run(&args, ctx, ui),
+        IssueCommand::Log(args) => log::run(&args, ctx, ui),
+    }
+}
+
+/// How far an issue is, as a word of one width.
+fn status_word(ui: &Ui, row: &Row) -> String {
+    let (role, word) = match row.issue.status {
+        Status::Resolved => (style::GOOD, "resolved"),
+        Status::Closed => (style::DIM, "closed"),
+        Status::InProgress => (style::WARN, "taken"),
+        _ if !row.waits.is_empty() => (style::DIM, "waits"),
+        Status::Open => (style::GOOD, "ready"),
+        Status::Planned => (style::GOOD, "planned"),
+        Status::Queued => (style::GOOD, "queued"),
+    };
+    ui.paint(role, &format!("{word:<8}"))
+}
+
+/// One issue of a list, and below it what is to be known of it.
+fn row_lines(ui: &mut Ui, names: &Names, row: &Row) {
+    let issue = &row.issue;
+    let word = status_word(ui, row);
+    let short = format!("{:<width$}", row.short, width = names.width());
+    let short = ui.paint(style::NAME, &short);
+    let mut said = vec![format!("P{}", issue.priority)];
+    if issue.kind != "task" {
+        said.push(issue.kind.clone());
+    }
+    said.extend(issue.labels.iter().map(|label| format!("#{label}")));
+    if !issue.criteria.is_empty() {
+        said.push(format!("{}/{}", issue.ticked(), issue.criteria.len()));
+    }
+    said.extend(issue.due.iter().map(|day| format!("due {day}")));
+    said.extend(
+        issue
+            .milestone
+            .iter()
+            .map(|name| format!("for {}", line(name))),
+    );
+    said.extend(issue.assignee.iter().map(|name| format!("@{}", line(name))));
+    let said: Vec<String> = said.iter().map(|one| line(one)).collect();
+    let said = ui.paint(style::DIM, &said.join(" "));
+    ui.out(format!("{word}  {short}  {}  {said}", line(&issue.title)));
+    for more in remarks(names, row) {
+        ui.out(format!("          {}", line(&more)));
+    }
+}
+
+/// What is to be known of an issue beside its fields.
+fn remarks(names: &Names, row: &Row) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(holder) = &row.holder {
+        let ends = if holder.alive { "until" } else { "lease ended" };
+        said.push(format!("{}, {ends} {}", holder.who, holder.until));
+    }
+    let waits: Vec<String> = row
+        .waits
+        .iter()
+        .map(|wait| wait.words(|id| names.short(id).to_owned()))
+        .collect();
+    if !waits.is_empty() {
+        said.push(format!("waits for {}", waits.join(", ")));
+    }
+    for apart in &row.issue.apart {
+        let values: Vec<String> = (apart.values.iter())
+            .map(|one| {
+                let value: String = line(&one.value).chars().take(60).collect();
+                format!("{value} ({})", one.by.name)
+            })
+            .collect();
+        said.push(format!(
+            "{} written apart: {}",
+            apart.field,
+            values.join(", ")
+        ));
+    }
+    if let (true, Some(reason)) = (row.issue.status.is_final(), &row.issue.reason) {
+        said.push(reason.clone());
+    }
+    said
+}
+
+/// The titles or ids of what was written, and the document of it.
+fn say<T>(
+    ui: &mut Ui,
+    written: &Written<T>,
+    what: &str,
+    next: Option<Hint>,
+    mut body: Value,
+    verb: &str,
+) {
+    let Written {
+        ids, names, commit, ..
+    } = written;
+    match ids.as_slice() {
+        [one] => {
+            let id = ui.paint(style::NAME, names.short(one));
+            ui.status(format!("{id}: {what}"));
+        }
+        more => ui.status(format!("{} issues: {what}", more.len())),
+    }
+    if let Some(next) = &next {
+        ui.hint(next);
+    }
+    put(&mut body, ids, commit, next.as_ref());
+    ui.json(verb, &body);
+}
+
+fn put(body: &mut Value, ids: &[IssueId], commit: &Oid, next: Option<&Hint>) {
+    body["issues"] = json!(ids);
+    body["commit"] = json!(commit);
+    body["next_action"] = json!(next);
+}

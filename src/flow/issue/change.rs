@@ -1,0 +1,385 @@
+//! Changes of an issue's fields: what was asked for is checked, what is so already is left out, and the rest is one
+//! record for each issue.
+
+use super::{Plan, Step, Written, backlog_with, names, require_understood, write};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::issue::event::{Change, IssueEvent};
+use crate::core::issue::filter::is_day;
+use crate::core::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
+use crate::core::note::{Note, NoteKind};
+use crate::flow::context::Context;
+use crate::store::Snapshot;
+
+/// The longest text of one line.
+const LONGEST_LINE: usize = 300;
+/// The longest description, in bytes: what is longer is a document.
+const LONGEST_TEXT: usize = 64 * 1024;
+
+/// A link as somebody asks for it: the word, and the other issue as they typed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    pub kind: LinkKind,
+    /// The other issue names this one.
+    pub reversed: bool,
+    pub other: String,
+}
+
+impl Ask {
+    /// The words of links, and those of their other direction.
+    pub const WORDS: [&'static str; 9] = [
+        "blocked-by",
+        "blocks",
+        "if-failed",
+        "waits-for",
+        "parent",
+        "part",
+        "discovered-from",
+        "duplicate-of",
+        "related",
+    ];
+
+    pub fn of(word: &str, other: &str) -> Result<Self> {
+        let (kind, reversed) = match word {
+            "blocks" => (LinkKind::BlockedBy, true),
+            "part" => (LinkKind::Parent, true),
+            word => (word.parse()?, false),
+        };
+        Ok(Ask {
+            kind,
+            reversed,
+            other: other.to_owned(),
+        })
+    }
+}
+
+/// What is to become of some issues.
+#[derive(Clone, Debug, Default)]
+pub struct Edit {
+    pub changes: Vec<Change>,
+    pub links: Vec<Ask>,
+    pub unlinks: Vec<Ask>,
+}
+
+/// Changes issues; all that are named, or none.
+pub fn change(
+    ctx: &Context,
+    typed: &[String],
+    edit: &Edit,
+    reason: Option<&String>,
+) -> Result<Written<()>> {
+    for change in &edit.changes {
+        check(ctx, change)?;
+    }
+    write(ctx, |snapshot, _| {
+        let mut changed: Vec<(Issue, Vec<Change>)> = Vec::new();
+        for typed in typed {
+            let issue = require_understood(snapshot, typed)?;
+            let at = place(&mut changed, issue);
+            let id = changed[at].0.id.clone();
+            let fresh: Vec<Change> = (edit.changes.iter())
+                .filter(|change| !is_so(&changed[at].0, change))
+                .map(|change| whole(&changed[at].0, change))
+                .collect::<Result<_>>()?;
+            changed[at].1.extend(fresh);
+            for (asks, comes) in [(&edit.links, true), (&edit.unlinks, false)] {
+                for ask in asks {
+                    link(snapshot, &mut changed, &id, ask, comes)?;
+                }
+            }
+        }
+        require_no_cycle(snapshot, &changed)?;
+        let words: Vec<String> = (changed.iter())
+            .flat_map(|(_, changes)| changes.iter().map(Change::words))
+            .collect();
+        Ok(Plan {
+            what: shortened(&words),
+            reason: reason.cloned(),
+            steps: steps(changed),
+            value: (),
+        })
+    })
+}
+
+/// The words of a subject, as far as a line has room.
+pub(super) fn shortened(words: &[String]) -> String {
+    let mut found = String::new();
+    for (at, word) in words.iter().enumerate() {
+        if at > 0 && found.len() + word.len() > 60 {
+            return format!("{found} and {} more", words.len() - at);
+        }
+        let word: String = word.chars().take(60).collect();
+        let comma = if at > 0 { ", " } else { "" };
+        found.push_str(&format!("{comma}{word}"));
+    }
+    found
+}
+
+/// The place of an issue among those that change.
+fn place(changed: &mut Vec<(Issue, Vec<Change>)>, issue: Issue) -> usize {
+    match changed.iter().position(|(one, _)| one.id == issue.id) {
+        Some(at) => at,
+        None => {
+            changed.push((issue, Vec::new()));
+            changed.len() - 1
+        }
+    }
+}
+
+fn steps(changed: Vec<(Issue, Vec<Change>)>) -> Vec<Step> {
+    let changed = changed
+        .into_iter()
+        .filter(|(_, changes)| !changes.is_empty());
+    changed
+        .map(|(issue, changes)| Step {
+            id: issue.id.clone(),
+            before: Some(issue),
+            body: IssueEvent::Changed { changes }.into(),
+        })
+        .collect()
+}
+
+/// Puts a link to the issue that names the other one, or takes it away.
+fn link(
+    snapshot: &Snapshot<'_>,
+    changed: &mut Vec<(Issue, Vec<Change>)>,
+    id: &IssueId,
+    ask: &Ask,
+    comes: bool,
+) -> Result<()> {
+    let other = names::resolve(snapshot, &ask.other)?;
+    if other == *id {
+        return Err(Failure::usage(
+            Code::IssueLinkInvalid,
+            format!("{id} cannot be {} itself", ask.kind),
+        ));
+    }
+    let (holder, to) = match ask.reversed {
+        true => (other, id.clone()),
+        false => (id.clone(), other),
+    };
+    let at = match changed.iter().position(|(one, _)| one.id == holder) {
+        Some(at) => at,
+        None => place(changed, require_understood(snapshot, holder.as_str())?),
+    };
+    let (issue, changes) = &mut changed[at];
+    let link = Link { kind: ask.kind, to };
+    match (comes, issue.links.contains(&link)) {
+        (true, false) => {
+            // An issue is a part of one other: the new one takes the place of the old one.
+            if link.kind == LinkKind::Parent {
+                let old: Vec<Link> = issue
+                    .links
+                    .iter()
+                    .filter(|one| one.kind == link.kind)
+                    .cloned()
+                    .collect();
+                changes.extend(old.into_iter().map(Change::Unlink));
+                issue.links.retain(|one| one.kind != LinkKind::Parent);
+            }
+            issue.links.push(link.clone());
+            changes.push(Change::Link(link));
+        }
+        (false, true) => {
+            issue.links.retain(|one| *one != link);
+            changes.push(Change::Unlink(link));
+        }
+        (true, true) => {}
+        (false, false) => {
+            return Err(Failure::not_found(
+                Code::IssueLinkUnknown,
+                format!("{} has no link {} {}", holder, link.kind, link.to),
+            )
+            .help(command!("issue show {holder}")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses links by which an issue would wait for itself.
+pub(super) fn require_no_cycle(
+    snapshot: &Snapshot<'_>,
+    changed: &[(Issue, Vec<Change>)],
+) -> Result<()> {
+    let orders = |change: &Change| matches!(change, Change::Link(link) if link.kind.orders());
+    let linked: Vec<&Issue> = changed
+        .iter()
+        .filter(|(_, changes)| changes.iter().any(orders))
+        .map(|(issue, _)| issue)
+        .collect();
+    if linked.is_empty() {
+        return Ok(());
+    }
+    let all = changed.iter().map(|(issue, _)| issue.clone()).collect();
+    let backlog = backlog_with(snapshot, all)?;
+    for issue in linked {
+        if let Some(cycle) = backlog.cycle_through(&issue.id) {
+            let names: Vec<&str> = cycle.iter().map(IssueId::as_str).collect();
+            return Err(Failure::refused(
+                Code::IssueCycle,
+                format!("an issue would wait for itself: {}", names.join(" -> ")),
+            )
+            .help(command!("issue show {}", issue.id)));
+        }
+    }
+    Ok(())
+}
+
+/// A change that names a criterion by its number or its beginning, with its whole text.
+fn whole(issue: &Issue, change: &Change) -> Result<Change> {
+    let find = |text: &String| criterion(issue, text);
+    Ok(match change {
+        Change::Tick(text) => Change::Tick(find(text)?),
+        Change::Untick(text) => Change::Untick(find(text)?),
+        Change::DropCriterion(text) => Change::DropCriterion(find(text)?),
+        other => other.clone(),
+    })
+}
+
+/// The criterion that somebody means: by its number, its text, or a part of it that no other has.
+fn criterion(issue: &Issue, typed: &str) -> Result<String> {
+    if let Ok(number) = typed.parse::<usize>()
+        && let Some(one) = number.checked_sub(1).and_then(|at| issue.criteria.get(at))
+    {
+        return Ok(one.text.clone());
+    }
+    if let Some(one) = issue.criteria.iter().find(|one| one.text == typed) {
+        return Ok(one.text.clone());
+    }
+    let has = |text: &str| text.to_lowercase().contains(&typed.to_lowercase());
+    let meant: Vec<&str> = (issue.criteria.iter())
+        .map(|one| one.text.as_str())
+        .filter(|text| has(text))
+        .collect();
+    match meant.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        _ => Err(Failure::not_found(
+            Code::IssueCriterionUnknown,
+            format!("{} has no criterion `{typed}`, or more than one", issue.id),
+        )
+        .help(command!("issue show {}", issue.id))),
+    }
+}
+
+/// Whether the issue says so already, and nobody wrote it apart.
+fn is_so(issue: &Issue, change: &Change) -> bool {
+    let settled = |field: &str| issue.apart_in(field).is_none();
+    match change {
+        Change::Title(title) => issue.title == *title && settled("title"),
+        Change::Kind(kind) => issue.kind == *kind && settled("kind"),
+        Change::Status(status) => issue.status == *status && settled("status"),
+        Change::Priority(priority) => issue.priority == *priority && settled("priority"),
+        Change::Milestone(name) => issue.milestone == *name && settled("milestone"),
+        Change::Due(day) => issue.due == *day && settled("due"),
+        Change::Defer(day) => issue.defer == *day && settled("defer"),
+        Change::Estimate(minutes) => issue.estimate == *minutes && settled("estimate"),
+        Change::Assignee(name) => issue.assignee == *name && settled("assignee"),
+        Change::Source(source) => issue.source.as_ref() == Some(source),
+        Change::Label(label) => issue.labels.contains(label),
+        Change::Unlabel(label) => !issue.labels.contains(label),
+        Change::Criterion(text) => issue.criteria.iter().any(|one| one.text == *text),
+        Change::Session(one) => issue.sessions.contains(one),
+        Change::Description(_)
+        | Change::Link(_)
+        | Change::Unlink(_)
+        | Change::Tick(_)
+        | Change::Untick(_)
+        | Change::DropCriterion(_) => false,
+    }
+}
+
+/// Refuses a value that no issue can have.
+pub(super) fn check(ctx: &Context, change: &Change) -> Result<()> {
+    match change {
+        Change::Title(text) => one_line("the title", text),
+        Change::Criterion(text) => one_line("a criterion", text),
+        Change::Milestone(Some(text)) => one_line("the milestone", text),
+        Change::Assignee(Some(text)) => one_line("the assignee", text),
+        Change::Label(text) => label(text),
+        Change::Description(text) if text.len() > LONGEST_TEXT || text.contains('\0') => {
+            Err(invalid(format!(
+                "expected a description of at most {LONGEST_TEXT} bytes of text, found {}",
+                text.len()
+            )))
+        }
+        Change::Kind(kind) => kind_is_known(ctx, kind),
+        Change::Priority(priority) if *priority > LAST_PRIORITY => Err(invalid(format!(
+            "expected a priority from 0, the first, to {LAST_PRIORITY}, found {priority}"
+        ))),
+        Change::Due(Some(day)) | Change::Defer(Some(day)) if !is_day(day) => Err(invalid(format!(
+            "expected a day like 2026-11-30, found `{day}`"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn invalid(message: String) -> Failure {
+    Failure::usage(Code::IssueFieldInvalid, message)
+}
+
+fn one_line(what: &str, text: &str) -> Result<()> {
+    let is_line = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    match is_line && text.chars().count() <= LONGEST_LINE {
+        true => Ok(()),
+        false => Err(invalid(format!(
+            "expected {what} as one line of at most {LONGEST_LINE} characters, found {text:?}"
+        ))),
+    }
+}
+
+fn label(text: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/+".contains(c);
+    match (1..=64).contains(&text.len()) && text.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(invalid(format!(
+            "expected a label of letters, digits and -_.:/+, found {text:?}"
+        ))),
+    }
+}
+
+fn kind_is_known(ctx: &Context, kind: &str) -> Result<()> {
+    if KINDS.contains(&kind) {
+        return Ok(());
+    }
+    let policy = crate::flow::specs::policy(ctx)?;
+    if policy.backlog.kinds.iter().any(|one| one == kind) {
+        return Ok(());
+    }
+    let mut words: Vec<&str> = KINDS.to_vec();
+    words.extend(policy.backlog.kinds.iter().map(String::as_str));
+    Err(invalid(format!(
+        "expected one of {}, found `{kind}`; loopx.toml names more under [backlog] kinds",
+        words.join(", ")
+    )))
+}
+
+/// Keeps a comment on an issue.
+pub fn comment(ctx: &Context, typed: &str, kind: NoteKind, text: &str) -> Result<Written<()>> {
+    crate::flow::note::require_text(text)?;
+    write(ctx, |snapshot, _| {
+        let issue = super::require(snapshot, typed)?.issue;
+        let note = Note::Noted {
+            kind,
+            text: text.to_owned(),
+            to: None,
+        };
+        let line: String = text
+            .trim()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(60)
+            .collect();
+        Ok(Plan {
+            what: format!("comment: {line}"),
+            reason: None,
+            steps: vec![Step {
+                id: issue.id.clone(),
+                before: Some(issue),
+                body: note.into(),
+            }],
+            value: (),
+        })
+    })
+}

@@ -1,0 +1,248 @@
+//! Claims: an issue is taken with the next one that is ready, in one step, and given back. Two callers never get one
+//! issue: the store lets one of two writers through, and the other decides anew on what it finds then.
+
+use super::{
+    Plan, Step, Written, backlog_with, names, require_reason, require_understood, today, write,
+};
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::{command, hint};
+use crate::core::issue::event::IssueEvent;
+use crate::core::issue::{Backlog, Issue, Status, Wait};
+use crate::core::lease::{self, Claim, Over, Owner, Standing, clock, until, whose};
+use crate::core::session::Recorded;
+use crate::flow::context::Context;
+use crate::store::Snapshot;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct TakeRequest {
+    /// The issue; else the next that is ready.
+    pub issue: Option<String>,
+    /// Only issues with all of these labels.
+    pub labels: Vec<String>,
+    /// Also from somebody whose lease is still running.
+    pub take_over: bool,
+    pub reason: Option<String>,
+}
+
+/// An issue that somebody got.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub issue: Issue,
+    /// The end of the lease.
+    pub until: String,
+    /// From whom it was taken.
+    pub from: Option<String>,
+}
+
+/// Claims an issue.
+pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
+    if request.take_over {
+        let id = request.issue.as_deref().unwrap_or_default();
+        let again = command!("issue take {id} --take-over --reason WHY");
+        require_reason(request.reason.as_ref(), "taking an issue over", again)?;
+    }
+    let owner = crate::flow::lease::owner(&ctx.repo, None)?;
+    write(ctx, |snapshot, identity| {
+        let now = identity.judges_at();
+        let backlog = backlog_with(snapshot, Vec::new())?;
+        let at = choose(snapshot, &backlog, request, (&owner, now))?;
+        let issue = backlog.issues[at].clone();
+        let over = issue
+            .claim
+            .clone()
+            .filter(|claim| claim.value.owner != owner.token);
+        let alive = over.as_ref().is_some_and(|claim| until(claim) > now);
+        if alive {
+            super::require_person(ctx, "taking an issue over while its lease runs")?;
+        }
+        crate::flow::lease::keep(&ctx.repo, &owner.token)?;
+        let claim = Claim {
+            owner: owner.token.clone(),
+            agent: owner.agent.clone(),
+            seconds: owner.seconds,
+            over: over.as_ref().map(|claim| Over {
+                owner: claim.value.owner.clone(),
+                agent: claim.value.agent.clone(),
+                signed: claim.signed.clone(),
+                alive,
+            }),
+        };
+        let from = over.as_ref().map(holder);
+        let what = match &from {
+            Some(from) => format!("take over from {from}"),
+            None => format!("take {}", issue.title),
+        };
+        let until = clock(now.saturating_add(i64::from(claim.seconds)));
+        Ok(Plan {
+            what,
+            reason: request.reason.clone(),
+            steps: vec![Step {
+                id: issue.id.clone(),
+                before: Some(issue.clone()),
+                body: IssueEvent::Claimed { claim }.into(),
+            }],
+            value: Taken { issue, until, from },
+        })
+    })
+}
+
+/// Whoever has an issue, for people.
+pub(super) fn holder(claim: &Recorded<Claim>) -> String {
+    whose(
+        &claim.value.owner,
+        claim.value.agent.as_deref(),
+        &claim.signed.by,
+    )
+}
+
+/// The place of the issue that is meant, or of the first that is ready.
+fn choose(
+    snapshot: &Snapshot<'_>,
+    backlog: &Backlog,
+    request: &TakeRequest,
+    (owner, now): (&Owner, i64),
+) -> Result<usize> {
+    let day = today(now);
+    let Some(typed) = &request.issue else {
+        let ready = backlog.ready(&day).into_iter();
+        let has_labels = |at: &usize| {
+            let labels = &backlog.issues[*at].labels;
+            request.labels.iter().all(|label| labels.contains(label))
+        };
+        return ready
+            .into_iter()
+            .find(has_labels)
+            .ok_or_else(|| nothing_ready(backlog));
+    };
+    let id = names::resolve(snapshot, typed)?;
+    let at = backlog.issues.iter().position(|issue| issue.id == id);
+    let at = at.ok_or_else(|| names::unknown(typed))?;
+    let issue = &backlog.issues[at];
+    if issue.status.is_final() {
+        return Err(ended(issue));
+    }
+    match lease::standing(issue.claim.as_ref(), Some(&owner.token), now) {
+        Standing::Held(claim) if !request.take_over => return Err(held(issue, claim)),
+        _ => {}
+    }
+    let waits = backlog.waits(&day).swap_remove(at);
+    match waits.is_empty() {
+        true => Ok(at),
+        false => Err(not_ready(issue, &waits)),
+    }
+}
+
+fn nothing_ready(backlog: &Backlog) -> Failure {
+    let open = backlog
+        .issues
+        .iter()
+        .filter(|issue| !issue.status.is_final())
+        .count();
+    let message = match open {
+        0 => "the backlog has no open issue".to_owned(),
+        1 => "the one open issue cannot be begun now".to_owned(),
+        open => format!("none of the {open} open issues can be begun now"),
+    };
+    Failure::nothing(Code::IssueNoneReady, message).help(command!("issue list"))
+}
+
+/// Nothing is left to do.
+pub(super) fn ended(issue: &Issue) -> Failure {
+    let id = &issue.id;
+    Failure::refused(
+        Code::IssueEnded,
+        format!("{id} is {}: nothing is left to do", issue.status),
+    )
+    .help(command!("issue reopen {id}"))
+}
+
+/// Somebody else has it.
+pub(super) fn held(issue: &Issue, claim: &Recorded<Claim>) -> Failure {
+    let id = &issue.id;
+    Failure::waiting(
+        Code::IssueHeld,
+        format!(
+            "{id} is in the hands of {} until {}",
+            holder(claim),
+            clock(until(claim))
+        ),
+    )
+    .help(hint![
+        "wait, or: ",
+        command!("issue take {id} --take-over --reason WHY")
+    ])
+}
+
+/// The issue waits for something.
+pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
+    let id = &issue.id;
+    let words: Vec<String> = waits
+        .iter()
+        .map(|wait| wait.words(ToString::to_string))
+        .collect();
+    let blockers = waits.iter().map(|wait| {
+        let (subject, lead) = match wait {
+            Wait::Issue { issue, .. } | Wait::Missing { issue } | Wait::NotNeeded { issue } => {
+                (issue.to_string(), command!("issue show {issue}"))
+            }
+            Wait::Settling { .. } => (id.to_string(), command!("issue show {id}")),
+            Wait::Day { .. } => (id.to_string(), command!("issue edit {id} --no-defer")),
+            Wait::Newer { .. } => (id.to_string(), command!("issue log {id}")),
+        };
+        let words = wait.words(ToString::to_string);
+        Blocker::new(Code::IssueBlocked, format!("{id} waits for {words}"), lead).about(subject)
+    });
+    Failure::refused(
+        Code::IssueBlocked,
+        format!("{id} waits for {}", words.join(", ")),
+    )
+    .blockers(blockers.collect())
+}
+
+/// Gives issues back.
+pub fn release(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result<Written<()>> {
+    let token = crate::flow::lease::token(&ctx.repo);
+    write(ctx, |snapshot, identity| {
+        let mut steps = Vec::new();
+        for typed in typed {
+            let issue = require_understood(snapshot, typed)?;
+            let id = &issue.id;
+            match &issue.claim {
+                None if issue.status == Status::InProgress => {}
+                None => {
+                    return Err(Failure::nothing(
+                        Code::IssueNotHeld,
+                        format!("nobody has {id} in hand"),
+                    )
+                    .help(command!("issue take {id}")));
+                }
+                Some(claim) => require_own(&issue, claim, token.as_deref(), identity.judges_at())?,
+            }
+            steps.push(Step {
+                id: issue.id.clone(),
+                before: Some(issue),
+                body: IssueEvent::Released {}.into(),
+            });
+        }
+        Ok(Plan {
+            what: "release".to_owned(),
+            reason: reason.cloned(),
+            steps,
+            value: (),
+        })
+    })
+}
+
+/// Refuses what somebody does to an issue that another worktree has in hand.
+pub(super) fn require_own(
+    issue: &Issue,
+    claim: &Recorded<Claim>,
+    token: Option<&str>,
+    now: i64,
+) -> Result<()> {
+    match lease::standing(Some(claim), token, now) {
+        Standing::Held(claim) => Err(held(issue, claim)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,245 @@
+//! New issues, one or many in one commit, with links among them.
+
+use super::change::{Ask, check, require_no_cycle, shortened};
+use super::{Plan, Step, Written, names, write};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::id::Person;
+use crate::core::issue::event::{Change, IssueEvent};
+use crate::core::issue::{Issue, IssueId, Link, PRIORITY, Status};
+use crate::core::session::Signed;
+use crate::flow::context::Context;
+use crate::flow::opening::new_uid;
+use crate::store::Snapshot;
+use std::collections::HashMap;
+
+/// An issue that is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct New {
+    /// A name by which others of the same call link to it.
+    pub key: Option<String>,
+    /// The id, where it follows from where the issue comes from.
+    pub id: Option<IssueId>,
+    /// Its fields, the title among them.
+    pub changes: Vec<Change>,
+    pub links: Vec<Ask>,
+}
+
+impl New {
+    pub fn title(&self) -> &str {
+        let title = self.changes.iter().find_map(|change| match change {
+            Change::Title(title) => Some(title.as_str()),
+            _ => None,
+        });
+        title.unwrap_or_default()
+    }
+}
+
+/// Makes issues; all of them, or none. Those whose id is there already are left alone, and the ids of all are given in
+/// the order of `new`.
+pub fn create(ctx: &Context, new: &[New], from: Option<&str>) -> Result<Written<Vec<IssueId>>> {
+    for one in new {
+        if one.title().is_empty() {
+            return Err(Failure::usage(
+                Code::IssueFieldInvalid,
+                "expected the title of the issue, found none",
+            ));
+        }
+        for change in &one.changes {
+            check(ctx, change)?;
+        }
+    }
+    let prefix = crate::flow::specs::policy(ctx)?.backlog.prefix;
+    let ids: Vec<IssueId> = new
+        .iter()
+        .map(|one| one.id.clone().map_or_else(|| random(&prefix), Ok))
+        .collect::<Result<_>>()?;
+    write(ctx, |snapshot, _| {
+        let keys = keys(new, &ids)?;
+        let mut made: HashMap<IssueId, usize> = HashMap::new();
+        let mut issues: Vec<(Issue, Vec<Change>)> = Vec::new();
+        let mut old: Vec<(Issue, Vec<Change>)> = Vec::new();
+        for (one, id) in new.iter().zip(&ids) {
+            if made.contains_key(id) || snapshot.issue_records(id)?.is_some() {
+                continue;
+            }
+            made.insert(id.clone(), issues.len());
+            issues.push((blank(id), one.changes.clone()));
+        }
+        for (one, id) in new.iter().zip(&ids) {
+            let Some(at) = made.get(id).copied() else {
+                continue;
+            };
+            for ask in &one.links {
+                let other = match keys.get(ask.other.as_str()) {
+                    Some(id) => (*id).clone(),
+                    None => names::resolve(snapshot, &ask.other)?,
+                };
+                let (holder, to) = match ask.reversed {
+                    true => (other, id.clone()),
+                    false => (id.clone(), other),
+                };
+                let link = Link { kind: ask.kind, to };
+                let (issue, changes) = match made.get(&holder) {
+                    Some(other) if ask.reversed => &mut issues[*other],
+                    _ if !ask.reversed => &mut issues[at],
+                    _ => known(snapshot, &mut old, &holder)?,
+                };
+                if !issue.links.contains(&link) {
+                    issue.links.push(link.clone());
+                    changes.push(Change::Link(link));
+                }
+            }
+        }
+        let all: Vec<(Issue, Vec<Change>)> = issues.iter().chain(&old).cloned().collect();
+        require_no_cycle(snapshot, &all)?;
+        let titles: Vec<String> = issues.iter().map(|(_, changes)| title(changes)).collect();
+        let what = match (titles.as_slice(), from) {
+            ([_], None) => format!("create {}", shortened(&titles)),
+            (_, Some(from)) => format!("import from {from}"),
+            _ => "create".to_owned(),
+        };
+        Ok(Plan {
+            what,
+            reason: None,
+            steps: steps(issues, old),
+            value: ids.clone(),
+        })
+    })
+}
+
+fn title(changes: &[Change]) -> String {
+    let title = changes.iter().find_map(|change| match change {
+        Change::Title(title) => Some(title.clone()),
+        _ => None,
+    });
+    title.unwrap_or_default()
+}
+
+/// The ids by the names that issues of one call have for each other.
+fn keys<'n>(new: &'n [New], ids: &'n [IssueId]) -> Result<HashMap<&'n str, &'n IssueId>> {
+    let mut keys = HashMap::new();
+    for (one, id) in new.iter().zip(ids) {
+        if let Some(key) = &one.key
+            && keys
+                .insert(key.as_str(), id)
+                .is_some_and(|other| other != id)
+        {
+            return Err(Failure::usage(
+                Code::IssueKeyTwice,
+                format!("two of the issues have the key `{key}`"),
+            ));
+        }
+    }
+    Ok(keys)
+}
+
+/// An issue that is there already and gets a link.
+fn known<'o>(
+    snapshot: &Snapshot<'_>,
+    old: &'o mut Vec<(Issue, Vec<Change>)>,
+    id: &IssueId,
+) -> Result<&'o mut (Issue, Vec<Change>)> {
+    let at = match old.iter().position(|(issue, _)| issue.id == *id) {
+        Some(at) => at,
+        None => {
+            let issue = super::require_understood(snapshot, id.as_str())?;
+            old.push((issue, Vec::new()));
+            old.len() - 1
+        }
+    };
+    Ok(&mut old[at])
+}
+
+fn steps(issues: Vec<(Issue, Vec<Change>)>, old: Vec<(Issue, Vec<Change>)>) -> Vec<Step> {
+    let created = issues.into_iter().map(|(issue, changes)| Step {
+        id: issue.id,
+        before: None,
+        body: IssueEvent::Created { changes }.into(),
+    });
+    let changed = old.into_iter().map(|(issue, changes)| Step {
+        id: issue.id.clone(),
+        before: Some(issue),
+        body: IssueEvent::Changed { changes }.into(),
+    });
+    created.chain(changed).collect()
+}
+
+/// An issue of which nothing is said yet.
+fn blank(id: &IssueId) -> Issue {
+    let nobody = Signed {
+        by: Person {
+            name: String::new(),
+            email: String::new(),
+        },
+        at: String::new(),
+    };
+    Issue {
+        id: id.clone(),
+        title: String::new(),
+        kind: String::new(),
+        status: Status::Open,
+        reason: None,
+        priority: PRIORITY,
+        labels: Vec::new(),
+        milestone: None,
+        due: None,
+        defer: None,
+        estimate: None,
+        assignee: None,
+        criteria: Vec::new(),
+        links: Vec::new(),
+        sessions: Vec::new(),
+        source: None,
+        claim: None,
+        comments: 0,
+        created: nobody.clone(),
+        changed: nobody,
+        apart: Vec::new(),
+        needs: Vec::new(),
+        seq: 0,
+        newest: Vec::new(),
+    }
+}
+
+/// A new id: fifty random bits behind the prefix.
+fn random(prefix: &str) -> Result<IssueId> {
+    let uid = new_uid();
+    let tail: u64 = uid
+        .bytes()
+        .rev()
+        .take(IssueId::RANDOM)
+        .enumerate()
+        .map(|(place, byte)| digit(byte) << (5 * place))
+        .sum();
+    IssueId::of_bits(prefix, tail).ok_or_else(|| {
+        Failure::usage(
+            Code::IssueFieldInvalid,
+            format!(
+                "expected a prefix of ids like `lx`, found `{prefix}` in [backlog] of loopx.toml"
+            ),
+        )
+    })
+}
+
+/// The value of a digit of Crockford's base 32, as a ULID is written.
+fn digit(byte: u8) -> u64 {
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let at = DIGITS
+        .iter()
+        .position(|digit| *digit == byte.to_ascii_lowercase());
+    at.map_or(0, |at| at as u64)
+}
+
+/// The id of an issue that was taken over: from where it comes, so that two clones that take it over have one issue.
+pub fn imported(prefix: &str, system: &str, id: &str) -> Result<IssueId> {
+    let hash = crate::git::Repo::sha1_of(format!("{system}\0{id}").as_bytes())?;
+    let bits = u64::from_str_radix(&hash.as_str()[..13], 16).unwrap_or(0);
+    IssueId::of_bits(prefix, bits).ok_or_else(|| {
+        Failure::usage(
+            Code::IssueFieldInvalid,
+            format!(
+                "expected a prefix of ids like `lx`, found `{prefix}` in [backlog] of loopx.toml"
+            ),
+        )
+    })
+}

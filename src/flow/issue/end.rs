@@ -1,0 +1,228 @@
+//! The end of an issue: resolved, by a named person with a reason or by an archived session; closed, because it will
+//! not be done; and open again.
+
+use super::claim::{not_ready, require_own};
+use super::{Plan, Step, Written, backlog_with, require_reason, require_understood, today, write};
+use crate::core::failure::{Blocker, Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::issue::event::{Change, IssueEvent};
+use crate::core::issue::{Backlog, Issue, Link, LinkKind, Status, Wait};
+use crate::flow::context::Context;
+
+/// How an issue ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was done. A person says so, with a reason.
+    Resolve,
+    /// It will not be done.
+    Close,
+    /// Another issue says the same.
+    Duplicate(String),
+}
+
+impl End {
+    fn word(&self) -> &'static str {
+        match self {
+            End::Resolve => "resolve",
+            End::Close | End::Duplicate(_) => "close",
+        }
+    }
+
+    fn status(&self) -> Status {
+        match self {
+            End::Resolve => Status::Resolved,
+            End::Close | End::Duplicate(_) => Status::Closed,
+        }
+    }
+}
+
+/// What ended, and what can be begun because of it.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    pub issues: Vec<Issue>,
+    pub freed: Vec<Issue>,
+}
+
+/// Ends issues; all that are named, or none.
+pub fn end(
+    ctx: &Context,
+    typed: &[String],
+    end: &End,
+    reason: Option<&String>,
+) -> Result<Written<Ended>> {
+    let reason = match end {
+        End::Duplicate(other) => Some(match reason {
+            Some(why) => why.clone(),
+            None => format!("it says what {other} says"),
+        }),
+        _ => {
+            let ids = typed.join(" ");
+            let again = match end {
+                End::Resolve => command!("issue resolve {ids} --reason WHY"),
+                _ => command!("issue close {ids} --reason WHY"),
+            };
+            let what = format!("to {} an issue", end.word());
+            Some(require_reason(reason, &what, again)?)
+        }
+    };
+    if *end == End::Resolve {
+        super::require_person(ctx, "that an issue is resolved")?;
+    }
+    let token = crate::flow::lease::token(&ctx.repo);
+    write(ctx, |snapshot, identity| {
+        let now = identity.judges_at();
+        let day = today(now);
+        let mut steps = Vec::new();
+        let mut ended: Vec<Issue> = Vec::new();
+        for typed in typed {
+            let issue = require_understood(snapshot, typed)?;
+            if issue.status == end.status() && issue.apart_in("status").is_none() {
+                return Err(Failure::nothing(
+                    Code::IssueEnded,
+                    format!("{} is {} already", issue.id, issue.status),
+                )
+                .help(command!("issue show {}", issue.id)));
+            }
+            if let Some(claim) = &issue.claim {
+                require_own(&issue, claim, token.as_deref(), now)?;
+            }
+            let mut changes = vec![Change::Status(end.status())];
+            if let End::Duplicate(other) = end {
+                let to = super::names::resolve(snapshot, other)?;
+                changes.push(Change::Link(Link {
+                    kind: LinkKind::DuplicateOf,
+                    to,
+                }));
+            }
+            ended.push(Issue {
+                status: end.status(),
+                ..issue.clone()
+            });
+            steps.push(Step {
+                id: issue.id.clone(),
+                before: Some(issue),
+                body: IssueEvent::Changed { changes }.into(),
+            });
+        }
+        let before = backlog_with(snapshot, Vec::new())?;
+        let after = backlog_with(snapshot, ended.clone())?;
+        for issue in &ended {
+            require_whole(issue, end, &after, &before, &day)?;
+        }
+        Ok(Plan {
+            what: end.word().to_owned(),
+            reason: reason.clone(),
+            steps,
+            value: Ended {
+                freed: freed(&before, &after, &day),
+                issues: ended,
+            },
+        })
+    })
+}
+
+/// Refuses the end of an issue that has open parts, and the word that it is done where it waits for something or where
+/// a criterion is open.
+fn require_whole(
+    issue: &Issue,
+    end: &End,
+    after: &Backlog,
+    before: &Backlog,
+    day: &str,
+) -> Result<()> {
+    let parts = after.parts();
+    let open = parts.get(&issue.id).into_iter().flatten();
+    let open: Vec<Wait> = open
+        .filter(|part| !part.status.is_final())
+        .map(|part| Wait::Issue {
+            issue: part.id.clone(),
+            status: part.status,
+        })
+        .collect();
+    if !open.is_empty() {
+        return Err(not_ready(issue, &open));
+    }
+    if *end != End::Resolve {
+        return Ok(());
+    }
+    let at = before.issues.iter().position(|one| one.id == issue.id);
+    let mut waits = at
+        .map(|at| before.waits(day).swap_remove(at))
+        .unwrap_or_default();
+    // What ends by the same command holds nothing back, and one's own word settles what was written apart.
+    waits.retain(|wait| match wait {
+        Wait::Issue { issue, .. } => after.find(issue).is_none_or(|one| !one.status.is_final()),
+        Wait::Day { .. } | Wait::Settling { .. } => false,
+        Wait::Missing { .. } | Wait::NotNeeded { .. } | Wait::Newer { .. } => true,
+    });
+    if !waits.is_empty() {
+        return Err(not_ready(issue, &waits));
+    }
+    let id = &issue.id;
+    let left: Vec<Blocker> = (issue.criteria.iter().enumerate())
+        .filter(|(_, one)| !one.done)
+        .map(|(at, one)| {
+            let number = at + 1;
+            Blocker::new(
+                Code::IssueCriterionOpen,
+                format!("{id}: criterion {number} is not ticked: {}", one.text),
+                command!("issue tick {id} {number}"),
+            )
+        })
+        .collect();
+    match left.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::refused(
+            Code::IssueCriterionOpen,
+            format!(
+                "{} of {} criteria of {id} are not ticked",
+                left.len(),
+                issue.criteria.len()
+            ),
+        )
+        .blockers(left)),
+    }
+}
+
+/// The issues that can be begun now, and could not be before.
+fn freed(before: &Backlog, after: &Backlog, day: &str) -> Vec<Issue> {
+    let known: Vec<&Issue> = before
+        .ready(day)
+        .into_iter()
+        .map(|at| &before.issues[at])
+        .collect();
+    let now = after.ready(day).into_iter().map(|at| &after.issues[at]);
+    let is_new = |issue: &&Issue| known.iter().all(|one| one.id != issue.id);
+    now.filter(is_new).cloned().collect()
+}
+
+/// Opens issues again that were resolved or closed.
+pub fn reopen(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result<Written<()>> {
+    write(ctx, |snapshot, _| {
+        let mut steps = Vec::new();
+        for typed in typed {
+            let issue = require_understood(snapshot, typed)?;
+            if !issue.status.is_final() {
+                return Err(Failure::nothing(
+                    Code::IssueOpen,
+                    format!("{} is {} already", issue.id, issue.status),
+                )
+                .help(command!("issue show {}", issue.id)));
+            }
+            steps.push(Step {
+                id: issue.id.clone(),
+                before: Some(issue),
+                body: IssueEvent::Changed {
+                    changes: vec![Change::Status(Status::Open)],
+                }
+                .into(),
+            });
+        }
+        Ok(Plan {
+            what: "reopen".to_owned(),
+            reason: reason.cloned(),
+            steps,
+            value: (),
+        })
+    })
+}

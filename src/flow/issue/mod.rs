@@ -1,0 +1,225 @@
+//! The backlog: issues are made, changed, claimed, ended and read. What is true of an issue and what it waits for, the
+//! core decides; where it lies, the store knows.
+//!
+//! Each command is one commit, and what it decides is decided anew where another writer was faster. No command of the
+//! backlog looks at a worktree's files.
+
+pub mod change;
+pub mod claim;
+pub mod create;
+pub mod end;
+mod names;
+pub mod sessions;
+pub mod undo;
+pub mod view;
+
+pub use names::Names;
+
+use super::context::Context;
+use super::opening::{Opening, first, new_uid, seal};
+use crate::core::agent::identity as agent;
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::Hint;
+use crate::core::id::{Oid, OpId};
+use crate::core::issue::{Backlog, Issue, IssueId, Read};
+use crate::core::op::{Body, Operation};
+use crate::core::record::Draft;
+use crate::git::Identity;
+use crate::store::{Decision, Edits, Issues, Snapshot, issue_message};
+use serde::Serialize;
+
+/// What a command makes of issues: records by issue, in the order in which they are written.
+pub(super) struct Plan<T> {
+    /// What happened, for the commit's subject behind the id.
+    pub what: String,
+    pub reason: Option<String>,
+    pub steps: Vec<Step>,
+    pub value: T,
+}
+
+/// One record that is to be written.
+pub(super) struct Step {
+    pub id: IssueId,
+    /// The issue as it is; nothing for one that comes to be.
+    pub before: Option<Issue>,
+    pub body: Body,
+}
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written<T> {
+    /// The issues that have a new record.
+    pub ids: Vec<IssueId>,
+    pub names: Names,
+    pub commit: Oid,
+    pub value: T,
+}
+
+/// Writes what a plan says, in one commit.
+pub(super) fn write<T>(
+    ctx: &Context,
+    mut plan: impl FnMut(&Snapshot<'_>, &Identity) -> Result<Plan<T>>,
+) -> Result<Written<T>> {
+    let opening = Opening::of(ctx)?;
+    let identity = &opening.identity;
+    let decide = |snapshot: &Snapshot<'_>| {
+        let Plan {
+            what,
+            reason,
+            steps,
+            value,
+        } = plan(snapshot, identity)?;
+        let tx = new_uid();
+        let mut edits = Edits::default();
+        let mut first_op = None;
+        let mut ids: Vec<IssueId> = Vec::new();
+        let mut logs: Vec<(IssueId, Vec<Operation>)> = Vec::new();
+        for step in steps {
+            let op = record(ctx, identity, &step, &logs, &tx, reason.as_ref())?;
+            first_op.get_or_insert_with(|| op.clone());
+            match logs.iter_mut().find(|(id, _)| *id == step.id) {
+                Some((_, ops)) => ops.push(op),
+                None => {
+                    ids.push(step.id.clone());
+                    logs.push((step.id, vec![op]));
+                }
+            }
+        }
+        for (id, ops) in &logs {
+            edits.issue(&ctx.repo, snapshot, id, ops)?;
+        }
+        let op = first_op.ok_or_else(nothing_to_do)?;
+        let mut names = Names::of(snapshot)?;
+        names.add(&ids);
+        let subject = match ids.as_slice() {
+            [one] => names.short(one).to_owned(),
+            more => format!("{} issues", more.len()),
+        };
+        let all: Vec<&IssueId> = ids.iter().collect();
+        Ok(Decision {
+            edits,
+            message: issue_message(&subject, &what, &all, &op),
+            value: (ids, names, value),
+        })
+    };
+    let committed = opening.scope(ctx).commit(decide, |_| Vec::new())?;
+    let (ids, names, value) = committed.value;
+    Ok(Written {
+        ids,
+        names,
+        commit: committed.commit,
+        value,
+    })
+}
+
+/// The record of a step, behind those of its issue that this command made before.
+fn record(
+    ctx: &Context,
+    identity: &Identity,
+    step: &Step,
+    made: &[(IssueId, Vec<Operation>)],
+    tx: &str,
+    reason: Option<&String>,
+) -> Result<Operation> {
+    let made = made.iter().find(|(id, _)| *id == step.id);
+    let last = made.and_then(|(_, ops)| ops.last());
+    let (seq, after): (u64, Vec<OpId>) = match (last, &step.before) {
+        (Some(op), _) => (op.seq, vec![op.op.clone()]),
+        (None, Some(issue)) => (issue.seq, issue.newest.clone()),
+        (None, None) => (0, Vec::new()),
+    };
+    let draft = Draft {
+        seq: seq + 1,
+        after,
+        tx: tx.to_owned(),
+        reason: reason.cloned(),
+        ..first(identity, &entity(&step.id), step.body.clone())
+    };
+    seal(&ctx.repo, &draft)
+}
+
+/// The name of an issue in its records.
+fn entity(id: &IssueId) -> String {
+    format!("issues/{id}")
+}
+
+fn nothing_to_do() -> Failure {
+    Failure::nothing(
+        Code::IssueUnchanged,
+        "nothing changes: the backlog says all of this already",
+    )
+}
+
+/// The issue that somebody means, as it is now.
+pub(super) fn require(snapshot: &Snapshot<'_>, typed: &str) -> Result<Read> {
+    let id = names::resolve(snapshot, typed)?;
+    read(snapshot, &id)?.ok_or_else(|| names::unknown(typed))
+}
+
+/// An issue as it is now, refused where a newer program wrote of it.
+pub(super) fn require_understood(snapshot: &Snapshot<'_>, typed: &str) -> Result<Issue> {
+    let issue = require(snapshot, typed)?.issue;
+    match issue.needs.first() {
+        None => Ok(issue),
+        Some(needs) => Err(Failure::refused(
+            Code::FormatNewer,
+            format!("{}: a record of it needs git loopx {needs}", issue.id),
+        )
+        .help("update git loopx")),
+    }
+}
+
+fn read(snapshot: &Snapshot<'_>, id: &IssueId) -> Result<Option<Read>> {
+    let mut read = snapshot.issue(id)?;
+    if let Some(read) = &mut read {
+        sessions::settle(snapshot, std::slice::from_mut(&mut read.issue))?;
+    }
+    Ok(read)
+}
+
+/// All issues, with what became of the sessions that were started for them.
+pub(super) fn all(snapshot: &Snapshot<'_>) -> Result<Issues> {
+    let mut found = snapshot.issues()?;
+    sessions::settle(snapshot, &mut found.issues)?;
+    Ok(found)
+}
+
+/// All issues as a graph, with some of them as they are about to be.
+pub(super) fn backlog_with(snapshot: &Snapshot<'_>, changed: Vec<Issue>) -> Result<Backlog> {
+    let mut issues = all(snapshot)?.issues;
+    issues.retain(|issue| changed.iter().all(|one| one.id != issue.id));
+    issues.extend(changed);
+    Ok(Backlog::of(issues))
+}
+
+/// The day on which somebody asks, in UTC.
+pub(super) fn today(seconds: i64) -> String {
+    crate::core::lease::clock(seconds)
+        .chars()
+        .take(10)
+        .collect()
+}
+
+/// Refuses an agent what only a person can say.
+pub(super) fn require_person(ctx: &Context, what: &str) -> Result<()> {
+    let policy = super::specs::policy(ctx)?;
+    let agent = agent::host(crate::env::var);
+    agent::require_person(&policy, agent.as_deref(), what)
+}
+
+/// What a list says of one issue.
+#[derive(Clone, Debug, Serialize)]
+pub struct Damaged {
+    pub issue: IssueId,
+    pub what: String,
+}
+
+/// Refuses a step that needs a reason without one.
+pub(super) fn require_reason(reason: Option<&String>, what: &str, again: Hint) -> Result<String> {
+    match reason.map(|why| why.trim()).filter(|why| !why.is_empty()) {
+        Some(why) => Ok(why.to_owned()),
+        None => {
+            Err(Failure::usage(Code::ReasonRequired, format!("{what} needs a reason")).help(again))
+        }
+    }
+}

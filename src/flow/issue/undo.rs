@@ -1,0 +1,135 @@
+//! Taking back what was done to an issue, and bringing it back. Nothing of the log goes away: a record says of others
+//! that they do not count.
+
+use super::{Plan, Step, Written, names, write};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::id::{OpId, Person};
+use crate::core::issue::{Issue, IssueId, fold};
+use crate::core::op::Operation;
+use crate::core::words::Word;
+use crate::flow::context::Context;
+use std::collections::BTreeSet;
+
+/// What was taken back, or brought back: the words of the records.
+pub type Moved = Vec<String>;
+
+/// Takes back what a person did last to an issue: who asks, or with a reason whoever it was.
+pub fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
+    let me = ctx.repo.identity()?.author;
+    around(ctx, typed, reason, "undo", |id, ops| {
+        let off = off(ops);
+        let counts = |op: &&Operation| !off.contains(&op.op) && !op.is_passed_over();
+        let last = ops
+            .iter()
+            .rev()
+            .find(counts)
+            .ok_or_else(|| nothing(id, "taken back"))?;
+        require_own(id, last, &me, reason.is_some())?;
+        let undone: Vec<&Operation> = ops
+            .iter()
+            .rev()
+            .filter(|op| op.tx == last.tx && counts(op))
+            .collect();
+        let word = Word::Undone {
+            undone: undone.iter().map(|op| op.op.clone()).collect(),
+        };
+        Ok((word, undone.iter().map(|op| op.word().to_owned()).collect()))
+    })
+}
+
+/// Brings back what was taken back last.
+pub fn redo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
+    around(ctx, typed, reason, "redo", |id, ops| {
+        let off = off(ops);
+        let last = ops.iter().rev().find_map(|op| match op.said() {
+            Some(Word::Undone { undone }) if undone.iter().all(|one| off.contains(one)) => {
+                Some(undone)
+            }
+            _ => None,
+        });
+        let undone = last.ok_or_else(|| nothing(id, "brought back"))?;
+        let again: Vec<OpId> = undone.iter().rev().cloned().collect();
+        let words = again
+            .iter()
+            .filter_map(|id| ops.iter().find(|op| op.op == *id));
+        let words = words.map(|op| op.word().to_owned()).collect();
+        Ok((Word::Redone { redone: again }, words))
+    })
+}
+
+fn around(
+    ctx: &Context,
+    typed: &str,
+    reason: Option<&String>,
+    verb: &str,
+    decide: impl Fn(&IssueId, &[Operation]) -> Result<(Word, Moved)>,
+) -> Result<Written<Moved>> {
+    write(ctx, |snapshot, _| {
+        let id = names::resolve(snapshot, typed)?;
+        let ops = snapshot
+            .issue_records(&id)?
+            .ok_or_else(|| names::unknown(typed))?;
+        let (word, moved) = decide(&id, &ops)?;
+        Ok(Plan {
+            what: format!("{verb} {}", moved.join(", ")),
+            reason: reason.cloned(),
+            steps: vec![Step {
+                before: Some(place(&id, &ops)?),
+                id,
+                body: word.into(),
+            }],
+            value: moved,
+        })
+    })
+}
+
+/// Where the next record goes. An issue whose beginning was taken back has a log all the same.
+fn place(id: &IssueId, ops: &[Operation]) -> Result<Issue> {
+    let mut counted = ops.to_vec();
+    counted.retain(|op| op.said().is_none());
+    let mut issue = fold(id, &counted)
+        .ok_or_else(|| names::unknown(id.as_str()))?
+        .issue;
+    issue.seq = ops.iter().map(|op| op.seq).max().unwrap_or(0);
+    let named: BTreeSet<&OpId> = ops.iter().flat_map(|op| &op.after).collect();
+    let newest = ops.iter().filter(|op| !named.contains(&op.op));
+    issue.newest = newest.map(|op| op.op.clone()).collect();
+    Ok(issue)
+}
+
+/// The records that do not count.
+pub(super) fn off(ops: &[Operation]) -> BTreeSet<OpId> {
+    let mut off = BTreeSet::new();
+    for op in ops {
+        match op.said() {
+            Some(Word::Undone { undone }) => off.extend(undone.iter().cloned()),
+            Some(Word::Redone { redone }) => off.retain(|op| !redone.contains(op)),
+            _ => {}
+        }
+    }
+    off
+}
+
+fn nothing(id: &IssueId, what: &str) -> Failure {
+    Failure::nothing(
+        Code::NothingToUndo,
+        format!("{id}: there is nothing that could be {what}"),
+    )
+    .help(command!("issue log {id}"))
+}
+
+fn require_own(id: &IssueId, op: &Operation, me: &Person, has_reason: bool) -> Result<()> {
+    if op.by.email == me.email || has_reason {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        Code::ReasonRequired,
+        format!(
+            "`{}` of {id} is of {}: whoever takes back what somebody else did says why",
+            op.word(),
+            op.by
+        ),
+    )
+    .help(command!("issue undo {id} --reason WHY")))
+}

@@ -1,0 +1,405 @@
+//! Reading the backlog: the list, one issue, its log, and the graph. Nothing here writes.
+
+use super::{Damaged, Names, claim::holder, names, today};
+use crate::core::failure::Result;
+use crate::core::id::{OpId, Person};
+use crate::core::issue::event::IssueEvent;
+use crate::core::issue::filter::Filter;
+use crate::core::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
+use crate::core::lease::{clock, seconds_of, until};
+use crate::core::op::{Body, Operation};
+use crate::flow::context::Context;
+use crate::store::Snapshot;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// One issue of a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    #[serde(flatten)]
+    pub issue: Issue,
+    /// So much of its id as tells it from the others.
+    pub short: String,
+    /// Whether somebody could begin now.
+    pub ready: bool,
+    pub waits: Vec<Wait>,
+    /// Whoever has it in hand, and until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
+}
+
+/// Whoever has an issue in hand.
+#[derive(Clone, Debug, Serialize)]
+pub struct Holder {
+    pub who: String,
+    pub until: String,
+    /// Whether the lease is still running.
+    pub alive: bool,
+    /// It is this worktree.
+    pub here: bool,
+}
+
+/// Whoever asks, and when.
+struct Asker {
+    token: Option<String>,
+    now: i64,
+}
+
+impl Asker {
+    fn of(ctx: &Context) -> Self {
+        Asker {
+            token: crate::flow::lease::token(&ctx.repo),
+            now: ctx.now(),
+        }
+    }
+}
+
+/// A list of issues.
+#[derive(Debug, Serialize)]
+pub struct Rows {
+    pub issues: Vec<Row>,
+    /// How many issues there are, and how many of them are open.
+    pub all: usize,
+    pub open: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<Damaged>,
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// In which order a list stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// What can be begun first, then what waits; each by priority, day and age.
+    #[default]
+    Next,
+    /// The newest change first.
+    Changed,
+    /// The newest issue first.
+    Created,
+}
+
+/// What is asked of a list beside the conditions.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub filter: Filter,
+    /// Only what can be begun now.
+    pub ready: bool,
+    pub order: Order,
+    pub limit: Option<usize>,
+    /// Words that stand in the title, the description or a comment, all of them.
+    pub search: Option<String>,
+}
+
+/// The issues that are asked for.
+pub fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let (mut found, texts) = match &asked.search {
+        Some(_) => snapshot.issues_with_texts()?,
+        None => (snapshot.issues()?, HashMap::new()),
+    };
+    super::sessions::settle(&snapshot, &mut found.issues)?;
+    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let backlog = Backlog::of(found.issues);
+    let asker = Asker::of(ctx);
+    let day = today(asker.now);
+    let mut waits = backlog.waits(&day);
+    let mut order = order(&backlog, &waits, asked.order);
+    order.retain(|at| {
+        let issue = &backlog.issues[*at];
+        asked.filter.takes(issue, &waits[*at])
+            && (!asked.ready || is_ready(issue, &waits[*at]))
+            && (asked.search.as_ref())
+                .is_none_or(|words| has_words(issue, texts.get(&issue.id), words))
+    });
+    if let Some(limit) = asked.limit {
+        order.truncate(limit);
+    }
+    let open = backlog
+        .issues
+        .iter()
+        .filter(|issue| !issue.status.is_final())
+        .count();
+    let all = backlog.issues.len();
+    let rows = order.into_iter().map(|at| {
+        row(
+            &names,
+            backlog.issues[at].clone(),
+            std::mem::take(&mut waits[at]),
+            &asker,
+        )
+    });
+    Ok(Rows {
+        issues: rows.collect(),
+        all,
+        open,
+        damaged: damaged(found.damaged),
+        names,
+    })
+}
+
+fn damaged(found: Vec<(IssueId, crate::core::failure::Failure)>) -> Vec<Damaged> {
+    let found = found.into_iter().map(|(issue, failure)| Damaged {
+        issue,
+        what: failure.message,
+    });
+    found.collect()
+}
+
+fn is_ready(issue: &Issue, waits: &[Wait]) -> bool {
+    use crate::core::issue::Status;
+    waits.is_empty() && !issue.status.is_final() && issue.status != Status::InProgress
+}
+
+fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
+    let holder = issue.claim.as_ref().map(|claim| {
+        let here = asker.token.as_ref() == Some(&claim.value.owner);
+        Holder {
+            who: match here {
+                true => format!("{}, here", claim.signed.by.name),
+                false => holder(claim),
+            },
+            until: clock(until(claim)),
+            alive: until(claim) > asker.now,
+            here,
+        }
+    });
+    Row {
+        short: names.short(&issue.id).to_owned(),
+        ready: is_ready(&issue, &waits),
+        waits,
+        holder,
+        issue,
+    }
+}
+
+fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
+    use crate::core::issue::Status;
+    let issues = &backlog.issues;
+    let mut order: Vec<usize> = (0..issues.len()).collect();
+    let rank = |at: usize| match (issues[at].status, waits[at].is_empty()) {
+        (status, _) if status.is_final() => 3,
+        (Status::InProgress, _) => 0,
+        (_, true) => 1,
+        (_, false) => 2,
+    };
+    match by {
+        Order::Next => order.sort_by_key(|at| {
+            let issue = &issues[*at];
+            (
+                rank(*at),
+                issue.priority,
+                issue.due.is_none(),
+                &issue.due,
+                *at,
+            )
+        }),
+        Order::Changed => {
+            order.sort_by_cached_key(|at| {
+                std::cmp::Reverse((seconds_of(&issues[*at].changed.at), *at))
+            });
+        }
+        Order::Created => order.reverse(),
+    }
+    order
+}
+
+/// Whether all words stand somewhere in an issue, whatever their case.
+fn has_words(issue: &Issue, texts: Option<&Texts>, words: &str) -> bool {
+    let mut all = issue.title.to_lowercase();
+    if let Some(texts) = texts {
+        all.push('\n');
+        all.push_str(&texts.description.to_lowercase());
+        for comment in &texts.comments {
+            all.push('\n');
+            all.push_str(&comment.text.to_lowercase());
+        }
+    }
+    let words = words.to_lowercase();
+    words.split_whitespace().all(|word| all.contains(word))
+}
+
+/// An issue with everything that is known of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    #[serde(flatten)]
+    pub row: Row,
+    pub description: String,
+    pub notes: Vec<crate::core::issue::Comment>,
+    /// The issues that name it, with the word for what it is to them.
+    pub named_by: Vec<Naming>,
+    #[serde(skip)]
+    pub names: Names,
+    /// The titles of the issues that it has to do with.
+    #[serde(skip)]
+    pub titles: HashMap<IssueId, (String, crate::core::issue::Status)>,
+}
+
+/// An issue that names another one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Naming {
+    pub kind: &'static str,
+    pub issue: IssueId,
+}
+
+/// Everything of one issue.
+pub fn show(ctx: &Context, typed: &str) -> Result<Shown> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let Read { issue, texts } = super::require(&snapshot, typed)?;
+    let found = super::all(&snapshot)?;
+    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let backlog = Backlog::of(found.issues);
+    let asker = Asker::of(ctx);
+    let at = backlog.issues.iter().position(|one| one.id == issue.id);
+    let waits = at
+        .map(|at| backlog.waits(&today(asker.now)).swap_remove(at))
+        .unwrap_or_default();
+    let named_by: Vec<Naming> = (backlog.naming(&issue.id).into_iter())
+        .map(|(kind, other)| Naming {
+            kind,
+            issue: other.id.clone(),
+        })
+        .collect();
+    let linked = issue.links.iter().map(|link| &link.to);
+    let others = linked.chain(named_by.iter().map(|one| &one.issue));
+    let titles = others
+        .filter_map(|id| backlog.find(id))
+        .map(|one| (one.id.clone(), (one.title.clone(), one.status)))
+        .collect();
+    Ok(Shown {
+        row: row(&names, issue, waits, &asker),
+        description: texts.description,
+        notes: texts.comments,
+        named_by,
+        names,
+        titles,
+    })
+}
+
+/// One record of an issue, as its log shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    pub seq: u64,
+    pub op: OpId,
+    pub at: String,
+    pub by: Person,
+    pub event: String,
+    /// What it changed, in words.
+    pub changes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// It was taken back.
+    pub undone: bool,
+}
+
+/// The log of an issue, oldest first.
+pub fn log(ctx: &Context, typed: &str) -> Result<(IssueId, Vec<Entry>)> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let id = names::resolve(&snapshot, typed)?;
+    let ops = snapshot
+        .issue_records(&id)?
+        .ok_or_else(|| names::unknown(typed))?;
+    let off = super::undo::off(&ops);
+    let entries = ops.iter().map(|op| Entry {
+        seq: op.seq,
+        op: op.op.clone(),
+        at: op.at.clone(),
+        by: op.by.clone(),
+        event: word(op),
+        changes: words(op, &ops),
+        reason: op.reason.clone(),
+        undone: off.contains(&op.op),
+    });
+    Ok((id, entries.collect()))
+}
+
+fn word(op: &Operation) -> String {
+    match &op.body {
+        Body::Note(_) => "comment".to_owned(),
+        _ => op.word().to_owned(),
+    }
+}
+
+fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
+    use crate::core::words::Word;
+    let of = |ids: &[OpId]| {
+        let named = ids
+            .iter()
+            .filter_map(|id| all.iter().find(|op| op.op == *id));
+        named
+            .map(|op| format!("@{} {}", op.seq, word(op)))
+            .collect()
+    };
+    match &op.body {
+        Body::Issue(event) => match event {
+            IssueEvent::Claimed { claim } => {
+                vec![crate::core::lease::whose(
+                    &claim.owner,
+                    claim.agent.as_deref(),
+                    &op.by,
+                )]
+            }
+            event => event
+                .changes()
+                .iter()
+                .map(crate::core::issue::event::Change::words)
+                .collect(),
+        },
+        Body::Note(note) => vec![note.text().to_owned()],
+        Body::Log(Word::Undone { undone }) => of(undone),
+        Body::Log(Word::Redone { redone }) => of(redone),
+        _ => Vec::new(),
+    }
+}
+
+/// The open issues as a graph.
+#[derive(Debug, Serialize)]
+pub struct GraphView {
+    /// What can be done side by side, wave after wave.
+    pub waves: Vec<Vec<Row>>,
+    /// The longest chain of what is left.
+    pub critical_path: Vec<IssueId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<Vec<IssueId>>,
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// The open issues as a graph.
+pub fn graph(ctx: &Context) -> Result<GraphView> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let found = super::all(&snapshot)?;
+    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let backlog = Backlog::of(found.issues);
+    let asker = Asker::of(ctx);
+    let mut waits = backlog.waits(&today(asker.now));
+    let waves = backlog.waves().into_iter().map(|wave| {
+        let rows = wave.into_iter().map(|at| {
+            row(
+                &names,
+                backlog.issues[at].clone(),
+                std::mem::take(&mut waits[at]),
+                &asker,
+            )
+        });
+        rows.collect()
+    });
+    let waves = waves.collect();
+    let path = backlog.critical_path().into_iter();
+    Ok(GraphView {
+        waves,
+        critical_path: path.map(|at| backlog.issues[at].id.clone()).collect(),
+        cycle: backlog.cycle(),
+        names,
+    })
+}
+
+impl Names {
+    /// The names for a list: an issue whose beginning was taken back has an id that is taken all the same.
+    fn of_issues(issues: &[Issue], snapshot: &Snapshot<'_>) -> Result<Self> {
+        match issues.is_empty() {
+            true => Ok(Names::default()),
+            false => Names::of(snapshot),
+        }
+    }
+}

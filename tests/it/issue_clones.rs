@@ -1,0 +1,240 @@
+//! The backlog in clones that were apart: one tree in every order of merging, nothing lost, and what two people wrote
+//! of one field stays visible until one command settles it (backlogs-and-boards 4 and 9).
+
+use crate::support::clones::Clones;
+use crate::support::issues::id_of;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Clones that share a branch of sessions without one.
+fn clones(count: usize) -> Clones {
+    let all = Clones::apart(count);
+    all.loopx(0, &["init"]).ok();
+    all.sync(0).ok();
+    for at in 1..count {
+        all.sync(at).ok();
+    }
+    all
+}
+
+fn create(all: &Clones, at: usize, args: &[&str]) -> String {
+    let args = [&["--json", "issue", "create"], args].concat();
+    id_of(&all.loopx(at, &args).json())
+}
+
+fn show(all: &Clones, at: usize, id: &str) -> Value {
+    all.loopx(at, &["--json", "issue", "show", id]).json()
+}
+
+fn everybody(all: &Clones, count: usize) {
+    for at in 0..count {
+        all.sync(at).ok();
+    }
+}
+
+/// What two people do to six issues, each once: the table of the reference.
+const SIX: [(&str, &[&[&str]; 2]); 6] = [
+    (
+        "status and owner",
+        &[
+            &["edit", "ID", "--status", "planned", "-a", "ada"],
+            &["edit", "ID", "--status", "queued"],
+        ],
+    ),
+    (
+        "two criteria",
+        &[&["tick", "ID", "1"], &["tick", "ID", "2"]],
+    ),
+    (
+        "two labels",
+        &[&["edit", "ID", "-l", "red"], &["edit", "ID", "-l", "blue"]],
+    ),
+    (
+        "priority and owner",
+        &[&["edit", "ID", "-p", "0"], &["edit", "ID", "-a", "bob"]],
+    ),
+    (
+        "two comments",
+        &[&["comment", "ID", "one"], &["comment", "ID", "two"]],
+    ),
+    (
+        "two lines",
+        &[
+            &["edit", "ID", "-d", "ONE\ntwo\nthree\n"],
+            &["edit", "ID", "-d", "one\ntwo\nTHREE\n"],
+        ],
+    ),
+];
+
+fn six(order: [usize; 2]) -> Vec<Value> {
+    let all = clones(2);
+    let make = |(title, _): &(&str, _)| {
+        let args = [
+            title,
+            "-d",
+            "one\ntwo\nthree\n",
+            "--criterion",
+            "a",
+            "--criterion",
+            "b",
+        ];
+        create(&all, 0, &args)
+    };
+    let ids: Vec<String> = SIX.iter().map(make).collect();
+    everybody(&all, 2);
+    for (id, (_, sides)) in ids.iter().zip(&SIX) {
+        for (at, args) in sides.iter().enumerate() {
+            let args: Vec<&str> = args
+                .iter()
+                .map(|word| if *word == "ID" { id } else { *word })
+                .collect();
+            all.loopx(at, &[&["issue"], args.as_slice()].concat()).ok();
+        }
+    }
+    let news: Vec<String> = (0..2).map(|at| create(&all, at, &["a new one"])).collect();
+    assert_ne!(news[0], news[1]);
+    for at in [order[0], order[1], order[0]] {
+        all.sync(at).ok();
+    }
+    assert_eq!(all.tree(0), all.tree(1));
+    for at in 0..2 {
+        all.loopx(at, &["fsck"]).ok();
+        all.loopx(at, &["issue", "show", &news[1 - at]]).ok();
+    }
+    let mut found: Vec<Value> = ids.iter().map(|id| show(&all, 1, id)).collect();
+    let status = &mut found[0];
+    assert_eq!(status["assignee"], "ada");
+    let values: BTreeSet<&str> = (status["apart"][0]["values"]
+        .as_array()
+        .expect("values")
+        .iter())
+    .filter_map(|one| one["value"].as_str())
+    .collect();
+    assert_eq!(values, BTreeSet::from(["planned", "queued"]));
+    assert_eq!(status["waits"][0]["for"], "settling");
+    // One command settles it, for everybody.
+    all.loopx(0, &["issue", "edit", &ids[0], "--status", "queued"])
+        .ok();
+    everybody(&all, 2);
+    let settled = show(&all, 1, &ids[0]);
+    assert_eq!(
+        (&settled["status"], &settled["apart"]),
+        (&json!("queued"), &Value::Null)
+    );
+    found.remove(0);
+    found
+}
+
+#[test]
+fn six_issues_that_both_sides_changed_have_one_conflict_of_values_and_no_marker() {
+    for order in [[0, 1], [1, 0]] {
+        let found = six(order);
+        assert!(
+            found.iter().all(|issue| issue["apart"].is_null()),
+            "{found:?}"
+        );
+        let ticked = found[0]["criteria"].as_array().expect("criteria");
+        assert!(ticked.iter().all(|one| one["done"] == true));
+        assert_eq!(found[1]["labels"], json!(["blue", "red"]));
+        assert_eq!(
+            (&found[2]["priority"], &found[2]["assignee"]),
+            (&json!(0), &json!("bob"))
+        );
+        assert_eq!(found[3]["notes"].as_array().map(Vec::len), Some(2));
+        assert_eq!(found[4]["description"], "ONE\ntwo\nTHREE\n");
+    }
+}
+
+#[test]
+fn of_two_who_take_one_issue_apart_one_has_it_and_the_other_is_told() {
+    let all = clones(2);
+    let id = create(&all, 0, &["One"]);
+    everybody(&all, 2);
+    for at in 0..2 {
+        all.loopx(at, &["issue", "take", &id]).ok();
+    }
+    all.sync(0).ok();
+    all.sync(1).ok();
+    all.sync(0).ok();
+    assert_eq!(all.tree(0), all.tree(1));
+    let holders: Vec<Value> = (0..2)
+        .map(|at| show(&all, at, &id)["claim"]["op"].clone())
+        .collect();
+    assert_eq!(holders[0], holders[1]);
+    let apart = show(&all, 0, &id)["apart"].clone();
+    assert_eq!(apart[0]["field"], "claim");
+    // Whoever lost the claim is refused by it.
+    let ends: Vec<Option<i32>> = (0..2)
+        .map(|at| all.loopx(at, &["issue", "release", &id]).code)
+        .collect();
+    assert!(
+        ends.contains(&Some(6)) && ends.contains(&Some(0)),
+        "{ends:?}"
+    );
+}
+
+#[test]
+fn a_cycle_that_only_the_merge_makes_holds_its_issues_in_every_clone() {
+    let all = clones(2);
+    let a = create(&all, 0, &["A"]);
+    let b = create(&all, 0, &["B"]);
+    create(&all, 0, &["C"]);
+    everybody(&all, 2);
+    all.loopx(0, &["issue", "link", &a, "blocked-by", &b]).ok();
+    all.loopx(1, &["issue", "link", &b, "blocked-by", &a]).ok();
+    for at in [0, 1, 0] {
+        all.sync(at).ok();
+    }
+    for at in 0..2 {
+        let graph = all.loopx(at, &["--json", "issue", "graph"]).json();
+        let cycle = graph["cycle"].as_array().expect("a cycle");
+        assert_eq!(cycle.len(), 3, "{graph}");
+        let ready = all.loopx(at, &["--json", "issue", "ready"]).json();
+        assert_eq!(ready["issues"].as_array().map(Vec::len), Some(1));
+        assert_eq!(ready["issues"][0]["title"], "C");
+    }
+    all.loopx(1, &["issue", "unlink", &b, "blocked-by", &a])
+        .ok();
+    all.sync(1).ok();
+    all.sync(0).ok();
+    let ready = all.loopx(0, &["--json", "issue", "ready"]).json();
+    assert_eq!(ready["issues"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_backlog_that_is_spread_on_one_side_merges_with_one_that_is_not() {
+    let all = clones(2);
+    let first = create(&all, 0, &["First"]);
+    everybody(&all, 2);
+    let lines: Vec<String> = (0..400)
+        .map(|at| json!({ "title": format!("Issue {at}") }).to_string())
+        .collect();
+    let many = all
+        .call(0)
+        .args(&["issue", "create", "--from", "-"])
+        .stdin(lines.join("\n"));
+    many.run().ok();
+    let other = create(&all, 1, &["Other"]);
+    all.loopx(1, &["issue", "edit", &first, "-p", "0"]).ok();
+    all.loopx(0, &["issue", "edit", &first, "-l", "ui"]).ok();
+    for at in [0, 1, 0] {
+        all.sync(at).ok();
+    }
+    assert_eq!(all.tree(0), all.tree(1));
+    let folders = all.git(0, &["ls-tree", "--name-only", "loopx:issues"]).ok();
+    assert!(
+        folders.lines().all(|name| name.starts_with('+')),
+        "{folders}"
+    );
+    for at in 0..2 {
+        let listed = all.loopx(at, &["--json", "issue", "list"]).json();
+        assert_eq!(listed["open"], 402);
+        let issue = show(&all, at, &first);
+        assert_eq!(
+            (&issue["priority"], &issue["labels"]),
+            (&json!(0), &json!(["ui"]))
+        );
+        assert_eq!(show(&all, at, &other)["title"], "Other");
+        all.loopx(at, &["fsck"]).ok();
+    }
+}

@@ -1,0 +1,43 @@
+//! A backlog in a sandbox.
+
+use super::Sandbox;
+use serde_json::Value;
+
+/// A repository with code and the branch of sessions.
+pub(crate) fn backlog() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s
+}
+
+/// Makes an issue and gives its id.
+pub(crate) fn create(s: &Sandbox, args: &[&str]) -> String {
+    let made = s.loopx(&[&["--json", "issue", "create"], args].concat());
+    id_of(&made.json())
+}
+
+/// The id in the document of a command that made one issue.
+pub(crate) fn id_of(made: &Value) -> String {
+    made["issues"][0].as_str().expect("an id").to_owned()
+}
+
+/// The issues of a list.
+pub(crate) fn list(s: &Sandbox, args: &[&str]) -> Vec<Value> {
+    let all = [&["--json", "issue", "list"], args].concat();
+    let listed = s.loopx(&all).json();
+    listed["issues"].as_array().expect("issues").clone()
+}
+
+/// The titles of a list, in its order.
+pub(crate) fn titles(issues: &[Value]) -> Vec<&str> {
+    let titles = issues.iter().map(|issue| issue["title"].as_str());
+    titles.map(|title| title.expect("a title")).collect()
+}
+
+pub(crate) fn show(s: &Sandbox, id: &str) -> Value {
+    s.loopx(&["--json", "issue", "show", id]).json()
+}
+
+/// The brief of a quick session that is filled in.
+pub(crate) const BRIEF: &str = "# It\n\n## Why\n\nThe word is misspelt.\n\n## What\n\nbehaviour: unchanged\nreason: a word is spelt as it should be\n";
