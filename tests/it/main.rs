@@ -116,6 +116,8 @@ mod resolve;
 mod review_show;
 mod reviewed;
 mod roads;
+mod rules;
+mod rules_merge;
 mod run_ends;
 mod scale;
 mod scenario_build;

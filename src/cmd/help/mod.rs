@@ -42,7 +42,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("tasks", &["take", "amend", "task", "pipeline"]),
-    ("specs", &["spec", "change", "adr"]),
+    ("specs", &["spec", "change", "adr", "rule"]),
     ("agents", &["agent"]),
     (
         "team",

@@ -209,7 +209,7 @@ mod tests {
     use crate::core::policy::Policy;
 
     /// Tables whose keys say where things are, and ask for nothing.
-    const OPEN: [&str; 3] = ["paths", "changelog", "start"];
+    const OPEN: [&str; 4] = ["paths", "changelog", "rules", "start"];
 
     #[test]
     fn every_table_either_holds_or_asks_for_nothing() {
