@@ -118,6 +118,7 @@ mod reviewed;
 mod roads;
 mod rules;
 mod rules_merge;
+mod rules_work;
 mod run_ends;
 mod scale;
 mod scenario_build;

@@ -4,10 +4,13 @@
 //! Read is what stands in the worktree, because that is what people edit; a bare repository's HEAD otherwise, or the
 //! commit that is named. Links are not followed in the repository: what is in it is others' work, too.
 
+mod applying;
 mod facts;
 mod import;
 mod write;
 
+pub use applying::RulesMoved;
+pub(in crate::flow) use applying::{Applying, moved};
 pub use facts::{Found, facts};
 pub use import::{ImportReport, Imported, import};
 pub use write::{AddRequest, Added, Laid, add, init};
