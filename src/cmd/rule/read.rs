@@ -93,12 +93,10 @@ pub(super) fn list(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             Origin::Personal => ", personal",
             Origin::Project => "",
         };
+        let says = format!("{}, {}, {}{own}", one.category, one.mode, one.priority);
         ui.out(format!(
-            "{}{gap}  {}, {}, {}{own}  {:>8}  {}",
+            "{}{gap}  {says:<27}  {:>8}  {}",
             ui.paint(style::NAME, &path),
-            one.category,
-            one.mode,
-            one.priority,
             counted(one.rules.len(), "rule"),
             line(&one.title)
         ));
