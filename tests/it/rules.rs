@@ -74,6 +74,14 @@ fn s02_load_gives_what_applies_required_first_then_priority_then_path() {
     ] {
         assert_eq!(loaded(&s, args), wanted, "{args:?}");
     }
+    // A path is typed from the folder that somebody is in.
+    let below = s.loopx_in(
+        s.path().join("db"),
+        &[
+            "rule", "load", "--json", "--stage", "build", "--path", "one.sql",
+        ],
+    );
+    assert_eq!(paths(&below.json()), ["must.md", "sub/db.md", "a.md"]);
     let text = s.loopx(&["rule", "load", "--category", "general"]).ok();
     let blob = s.git(&["rev-parse", "HEAD:docs/rules/must.md"]).line();
     assert!(
@@ -599,6 +607,22 @@ fn s06_documents_and_guidelines_of_another_tool_are_taken_over_once() {
         s.error(4, &["rule", "import", "nowhere"])["code"],
         "file_not_found"
     );
+}
+
+/// Names that differ in letter case alone are one document here.
+#[test]
+fn no_rule_is_lost_where_two_documents_get_one_name() {
+    let s = Sandbox::new();
+    s.write("old/Style.md", "- One\n");
+    s.write("old/style.md", "- Two\n");
+    // A file system may fold letter case: then there is one from the start.
+    let wanted = match s.read("old/Style.md").as_str() {
+        "- One\n" => "- One\n- Two\n",
+        _ => "---\n- Two\n",
+    };
+    s.loopx(&["rule", "import", "old"]).ok();
+    let text = s.read("docs/rules/style.md");
+    assert!(text.ends_with(wanted), "{text}");
 }
 
 #[test]

@@ -88,6 +88,9 @@ fn status_says_which_required_rules_are_others_than_when_the_session_began() {
     let s = built();
     let moved = || s.loopx(&["status", "--json"]).json()["rules_moved"].take();
     assert_eq!(moved(), Value::Null);
+    // Nor do the line endings of a checkout.
+    s.write("docs/rules/must.md", MUST.replace('\n', "\r\n"));
+    assert_eq!(moved(), Value::Null);
     // What need not be read changes nothing.
     s.write("docs/rules/plan.md", "- Plan smaller\n");
     assert_eq!(moved(), Value::Null);

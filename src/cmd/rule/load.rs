@@ -47,6 +47,10 @@ pub(super) fn run(args: LoadArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         at,
     } = args;
     let shelf = rules::shelf(ctx, at.as_deref())?;
+    let path: Vec<String> = path
+        .iter()
+        .map(|path| rules::typed_path(ctx, path))
+        .collect();
     let ask = Ask {
         stage,
         category,

@@ -163,6 +163,7 @@ fn is_same(repo: &Repo, policy: &Policy, then: &Oid, place: &Place) -> Result<bo
 fn required(shelf: &Shelf) -> BTreeMap<String, String> {
     let own = shelf.documents.iter();
     let own = own.filter(|one| one.origin == Origin::Project && one.is_required() && one.filled);
-    own.map(|one| (one.path.clone(), one.blob.clone()))
+    // A checkout may have other line endings than the commit.
+    own.map(|one| (one.path.clone(), one.text.replace("\r\n", "\n")))
         .collect()
 }

@@ -57,7 +57,7 @@ pub fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Result<Impor
     for (name, text) in &sources {
         taking.source(name, text);
     }
-    taking.require_sound()?;
+    taking.require_sound(from)?;
     let report = ImportReport {
         from: sources.into_iter().map(|(name, _)| name).collect(),
         dry_run,
@@ -190,8 +190,9 @@ impl<'s> Taking<'s> {
         let all = rule_count(text);
         self.known_rules += all.saturating_sub(rules.len());
         let standing = self.shelf.documents.iter().find(|one| one.path == path);
+        let is_written = self.pages.contains_key(&path);
         match standing {
-            None => {
+            None if !is_written => {
                 self.known.extend(rules.iter().map(|rule| rule.key.clone()));
                 let rules = rules.into_iter().map(|rule| rule.text).collect();
                 let page = Imported {
@@ -204,10 +205,11 @@ impl<'s> Taking<'s> {
                 self.pages.insert(path, page);
             }
             // Text without rules stands beside text: nobody knows what of it is new.
-            Some(_) if rules.is_empty() => self.empty.push(name.to_owned()),
-            Some(standing) => {
+            _ if rules.is_empty() => self.empty.push(name.to_owned()),
+            standing => {
                 for rule in rules {
-                    self.put(path.clone(), &rule.text, || standing.text.clone(), false);
+                    let base = || standing.map_or_else(String::new, |one| one.text.clone());
+                    self.put(path.clone(), &rule.text, base, false);
                 }
             }
         }
@@ -266,11 +268,17 @@ impl<'s> Taking<'s> {
     }
 
     /// Whole or not at all: one fault refuses everything.
-    fn require_sound(&mut self) -> Result<()> {
+    fn require_sound(&self, from: Option<&Path>) -> Result<()> {
         if self.faults.is_empty() {
             return Ok(());
         }
-        let fix = command!("rule import --dry-run");
+        let fix = match from {
+            Some(path) => {
+                let path = path.display().to_string();
+                command!("rule import {path} --dry-run")
+            }
+            None => command!("rule import --dry-run"),
+        };
         let faults = self.faults.iter();
         let blockers: Vec<Blocker> = faults
             .map(|fault| Blocker::new(Code::RuleImportInvalid, fault.clone(), fix.clone()))

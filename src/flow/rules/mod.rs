@@ -340,6 +340,30 @@ impl Shelf {
     }
 }
 
+/// A path as a person types it, from the top of the worktree: from the folder that they are in, unless it stands at the
+/// top alone.
+pub fn typed_path(ctx: &Context, typed: &str) -> String {
+    let Some(top) = ctx.repo.work_dir() else {
+        return typed.to_owned();
+    };
+    let top = fs::canonicalize(top).unwrap_or_else(|_| top.to_path_buf());
+    let here = env::current_dir().unwrap_or_else(|_| top.clone());
+    let here = fs::canonicalize(&here).unwrap_or(here);
+    let below = |path: &Path| {
+        let below = path.strip_prefix(&top).ok()?;
+        Some(below.to_string_lossy().into_owned())
+    };
+    let real = fs::canonicalize(here.join(typed)).ok();
+    if let Some(path) = real.and_then(|real| below(&real)) {
+        return path;
+    }
+    let prefix = below(&here).filter(|prefix| !prefix.is_empty());
+    match prefix.filter(|_| !top.join(typed).exists()) {
+        Some(prefix) => format!("{prefix}/{}", typed.trim_start_matches("./")),
+        None => typed.to_owned(),
+    }
+}
+
 /// What is wrong with the documents.
 pub fn check(ctx: &Context, at: Option<&str>) -> Result<(Shelf, Vec<Finding>)> {
     let shelf = shelf(ctx, at)?;
