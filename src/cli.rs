@@ -219,6 +219,9 @@ pub enum Command {
     /// Decision records: draft, promote, accept, supersede, check, renumber
     #[command(subcommand)]
     Adr(cmd::adr::AdrCommand),
+    /// Rules that work must follow: add, list, load what applies now, check, take over
+    #[command(subcommand)]
+    Rule(cmd::rule::RuleCommand),
     /// Set up a server, a repository or a clone in one command
     #[command(subcommand)]
     Setup(cmd::setup::SetupCommand),
@@ -633,6 +636,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, open, ui),
         Command::Adr(command) => cmd::adr::run(command, &open()?, ui),
+        Command::Rule(command) => cmd::rule::run(command, open, ui),
         Command::Import(args) => cmd::import::run(args, &open()?, ui),
         Command::Demo { keep } => cmd::demo::demo(keep, ui),
         Command::Man { install } => cmd::manual::man(install.as_ref().map(Option::as_deref), ui),

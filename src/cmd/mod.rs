@@ -34,6 +34,7 @@ pub mod redact;
 pub mod resolve;
 pub mod review;
 mod review_show;
+pub mod rule;
 pub mod run;
 pub mod sessions;
 pub mod setup;

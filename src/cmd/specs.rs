@@ -41,7 +41,7 @@ pub struct InstallDriverArgs {
     /// Show what would be written
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Take the attribute and the configuration away
+    /// Take the attributes and the configuration away
     #[arg(long)]
     uninstall: bool,
 }
@@ -298,12 +298,8 @@ pub fn install_driver(args: InstallDriverArgs, ctx: &Context, ui: &mut Ui) -> Re
     let wiring = driver::wire(ctx, uninstall, dry_run)?;
     let sign = if uninstall { "-" } else { "+" };
     if dry_run {
-        if wiring.attributes_change {
-            ui.out(format!(
-                "{}: {sign}{}",
-                wiring.attributes.display(),
-                wiring.line
-            ));
+        for line in &wiring.lines {
+            ui.out(format!("{}: {sign}{line}", wiring.attributes.display()));
         }
         if wiring.config_change {
             for (key, value) in &wiring.config {
@@ -313,10 +309,12 @@ pub fn install_driver(args: InstallDriverArgs, ctx: &Context, ui: &mut Ui) -> Re
     }
     let changed = wiring.attributes_change || wiring.config_change;
     let said = match (dry_run, uninstall, changed) {
-        (_, _, false) => "the merge driver is installed already",
+        (_, _, false) => "the merge drivers are installed already",
         (true, ..) => "nothing was written",
-        (false, true, _) => "git merges specs line by line from now on",
-        (false, false, _) => "git merges specs by requirement from now on",
+        (false, true, _) => "git merges specs and rules line by line from now on",
+        (false, false, _) => {
+            "git merges specs by requirement, and documents of rules by rule, from now on"
+        }
     };
     ui.status(said);
     if wiring.attributes_change && !dry_run {

@@ -7,6 +7,7 @@ use super::failure::Kind;
 use super::outline::FINDINGS as OF_PLANS;
 use super::pipeline::FINDINGS as OF_PIPELINES;
 use super::role::FINDINGS as OF_ROLES;
+use super::rule::FINDINGS as OF_RULES;
 use super::spec::FINDINGS as OF_SPECS;
 use super::task::file::FINDINGS as OF_TASKS;
 use serde::{Serialize, Serializer};
@@ -242,6 +243,8 @@ codes! {
         "The file is no session that git loopx exported.";
     CandidateMissing "candidate_missing" [NotFound]
         "The session was archived without a candidate for a decision record.";
+    CategoryUnknown "category_unknown" [Usage]
+        "A category of rules was named that there is not, or that a document does not have.";
     ChangeArtifactEmpty "change_artifact_empty_*" [Refused]
         "A file of the change pack has an empty section; `*` is its key.";
     ChangelogFragmentExists "changelog_fragment_exists" [Refused]
@@ -360,6 +363,8 @@ codes! {
         "The deslop lane was skipped, and policy asks for it.";
     DisplacedFull "displaced_full" [Refused]
         "As many histories as are kept were put aside already.";
+    DomainInvalid "domain_invalid" [Usage]
+        "The name of a domain has characters or parts that a path cannot have.";
     DraftAmbiguous "draft_ambiguous" [Usage]
         "Several drafts of records are there, and none is named.";
     DraftExists "draft_exists" [Refused]
@@ -442,6 +447,8 @@ codes! {
         "The clone is shallow, and what two branches share is beyond its edge.";
     HistoryShallow "history_shallow" [NotFound, Refused]
         "The clone is shallow, and commits that are needed are not in it.";
+    HomeUnknown "home_unknown" [Usage]
+        "Something of a person's own is asked for, and nothing says where home is.";
     HookLine "hook_line" [Refused]
         "A hook manager is used here, and a line has to be added to its file.";
     HookLinesStand "hook_lines_stand" [Refused]
@@ -926,6 +933,20 @@ codes! {
         "The way back is not open.";
     RollbackRationaleRequired "rollback_rationale_required" [Refused]
         "Going back to an earlier stage needs a reason.";
+    RuleDocumentAmbiguous "rule_document_ambiguous" [Usage]
+        "A word names more than one document of rules.";
+    RuleDocumentUnknown "rule_document_unknown" [NotFound, Usage]
+        "There is no such document of rules, or it is another's than was asked for.";
+    RuleImportInvalid "rule_import_invalid" [Refused]
+        "A file of rules that was to be taken over is not what it should be, and nothing was taken over.";
+    RuleInvalid "rule_invalid" [Usage]
+        "A text cannot be one rule: it is empty, too long, or Markdown reads it as something else.";
+    RuleKnown "rule_known" [Nothing]
+        "A document has this rule already.";
+    RulesImportedAlready "rules_imported_already" [Nothing]
+        "What was to be taken over has no rule that is not here.";
+    RulesLaidOut "rules_laid_out" [Nothing]
+        "Each document that would be laid out is there already.";
     RunFailed "run_failed" [Internal]
         "A run could not be started, or its output not be read.";
     SavedHookNotStarted "saved_hook_not_started" [Refused]
@@ -1328,7 +1349,8 @@ pub fn catalogue() -> Vec<Entry> {
         .iter()
         .chain(OF_PLANS)
         .chain(OF_PIPELINES)
-        .chain(OF_ROLES);
+        .chain(OF_ROLES)
+        .chain(OF_RULES);
     for finding in OF_SPECS.iter().chain(of_plans) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();

@@ -110,7 +110,7 @@ impl FrontMatter {
     }
 
     /// The line of a field, or 1 where it is missing.
-    fn line(&self, key: &str) -> usize {
+    pub fn line_of(&self, key: &str) -> usize {
         self.fields.get(key).map_or(1, |field| field.line)
     }
 
@@ -122,7 +122,7 @@ impl FrontMatter {
             Some(Value::List(items)) => format!("a list of {}", items.len()),
         };
         Fault {
-            line: self.line(key),
+            line: self.line_of(key),
             field: Some(key),
             message: format!("{key}: expected {expected}, found {found}"),
             missing: !self.fields.contains_key(key),
@@ -245,6 +245,11 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, Field>, Fault> {
                     key = Some((text, line));
                 }
             }
+            Event::SequenceStart(anchor, ref tag) | Event::MappingStart(anchor, ref tag)
+                if anchor != 0 || tag.is_some() =>
+            {
+                return Err(fault(line, "anchors and tags are not allowed here".into()));
+            }
             Event::MappingStart(..) if depth == 0 => depth = 1,
             Event::SequenceStart(..) if depth == 1 && key.is_some() && list.is_none() => {
                 list = Some(Vec::new())
@@ -343,6 +348,9 @@ mod tests {
             ("---\na: 1\n", 1),
             ("---\na: 1\na: 2\n---\n", 3),
             ("---\na: &x 1\n---\n", 2),
+            ("---\na: !!python/object/apply:os.system [id]\n---\n", 2),
+            ("---\na: &x [1]\n---\n", 2),
+            ("---\n!!map\na: 1\n---\n", 2),
             ("---\na:\n  b: 1\n---\n", 3),
             ("---\na: [1, 2\n---\n", 2),
             ("---\njust words\n---\n", 2),

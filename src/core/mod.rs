@@ -59,6 +59,7 @@ pub mod replay;
 pub mod revert;
 pub mod review;
 pub mod role;
+pub mod rule;
 pub mod secrets;
 pub mod session;
 pub mod settings;

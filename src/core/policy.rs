@@ -43,6 +43,7 @@ pub struct Policy {
     pub start: StartPolicy,
     pub backlog: BacklogPolicy,
     pub profiles: Profiles,
+    pub rules: RulesPolicy,
     pub policy: OwnPolicy,
     #[serde(skip)]
     pub trust: Trust,
@@ -146,6 +147,7 @@ pub struct Paths {
     pub adr: String,
     pub pipelines: String,
     pub prompts: String,
+    pub rules: String,
 }
 
 impl Default for Paths {
@@ -155,6 +157,7 @@ impl Default for Paths {
             adr: "docs/adr".into(),
             pipelines: "loopx/pipelines".into(),
             prompts: "loopx/prompts".into(),
+            rules: "docs/rules".into(),
         }
     }
 }
@@ -358,6 +361,25 @@ pub struct LandingException {
     pub key: String,
 }
 
+/// What documents of rules may say, and how much of them is read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RulesPolicy {
+    /// Categories besides those of the program.
+    pub categories: Vec<String>,
+    /// The most bytes that are read to somebody; 0 is all of them.
+    pub budget: u64,
+}
+
+impl Default for RulesPolicy {
+    fn default() -> Self {
+        RulesPolicy {
+            categories: Vec::new(),
+            budget: 32 * 1024,
+        }
+    }
+}
+
 /// What archive says of a change besides the specs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -424,6 +446,7 @@ impl Policy {
             ("paths.adr", &self.paths.adr),
             ("paths.pipelines", &self.paths.pipelines),
             ("paths.prompts", &self.paths.prompts),
+            ("paths.rules", &self.paths.rules),
             ("approve.signers", &self.approve.signers),
             ("approve.revoked", &self.approve.revoked),
             ("changelog.fragments", &self.changelog.fragments),
@@ -438,10 +461,30 @@ impl Policy {
                 ));
             }
         }
+        self.check_rules()?;
         self.check_roles()?;
         self.check_profiles()?;
         self.check_checks()?;
         self.check_landing()
+    }
+
+    /// The name of a category is part of the name of a file.
+    fn check_rules(&self) -> Result<(), Fault> {
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let is_name = |name: &&String| {
+            (1..=40).contains(&name.len())
+                && name.chars().all(is_part)
+                && name.starts_with(|c: char| c.is_ascii_lowercase())
+        };
+        match self.rules.categories.iter().find(|name| !is_name(name)) {
+            None => Ok(()),
+            Some(name) => Err(Fault::new(
+                "rules.categories",
+                format!(
+                    "expected a name of small letters, digits and `-`, at most 40, found `{name}`"
+                ),
+            )),
+        }
     }
 
     /// What there is to say of keys that are passed over.
@@ -762,6 +805,26 @@ mod tests {
             );
         }
         assert!(Policy::parse("[paths]\nspecs = \"../x\"\n", "loopx.toml").is_err());
+    }
+
+    #[test]
+    fn a_category_of_rules_can_be_part_of_a_file_name() {
+        let policy =
+            |names: &str| Policy::parse(&format!("[rules]\ncategories = {names}\n"), "loopx.toml");
+        let good = policy("[\"security\", \"ui-2\"]").expect("a policy");
+        assert_eq!(good.rules.categories, ["security", "ui-2"]);
+        assert_eq!(good.rules.budget, 32 * 1024);
+        for bad in [
+            "[\"../x\"]",
+            "[\"\"]",
+            "[\"A\"]",
+            "[\"-x\"]",
+            "[\"a.b\"]",
+            "[\"a/b\"]",
+        ] {
+            let failure = policy(bad).expect_err(bad);
+            assert!(failure.message.starts_with("loopx.toml:2: "), "{failure}");
+        }
     }
 
     #[test]

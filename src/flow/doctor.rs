@@ -93,8 +93,25 @@ pub fn look(ctx: &Context) -> Result<Vec<Check>> {
         bases(ctx, &store),
         bound(ctx, &store),
         hooks(),
+        merge_drivers(ctx),
         old_roots(ctx),
     ])
+}
+
+/// The drivers that `.gitattributes` names are set up in each clone for itself.
+fn merge_drivers(ctx: &Context) -> Check {
+    match super::driver::not_set_up(ctx).as_slice() {
+        [] => check("merge_drivers", Level::Fine, "those that .gitattributes names are set up"),
+        names => check(
+            "merge_drivers",
+            Level::Note,
+            format!(
+                ".gitattributes names {}, which this clone has not: git merges those files line by line",
+                names.join(" and ")
+            ),
+        )
+        .help(command!("spec install-driver")),
+    }
 }
 
 /// Roots of the JavaScript program.

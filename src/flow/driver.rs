@@ -1,4 +1,5 @@
-//! The merge driver for spec files: what git calls, and how it comes to call it (gitattributes(5)).
+//! The merge drivers for specs and for documents of rules: what git calls, and how it comes to call them
+//! (gitattributes(5)).
 //!
 //! git takes exit 1 to 128 of a driver as a conflict and then keeps whatever OURS holds. So OURS is
 //! always written before a conflict is reported; where it cannot be, the exit is 129: git stops.
@@ -8,21 +9,75 @@ use super::files;
 use super::spec;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
+use crate::core::policy::Paths;
+use crate::core::rule;
 use crate::core::spec::{Conflict, MarkerNames, merge_spec};
 use crate::git::merge::{FileMerge, Labels, merge_file};
 use crate::git::run::Run;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-const NAME: &str = "loopx-spec";
-const TITLE: &str = "specs by requirement and scenario (git loopx)";
 const ATTRIBUTES: &str = ".gitattributes";
 
-/// Falls back to git's own merge of lines where git-loopx is gone: a driver that cannot be started would
-/// count as a conflict without a marker.
-const DRIVER: &str = "if command -v git-loopx >/dev/null; \
-    then git-loopx spec merge-driver %O %A %B %P; \
-    else git merge-file -L ours -L base -L theirs %A %O %B; fi";
+/// One driver of ours.
+struct Driver {
+    name: &'static str,
+    title: &'static str,
+    /// The command that merges, behind the name of the program.
+    command: &'static str,
+    /// The files that it merges.
+    pattern: fn(&Paths) -> String,
+}
+
+const DRIVERS: [Driver; 2] = [
+    Driver {
+        name: "loopx-spec",
+        title: "specs by requirement and scenario (git loopx)",
+        command: "spec merge-driver",
+        pattern: |paths| format!("{}/**/spec.md", paths.specs),
+    },
+    Driver {
+        name: "loopx-rules",
+        title: "documents of rules by rule (git loopx)",
+        command: "rule merge-driver",
+        pattern: |paths| format!("{}/**/*.md", paths.rules),
+    },
+];
+
+impl Driver {
+    fn key(&self, name: &str) -> String {
+        format!("merge.{}.{name}", self.name)
+    }
+
+    /// Falls back to git's own merge of lines where git-loopx is gone: a driver that cannot be started would
+    /// count as a conflict without a marker.
+    fn words(&self) -> String {
+        format!(
+            "if command -v git-loopx >/dev/null; then git-loopx {} %O %A %B %P; \
+             else git merge-file -L ours -L base -L theirs %A %O %B; fi",
+            self.command
+        )
+    }
+
+    fn settings(&self) -> [(String, String); 2] {
+        [
+            (self.key("name"), self.title.to_owned()),
+            (self.key("driver"), self.words()),
+        ]
+    }
+
+    /// `specs/**/spec.md merge=loopx-spec`, quoted as gitattributes(5) wants it where the folder needs it.
+    fn attribute(&self, paths: &Paths) -> String {
+        let pattern = (self.pattern)(paths);
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/*._-".contains(c) || !c.is_ascii();
+        if pattern.chars().all(plain) {
+            format!("{pattern} merge={}", self.name)
+        } else {
+            let escaped = pattern.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("\"{escaped}\" merge={}", self.name)
+        }
+    }
+}
 
 const BASE: &str = "base";
 const OURS: &str = "ours";
@@ -70,17 +125,53 @@ pub fn merge(base: &Path, ours: &Path, theirs: &Path) -> Result<Driven> {
     })
 }
 
-/// What installing or removing the driver changes.
+/// How a merge of three documents of rules ended.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DrivenRules {
+    pub clean: bool,
+    /// Merged line by line, because a person has to choose, or a side is not UTF-8.
+    pub by_lines: bool,
+}
+
+/// Merges documents of rules into the file OURS: by rule, and by lines where that gives no answer.
+pub fn merge_rules(base: &Path, ours: &Path, theirs: &Path) -> Result<DrivenRules> {
+    let sides = [spec::read(base)?, spec::read(ours)?, spec::read(theirs)?];
+    let [b, o, t] = sides.each_ref().map(|bytes| std::str::from_utf8(bytes));
+    if let (Ok(b), Ok(o), Ok(t)) = (b, o, t)
+        && let Some(merged) = rule::merge_rules(b, o, t)
+    {
+        spec::write_file(ours, merged.as_bytes())?;
+        return Ok(DrivenRules {
+            clean: true,
+            by_lines: false,
+        });
+    }
+    let labels = Labels {
+        base: BASE,
+        ours: OURS,
+        theirs: THEIRS,
+    };
+    let [b, o, t] = &sides;
+    let merged = merge_file(b, o, t, labels)?;
+    spec::write_file(ours, &merged.text)?;
+    Ok(DrivenRules {
+        clean: merged.clean,
+        by_lines: true,
+    })
+}
+
+/// What installing or removing the drivers changes.
 #[derive(Debug, Serialize)]
 pub struct Wiring {
     pub attributes: PathBuf,
-    pub line: String,
+    /// The lines that come or go.
+    pub lines: Vec<String>,
     pub attributes_change: bool,
     pub config: Vec<(String, String)>,
     pub config_change: bool,
 }
 
-/// Writes the attribute and the configuration that make git call the driver, or takes them away.
+/// Writes the attributes and the configuration that make git call the drivers, or takes them away.
 pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(
@@ -90,18 +181,22 @@ pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
         .help("run it in a clone with files")
     })?;
     let path = files::inside(top, ATTRIBUTES)?;
-    let line = attribute(&super::specs::policy(ctx)?.paths.specs);
+    let paths = super::specs::policy(ctx)?.paths;
     let old = files::read(&path, u64::MAX)?.unwrap_or_default();
-    let new = if uninstall {
-        without(&old, &line)
-    } else {
-        with(&old, &line)
-    };
-    let key = |name: &str| format!("merge.{NAME}.{name}");
-    let config = vec![
-        (key("name"), TITLE.to_owned()),
-        (key("driver"), DRIVER.to_owned()),
-    ];
+    let mut new = old.clone();
+    let mut changed = Vec::new();
+    for driver in &DRIVERS {
+        let line = driver.attribute(&paths);
+        let edited = match uninstall {
+            true => without(&new, &line),
+            false => with(&new, &line),
+        };
+        if edited != new {
+            changed.push(line);
+            new = edited;
+        }
+    }
+    let config: Vec<(String, String)> = DRIVERS.iter().flat_map(Driver::settings).collect();
     let is_set = |(key, value): &(String, String)| {
         let found = ctx.repo.config(key);
         if uninstall {
@@ -114,13 +209,13 @@ pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
         attributes_change: old != new,
         config_change: !config.iter().all(is_set),
         attributes: PathBuf::from(ATTRIBUTES),
-        line,
+        lines: changed,
         config,
     };
     if uninstall && !wiring.attributes_change && !wiring.config_change {
         return Err(Failure::nothing(
             Code::DriverNotInstalled,
-            "the merge driver is not installed here",
+            "no merge driver is installed here",
         )
         .help(command!("spec install-driver")));
     }
@@ -131,8 +226,13 @@ pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
     // is a driver that no attribute names.
     if wiring.config_change {
         if uninstall {
-            let section = format!("merge.{NAME}");
-            git(top, &["config", "--local", "--remove-section", &section])?;
+            for driver in &DRIVERS {
+                let is_set = |(key, _): &(String, String)| ctx.repo.config(key).is_some();
+                if driver.settings().iter().any(is_set) {
+                    let section = format!("merge.{}", driver.name);
+                    git(top, &["config", "--local", "--remove-section", &section])?;
+                }
+            }
         } else {
             for (key, value) in &wiring.config {
                 git(top, &["config", "--local", key, value])?;
@@ -153,16 +253,26 @@ fn git(top: &Path, args: &[&str]) -> Result<()> {
     Run::git(args).cwd(top).capture()?.ok().map(drop)
 }
 
-/// `specs/**/spec.md merge=loopx-spec`, quoted as gitattributes(5) wants it where the folder needs it.
-fn attribute(specs: &str) -> String {
-    let pattern = format!("{specs}/**/spec.md");
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/*._-".contains(c) || !c.is_ascii();
-    if pattern.chars().all(plain) {
-        format!("{pattern} merge={NAME}")
-    } else {
-        let escaped = pattern.replace('\\', "\\\\").replace('"', "\\\"");
-        format!("\"{escaped}\" merge={NAME}")
-    }
+/// The drivers that the attributes of the worktree name and this clone does not have as they should be: git merges by
+/// lines then, without a word.
+pub(super) fn not_set_up(ctx: &Context) -> Vec<&'static str> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Vec::new();
+    };
+    let attributes = std::fs::read(top.join(ATTRIBUTES)).unwrap_or_default();
+    let attributes = String::from_utf8_lossy(&attributes);
+    let is_named = |driver: &&Driver| {
+        let word = format!("merge={}", driver.name);
+        let mut lines = attributes
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with('#'));
+        lines.any(|line| line.split_whitespace().any(|part| part == word))
+    };
+    let is_missing =
+        |driver: &&Driver| ctx.repo.config(&driver.key("driver")) != Some(driver.words());
+    let missing = DRIVERS.iter().filter(is_named).filter(is_missing);
+    missing.map(|driver| driver.name).collect()
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -196,10 +306,18 @@ fn without(old: &[u8], line: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{attribute, with, without};
+    use super::{DRIVERS, with, without};
+    use crate::core::policy::Paths;
 
     #[test]
     fn the_attribute_is_added_once_and_taken_away_alone() {
+        let attribute = |specs: &str| {
+            let specs = specs.to_owned();
+            DRIVERS[0].attribute(&Paths {
+                specs,
+                ..Paths::default()
+            })
+        };
         let line = attribute("specs");
         assert_eq!(line, "specs/**/spec.md merge=loopx-spec");
         let old = b"*.png binary";
@@ -210,6 +328,10 @@ mod tests {
         assert_eq!(
             attribute("my specs"),
             "\"my specs/**/spec.md\" merge=loopx-spec"
+        );
+        assert_eq!(
+            DRIVERS[1].attribute(&Paths::default()),
+            "docs/rules/**/*.md merge=loopx-rules"
         );
     }
 }

@@ -69,6 +69,7 @@ pub mod resolve;
 mod revert;
 pub mod review;
 pub mod review_show;
+pub mod rules;
 pub mod seat;
 pub mod seated;
 pub mod sessions;

@@ -6,6 +6,7 @@ use super::landed::{self, Landed};
 use super::lease::{self, ClaimView};
 use super::next::{self, Look};
 use super::policy_moved::{self, PolicyMoved};
+use super::rules::{self, RulesMoved};
 use super::sign;
 use super::specs;
 use super::task::{self, TaskApart, TaskTaken};
@@ -80,6 +81,9 @@ pub struct Status {
     pub outputs: BTreeMap<String, FileStatus>,
     /// How the policy of the target differs from the policy that the gates ask.
     pub policy_moved: Option<PolicyMoved>,
+    /// Required rules that are others than when the session began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules_moved: Option<RulesMoved>,
     /// Keys of `loopx.toml` that are passed over.
     pub warnings: Vec<String>,
     /// Files of the working copy that are no artifacts.
@@ -259,6 +263,7 @@ pub(super) fn status_of(
         working_copy: peek.statuses,
         outputs: peek.outputs,
         policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
+        rules_moved: rules::moved(ctx, &session.state, &facts.policy)?,
         warnings: {
             let mut warnings = facts.policy.warnings();
             warnings.extend(specs::worktree_fault(ctx));

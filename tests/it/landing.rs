@@ -351,6 +351,64 @@ fn specs_land_as_the_spec_engine_merges_them() {
     refused(&s, &evil, "landing_conflict");
 }
 
+/// Two sessions that add a rule at the same place: lines conflict, rules do not. What somebody made of it by hand does
+/// not land.
+#[test]
+fn rules_land_as_the_driver_merges_them() {
+    const PATH: &str = "docs/rules/coding-conventions.md";
+    const BASE: &str = "# Rules\n\n- One\n";
+    let s = Sandbox::new();
+    s.write(PATH, BASE);
+    begin(&s, PROTECTED);
+    serve(&s);
+    s.git(&["branch", "second", "demo"]).ok();
+    let edit = |s: &Sandbox, name: &str| {
+        advance(s, "clarify", "build", "");
+        make(
+            s,
+            &[(PATH, &format!("{BASE}- {name}\n")), (name, "x\n")],
+            name,
+        );
+        advance(s, "build", "done", "");
+        offer(s, &["HEAD"]);
+    };
+    edit(&s, "Three");
+    lands(&s, "demo");
+    s.git(&["switch", "--quiet", "second"]).ok();
+    s.loopx(&["start", "second"]).ok();
+    edit(&s, "Two");
+    at(&s, "demo");
+    s.git(&["merge", "--quiet", "--no-commit", "second"])
+        .fails_with(1);
+    for (path, text) in [
+        ("../base", BASE.to_owned()),
+        ("../ours", format!("{BASE}- Three\n")),
+        ("../theirs", format!("{BASE}- Two\n")),
+    ] {
+        s.write(path, text);
+    }
+    s.loopx(&[
+        "rule",
+        "merge-driver",
+        "../base",
+        "../ours",
+        "../theirs",
+        PATH,
+    ])
+    .ok();
+    let merged = s.read("../ours");
+    assert!(
+        merged.contains("- Two\n") && merged.contains("- Three\n"),
+        "{merged}"
+    );
+    s.write(PATH, &merged);
+    s.git(&["add", "."]).ok();
+    let made = make(&s, &[], PULL);
+    would_land(&s, &made);
+    let evil = amend(&s, PATH, &merged.replace("- One\n", ""));
+    refused(&s, &evil, "landing_conflict");
+}
+
 #[test]
 fn a_repository_of_sha256_lands_alike() {
     let s = Sandbox::empty("repo");

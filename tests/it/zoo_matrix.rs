@@ -49,6 +49,14 @@ const STORY: &[Step] = &[
     Call("adr graph", 0),
     Call("adr check", 0),
     Call("adr show 1", 4),
+    Call("rule list", 0),
+    Call("rule load --stage build", 0),
+    Call("rule check", 0),
+    Call("rule facts", 0),
+    Call("rule show nothing", 4),
+    Call("rule import nowhere", 4),
+    Call("rule add --dry-run One", 0),
+    Call("rule init --dry-run", 0),
     Call("verify HEAD", 0),
     Call("signers check", 0),
     Call("agent install claude", 0),
@@ -192,6 +200,10 @@ const STORY: &[Step] = &[
         0,
     ),
     Call("spec apply --specs specs delta.md", 0),
+    Call(
+        "rule merge-driver one.md one.md one.md docs/rules/one.md",
+        0,
+    ),
     Call("spec install-driver", 0),
     Call("hooks uninstall", 0),
     Call("completions bash", 0),
@@ -397,7 +409,14 @@ const BARE: Different = &[
         129,
     ),
     ("spec apply --specs specs delta.md", 4),
+    (
+        "rule merge-driver one.md one.md one.md docs/rules/one.md",
+        129,
+    ),
     ("spec install-driver", 2),
+    ("rule import nowhere", 2),
+    ("rule add --dry-run One", 2),
+    ("rule init --dry-run", 2),
 ];
 
 /// Files are named from the current folder, which is not that of the worktree.
@@ -410,6 +429,10 @@ const ELSEWHERE: Different = &[
         129,
     ),
     ("spec apply --specs specs delta.md", 4),
+    (
+        "rule merge-driver one.md one.md one.md docs/rules/one.md",
+        129,
+    ),
 ];
 
 animals! {

@@ -220,6 +220,7 @@ fn of_value(path: &str, id: &str, name: &str) -> Vec<Offer> {
         ("adr link", _, "VERB") => words(&["amends", "clarifies", "extends"]),
         (_, _, "HOST") => words(&Host::ALL.map(Host::name)),
         (_, _, "CI") => words(&["github", "gitlab", "none"]),
+        (_, _, "CATEGORY") => words(&["general", "exploration", "planning", "execution"]),
         (_, _, "STAGE") => words(&Stage::ALL.map(Stage::as_str)),
         (_, _, "ARTIFACT" | "ARTIFACTS") => vec![Offer::Of(Kind::Artifact)],
         ("start", "id", _) => Vec::new(),

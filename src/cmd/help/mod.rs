@@ -43,7 +43,7 @@ pub const GROUPS: [(&str, &[&str]); 9] = [
     ),
     ("tasks", &["take", "amend", "task", "pipeline"]),
     ("backlog", &["issue"]),
-    ("specs", &["spec", "change", "adr"]),
+    ("specs", &["spec", "change", "adr", "rule"]),
     ("agents", &["agent"]),
     (
         "team",

@@ -37,7 +37,8 @@ pub(super) fn say(findings: &[Finding], ui: &mut Ui) {
     for finding in findings {
         let (role, word) = match finding.severity {
             Severity::Error => (style::BAD, "error"),
-            _ => (style::WARN, "warning"),
+            Severity::Warning => (style::WARN, "warning"),
+            Severity::Info => (style::DIM, "info"),
         };
         ui.out(format!(
             "{}:{}: {} {}: {}",

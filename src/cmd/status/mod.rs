@@ -36,6 +36,11 @@ pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         super::blocker_lines(ui, &moved.missing);
         ui.out(format!("        {}", clean(&ui.command(&moved.help))));
     }
+    if let Some(moved) = &status.rules_moved {
+        let word = ui.paint(style::WARN, "rules_moved");
+        ui.out(format!("\n{word}  {}", line(&moved.message())));
+        ui.out(format!("        {}", clean(&ui.command(&moved.help))));
+    }
     if ui.is_verbose() {
         chain::all(&status, ui);
     }

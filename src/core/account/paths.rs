@@ -107,6 +107,7 @@ impl Rules {
         ]);
         let mut folders: Vec<String> = FOLDERS.iter().map(|folder| lower(folder)).collect();
         folders.push(lower(&policy.paths.specs));
+        folders.push(lower(&policy.paths.rules));
         let exceptions = policy.landing.exception.iter();
         Ok(Rules {
             always: policy.allowed()?,
@@ -258,6 +259,9 @@ mod tests {
         ] {
             assert!(!rules.guards(path), "{path}");
         }
+        let elsewhere = super::tests::rules("[paths]\nrules = \"Handbook/rules\"\n");
+        assert!(elsewhere.guards("handbook/rules/style.md"));
+        assert!(!elsewhere.guards("handbook/style.md"));
     }
 
     #[test]

@@ -56,6 +56,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Folder of the repository's own prompts of roles on the code branch",
     ),
     (
+        "paths.rules",
+        "Folder of the documents of rules on the code branch",
+    ),
+    (
         "gates.stages.clarify",
         "A commit of code while the session is in clarify",
     ),
@@ -193,6 +197,14 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     ("start.profile", "Profile of a session that names none"),
     ("artifacts.max_bytes", "The largest artifact, in bytes"),
+    (
+        "rules.categories",
+        "Categories of rules besides general, exploration, planning and execution",
+    ),
+    (
+        "rules.budget",
+        "The most bytes of rules that are read to somebody; 0 takes all of them",
+    ),
     (
         "policy.strict",
         "Whether a key that this program does not know is refused wherever it stands",

@@ -209,7 +209,7 @@ mod tests {
     use crate::core::policy::Policy;
 
     /// Tables whose keys say where things are, and ask for nothing.
-    const OPEN: [&str; 4] = ["paths", "changelog", "start", "backlog"];
+    const OPEN: [&str; 5] = ["paths", "changelog", "rules", "start", "backlog"];
 
     #[test]
     fn every_table_either_holds_or_asks_for_nothing() {

@@ -108,6 +108,7 @@ pub use findings::{Finding, Severity, has_errors};
 pub use join::{DeltaPart, JoinedDelta, join_deltas};
 pub use layout::has_markers;
 pub use lines::LineMerge;
+pub(crate) use lines::{Eol, merge3, to_lf, with_eol};
 pub use merge::merge_spec;
 pub use model::{
     Blocks, Passage, Requirement, Scenario, Span, Spec, Step, block_of, read_spec, utf8,

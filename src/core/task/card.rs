@@ -39,6 +39,9 @@ pub struct Card {
     /// What may be read later.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deferred: Vec<String>,
+    /// The documents of rules that the work has to follow, as they stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Read>,
     /// How it is done, where a skill says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillRow>,
@@ -201,6 +204,7 @@ impl Card {
                 })
                 .collect(),
             deferred: node.deferred.clone(),
+            rules: Vec::new(),
             skill: None,
             before: before
                 .filter_map(|(node, facts)| {
@@ -234,7 +238,8 @@ impl Card {
         let fitting = cut.find(|text| text.len() <= bytes);
         let mut text = fitting.unwrap_or_else(|| {
             let mut text = self.lines(60, 2);
-            let end = (0..=bytes).rev().find(|at| text.is_char_boundary(*at));
+            // A line end may have to follow.
+            let end = (0..bytes).rev().find(|at| text.is_char_boundary(*at));
             text.truncate(end.unwrap_or(0).min(text.len()));
             if !text.ends_with('\n') {
                 text.push('\n');
@@ -302,15 +307,14 @@ impl Card {
             &all(&skill.map(SkillRow::lines).unwrap_or_default()),
         );
         let of_skill = skill.map_or(&[][..], |skill| &skill.required);
-        let reads = self
-            .reads
-            .iter()
-            .chain(of_skill)
-            .map(|read| match &read.blob {
-                Some(blob) => format!("{} ({})", read.path, clip_id(blob)),
-                None => format!("{} (not there)", read.path),
-            });
+        let named = |read: &Read| match &read.blob {
+            Some(blob) => format!("{} ({})", read.path, clip_id(blob)),
+            None => format!("{} (not there)", read.path),
+        };
+        let reads = self.reads.iter().chain(of_skill).map(named);
         row("read", &all(&reads.collect::<Vec<_>>()));
+        let rules = self.rules.iter().map(named);
+        row("rules", &all(&rules.collect::<Vec<_>>()));
         let of_skill = skill.map_or(&[][..], |skill| &skill.deferred);
         let later: Vec<String> = self.deferred.iter().chain(of_skill).cloned().collect();
         row("later", &all(&later));
@@ -371,6 +375,13 @@ pub(super) mod tests {
                 rows
             ],
             deferred: many.clone(),
+            rules: vec![
+                Read {
+                    path: text.to_owned(),
+                    blob: None
+                };
+                rows
+            ],
             skill: None,
             before: vec![
                 Before {

@@ -42,6 +42,9 @@ pub fn commands(card: &Card) -> Vec<Hint> {
     if let Some(role) = role.filter(|role| crate::core::role::prompt(role).is_some()) {
         all.push(command!("agent prompt {role}"));
     }
+    if !card.rules.is_empty() {
+        all.push(command!("rule load --stage build"));
+    }
     all.push(command!("task show {task} --full"));
     all
 }

@@ -6,6 +6,7 @@
 
 use super::super::act::{Act, Needs, act_beside};
 use super::super::context::Context;
+use super::super::rules::Applying;
 use super::super::workcopy::{FileStatus, WorkCopy};
 use super::super::{files, lease, task, view};
 use super::ledger;
@@ -336,7 +337,10 @@ fn session_start(call: &Call) -> Result<Decision> {
                 .collect();
             lines.push(prompt::prompt(&card, &commands, false));
         }
-        None => lines.extend(not_met(&status)),
+        None => {
+            lines.extend(not_met(&status));
+            lines.extend(rules_at(&ctx, status.stage));
+        }
     }
     lines.push(format!(
         "`{}` shows all of it. Git hooks hold the gates; do not pass over them.",
@@ -344,6 +348,25 @@ fn session_start(call: &Call) -> Result<Decision> {
     ));
     let text: String = lines.join("\n").chars().take(MAX_TEXT).collect();
     Ok(Decision::Inject(text))
+}
+
+/// The documents of rules that apply at a stage, and the command that prints them.
+fn rules_at(ctx: &Context, stage: Stage) -> Option<String> {
+    let rules = Applying::here(ctx).at(stage, &[]);
+    let named: Vec<String> = rules
+        .iter()
+        .map(|one| {
+            let blob = one.blob.as_deref().unwrap_or_default();
+            format!("{} ({})", one.path, blob.get(..10).unwrap_or(blob))
+        })
+        .collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "Rules that apply: {}. `{}` prints them.",
+            line(&named.join(", "), 1000),
+            command!("rule load --stage {stage}")
+        )
+    })
 }
 
 /// What the session waits for, and the command that leads on, where no task does.

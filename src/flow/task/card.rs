@@ -32,5 +32,5 @@ pub(in crate::flow) fn card_here(
     let skills = Skills::of(&ctx.repo);
     let own = (0..plan.nodes.len()).find(is_own);
     let at = own.or_else(|| next_ready(&facts, &plan, &graph, (ctx.now(), &skills)));
-    Ok(at.map(|at| plan.card(&ctx.repo, &graph, at)))
+    Ok(at.map(|at| plan.card(ctx, &graph, at)))
 }

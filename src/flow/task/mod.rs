@@ -30,6 +30,7 @@ pub use view::{
 
 use super::act::{Act, Done, Facts, Needs, act_beside};
 use super::context::Context;
+use super::rules::Applying;
 use super::skills::Skills;
 use super::watched::Watched;
 use super::{lease, publish, workcopy};
@@ -261,8 +262,8 @@ impl<'f> Plan<'f> {
         }
     }
 
-    fn card(&self, repo: &Repo, graph: &Graph<'_>, at: usize) -> Card {
-        let state = self.state;
+    fn card(&self, ctx: &Context, graph: &Graph<'_>, at: usize) -> Card {
+        let (repo, state) = (&ctx.repo, self.state);
         let blob = |path: &str| blob_of(repo, state, path);
         let about = (&state.id, state.title.as_str());
         let mut card = Card::of(graph, at, about, |id| state.task(id), blob);
@@ -271,8 +272,14 @@ impl<'f> Plan<'f> {
             card.waits = open.iter().map(Open::words).collect();
         }
         card.skill = Skills::of(repo).row(graph, at, (state, &self.statuses));
+        card.rules = Applying::here(ctx).reads(&own_paths(&self.nodes[at]));
         card
     }
+}
+
+/// The files of a node by name: its rules are those that apply to them.
+fn own_paths(node: &Node) -> Vec<String> {
+    node.own_files().map(str::to_owned).collect()
 }
 
 /// The ids of what gates inserted: they begin with the id of the gate that stands in the place of another.

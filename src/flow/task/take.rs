@@ -93,7 +93,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
             late: over.is_some_and(|claim| is_late(&plan, at, claim, now(facts))),
             ..claim_for(&owner, plan.nodes[at].turn, over)
         };
-        let mut card = plan.card(&ctx.repo, &graph, at);
+        let mut card = plan.card(ctx, &graph, at);
         card.status = Status::Claimed;
         let taken = Taken {
             card,
@@ -254,7 +254,7 @@ fn standing_claim(
     };
     let claim = plan.facts(at).and_then(TaskFacts::holder);
     let taken = Taken {
-        card: plan.card(&ctx.repo, &graph, at),
+        card: plan.card(ctx, &graph, at),
         until: claim.map_or(i64::MIN, |claim| plan.until(claim)),
         from: None,
         again: true,
@@ -282,7 +282,7 @@ pub fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
     let skills = Skills::of(&ctx.repo);
     let asks = (&owner, ctx.now(), &skills);
     let (at, _) = choose(&facts, &plan, &graph, asks, request)?;
-    Ok(plan.card(&ctx.repo, &graph, at))
+    Ok(plan.card(ctx, &graph, at))
 }
 
 /// Who asks, when, and on which machine.

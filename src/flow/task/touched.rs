@@ -1,12 +1,13 @@
 //! What somebody who had a task touched, beside what the plan said that they would: a warning, never a refusal.
 
-use super::blob_of;
+use super::{blob_of, own_paths};
 use crate::core::failure::Result;
 use crate::core::session::State;
 use crate::core::task::event::Claim;
 use crate::core::task::node::Node;
 use crate::flow::act::Facts;
 use crate::flow::context::Context;
+use crate::flow::rules::Applying;
 use crate::flow::skills::Skills;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,11 +79,12 @@ fn split(node: &Node, files: Vec<String>) -> Touched {
     }
 }
 
-/// The contents of what has to be read before a task, and of the skill that it is done by.
+/// The contents of what has to be read before a task, of the skill that it is done by, and of the rules that apply.
 pub(super) fn reads(ctx: &Context, state: &State, node: &Node) -> BTreeMap<String, String> {
     let found = node.reads.iter();
     let found = found.filter_map(|path| Some((path.clone(), blob_of(&ctx.repo, state, path)?)));
     let mut pins = Skills::of(&ctx.repo).pins(node);
+    pins.extend(Applying::here(ctx).pins(&own_paths(node)));
     pins.extend(found);
     pins
 }

@@ -256,7 +256,7 @@ pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
                 };
                 row(ctx, plan, at, waits)
             },
-            card: plan.card(&ctx.repo, graph, at),
+            card: plan.card(ctx, graph, at),
             completion: facts.and_then(|facts| facts.completion.clone()),
             outputs: {
                 let done = facts.and_then(|facts| facts.completion.as_ref());

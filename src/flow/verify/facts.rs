@@ -6,6 +6,7 @@ use crate::core::account::{Change, Depth, Made, Merge, Mode, Node, Objects};
 use crate::core::failure::Result;
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::Policy;
+use crate::core::rule::merge_rules;
 use crate::core::spec::{MarkerNames, merge_spec};
 use crate::core::trailers;
 use crate::flow::context::Context;
@@ -66,18 +67,16 @@ impl<'a, 'r> Facts<'a, 'r> {
 }
 
 impl Facts<'_, '_> {
-    /// Whether a tree is otherwise than git merges two commits only in specs, and has these as the spec
-    /// engine merges them by requirement.
-    fn merges_by_specs(&self, ours: &Oid, theirs: &Oid, tree: &Oid) -> Result<bool> {
+    /// Whether a tree is otherwise than git merges two commits only in specs and documents of rules, and has these as
+    /// our drivers merge them: by requirement, and by rule.
+    fn merges_by_drivers(&self, ours: &Oid, theirs: &Oid, tree: &Oid) -> Result<bool> {
         let repo = &self.ctx.repo;
         let strays = self.merger.get()?.departures(ours, theirs, tree)?;
-        let folder = format!("{}/", self.policy.paths.specs);
         let paths: Vec<&String> = strays.paths.iter().chain(&strays.conflicts).collect();
-        let is_spec = |path: &&String| path.starts_with(&folder) && path.ends_with("/spec.md");
         let Some(base) = repo.merge_base(ours, theirs)? else {
             return Ok(false);
         };
-        if paths.is_empty() || !paths.iter().all(is_spec) {
+        if paths.is_empty() || !paths.iter().all(|path| self.driver_of(path).is_some()) {
             return Ok(false);
         }
         let before = self.commit(ours)?.tree;
@@ -92,21 +91,50 @@ impl Facts<'_, '_> {
             let mut texts = Vec::new();
             for side in &sides {
                 let bytes = repo.blob_at(side, path)?;
-                texts.extend(bytes.and_then(|bytes| String::from_utf8(bytes).ok()));
+                texts.push(bytes.and_then(|bytes| String::from_utf8(bytes).ok()));
             }
-            let [base, ours, theirs, made] = texts.as_slice() else {
-                return Ok(false);
-            };
             let is_plain =
                 |change: &Change| change.path != *path || change.new == Some(Mode::Plain);
-            let merged = merge_spec(base, ours, theirs, &FileMerge, NAMES);
-            if !merged.conflicts.is_empty() || merged.text != *made || !changes.iter().all(is_plain)
-            {
+            let is_merged = match (self.driver_of(path), texts.as_slice()) {
+                (Some(By::Requirement), [Some(base), Some(ours), Some(theirs), Some(made)]) => {
+                    let merged = merge_spec(base, ours, theirs, &FileMerge, NAMES);
+                    merged.conflicts.is_empty() && merged.text == *made
+                }
+                // Both sides may have begun the document.
+                (Some(By::Rule), [base, Some(ours), Some(theirs), Some(made)]) => {
+                    let base = base.as_deref().unwrap_or_default();
+                    merge_rules(base, ours, theirs).as_ref() == Some(made)
+                }
+                _ => false,
+            };
+            if !is_merged || !changes.iter().all(is_plain) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
+
+    /// By what our driver of a file merges; nothing where git's own merge counts.
+    fn driver_of(&self, path: &str) -> Option<By> {
+        let is_below = |folder: &str| {
+            let rest = path.strip_prefix(folder);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        let paths = &self.policy.paths;
+        if is_below(&paths.specs) && path.ends_with("/spec.md") {
+            Some(By::Requirement)
+        } else if is_below(&paths.rules) && path.ends_with(".md") {
+            Some(By::Rule)
+        } else {
+            None
+        }
+    }
+}
+
+/// The unit of a file that a driver of ours merges.
+enum By {
+    Requirement,
+    Rule,
 }
 
 /// What is known under a key, or what looking gives.
@@ -172,7 +200,7 @@ impl Objects for Facts<'_, '_> {
             if found == Merge::Same || depth == Depth::Quick {
                 return Ok(found);
             }
-            match self.merges_by_specs(ours, theirs, tree)? {
+            match self.merges_by_drivers(ours, theirs, tree)? {
                 true => Ok(Merge::Same),
                 false => Ok(found),
             }

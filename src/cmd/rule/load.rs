@@ -1,0 +1,122 @@
+//! `rule load`.
+
+use crate::cli::Exit;
+use crate::core::counted;
+use crate::core::failure::Result;
+use crate::core::hint::command;
+use crate::core::rule::Ask;
+use crate::core::stage::Stage;
+use crate::flow::{Context, rules};
+use crate::ui::{Ui, clean, line};
+use serde_json::{Value, json};
+
+/// Print the documents of rules that apply now, each as it stands
+///
+/// Required documents come first, then by priority, then by path. What does not fit into the budget is named on
+/// stderr. `general` applies at every stage, and so does a category that `rules.categories` names; clarify reads
+/// exploration, plan reads planning, build reads execution, review reads planning and execution.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LoadArgs {
+    /// Only what applies at this stage
+    #[arg(long, value_name = "STAGE")]
+    stage: Option<Stage>,
+    /// Only this category, and general; beside --stage also this one
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+    /// Of what need not be read only what has this keyword
+    #[arg(long, value_name = "KEYWORD")]
+    keyword: Option<String>,
+    /// Only what applies to this file or folder (can be repeated)
+    #[arg(long, value_name = "PATH")]
+    path: Vec<String>,
+    /// The most bytes (default: rules.budget of loopx.toml)
+    #[arg(long, value_name = "BYTES")]
+    budget: Option<usize>,
+    /// As they are in this commit
+    #[arg(long, value_name = "COMMIT")]
+    at: Option<String>,
+}
+
+pub(super) fn run(args: LoadArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let LoadArgs {
+        stage,
+        category,
+        keyword,
+        path,
+        budget,
+        at,
+    } = args;
+    let shelf = rules::shelf(ctx, at.as_deref())?;
+    let path: Vec<String> = path
+        .iter()
+        .map(|path| rules::typed_path(ctx, path))
+        .collect();
+    let ask = Ask {
+        stage,
+        category,
+        keyword,
+        paths: shelf.spread(&ctx.repo, &path),
+        budget,
+    };
+    let loaded = shelf.load(&ask)?;
+    for (nth, document) in loaded.documents.iter().enumerate() {
+        if ui.is_json() {
+            break;
+        }
+        let gap = if nth > 0 { "\n" } else { "" };
+        let blob = document.blob.get(..10).unwrap_or(&document.blob);
+        ui.out(format!("{gap}<!-- {} ({blob}) -->", line(&document.path)));
+        ui.out(clean(document.text.trim_end_matches(['\n', '\r'])));
+    }
+    for left in &loaded.left_out {
+        ui.warn(format!(
+            "{} does not fit: {}, {} ({})",
+            line(&left.path),
+            counted(left.bytes, "byte"),
+            left.mode,
+            match budget.or(shelf.budget) {
+                Some(budget) => format!("the budget is {budget}"),
+                None => "there is no budget".to_owned(),
+            }
+        ));
+    }
+    let faults: Vec<String> = loaded
+        .documents
+        .iter()
+        .flat_map(|one| one.faults())
+        .collect();
+    for fault in &faults {
+        ui.warn(format!("{}; it applies everywhere", line(fault)));
+    }
+    for (path, why) in &shelf.unread {
+        ui.warn(format!("{} is not read: {}", line(path), line(why)));
+    }
+    if loaded.documents.is_empty() && loaded.left_out.is_empty() {
+        ui.status("no rules apply");
+    }
+    if !faults.is_empty() || !shelf.unread.is_empty() {
+        ui.hint(command!("rule check"));
+    }
+    let documents = loaded.documents.iter().map(|one| {
+        json!({ "path": one.path, "origin": one.origin, "blob": one.blob, "title": one.title, "category": one.category,
+                "readMode": one.mode, "priority": one.priority, "bytes": one.bytes, "text": one.text })
+    });
+    let documents: Vec<Value> = documents.collect();
+    let unread = shelf.unread.iter();
+    let unread: Vec<Value> = unread
+        .map(|(path, why)| json!({ "path": path, "what": why }))
+        .collect();
+    ui.json(
+        "rule load",
+        &json!({
+            "tree": shelf.tree,
+            "documents": documents,
+            "bytes": loaded.bytes,
+            "budget": budget.or(shelf.budget),
+            "left_out": loaded.left_out,
+            "faults": faults,
+            "unread": unread,
+        }),
+    );
+    Ok(Exit::Done)
+}

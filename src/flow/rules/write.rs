@@ -1,0 +1,351 @@
+//! What edits documents: a rule more, and the documents that a repository begins with. Commits are left to a person.
+
+use super::{Shelf, personal_folder, shelf};
+use crate::core::failure::{Code, Failure, Result};
+use crate::core::hint::command;
+use crate::core::rule::{self, Document, Origin, RuleKind, Target, is_one_rule, plain, seeds};
+use crate::core::spec::check_domain;
+use crate::flow::context::Context;
+use crate::flow::files;
+use crate::git::unwritable;
+use serde::Serialize;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+/// The longest rule, in bytes.
+const LONGEST: usize = 2000;
+
+/// What `rule add` was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct AddRequest<'a> {
+    pub text: &'a str,
+    pub kind: RuleKind,
+    /// The category; else that of the kind.
+    pub category: Option<&'a str>,
+    /// The document; else the one that the kind and the category belong in.
+    pub document: Option<&'a str>,
+    pub personal: bool,
+    pub dry_run: bool,
+}
+
+/// A rule that stands in a document now, or would.
+#[derive(Clone, Debug, Serialize)]
+pub struct Added {
+    pub path: String,
+    pub origin: Origin,
+    pub line: usize,
+    pub rule: String,
+    pub category: String,
+    /// Whether the document is new.
+    pub created: bool,
+    #[serde(skip)]
+    pub before: String,
+    #[serde(skip)]
+    pub after: String,
+}
+
+/// Held while documents are read and written: of two who add at once none takes away what the other wrote.
+pub(super) struct Held {
+    _lock: File,
+}
+
+impl Held {
+    /// Waits for whoever writes documents of the repository.
+    pub(super) fn of_repository(ctx: &Context) -> Result<Self> {
+        let dir = ctx.repo.common_dir().join("loopx");
+        ctx.repo
+            .make_folder(&dir)
+            .map_err(|error| unwritable(&dir, &error))?;
+        Held::at(&dir.join("rules.lock"))
+    }
+
+    fn of_person(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir).map_err(|error| unwritable(dir, &error))?;
+        Held::at(&dir.join(".lock"))
+    }
+
+    fn at(path: &Path) -> Result<Self> {
+        let failed = |error: std::io::Error| unwritable(path, &error);
+        let mut options = OpenOptions::new();
+        let lock = options.create(true).truncate(false).write(true);
+        let lock = lock.open(path).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        Ok(Held { _lock: lock })
+    }
+}
+
+/// The top of the worktree; documents are edited nowhere else.
+pub(super) fn top(ctx: &Context) -> Result<PathBuf> {
+    match ctx.repo.work_dir() {
+        Some(top) => Ok(top.to_path_buf()),
+        None => Err(Failure::usage(
+            Code::WorktreeRequired,
+            "documents of rules are edited in a worktree: this repository is bare",
+        )
+        .help("run it in a clone with files")),
+    }
+}
+
+fn own_folder() -> Result<(PathBuf, String)> {
+    personal_folder().ok_or_else(|| {
+        Failure::usage(
+            Code::HomeUnknown,
+            "rules of your own are kept at home, and neither HOME nor XDG_CONFIG_HOME is set",
+        )
+        .help("set HOME, or leave out --personal")
+    })
+}
+
+fn require_rule(text: &str) -> Result<()> {
+    let invalid = |what: String| {
+        let example = command!("rule add \"Log with one logger\" --kind convention");
+        Err(Failure::usage(Code::RuleInvalid, what).help(example.note("(for one)")))
+    };
+    if text.is_empty() {
+        return invalid("expected the text of a rule, found none".to_owned());
+    }
+    if text.len() > LONGEST {
+        let found = text.len();
+        return invalid(format!(
+            "expected a rule of at most {LONGEST} bytes, found {found}"
+        ));
+    }
+    if text.chars().any(char::is_control) {
+        return invalid("expected a rule without control characters".to_owned());
+    }
+    if !is_one_rule(text) {
+        return invalid(format!(
+            "expected one rule, found what Markdown reads as something else: `{text}`"
+        ));
+    }
+    Ok(())
+}
+
+/// Puts a rule into the document that it belongs in.
+pub fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
+    let words: Vec<&str> = request.text.split_whitespace().collect();
+    let text = plain(&words.join(" "));
+    require_rule(&text)?;
+    let personal = match request.personal {
+        true => Some(own_folder()?),
+        false => None,
+    };
+    let top = match &personal {
+        Some(_) => PathBuf::new(),
+        None => top(ctx)?,
+    };
+    let _held = match &personal {
+        _ if request.dry_run => None,
+        Some((dir, _)) => Some(Held::of_person(dir)?),
+        None => Some(Held::of_repository(ctx)?),
+    };
+    let shelf = shelf(ctx, None)?;
+    if let Some(name) = request.category {
+        shelf.require_category(name)?;
+    }
+    let (folder, origin) = match &personal {
+        Some((_, shown)) => (shown.clone(), Origin::Personal),
+        None => (shelf.folder.clone(), Origin::Project),
+    };
+    let found = choose(&shelf, &request, (&folder, origin))?;
+    // The repository's rules hold for everybody: whoever has them needs none of his own that says the same.
+    let known = rule::known(&shelf.documents, &text);
+    let is_own = |path: &str| {
+        shelf
+            .documents
+            .iter()
+            .any(|one| one.path == path && one.origin == Origin::Personal)
+    };
+    if let Some(known) = known.filter(|known| request.personal || !is_own(&known.path)) {
+        return Err(Failure::nothing(
+            Code::RuleKnown,
+            format!("{}:{} has this rule already", known.path, known.line),
+        )
+        .help(command!("rule show {}", known.path)));
+    }
+    let category = request.category.unwrap_or(request.kind.category());
+    let (path, before, base, category) = match found {
+        Some(document) => (
+            document.path.clone(),
+            document.text.clone(),
+            document.text.clone(),
+            document.category.clone(),
+        ),
+        None => (
+            format!("{folder}/{}", request.kind.file(category)),
+            String::new(),
+            request.kind.document(category),
+            category.to_owned(),
+        ),
+    };
+    let day: Option<String> = match request.kind {
+        RuleKind::Learning => Some(ctx.repo.identity()?.at.chars().take(10).collect()),
+        _ => None,
+    };
+    let after = rule::add(&base, &text, day.as_deref());
+    let line = line_of(&base, &after);
+    let place = match &personal {
+        Some((dir, shown)) => dir.join(path.strip_prefix(&format!("{shown}/")).unwrap_or(&path)),
+        None => files::inside(&top, &path)?,
+    };
+    if found.is_none() && fs::symlink_metadata(&place).is_ok() {
+        return Err(Failure::refused(
+            Code::Finding("rule_unreadable"),
+            format!("{path} is there, and cannot be read"),
+        )
+        .help(command!("rule check")));
+    }
+    if !request.dry_run {
+        files::write(&place, after.as_bytes())?;
+    }
+    Ok(Added {
+        line,
+        rule: text,
+        category,
+        created: found.is_none(),
+        path,
+        origin,
+        before,
+        after,
+    })
+}
+
+/// The document that a rule goes to; nothing where it is yet to be written.
+fn choose<'s>(
+    shelf: &'s Shelf,
+    request: &AddRequest<'_>,
+    (folder, origin): (&str, Origin),
+) -> Result<Option<&'s Document>> {
+    let category = request.category.unwrap_or(request.kind.category());
+    let Some(name) = request.document else {
+        let target = Target {
+            kind: request.kind,
+            category,
+        };
+        let own: Vec<&Document> = shelf
+            .documents
+            .iter()
+            .filter(|one| one.origin == origin)
+            .collect();
+        return Ok(target.find(folder, own));
+    };
+    let document = shelf.find(name)?;
+    if document.origin != origin {
+        return Err(Failure::usage(
+            Code::RuleDocumentUnknown,
+            format!("{} is not among the documents of {folder}", document.path),
+        )
+        .help(command!("rule list")));
+    }
+    match request
+        .category
+        .filter(|wanted| *wanted != document.category)
+    {
+        None => Ok(Some(document)),
+        Some(wanted) => Err(Failure::usage(
+            Code::CategoryUnknown,
+            format!(
+                "{} is of the category {}, and {wanted} was asked for",
+                document.path, document.category
+            ),
+        )
+        .help(command!("rule list --category {wanted}"))),
+    }
+}
+
+/// The line on which a text begins to differ.
+fn line_of(before: &str, after: &str) -> usize {
+    let same = before
+        .lines()
+        .zip(after.lines())
+        .take_while(|(one, other)| one == other);
+    let mut line = same.count() + 1;
+    // A blank line before the rule is none of it.
+    while after
+        .lines()
+        .nth(line - 1)
+        .is_some_and(|text| text.trim().is_empty())
+    {
+        line += 1;
+    }
+    line
+}
+
+/// The documents that were laid out, or would be.
+#[derive(Clone, Debug, Serialize)]
+pub struct Laid {
+    pub written: Vec<String>,
+    /// Those that were there.
+    pub kept: Vec<String>,
+}
+
+/// Lays out the glossary, a document for each domain, and the labels of triage. What is there stays.
+pub fn init(ctx: &Context, domains: &[String], dry_run: bool) -> Result<Laid> {
+    let top = top(ctx)?;
+    for domain in domains {
+        if let Err(why) = check_domain(domain) {
+            return Err(Failure::usage(
+                Code::DomainInvalid,
+                format!("`{domain}` cannot be the name of a domain: {why}"),
+            )
+            .help(command!("rule init --domain payments")));
+        }
+    }
+    let overview = ["overview".to_owned()];
+    let domains = if domains.is_empty() {
+        &overview[..]
+    } else {
+        domains
+    };
+    let _held = match dry_run {
+        true => None,
+        false => Some(Held::of_repository(ctx)?),
+    };
+    let folder = crate::flow::specs::policy(ctx)?.paths.rules;
+    let mut laid = Laid {
+        written: Vec::new(),
+        kept: Vec::new(),
+    };
+    let mut places = Vec::new();
+    for seed in seeds(domains) {
+        let path = format!("{folder}/{}", seed.file);
+        let place = files::inside(&top, &path)?;
+        if fs::symlink_metadata(&place).is_ok() {
+            laid.kept.push(path);
+        } else {
+            laid.written.push(path);
+            places.push((place, seed.text));
+        }
+    }
+    if places.is_empty() {
+        return Err(Failure::nothing(
+            Code::RulesLaidOut,
+            format!("{} are there already", laid.kept.join(", ")),
+        )
+        .help(command!("rule check")));
+    }
+    if !dry_run {
+        write_all(&places)?;
+    }
+    Ok(laid)
+}
+
+/// Writes files, all or none of them.
+pub(super) fn write_all(places: &[(PathBuf, String)]) -> Result<()> {
+    let mut before: Vec<(&PathBuf, Option<Vec<u8>>)> = Vec::new();
+    for (place, text) in places {
+        let old = files::read(place, u64::MAX)?;
+        if let Err(failure) = files::write(place, text.as_bytes()) {
+            for (place, old) in before {
+                // What cannot be put back either is said by the failure that is on its way.
+                drop(match old {
+                    Some(bytes) => files::write(place, &bytes),
+                    None => files::remove(place),
+                });
+            }
+            return Err(failure);
+        }
+        before.push((place, old));
+    }
+    Ok(())
+}
