@@ -2,6 +2,7 @@
 //! object that a session names.
 
 use super::checked::Memory;
+use super::folder::place;
 use super::loss::{How, Records};
 use super::past::Oddity;
 use super::shelf::Fault;
@@ -10,8 +11,8 @@ use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
-    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, guard, layout, ops,
-    past, shelves, stored, stray,
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, exact, guard, layout,
+    ops, past, shelves, stored, stray,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -65,7 +66,7 @@ impl Damage {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mend {
     /// The operations are whole: compute the state from them again.
@@ -80,6 +81,8 @@ pub enum Mend {
     Mark,
     /// Lay the folder out anew: nothing in it changes.
     Arrange,
+    /// Put the folder where its operations say: nothing in it changes.
+    Move,
     /// Nothing is known to be wrong with the record: the object has to come back as it was.
     PutBack,
     /// No commit can mend it: it stays in the history.
@@ -183,8 +186,11 @@ fn records(
             found.damages.push(damage);
             continue;
         }
-        if let Some(Fault::Unfitting(what)) = ops::fault(repo, &entry.id)? {
-            let what = format!("{}: {what}", layout::OPS);
+        let unfitting = match ops::fault(repo, &entry.id)? {
+            Some(Fault::Unfitting(what)) => Some(format!("{}: {what}", layout::OPS)),
+            _ => exact::fault(repo, &id, &entry.id)?,
+        };
+        if let Some(what) = unfitting {
             found
                 .damages
                 .push(damage(id.as_str(), what, Mend::Recompute));
@@ -201,11 +207,15 @@ fn records(
         if memory.knows(&path, &entry.id) {
             continue;
         }
-        match check_archived(repo, snapshot, folder)? {
-            Some(what) => {
+        let flaw = match check_archived(repo, snapshot, folder.clone())? {
+            Some(what) => Some((what, Mend::Restore)),
+            None => exact::archived(repo, snapshot, folder)?,
+        };
+        match flaw {
+            Some((what, mend)) => {
                 let unread = unread::below(repo, &entry, Depth::Bytes);
                 found.damages.push(match unread.is_empty() {
-                    true => damage(&path, what, Mend::Restore),
+                    true => damage(&path, what, mend),
                     false => unreadable(&path, unread),
                 });
             }
@@ -320,7 +330,11 @@ pub(super) fn computed(
 }
 
 /// The state that the operations of a folder give, and what they claim that is not so.
-fn replay(lines: &Lines<'_>, id: &SessionId, folder: &Oid) -> Result<(State, Option<String>)> {
+pub(super) fn replay(
+    lines: &Lines<'_>,
+    id: &SessionId,
+    folder: &Oid,
+) -> Result<(State, Option<String>)> {
     let (ops_tree, ops) = read_operations(lines, folder)?;
     let (mut state, flaw) = attest::replay(lines, id, &ops, folder)?;
     state.ops = Some(ops_tree);
@@ -402,10 +416,19 @@ fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
     }
 }
 
+/// What mends damage.
+#[derive(Debug, Default)]
+pub struct Mending {
+    pub edits: Edits,
+    /// What stays as it is: history has no whole copy of it. By the names of the damages.
+    pub left: Vec<String>,
+}
+
 /// The edits that mend what was found.
-pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> Result<Edits> {
+pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> Result<Mending> {
     let repo = store.repo();
     let mut edits = Edits::default();
+    let mut left = Vec::new();
     for damage in damages {
         if !damage.is_mendable() {
             continue;
@@ -433,8 +456,8 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             continue;
         }
         if damage.session.starts_with(&format!("{}/", layout::ARCHIVE)) {
-            if let Some(tree) = archived_before(repo, snapshot, &damage.session, &damage.missing)? {
-                edits.set(damage.session.clone(), Entry::tree(tree));
+            if !mend_archived(repo, snapshot, damage, &mut edits)? {
+                left.push(damage.session.clone());
             }
             continue;
         }
@@ -471,10 +494,10 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                     edits.reunite(repo, &session, &whole, &damage.missing)?;
                 }
             }
-            _ => {
-                let whole = restored(repo, snapshot, &id, &damage.missing)?;
-                edits.replace_session(&id, whole);
-            }
+            (_, there) => match (restored(repo, snapshot, &id, &damage.missing)?, there) {
+                (None, None) => left.push(damage.session.clone()),
+                (whole, _) => edits.replace_session(&id, whole),
+            },
         }
     }
     // After the sessions: one that comes back may be bound.
@@ -499,7 +522,35 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     }
     guard::require_no_loss(repo, snapshot, &edits)
         .map_err(|failure| set_back(store.branch(), damages, failure))?;
-    Ok(edits)
+    Ok(Mending { edits, left })
+}
+
+/// Adds the edits that mend an archived session; false where nothing does.
+fn mend_archived(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    damage: &Damage,
+    edits: &mut Edits,
+) -> Result<bool> {
+    let path = &damage.session;
+    let folder = snapshot.folder_of(path)?;
+    match (damage.mend, folder) {
+        (Mend::Move, Some(folder)) => {
+            let session = snapshot.load_folder(folder)?;
+            edits.remove(path.clone());
+            edits.set(place(&session.state), Entry::tree(session.tree));
+        }
+        (Mend::Recompute, Some(folder)) => {
+            let session = snapshot.load_folder(folder)?;
+            let tree = recompute(repo, &session.state.id, &session.tree)?;
+            edits.set(path.clone(), Entry::tree(tree));
+        }
+        _ => match archived_before(repo, snapshot, path, &damage.missing)? {
+            Some(tree) => edits.set(path.clone(), Entry::tree(tree)),
+            None => return Ok(false),
+        },
+    }
+    Ok(true)
 }
 
 /// No commit takes a record away, so that the way on from one that nobody can read is the branch before it.

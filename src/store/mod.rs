@@ -12,6 +12,7 @@ mod bindings;
 pub mod check;
 pub mod checked;
 mod edits;
+mod exact;
 mod folder;
 mod guard;
 mod import;

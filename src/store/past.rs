@@ -51,6 +51,8 @@ pub(super) struct Past {
 #[derive(Default)]
 struct Missing {
     since: Option<Oid>,
+    /// The folder that lost them last.
+    folder: String,
     records: Records,
 }
 
@@ -78,7 +80,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                 past.unread += 1;
                 continue;
             };
-            for (id, lost) in changed {
+            for (id, folder, lost) in changed {
                 touched.insert(id.clone());
                 for lost in lost {
                     if is_mend && !takes_away(repo, &info, &events, &id, &lost)? {
@@ -86,6 +88,9 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                         continue;
                     }
                     let known = missing.entry(id.clone()).or_default();
+                    if known.folder.is_empty() {
+                        known.folder.clone_from(&folder);
+                    }
                     known.since = Some(commit.clone());
                     known.records.add(lost);
                 }
@@ -141,13 +146,13 @@ fn tree_of(repo: &Repo, commit: &Oid) -> Result<Option<Oid>> {
     Ok(repo.contains(&tree)?.then_some(tree))
 }
 
-/// The sessions that a commit changed against one of its parents, with what was there of their operations
-/// and is not, or is another.
+/// The sessions that a commit changed against one of its parents, with their folders and what was there of
+/// their operations and is not, or is another.
 fn changed(
     repo: &Repo,
     parent: &Oid,
     info: &CommitInfo,
-) -> Result<Vec<(SessionId, Vec<loss::Lost>)>> {
+) -> Result<Vec<(SessionId, String, Vec<loss::Lost>)>> {
     let Some(before) = tree_of(repo, parent)? else {
         return Ok(Vec::new());
     };
@@ -165,7 +170,7 @@ fn changed(
             folders.insert((id, folder));
         }
     }
-    let mut found = Vec::new();
+    let mut sides = Vec::new();
     for (id, folder) in folders {
         let then = shelves::entry_at(repo, &before, &folder)?;
         let now = shelves::entry_at(repo, &info.tree, &folder)?;
@@ -176,8 +181,24 @@ fn changed(
         let (had, has) = Records::differing(repo, then.as_ref(), now.as_ref());
         // What cannot be read now is said of the session itself.
         let had = had.map_err(Unreadable::failure)?;
-        let lost = had.lost(repo, &has.unwrap_or_default());
-        found.push((id, lost));
+        sides.push((id, folder, had, has.unwrap_or_default()));
+    }
+    let mut found = Vec::new();
+    for (id, folder, had, _) in &sides {
+        // What went from one folder of a session to another, as an archive does, is not lost.
+        let own = sides.iter().filter(|(other, ..)| other == id);
+        let mut lost: Option<Vec<loss::Lost>> = None;
+        for (.., has) in own {
+            let less = had.lost(repo, has);
+            lost = Some(match lost {
+                None => less,
+                Some(mut lost) => {
+                    lost.retain(|one| less.iter().any(|other| other.name == one.name));
+                    lost
+                }
+            });
+        }
+        found.push((id.clone(), folder.clone(), lost.unwrap_or_default()));
     }
     Ok(found)
 }
@@ -252,7 +273,11 @@ fn still_lost(
     let Some(found) = found.flatten().next() else {
         let records = nowhere(repo, snapshot, missing.records)?;
         let what = "the session has gone".to_owned();
-        return Ok((!records.is_empty()).then(|| lost(id.to_string(), records, what)));
+        let name = match missing.folder.starts_with(layout::ARCHIVE) {
+            true => missing.folder,
+            false => id.to_string(),
+        };
+        return Ok((!records.is_empty()).then(|| lost(name, records, what)));
     };
     // What is damaged there is said of the session itself.
     let Ok(there) = Records::of(repo, Some(&found.entry)) else {

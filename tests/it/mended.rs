@@ -1,0 +1,205 @@
+//! What an enemy ran into: damage that a repair passed over.
+
+use crate::support::Sandbox;
+use crate::support::drive::Drive;
+use crate::support::server::push;
+use crate::support::store::{tamper, tamper_all};
+use crate::support::tasks::{DEMO, building, task, text};
+use serde_json::{Value, json};
+
+/// A session that was archived, and its folder.
+fn archived() -> (Drive, String) {
+    let d = Drive::done();
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.git(&["merge", "--quiet", "demo"]).ok();
+    d.does(&["-s", "demo", "archive"]);
+    let month = d
+        .git(&["ls-tree", "-d", "--name-only", "loopx", "archive/"])
+        .line();
+    (d, format!("{month}/demo"))
+}
+
+/// The files of a folder of the branch, as they can be put back elsewhere.
+fn files(s: &Sandbox, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let listed = s
+        .git(&[
+            "ls-tree",
+            "-r",
+            "--name-only",
+            "loopx",
+            &format!("{folder}/"),
+        ])
+        .ok();
+    let file = |path: &str| {
+        let blob = s.git(&["show", &format!("loopx:{path}")]).stdout;
+        let below = path.strip_prefix(folder).expect("below").to_owned();
+        (below, blob.into_bytes())
+    };
+    listed.lines().map(file).collect()
+}
+
+fn tree(s: &Sandbox, path: &str) -> String {
+    s.git(&["rev-parse", &format!("loopx:{path}")]).line()
+}
+
+fn damages(s: &Sandbox) -> Vec<Value> {
+    let found = s.loopx(&["--json", "fsck"]).fails_with(1).json();
+    found["damages"].as_array().expect("damages").clone()
+}
+
+#[test]
+fn an_archived_session_that_somebody_deleted_comes_back() {
+    let (d, folder) = archived();
+    let before = tree(&d, &folder);
+    tamper(&d, &folder, None);
+    let hand = d.tip();
+    let found = damages(&d);
+    assert_eq!(found[0]["session"], folder.as_str(), "{found:#?}");
+    assert_eq!(found[0]["what"], "the session has gone");
+    assert_eq!(found[0]["since"], hand.as_str());
+    d.loopx(&["fsck", "--repair"])
+        .says("repaired 1 record")
+        .ok();
+    assert_eq!(tree(&d, &folder), before);
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+/// The state of a session with another title, as a hand would write it.
+fn forged_title(s: &Sandbox, id: &str) -> (String, Option<Vec<u8>>) {
+    let path = format!("sessions/{id}/state.json");
+    let state = s.git(&["show", &format!("loopx:{path}")]).ok();
+    let forged = state.replace("\"title\": \"", "\"title\": \"Forged ");
+    assert_ne!(forged, state);
+    (path, Some(forged.into_bytes()))
+}
+
+#[test]
+fn a_repair_says_what_it_could_not_mend() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    let ghost = "archive/2026-01/ghost";
+    let bad = (format!("{ghost}/state.json"), Some(b"{}\n".to_vec()));
+    tamper_all(&s, &[forged_title(&s, DEMO), bad]);
+    let out = s.loopx(&["--json", "fsck", "--repair"]).fails_with(1);
+    let found = out.says("archive/2026-01/ghost is not mended").json();
+    assert_eq!(found["left"], json!([ghost]));
+    assert!(found["repaired"].is_string(), "{found:#}");
+    let left = damages(&s);
+    assert_eq!(left.len(), 1, "{left:#?}");
+    assert_eq!(left[0]["session"], ghost);
+    // Nothing else is left to do, and nothing is said to be done.
+    s.loopx(&["fsck", "--repair"])
+        .says("history has no whole copy")
+        .fails_with(70);
+}
+
+#[test]
+fn an_archived_session_in_another_month_goes_back_to_its_own() {
+    let (d, folder) = archived();
+    let before = tree(&d, &folder);
+    let elsewhere = "archive/2020-02/demo";
+    let moved = files(&d, &folder).into_iter();
+    let moved = moved.map(|(below, bytes)| (format!("{elsewhere}{below}"), Some(bytes)));
+    let edits: Vec<_> = moved.chain([(folder.clone(), None)]).collect();
+    tamper_all(&d, &edits);
+    let found = damages(&d);
+    assert_eq!(found[0]["session"], elsewhere, "{found:#?}");
+    assert!(text(&found[0]["what"]).contains(&folder), "{found:#?}");
+    d.loopx(&["fsck", "--repair"]).ok();
+    assert_eq!(tree(&d, &folder), before);
+    d.git(&["rev-parse", &format!("loopx:{elsewhere}")])
+        .fails_with(128);
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+#[test]
+fn a_state_is_stored_byte_for_byte_as_its_operations_give_it() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    let path = format!("sessions/{DEMO}/state.json");
+    let state = s.git(&["show", &format!("loopx:{path}")]).ok();
+    let before = tree(&s, &path);
+    let (head, _) = state.rsplit_once('}').expect("an object");
+    let more = format!("{head},\"evil\": 1}}\n");
+    let blank = state.replace("\n", "\n ");
+    for (text, what) in [
+        (Some(more), "more than its operations give"),
+        (Some(blank), "more than its operations give"),
+        (None, "is not there"),
+    ] {
+        tamper(&s, &path, text.as_deref().map(str::as_bytes));
+        let found = damages(&s);
+        assert!(self::text(&found[0]["what"]).contains(what), "{found:#?}");
+        s.loopx(&["fsck", "--repair"]).ok();
+        assert_eq!(tree(&s, &path), before);
+        s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    }
+}
+
+#[test]
+fn a_part_of_a_state_that_is_no_plain_file_is_found_in_every_clone() {
+    let tasks: Vec<Value> = (0..70)
+        .map(|at| task(&format!("T{at}"), &[], Some(&["true"])))
+        .collect();
+    let s = building(&tasks);
+    for at in 0..66 {
+        s.loopx(&["-q", "task", "skip", &format!("T{at}"), "--reason", "x"])
+            .ok();
+    }
+    let listed = s
+        .git(&[
+            "ls-tree",
+            "--name-only",
+            "loopx",
+            &format!("sessions/{DEMO}/state/"),
+        ])
+        .ok();
+    let part = listed.lines().next().expect("a part").to_owned();
+    let blob = tree(&s, &part);
+    for mode in ["100755", "120000"] {
+        let index = s.root().join("odd-index");
+        let git = |args: &[&str]| s.call("git").args(args).env("GIT_INDEX_FILE", &index).run();
+        git(&["read-tree", "refs/heads/loopx"]).ok();
+        git(&[
+            "update-index",
+            "--cacheinfo",
+            &format!("{mode},{blob},{part}"),
+        ])
+        .ok();
+        let made = git(&["write-tree"]).line();
+        let before = s.git(&["rev-parse", "loopx"]).line();
+        let commit = s.git(&[
+            "commit-tree",
+            &made,
+            "-p",
+            "loopx",
+            "-m",
+            "x",
+            "-m",
+            "Loopx-Event: x",
+        ]);
+        let commit = commit.line();
+        s.git(&["update-ref", "refs/heads/loopx", &commit]).ok();
+        let found = damages(&s);
+        let said = found.iter().map(|one| text(&one["what"]));
+        let said: Vec<String> = said.collect();
+        assert!(said.len() > 1, "{mode}: {said:#?}");
+        s.git(&["update-ref", "refs/heads/loopx", &before]).ok();
+        s.loopx(&["doctor", "--accept"]).ok();
+    }
+}
+
+#[test]
+fn a_stray_file_beside_an_archived_session_is_left_aside_by_sync() {
+    let (d, folder) = archived();
+    d.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    d.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    push(&d, &["main", "loopx"]).ok();
+    let before = tree(&d, &folder);
+    let tip = d.tip();
+    tamper(&d, &format!("{folder}/stray.txt"), Some(b"stray\n"));
+    push(&d, &["loopx"]).ok();
+    d.git(&["update-ref", "refs/heads/loopx", &tip]).ok();
+    let done = d.loopx(&["--json", "sync"]).json();
+    assert_eq!(done["mended"][0]["session"], folder.as_str(), "{done:#}");
+    assert_eq!(tree(&d, &folder), before);
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
