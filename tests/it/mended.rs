@@ -1,11 +1,12 @@
-//! What an enemy ran into: damage that a repair passed over.
+//! What an enemy ran into: damage that a repair passed over, and history that no server took.
 
 use crate::support::Sandbox;
 use crate::support::drive::Drive;
-use crate::support::server::push;
+use crate::support::server::{push, server};
 use crate::support::store::{tamper, tamper_all};
-use crate::support::tasks::{DEMO, building, task, text};
+use crate::support::tasks::{DEMO, building, planning, task, text};
 use serde_json::{Value, json};
+use std::fs;
 
 /// A session that was archived, and its folder.
 fn archived() -> (Drive, String) {
@@ -185,6 +186,93 @@ fn a_part_of_a_state_that_is_no_plain_file_is_found_in_every_clone() {
         s.git(&["update-ref", "refs/heads/loopx", &before]).ok();
         s.loopx(&["doctor", "--accept"]).ok();
     }
+}
+
+/// A session whose branch a wired server has, and whose newest commits there are whole.
+fn served() -> Sandbox {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    server(&s);
+    push(&s, &["work"]).ok();
+    s
+}
+
+#[test]
+fn what_was_mended_before_it_was_pushed_is_no_dead_end() {
+    let s = served();
+    s.loopx(&["save"]).ok();
+    tamper_all(&s, &[forged_title(&s, DEMO)]);
+    s.loopx(&["task", "add", "More", "--manual", "look"]).ok();
+    s.loopx(&["fsck", "--repair"]).ok();
+    s.loopx(&["task", "add", "Again", "--manual", "look"]).ok();
+    let before = s.git(&["rev-parse", "loopx"]).line();
+    let list = s.loopx(&["cat", "tasks.jsonl"]).ok();
+    let would = s.loopx(&["--json", "sync", "--dry-run"]).json();
+    assert_eq!(would["left_behind"]["tip"], before.as_str());
+    assert_eq!(s.git(&["rev-parse", "loopx"]).line(), before);
+    let done = s.loopx(&["--json", "sync"]).json();
+    assert_eq!(done["pushed"], true, "{done:#}");
+    let kept = text(&done["left_behind"]["kept"]);
+    assert_eq!(s.git(&["rev-parse", &kept]).line(), before);
+    // Each good step is a commit of its own, and names the ones that it stands for.
+    let subjects = s.git(&["log", "--format=%s", "origin/loopx"]).ok();
+    assert!(!subjects.contains("tampered"), "{subjects}");
+    assert!(!subjects.contains("repair"), "{subjects}");
+    assert_eq!(subjects.matches("save").count(), 3, "{subjects}");
+    assert!(
+        s.git(&["log", "-1", "--format=%B", "loopx"])
+            .ok()
+            .contains("Loopx-Was: ")
+    );
+    assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok(), list);
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    s.loopx(&["doctor"]).says("displaced").ok();
+    let again = s.loopx(&["--json", "sync"]).json();
+    assert_eq!(again["left_behind"], Value::Null);
+    assert_eq!(again["sent"], 0);
+}
+
+#[test]
+fn what_was_mended_goes_on_beside_what_others_pushed() {
+    let s = served();
+    let other = s.root().join("other");
+    s.git(&[
+        "clone",
+        "--quiet",
+        "../remote.git",
+        other.to_str().expect("UTF-8"),
+    ])
+    .ok();
+    s.loopx_in(&other, &["init"]).ok();
+    s.loopx_in(&other, &["start", "--no-branch", "beside"]).ok();
+    s.loopx_in(&other, &["sync"]).ok();
+    s.loopx(&["save"]).ok();
+    tamper_all(&s, &[forged_title(&s, DEMO)]);
+    s.loopx(&["fsck", "--repair"]).ok();
+    let done = s.loopx(&["--json", "sync"]).json();
+    assert_eq!(done["pushed"], true, "{done:#}");
+    s.loopx_in(&other, &["sync"]).ok();
+    for dir in [s.path(), other.as_path()] {
+        s.loopx_in(dir, &["-s", "beside", "status"]).ok();
+        s.loopx_in(dir, &["fsck", "--full"]).says("all whole").ok();
+    }
+    assert_eq!(
+        s.git(&["rev-parse", "loopx"]).line(),
+        s.git_in(&other, &["rev-parse", "loopx"]).line()
+    );
+}
+
+#[test]
+fn what_was_mended_and_can_be_pushed_stays_as_it_is() {
+    // Nobody refuses anything there, and the damage was pushed.
+    let s = served();
+    fs::remove_file(s.root().join("remote.git/hooks/pre-receive")).expect("a hook");
+    tamper_all(&s, &[forged_title(&s, DEMO)]);
+    push(&s, &["loopx"]).ok();
+    s.loopx(&["fsck", "--repair"]).ok();
+    let before = s.git(&["rev-parse", "loopx"]).line();
+    let done = s.loopx(&["--json", "sync"]).json();
+    assert_eq!(done["left_behind"], Value::Null);
+    assert_eq!(s.git(&["rev-parse", "origin/loopx"]).line(), before);
 }
 
 #[test]
