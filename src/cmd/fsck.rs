@@ -48,7 +48,15 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             counted(checked.put_back.len(), "object")
         ));
     }
-    let left = checked.damages.iter().filter(|one| !one.is_mendable());
+    for name in &checked.left {
+        ui.warn(format!(
+            "{} is not mended: history has no whole copy of it; put back what is missing from another clone or a backup",
+            line(name)
+        ));
+    }
+    let is_left = |name: &String| checked.left.contains(name);
+    let left = checked.damages.iter();
+    let left = left.filter(|one| !one.is_mendable() || is_left(&one.session));
     let left = left.count();
     match (&checked.repaired, checked.damages.len() - left) {
         (Some(commit), n) => ui.status(format!(
@@ -76,6 +84,7 @@ pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "damages": checked.damages,
             "oddities": checked.oddities,
             "repaired": checked.repaired,
+            "left": checked.left,
             "put_back": checked.put_back,
         }),
     );

@@ -208,6 +208,17 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             had.short()
         ));
     }
+    if let Some(left) = &report.left_behind {
+        let (tip, what) = (left.tip.short(), "of what was mended here");
+        ui.warn(match &left.kept {
+            Some(kept) => format!(
+                "no server takes the commits {what}: the others were made again without them, and {kept} keeps {tip}"
+            ),
+            None => format!(
+                "no server takes the commits {what}: the others would be made again without them"
+            ),
+        });
+    }
     lost(&report.remote, &report.taken_away, report.dry_run, ui);
     let mended = match report.dry_run {
         true => "would be computed again",

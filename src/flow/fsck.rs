@@ -37,6 +37,8 @@ pub struct Checked {
     pub oddities: Vec<Oddity>,
     /// The commit that mended it.
     pub repaired: Option<Oid>,
+    /// What a repair could not mend: history has no whole copy of it. By the names of the damages.
+    pub left: Vec<String>,
     /// Objects that could not be read, and can be again.
     pub put_back: Vec<Oid>,
 }
@@ -64,6 +66,7 @@ pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
         damages,
         oddities,
         repaired: None,
+        left: Vec::new(),
         put_back: Vec::new(),
     };
     let is_whole = found.damages.is_empty();
@@ -94,19 +97,23 @@ pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
         }
     })?;
     found.repaired = Some(committed.commit);
+    found.left = committed.value;
     Ok(found)
 }
 
 /// The commit that mends what was found.
-fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, found: Found) -> Result<Decision<()>> {
-    let names: Vec<&str> = found.damages.iter().map(|d| d.session.as_str()).collect();
+fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, found: Found) -> Result<Decision<Vec<String>>> {
+    let mending = check::mend(store, snapshot, &found.damages)?;
+    let names = found.damages.iter().map(|damage| damage.session.as_str());
+    let names = names.filter(|name| !mending.left.iter().any(|left| left == name));
+    let names: Vec<&str> = names.collect();
     Ok(Decision {
-        edits: check::mend(store, snapshot, &found.damages)?,
+        edits: mending.edits,
         message: format!(
             "loopx: repair {}\n\nLoopx-Event: repair\n",
             names.join(", ")
         ),
-        value: (),
+        value: mending.left,
     })
 }
 

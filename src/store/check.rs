@@ -2,6 +2,7 @@
 //! object that a session names.
 
 use super::checked::Memory;
+use super::folder::place;
 use super::loss::{How, Records};
 use super::past::Oddity;
 use super::shelf::Fault;
@@ -10,8 +11,8 @@ use super::united::settle_candidate;
 use super::unread::{self, Depth, Unread};
 use super::whole::{archived_before, history, last_folder};
 use super::{
-    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, guard, layout, ops,
-    past, shelves, stored, stray,
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, exact, guard, layout,
+    ops, past, shelves, stored, stray,
 };
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Code, Failure, Result};
@@ -65,7 +66,7 @@ impl Damage {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mend {
     /// The operations are whole: compute the state from them again.
@@ -80,6 +81,8 @@ pub enum Mend {
     Mark,
     /// Lay the folder out anew: nothing in it changes.
     Arrange,
+    /// Put the folder where its operations say: nothing in it changes.
+    Move,
     /// Nothing is known to be wrong with the record: the object has to come back as it was.
     PutBack,
     /// No commit can mend it: it stays in the history.
@@ -190,10 +193,20 @@ fn records(
                 .push(damage(id.as_str(), what, Mend::Recompute));
             continue;
         }
-        match signed(&id, &snapshot.load_folder(folder)?)? {
-            Signed::Damaged(damage) => found.damages.push(damage),
-            Signed::Unchecked => {}
-            Signed::Whole => memory.is_whole(path, entry.id),
+        let signed = signed(&id, &snapshot.load_folder(folder)?)?;
+        if let Signed::Damaged(damage) = signed {
+            found.damages.push(damage);
+            continue;
+        }
+        // What somebody signed comes first: to compute a state again says nothing of that.
+        if let Some(what) = exact::fault(repo, &id, &entry.id)? {
+            found
+                .damages
+                .push(damage(id.as_str(), what, Mend::Recompute));
+            continue;
+        }
+        if let Signed::Whole = signed {
+            memory.is_whole(path, entry.id);
         }
     }
     for folder in snapshot.archived_entries()? {
@@ -201,11 +214,15 @@ fn records(
         if memory.knows(&path, &entry.id) {
             continue;
         }
-        match check_archived(repo, snapshot, folder)? {
-            Some(what) => {
+        let flaw = match check_archived(repo, snapshot, folder.clone())? {
+            Some(what) => Some((what, Mend::Restore)),
+            None => exact::archived(repo, snapshot, folder)?,
+        };
+        match flaw {
+            Some((what, mend)) => {
                 let unread = unread::below(repo, &entry, Depth::Bytes);
                 found.damages.push(match unread.is_empty() {
-                    true => damage(&path, what, Mend::Restore),
+                    true => damage(&path, what, mend),
                     false => unreadable(&path, unread),
                 });
             }
@@ -330,7 +347,11 @@ pub(super) fn computed(
 }
 
 /// The state that the operations of a folder give, and what they claim that is not so.
-fn replay(lines: &Lines<'_>, id: &SessionId, folder: &Oid) -> Result<(State, Option<String>)> {
+pub(super) fn replay(
+    lines: &Lines<'_>,
+    id: &SessionId,
+    folder: &Oid,
+) -> Result<(State, Option<String>)> {
     let (ops_tree, ops) = read_operations(lines, folder)?;
     let (mut state, flaw) = attest::replay(lines, id, &ops, folder)?;
     state.ops = Some(ops_tree);
@@ -396,6 +417,33 @@ pub(super) fn check_folder(
     Ok(None)
 }
 
+impl Store<'_> {
+    /// What is wrong with an active session that came past this program: the branch stands elsewhere than this clone
+    /// knew it, and the session is another than there. Costs one look-up where nothing happened.
+    pub fn fault_since_known(
+        &self,
+        snapshot: &Snapshot<'_>,
+        session: &Session,
+    ) -> Result<Option<String>> {
+        let repo = self.repo();
+        let known = self.shadow().filter(|known| known != snapshot.commit());
+        let Some(known) = known.filter(|_| session.path.starts_with(layout::SESSIONS)) else {
+            return Ok(None);
+        };
+        // What cannot be read here is said by `doctor`.
+        let known = repo.commit_info(&known).ok();
+        let before = known.and_then(|info| shelves::entry_at(repo, &info.tree, &session.path).ok());
+        if before
+            .flatten()
+            .is_some_and(|before| before.id == session.tree)
+        {
+            return Ok(None);
+        }
+        let found = check_folder(&Lines::of(repo), &session.state.id, &session.tree);
+        Ok(found.ok().flatten().map(|(what, _)| what))
+    }
+}
+
 /// Whether a state was computed from operations that are not there any more. They are never removed.
 fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
     let records = |tree: Option<&Oid>| match tree {
@@ -412,10 +460,19 @@ fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
     }
 }
 
+/// What mends damage.
+#[derive(Debug, Default)]
+pub struct Mending {
+    pub edits: Edits,
+    /// What stays as it is: history has no whole copy of it. By the names of the damages.
+    pub left: Vec<String>,
+}
+
 /// The edits that mend what was found.
-pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> Result<Edits> {
+pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> Result<Mending> {
     let repo = store.repo();
     let mut edits = Edits::default();
+    let mut left = Vec::new();
     for damage in damages {
         if !damage.is_mendable() {
             continue;
@@ -443,8 +500,8 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             continue;
         }
         if damage.session.starts_with(&format!("{}/", layout::ARCHIVE)) {
-            if let Some(tree) = archived_before(repo, snapshot, &damage.session, &damage.missing)? {
-                edits.set(damage.session.clone(), Entry::tree(tree));
+            if !mend_archived(repo, snapshot, damage, &mut edits)? {
+                left.push(damage.session.clone());
             }
             continue;
         }
@@ -481,10 +538,10 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
                     edits.reunite(repo, &session, &whole, &damage.missing)?;
                 }
             }
-            _ => {
-                let whole = restored(repo, snapshot, &id, &damage.missing)?;
-                edits.replace_session(&id, whole);
-            }
+            (_, there) => match (restored(repo, snapshot, &id, &damage.missing)?, there) {
+                (None, None) => left.push(damage.session.clone()),
+                (whole, _) => edits.replace_session(&id, whole),
+            },
         }
     }
     // After the sessions: one that comes back may be bound.
@@ -509,7 +566,35 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     }
     guard::require_no_loss(repo, snapshot, &edits)
         .map_err(|failure| set_back(store.branch(), damages, failure))?;
-    Ok(edits)
+    Ok(Mending { edits, left })
+}
+
+/// Adds the edits that mend an archived session; false where nothing does.
+fn mend_archived(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    damage: &Damage,
+    edits: &mut Edits,
+) -> Result<bool> {
+    let path = &damage.session;
+    let folder = snapshot.folder_of(path)?;
+    match (damage.mend, folder) {
+        (Mend::Move, Some(folder)) => {
+            let session = snapshot.load_folder(folder)?;
+            edits.remove(path.clone());
+            edits.set(place(&session.state), Entry::tree(session.tree));
+        }
+        (Mend::Recompute, Some(folder)) => {
+            let session = snapshot.load_folder(folder)?;
+            let tree = recompute(repo, &session.state.id, &session.tree)?;
+            edits.set(path.clone(), Entry::tree(tree));
+        }
+        _ => match archived_before(repo, snapshot, path, &damage.missing)? {
+            Some(tree) => edits.set(path.clone(), Entry::tree(tree)),
+            None => return Ok(false),
+        },
+    }
+    Ok(true)
 }
 
 /// No commit takes a record away, so that the way on from one that nobody can read is the branch before it.

@@ -22,12 +22,15 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
         return Ok(());
     }
     let after = shelves::edit(repo, Some(snapshot.tree()), edits)?;
-    for path in folders {
-        let had = shelves::entry_at(repo, snapshot.tree(), &path)?;
+    for path in &folders {
+        let had = shelves::entry_at(repo, snapshot.tree(), path)?;
         let had = Records::of(repo, had.as_ref()).map_err(Unreadable::failure)?;
-        let has = shelves::entry_at(repo, &after, &path)?;
-        let has = Records::of(repo, has.as_ref()).map_err(Unreadable::failure)?;
-        let mut lost = had.lost(repo, &has);
+        let mut lost = had.lost(repo, &records_at(repo, &after, path)?);
+        // What went to another folder of the session is not lost.
+        for other in folders.iter().filter(|other| is_of_same(other, path)) {
+            let there = records_at(repo, &after, other)?;
+            lost.retain(|one| one.how != How::Gone || !there.has(&one.name));
+        }
         // A record that was copied from another session is none of this one's.
         let uid = had.files().find_map(|(name, blob)| {
             let op = read(repo, name, blob)?;
@@ -57,6 +60,16 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
         }
     }
     Ok(())
+}
+
+fn records_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Records> {
+    let entry = shelves::entry_at(repo, tree, path)?;
+    Records::of(repo, entry.as_ref()).map_err(Unreadable::failure)
+}
+
+/// Whether two folders are of sessions of one name.
+fn is_of_same(one: &str, other: &str) -> bool {
+    one != other && one.rsplit('/').next() == other.rsplit('/').next()
 }
 
 fn read(repo: &Repo, name: &str, blob: &Oid) -> Option<Operation> {

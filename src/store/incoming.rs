@@ -259,18 +259,20 @@ impl Judging<'_> {
     fn anew(&self, folder: &Folder, id: &SessionId) -> Result<Option<Oid>> {
         let made = gather(self.repo, &folder.place, &folder.entry.id)
             .and_then(|gathered| build(self.repo, id, vec![gathered]));
-        let Ok((path, tree, _)) = made else {
-            return Ok(None);
-        };
-        if path != folder.path || tree == folder.entry.id {
-            return Ok(None);
+        let made = made.ok().filter(|(path, ..)| *path == folder.path);
+        let made = made.map(|(_, tree, _)| tree);
+        // Made of one side alone it keeps what lies beside its records.
+        let computed = recompute(self.repo, id, &folder.entry.id).ok();
+        for tree in made.into_iter().chain(computed) {
+            let anew = Folder {
+                entry: Entry::tree(tree.clone()),
+                ..folder.clone()
+            };
+            if tree != folder.entry.id && self.wrong_archived(self.result, anew)?.is_none() {
+                return Ok(Some(tree));
+            }
         }
-        let anew = Folder {
-            entry: Entry::tree(tree.clone()),
-            ..folder.clone()
-        };
-        let wrong = self.wrong_archived(self.result, anew)?;
-        Ok(wrong.is_none().then_some(tree))
+        Ok(None)
     }
 
     /// What holds records and is no session.

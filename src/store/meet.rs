@@ -10,6 +10,7 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::Oid;
 use crate::git::{CommitInfo, Identity};
+use serde::Serialize;
 
 /// How a meeting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,17 @@ pub struct Meeting {
     pub mended: Vec<Flaw>,
     /// What is damaged and was taken all the same: it is damaged here too, or nothing was here.
     pub damaged: Vec<Flaw>,
+    /// Where the branch stood, if own commits that no server takes were left behind.
+    pub left_behind: Option<LeftBehind>,
+}
+
+/// Own commits that were left behind, because what was wrong in them was mended later and no server takes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftBehind {
+    /// Where the branch stood.
+    pub tip: Oid,
+    /// The ref that keeps it; none in a dry run.
+    pub kept: Option<String>,
 }
 
 impl Meeting {
@@ -67,6 +79,7 @@ impl Meeting {
             taken_away: Vec::new(),
             mended: Vec::new(),
             damaged: Vec::new(),
+            left_behind: None,
         }
     }
 }
@@ -169,6 +182,19 @@ impl Store<'_> {
         let repo = self.repo;
         let there = Snapshot::at(repo, theirs.clone(), label)?;
         let done = |met, tip: &Oid| Meeting::of(met, tip.clone());
+        if let Some(tip) = self.cleared(identity, ours, theirs)? {
+            let left = LeftBehind {
+                tip: ours.clone(),
+                kept: None,
+            };
+            // What else came is brought together with what is left of ours.
+            let mut meeting = match repo.is_ancestor(theirs, &tip)? {
+                true => done(Met::Replayed, &tip),
+                false => self.brought_together(identity, (&tip, theirs), label, linear)?,
+            };
+            meeting.left_behind = Some(left);
+            return Ok(meeting);
+        }
         if repo.is_ancestor(theirs, ours)? {
             // A merge that was made before merges were unwanted is made linear now.
             return match linear == Linear::OursOnTop && self.has_merges(ours, theirs)? {
@@ -269,7 +295,10 @@ impl Store<'_> {
         self.transact(lock, |shadow| {
             let before = self.repo.find_ref(&self.branch_ref())?;
             self.require_grown(shadow, before.as_ref())?;
-            let meeting = self.plan_meeting(identity, theirs, label, linear)?;
+            let mut meeting = self.plan_meeting(identity, theirs, label, linear)?;
+            if let Some(left) = &mut meeting.left_behind {
+                left.kept = Some(self.put_aside(&left.tip)?);
+            }
             Ok(Move {
                 old: before,
                 new: meeting.tip.clone(),
@@ -282,6 +311,20 @@ impl Store<'_> {
     /// The own commits again, each on top of the one before, from theirs on. One whose operations are
     /// there already is left out.
     fn replayed(&self, identity: &Identity, ours: &Oid, theirs: &Oid, anew: bool) -> Result<Oid> {
+        self.again(identity, (ours, theirs), (false, anew), |info| {
+            info.parents.len() == 1
+        })
+    }
+
+    /// The own commits of which `is_made` is so again, from theirs on, and what the others settled behind them. With
+    /// `each_anew` every session that one of them changes is made of its operations, with `anew` also in the end.
+    pub(super) fn again(
+        &self,
+        identity: &Identity,
+        (ours, theirs): (&Oid, &Oid),
+        (each_anew, anew): (bool, bool),
+        is_made: impl Fn(&CommitInfo) -> bool,
+    ) -> Result<Oid> {
         let repo = self.repo;
         let mut own = repo.range(ours, std::slice::from_ref(theirs), usize::MAX)?;
         own.reverse();
@@ -293,11 +336,14 @@ impl Store<'_> {
         for commit in own {
             let info = repo.commit_info(&commit)?;
             names.push(was(&commit));
-            let [parent] = info.parents.as_slice() else {
+            let [parent, ..] = info.parents.as_slice() else {
                 continue;
             };
+            if !is_made(&info) {
+                continue;
+            }
             let base = repo.commit_info(parent)?.tree;
-            let united = unite(repo, &base, &tree, &info.tree, false)?;
+            let united = unite(repo, &base, &tree, &info.tree, each_anew)?;
             if united.tree != tree {
                 let parents = [tip.clone()];
                 let by = Some(identity);
@@ -311,13 +357,24 @@ impl Store<'_> {
         let base = repo.commit_info(parted.as_ref().unwrap_or(theirs))?.tree;
         let united = unite(repo, &base, &own_tree, &tree, anew)?;
         if united.tree != tree || !names.is_empty() {
-            let mut message = "loopx: bring together\n\nLoopx-Event: sync\n".to_owned();
-            for name in names {
-                message.push_str(&format!("{name}\n"));
-            }
-            tip = repo.write_commit(&united.tree, &[tip], &message, identity)?;
+            tip = self.gathered(identity, (&united.tree, &tip), &names)?;
         }
         Ok(tip)
+    }
+
+    /// One commit that stands for others.
+    pub(super) fn gathered(
+        &self,
+        identity: &Identity,
+        (tree, parent): (&Oid, &Oid),
+        names: &[String],
+    ) -> Result<Oid> {
+        let mut message = "loopx: bring together\n\nLoopx-Event: sync\n".to_owned();
+        for name in names {
+            message.push_str(&format!("{name}\n"));
+        }
+        let parents = std::slice::from_ref(parent);
+        self.repo.write_commit(tree, parents, &message, identity)
     }
 
     fn has_merges(&self, ours: &Oid, theirs: &Oid) -> Result<bool> {

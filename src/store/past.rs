@@ -56,8 +56,8 @@ type Gone = (String, String, Oid);
 /// What a commit changed against one of its parents.
 #[derive(Default)]
 struct Changed {
-    /// The sessions, with what was there of their operations and is not, or is another.
-    sessions: Vec<(SessionId, Vec<loss::Lost>)>,
+    /// The sessions, with their folders and what was there of their operations and is not, or is another.
+    sessions: Vec<(SessionId, String, Vec<loss::Lost>)>,
     logs: Vec<Gone>,
 }
 
@@ -65,6 +65,8 @@ struct Changed {
 #[derive(Default)]
 struct Missing {
     since: Option<Oid>,
+    /// The folder that lost them last.
+    folder: String,
     records: Records,
 }
 
@@ -94,7 +96,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                 continue;
             };
             gone.extend(changed.logs);
-            for (id, lost) in changed.sessions {
+            for (id, folder, lost) in changed.sessions {
                 touched.insert(id.clone());
                 for lost in lost {
                     if is_mend && !takes_away(repo, &info, &events, &id, &lost)? {
@@ -102,6 +104,9 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                         continue;
                     }
                     let known = missing.entry(id.clone()).or_default();
+                    if known.folder.is_empty() {
+                        known.folder.clone_from(&folder);
+                    }
                     known.since = Some(commit.clone());
                     known.records.add(lost);
                 }
@@ -182,7 +187,7 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
             logs.push((place, name.to_owned(), was.id));
         }
     }
-    let mut found = Vec::new();
+    let mut sides = Vec::new();
     for (id, folder) in folders {
         let then = shelves::entry_at(repo, &before, &folder)?;
         let now = shelves::entry_at(repo, &info.tree, &folder)?;
@@ -193,8 +198,24 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
         let (had, has) = Records::differing(repo, then.as_ref(), now.as_ref());
         // What cannot be read now is said of the session itself.
         let had = had.map_err(Unreadable::failure)?;
-        let lost = had.lost(repo, &has.unwrap_or_default());
-        found.push((id, lost));
+        sides.push((id, folder, had, has.unwrap_or_default()));
+    }
+    let mut found = Vec::new();
+    for (id, folder, had, _) in &sides {
+        // What went from one folder of a session to another, as an archive does, is not lost.
+        let own = sides.iter().filter(|(other, ..)| other == id);
+        let mut lost: Option<Vec<loss::Lost>> = None;
+        for (.., has) in own {
+            let less = had.lost(repo, has);
+            lost = Some(match lost {
+                None => less,
+                Some(mut lost) => {
+                    lost.retain(|one| less.iter().any(|other| other.name == one.name));
+                    lost
+                }
+            });
+        }
+        found.push((id.clone(), folder.clone(), lost.unwrap_or_default()));
     }
     Ok(Changed {
         sessions: found,
@@ -298,7 +319,11 @@ fn still_lost(
     let Some(found) = found.flatten().next() else {
         let records = nowhere(repo, snapshot, missing.records)?;
         let what = "the session has gone".to_owned();
-        return Ok((!records.is_empty()).then(|| lost(id.to_string(), records, what)));
+        let name = match missing.folder.starts_with(layout::ARCHIVE) {
+            true => missing.folder,
+            false => id.to_string(),
+        };
+        return Ok((!records.is_empty()).then(|| lost(name, records, what)));
     };
     // What is damaged there is said of the session itself.
     let Ok(there) = Records::of(repo, Some(&found.entry)) else {

@@ -53,7 +53,7 @@ impl Store<'_> {
     }
 
     /// Keeps a history that is put aside; gives the ref. One that is kept already is not kept twice.
-    fn put_aside(&self, tip: &Oid) -> Result<String> {
+    pub(super) fn put_aside(&self, tip: &Oid) -> Result<String> {
         let kept = self.displaced()?;
         if let Some((name, _)) = kept.iter().find(|(_, known)| known == tip) {
             return Ok(name.clone());

@@ -3,7 +3,7 @@
 use super::check::{check_archived, check_entry};
 use super::loss::{Records, Unreadable};
 use super::{Lines, Snapshot, layout, shelves};
-use crate::core::failure::Result;
+use crate::core::failure::{Code, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::git::{Entry, EntryKind, Repo};
 
@@ -16,7 +16,11 @@ pub(super) fn archived_before(
 ) -> Result<Option<Oid>> {
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
-        let at = Snapshot::at(repo, commit, path)?;
+        // The constant root holds nothing.
+        let at = match Snapshot::at(repo, commit, path) {
+            Err(failure) if failure.code == Code::BranchForeign => continue,
+            at => at?,
+        };
         let Some(folder) = at.folder_of(path)? else {
             continue;
         };

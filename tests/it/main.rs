@@ -90,6 +90,7 @@ mod lite_plan;
 mod long_session;
 mod manual;
 mod many_clones;
+mod mended;
 mod mounts;
 mod next_walk;
 mod note;

@@ -354,6 +354,17 @@ impl State {
         Ok(Some(state))
     }
 
+    /// Whether a `state.json` is of the version in which this state is stored.
+    pub fn is_stored_in(&self, bytes: &[u8]) -> bool {
+        #[derive(Deserialize)]
+        struct Header {
+            #[serde(default)]
+            fold: u32,
+        }
+        let header: Option<Header> = serde_json::from_slice(bytes).ok();
+        header.is_some_and(|header| header.fold == self.stored_fold())
+    }
+
     /// Whether nothing happened that newer rules see otherwise: no run, no review of a plan, no verdict.
     fn is_before_plan(&self) -> bool {
         self.evidence.is_empty() && self.plan.run == 0

@@ -80,6 +80,14 @@ impl State {
             && self.evidence.is_sorted_by(|one, next| at(one) < at(next))
     }
 
+    /// The version that its `state.json` says.
+    pub(super) fn stored_fold(&self) -> u32 {
+        match self.is_in_parts() {
+            true => PARTS_FOLD,
+            false => self.fold,
+        }
+    }
+
     /// The paths of the files that it is stored in beside `state.json`.
     pub fn parts(&self) -> BTreeSet<String> {
         if !self.is_in_parts() {

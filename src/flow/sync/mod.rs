@@ -21,7 +21,7 @@ use crate::env;
 use crate::failpoint::reach;
 use crate::git::remote::{Answer, Fetched, Line};
 use crate::git::run::Run;
-pub use crate::store::{Flaw, TakenAway, UnitedSession};
+pub use crate::store::{Flaw, LeftBehind, TakenAway, UnitedSession};
 use crate::store::{Linear, Meeting, Met, Renamed, Shared, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -75,6 +75,8 @@ pub struct Report {
     pub mended: Vec<Flaw>,
     /// What is damaged there and was taken, because it is damaged here too, or because nothing was here.
     pub damaged: Vec<Flaw>,
+    /// Set where own commits that no server takes were left behind.
+    pub left_behind: Option<LeftBehind>,
     /// Set where the remote's branch does not come from what it was.
     pub set_back: Option<SetBack>,
     /// The active sessions among those that came or went that have an open conflict.
@@ -120,6 +122,7 @@ pub fn sync(
         taken_away: Vec::new(),
         mended: Vec::new(),
         damaged: Vec::new(),
+        left_behind: None,
         set_back: None,
         conflicts: Vec::new(),
     };
@@ -298,7 +301,9 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         taken_away,
         mended,
         damaged,
+        left_behind,
     } = meeting;
+    report.left_behind = left_behind.or(report.left_behind.take());
     report.taken_away.extend(taken_away);
     report.mended.extend(mended);
     report.damaged = damaged;
