@@ -4,9 +4,10 @@ use crate::cli::Exit;
 use crate::core::counted;
 use crate::core::failure::Result;
 use crate::core::hint::command;
-use crate::core::rule::Ask;
+use crate::core::rule::{Ask, Loaded};
 use crate::core::stage::Stage;
-use crate::flow::{Context, rules};
+use crate::flow::Context;
+use crate::flow::rules::{self, Shelf};
 use crate::ui::{Ui, clean, line};
 use serde_json::{Value, json};
 
@@ -59,44 +60,11 @@ pub(super) fn run(args: LoadArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         budget,
     };
     let loaded = shelf.load(&ask)?;
-    for (nth, document) in loaded.documents.iter().enumerate() {
-        if ui.is_json() {
-            break;
-        }
-        let gap = if nth > 0 { "\n" } else { "" };
-        let blob = document.blob.get(..10).unwrap_or(&document.blob);
-        ui.out(format!("{gap}<!-- {} ({blob}) -->", line(&document.path)));
-        ui.out(clean(document.text.trim_end_matches(['\n', '\r'])));
+    let budget = budget.or(shelf.budget);
+    if !ui.is_json() {
+        print(&loaded, ui);
     }
-    for left in &loaded.left_out {
-        ui.warn(format!(
-            "{} does not fit: {}, {} ({})",
-            line(&left.path),
-            counted(left.bytes, "byte"),
-            left.mode,
-            match budget.or(shelf.budget) {
-                Some(budget) => format!("the budget is {budget}"),
-                None => "there is no budget".to_owned(),
-            }
-        ));
-    }
-    let faults: Vec<String> = loaded
-        .documents
-        .iter()
-        .flat_map(|one| one.faults())
-        .collect();
-    for fault in &faults {
-        ui.warn(format!("{}; it applies everywhere", line(fault)));
-    }
-    for (path, why) in &shelf.unread {
-        ui.warn(format!("{} is not read: {}", line(path), line(why)));
-    }
-    if loaded.documents.is_empty() && loaded.left_out.is_empty() {
-        ui.status("no rules apply");
-    }
-    if !faults.is_empty() || !shelf.unread.is_empty() {
-        ui.hint(command!("rule check"));
-    }
+    warn(&shelf, &loaded, budget, ui);
     let documents = loaded.documents.iter().map(|one| {
         json!({ "path": one.path, "origin": one.origin, "blob": one.blob, "title": one.title, "category": one.category,
                 "readMode": one.mode, "priority": one.priority, "bytes": one.bytes, "text": one.text })
@@ -112,11 +80,53 @@ pub(super) fn run(args: LoadArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "tree": shelf.tree,
             "documents": documents,
             "bytes": loaded.bytes,
-            "budget": budget.or(shelf.budget),
+            "budget": budget,
             "left_out": loaded.left_out,
-            "faults": faults,
+            "faults": faults(&loaded),
             "unread": unread,
         }),
     );
     Ok(Exit::Done)
+}
+
+/// Each document as it stands, below its name.
+fn print(loaded: &Loaded<'_>, ui: &mut Ui) {
+    for (nth, document) in loaded.documents.iter().enumerate() {
+        let gap = if nth > 0 { "\n" } else { "" };
+        let blob = document.blob.get(..10).unwrap_or(&document.blob);
+        ui.out(format!("{gap}<!-- {} ({blob}) -->", line(&document.path)));
+        ui.out(clean(document.text.trim_end_matches(['\n', '\r'])));
+    }
+}
+
+/// What is wrong with the front matter of what was read.
+fn faults(loaded: &Loaded<'_>) -> Vec<String> {
+    let documents = loaded.documents.iter();
+    documents.flat_map(|one| one.faults()).collect()
+}
+
+/// What is not there, and why.
+fn warn(shelf: &Shelf, loaded: &Loaded<'_>, budget: Option<usize>, ui: &mut Ui) {
+    let most = budget.map_or_else(String::new, |most| format!(" (the budget is {most})"));
+    for left in &loaded.left_out {
+        ui.warn(format!(
+            "{} does not fit: {}, {}{most}",
+            line(&left.path),
+            counted(left.bytes, "byte"),
+            left.mode,
+        ));
+    }
+    let faults = faults(loaded);
+    for fault in &faults {
+        ui.warn(line(fault));
+    }
+    for (path, why) in &shelf.unread {
+        ui.warn(format!("{} is not read: {}", line(path), line(why)));
+    }
+    if loaded.documents.is_empty() && loaded.left_out.is_empty() {
+        ui.status("no rules apply");
+    }
+    if !faults.is_empty() || !shelf.unread.is_empty() {
+        ui.hint(command!("rule check"));
+    }
 }

@@ -126,68 +126,43 @@ pub fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
     let words: Vec<&str> = request.text.split_whitespace().collect();
     let text = plain(&words.join(" "));
     require_rule(&text)?;
-    let personal = match request.personal {
-        true => Some(own_folder()?),
-        false => None,
+    let home = match request.personal {
+        true => Home::Person(own_folder()?),
+        false => Home::Worktree(top(ctx)?),
     };
-    let top = match &personal {
-        Some(_) => PathBuf::new(),
-        None => top(ctx)?,
-    };
-    let _held = match &personal {
+    let _held = match &home {
         _ if request.dry_run => None,
-        Some((dir, _)) => Some(Held::of_person(dir)?),
-        None => Some(Held::of_repository(ctx)?),
+        Home::Person((dir, _)) => Some(Held::of_person(dir)?),
+        Home::Worktree(_) => Some(Held::of_repository(ctx)?),
     };
     let shelf = shelf(ctx, None)?;
     if let Some(name) = request.category {
         shelf.require_category(name)?;
     }
-    let (folder, origin) = match &personal {
-        Some((_, shown)) => (shown.clone(), Origin::Personal),
-        None => (shelf.folder.clone(), Origin::Project),
+    let (folder, origin) = match &home {
+        Home::Person((_, shown)) => (shown.as_str(), Origin::Personal),
+        Home::Worktree(_) => (shelf.folder.as_str(), Origin::Project),
     };
-    let found = choose(&shelf, &request, (&folder, origin))?;
-    // The repository's rules hold for everybody: whoever has them needs none of his own that says the same.
-    let known = rule::known(&shelf.documents, &text);
-    let is_own = |path: &str| {
-        shelf
-            .documents
-            .iter()
-            .any(|one| one.path == path && one.origin == Origin::Personal)
-    };
-    if let Some(known) = known.filter(|known| request.personal || !is_own(&known.path)) {
-        return Err(Failure::nothing(
-            Code::RuleKnown,
-            format!("{}:{} has this rule already", known.path, known.line),
-        )
-        .help(command!("rule show {}", known.path)));
-    }
+    let found = choose(&shelf, &request, (folder, origin))?;
+    require_new(&shelf, &text, origin)?;
     let category = request.category.unwrap_or(request.kind.category());
-    let (path, before, base, category) = match found {
-        Some(document) => (
-            document.path.clone(),
-            document.text.clone(),
-            document.text.clone(),
-            document.category.clone(),
-        ),
-        None => (
-            format!("{folder}/{}", request.kind.file(category)),
-            String::new(),
-            request.kind.document(category),
-            category.to_owned(),
-        ),
+    let (path, before, category) = match found {
+        Some(one) => (one.path.clone(), one.text.clone(), one.category.as_str()),
+        None => {
+            let file = request.kind.file(category);
+            (format!("{folder}/{file}"), String::new(), category)
+        }
+    };
+    let base = match found {
+        Some(_) => before.clone(),
+        None => request.kind.document(category),
     };
     let day: Option<String> = match request.kind {
         RuleKind::Learning => Some(ctx.repo.identity()?.at.chars().take(10).collect()),
         _ => None,
     };
     let after = rule::add(&base, &text, day.as_deref());
-    let line = line_of(&base, &after);
-    let place = match &personal {
-        Some((dir, shown)) => dir.join(path.strip_prefix(&format!("{shown}/")).unwrap_or(&path)),
-        None => files::inside(&top, &path)?,
-    };
+    let place = home.place(&path)?;
     if found.is_none() && fs::symlink_metadata(&place).is_ok() {
         return Err(Failure::refused(
             Code::Finding("rule_unreadable"),
@@ -199,15 +174,50 @@ pub fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
         files::write(&place, after.as_bytes())?;
     }
     Ok(Added {
-        line,
+        line: line_of(&base, &after),
         rule: text,
-        category,
+        category: category.to_owned(),
         created: found.is_none(),
         path,
         origin,
         before,
         after,
     })
+}
+
+/// Whose documents are edited, and where they are.
+enum Home {
+    /// The top of the worktree.
+    Worktree(PathBuf),
+    /// A person's own folder, and how it is shown.
+    Person((PathBuf, String)),
+}
+
+impl Home {
+    /// The file of a document.
+    fn place(&self, path: &str) -> Result<PathBuf> {
+        match self {
+            Home::Worktree(top) => files::inside(top, path),
+            Home::Person((dir, shown)) => {
+                let below = path.strip_prefix(shown.as_str()).unwrap_or(path);
+                Ok(dir.join(below.trim_start_matches('/')))
+            }
+        }
+    }
+}
+
+/// Refuses a rule that is known. The repository's rules hold for everybody: nobody needs one of his own that says the
+/// same. What somebody has for himself says nothing to the others.
+fn require_new(shelf: &Shelf, text: &str, origin: Origin) -> Result<()> {
+    let counts = |one: &&Document| origin == Origin::Personal || one.origin == Origin::Project;
+    match rule::known(shelf.documents.iter().filter(counts), text) {
+        None => Ok(()),
+        Some(known) => Err(Failure::nothing(
+            Code::RuleKnown,
+            format!("{}:{} has this rule already", known.path, known.line),
+        )
+        .help(command!("rule show {}", known.path))),
+    }
 }
 
 /// The document that a rule goes to; nothing where it is yet to be written.
