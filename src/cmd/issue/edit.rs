@@ -33,6 +33,7 @@ pub struct FieldArgs {
     /// Who is to do it
     #[arg(short, long, value_name = "NAME")]
     assignee: Option<String>,
+    /// The milestone that it is for
     #[arg(short, long, value_name = "NAME")]
     milestone: Option<String>,
     /// The day by which it is to be done, as 2026-11-30
@@ -145,12 +146,16 @@ pub struct EditArgs {
     /// Nobody is to do it in particular
     #[arg(long, conflicts_with = "assignee")]
     no_assignee: bool,
+    /// It is for no milestone in particular
     #[arg(long, conflicts_with = "milestone")]
     no_milestone: bool,
+    /// It has no day by which it is to be done
     #[arg(long, conflicts_with = "due")]
     no_due: bool,
+    /// It can be begun at once
     #[arg(long, conflicts_with = "defer")]
     no_defer: bool,
+    /// Nobody says how long it takes
     #[arg(long, conflicts_with = "estimate")]
     no_estimate: bool,
     /// planned, queued or open; an issue ends by `issue resolve` and `issue close`

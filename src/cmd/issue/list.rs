@@ -40,6 +40,7 @@ pub struct ListArgs {
     /// Only of this person: a part of the name; an empty one is nobody
     #[arg(short, long, value_name = "NAME")]
     assignee: Option<String>,
+    /// Only for this milestone
     #[arg(short, long, value_name = "NAME")]
     milestone: Option<String>,
     /// Only of this priority or a smaller number

@@ -182,22 +182,25 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
         .map(|wait| wait.words(ToString::to_string))
         .collect();
     let blockers = waits.iter().map(|wait| {
-        let (subject, lead) = match wait {
+        let lead = match wait {
             Wait::Issue { issue, .. } | Wait::Missing { issue } | Wait::NotNeeded { issue } => {
-                (issue.to_string(), command!("issue show {issue}"))
+                command!("issue show {issue}")
             }
-            Wait::Settling { .. } => (id.to_string(), command!("issue show {id}")),
-            Wait::Day { .. } => (id.to_string(), command!("issue edit {id} --no-defer")),
-            Wait::Newer { .. } => (id.to_string(), command!("issue log {id}")),
+            Wait::Settling { .. } => command!("issue show {id}"),
+            Wait::Day { .. } => command!("issue edit {id} --no-defer"),
+            Wait::Newer { .. } => command!("issue log {id}"),
         };
         let words = wait.words(ToString::to_string);
-        Blocker::new(Code::IssueBlocked, format!("{id} waits for {words}"), lead).about(subject)
+        Blocker::new(Code::IssueBlocked, format!("{id} waits for {words}"), lead)
     });
+    let blockers: Vec<Blocker> = blockers.collect();
+    let lead = blockers.first().map(|blocker| blocker.help.clone());
     Failure::refused(
         Code::IssueBlocked,
         format!("{id} waits for {}", words.join(", ")),
     )
-    .blockers(blockers.collect())
+    .help(lead.unwrap_or_else(|| command!("issue show {id}")))
+    .blockers(blockers)
 }
 
 /// Gives issues back.

@@ -61,8 +61,11 @@ pub fn end(
                 End::Resolve => command!("issue resolve {ids} --reason WHY"),
                 _ => command!("issue close {ids} --reason WHY"),
             };
-            let what = format!("to {} an issue", end.word());
-            Some(require_reason(reason, &what, again)?)
+            let what = match end {
+                End::Resolve => "resolving an issue",
+                _ => "closing an issue",
+            };
+            Some(require_reason(reason, what, again)?)
         }
     };
     if *end == End::Resolve {
