@@ -143,7 +143,15 @@ pub fn status(ctx: &Context) -> Result<Status> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
-    status_of(ctx, &snapshot, &session)
+    let mut status = status_of(ctx, &snapshot, &session)?;
+    // A reader takes a state at its word; of one that came past this program it is looked at.
+    if let Some(what) = store.fault_since_known(&snapshot, &session)? {
+        let mend = command!("fsck --repair");
+        status.warnings.push(format!(
+            "somebody wrote the branch past git loopx, and this may be wrong: {what}; `{mend}` mends it"
+        ));
+    }
+    Ok(status)
 }
 
 pub(super) fn status_of(

@@ -186,20 +186,27 @@ fn records(
             found.damages.push(damage);
             continue;
         }
-        let unfitting = match ops::fault(repo, &entry.id)? {
-            Some(Fault::Unfitting(what)) => Some(format!("{}: {what}", layout::OPS)),
-            _ => exact::fault(repo, &id, &entry.id)?,
-        };
-        if let Some(what) = unfitting {
+        if let Some(Fault::Unfitting(what)) = ops::fault(repo, &entry.id)? {
+            let what = format!("{}: {what}", layout::OPS);
             found
                 .damages
                 .push(damage(id.as_str(), what, Mend::Recompute));
             continue;
         }
-        match signed(&id, &snapshot.load_folder(folder)?)? {
-            Signed::Damaged(damage) => found.damages.push(damage),
-            Signed::Unchecked => {}
-            Signed::Whole => memory.is_whole(path, entry.id),
+        let signed = signed(&id, &snapshot.load_folder(folder)?)?;
+        if let Signed::Damaged(damage) = signed {
+            found.damages.push(damage);
+            continue;
+        }
+        // What somebody signed comes first: to compute a state again says nothing of that.
+        if let Some(what) = exact::fault(repo, &id, &entry.id)? {
+            found
+                .damages
+                .push(damage(id.as_str(), what, Mend::Recompute));
+            continue;
+        }
+        if let Signed::Whole = signed {
+            memory.is_whole(path, entry.id);
         }
     }
     for folder in snapshot.archived_entries()? {
@@ -398,6 +405,33 @@ pub(super) fn check_folder(
         return Ok(Some((format!("{}: {what}", layout::OPS), Mend::Recompute)));
     }
     Ok(None)
+}
+
+impl Store<'_> {
+    /// What is wrong with an active session that came past this program: the branch stands elsewhere than this clone
+    /// knew it, and the session is another than there. Costs one look-up where nothing happened.
+    pub fn fault_since_known(
+        &self,
+        snapshot: &Snapshot<'_>,
+        session: &Session,
+    ) -> Result<Option<String>> {
+        let repo = self.repo();
+        let known = self.shadow().filter(|known| known != snapshot.commit());
+        let Some(known) = known.filter(|_| session.path.starts_with(layout::SESSIONS)) else {
+            return Ok(None);
+        };
+        // What cannot be read here is said by `doctor`.
+        let known = repo.commit_info(&known).ok();
+        let before = known.and_then(|info| shelves::entry_at(repo, &info.tree, &session.path).ok());
+        if before
+            .flatten()
+            .is_some_and(|before| before.id == session.tree)
+        {
+            return Ok(None);
+        }
+        let found = check_folder(&Lines::of(repo), &session.state.id, &session.tree);
+        Ok(found.ok().flatten().map(|(what, _)| what))
+    }
 }
 
 /// Whether a state was computed from operations that are not there any more. They are never removed.

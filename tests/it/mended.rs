@@ -1,10 +1,12 @@
-//! What an enemy ran into: damage that a repair passed over, and history that no server took.
+//! What an enemy and a newcomer ran into: damage that a repair passed over, history that no server took, and hints that
+//! led in a circle.
+
+use crate::support::drive::Drive;
 
 use crate::support::Sandbox;
-use crate::support::drive::Drive;
 use crate::support::server::{push, server};
 use crate::support::store::{tamper, tamper_all};
-use crate::support::tasks::{DEMO, building, planning, task, text};
+use crate::support::tasks::{DEMO, building, planning, refuses, task, text};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -290,4 +292,19 @@ fn a_stray_file_beside_an_archived_session_is_left_aside_by_sync() {
     assert_eq!(done["mended"][0]["session"], folder.as_str(), "{done:#}");
     assert_eq!(tree(&d, &folder), before);
     d.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+#[test]
+fn a_state_that_was_written_past_the_program_is_shown_with_a_word() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    assert_eq!(s.loopx(&["status", "--json"]).json()["warnings"], json!([]));
+    tamper_all(&s, &[forged_title(&s, DEMO)]);
+    s.loopx(&["status"])
+        .says("this may be wrong: state.json differs from what its operations give")
+        .ok();
+    s.loopx(&["doctor"])
+        .says("1 damaged, first demo")
+        .fails_with(1);
+    s.loopx(&["fsck", "--repair"]).ok();
+    assert_eq!(s.loopx(&["status", "--json"]).json()["warnings"], json!([]));
 }

@@ -2,6 +2,8 @@
 
 use super::drive::Drive;
 use super::{Output, Sandbox};
+use git_loopx::core::id::Oid;
+use git_loopx::core::session::State;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -109,8 +111,8 @@ pub(crate) fn forge_in(s: &Sandbox, id: &str, path: &str, text: Option<&[u8]>) {
     let folder = format!("sessions/{id}");
     let ops = s.git(&["rev-parse", &format!("loopx:{folder}/ops")]).line();
     let state = s.git(&["show", &format!("loopx:{folder}/state.json")]).ok();
-    let mut state: Value = serde_json::from_str(&state).expect("a state");
-    state["ops"] = ops.into();
-    let text = serde_json::to_vec_pretty(&state).expect("JSON");
+    let mut state: State = serde_json::from_str(&state).expect("a state");
+    state.ops = Some(Oid::parse(&ops).expect("an id"));
+    let text = state.to_bytes().expect("JSON");
     super::store::tamper(s, &format!("{folder}/state.json"), Some(&text));
 }
