@@ -24,6 +24,9 @@ pub struct RolePrompt {
     pub words: usize,
     pub text: String,
     pub findings: Vec<Finding>,
+    /// Its file is no text.
+    #[serde(skip)]
+    pub is_unreadable: bool,
 }
 
 impl RolePrompt {
@@ -36,8 +39,31 @@ impl RolePrompt {
             path: path.map(str::to_owned),
             words: read.words,
             findings: lint(role, &label, &text),
+            is_unreadable: false,
             text,
         }
+    }
+
+    /// One whose file is no text: it hides no other, and is not followed.
+    fn unreadable(role: &str, path: &str) -> Self {
+        RolePrompt {
+            role: role.to_owned(),
+            about: String::new(),
+            path: Some(path.to_owned()),
+            words: 0,
+            text: String::new(),
+            findings: vec![role::unreadable(path)],
+            is_unreadable: true,
+        }
+    }
+
+    /// Refuses a prompt whose file is no text.
+    fn readable(self) -> Result<Self> {
+        let Some(path) = self.path.as_ref().filter(|_| self.is_unreadable) else {
+            return Ok(self);
+        };
+        let message = format!("{path}: expected UTF-8");
+        Err(Failure::refused(Code::InputNotUtf8, message).help("mend the file, and commit it"))
     }
 }
 
@@ -53,11 +79,11 @@ fn own(ctx: &Context, source: &Source) -> Result<Vec<RolePrompt>> {
         }
         let bytes = ctx.repo.read_blob(&entry.id)?;
         let path = format!("{}/{file}", source.paths.prompts);
-        let text = String::from_utf8(bytes).map_err(|_| {
-            let message = format!("{path}: expected UTF-8");
-            Failure::refused(Code::InputNotUtf8, message).help("mend the file, and commit it")
-        })?;
-        found.push(RolePrompt::of(name, Some(&path), text));
+        let prompt = match String::from_utf8(bytes) {
+            Ok(text) => RolePrompt::of(name, Some(&path), text),
+            Err(_) => RolePrompt::unreadable(name, &path),
+        };
+        found.push(prompt);
     }
     Ok(found)
 }
@@ -81,7 +107,7 @@ pub fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
 pub fn find(ctx: &Context, name: &str) -> Result<RolePrompt> {
     let mut all = all(ctx)?;
     if let Some(at) = all.iter().position(|known| known.role == name) {
-        return Ok(all.swap_remove(at));
+        return all.swap_remove(at).readable();
     }
     let near = crate::core::nearest(name, all.iter().map(|known| known.role.as_str()));
     let message =
@@ -102,7 +128,13 @@ pub fn check(ctx: &Context, name: Option<&str>) -> Result<Vec<RolePrompt>> {
             let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
             Ok(vec![RolePrompt::of(&stem, Some(path), text)])
         }
-        Some(name) => Ok(vec![find(ctx, name)?]),
+        Some(name) => {
+            let mut all = all(ctx)?;
+            match all.iter().position(|known| known.role == name) {
+                Some(at) => Ok(vec![all.swap_remove(at)]),
+                None => Ok(vec![find(ctx, name)?]),
+            }
+        }
         None => own(ctx, &source(ctx)?),
     }
 }

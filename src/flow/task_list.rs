@@ -199,14 +199,21 @@ pub fn take_in(
     })
 }
 
-/// Puts lines behind what is there, unless the list speaks against it: whole or not at all.
+/// Puts lines behind what is there, unless the list speaks against it: whole or not at all. Lines that somebody wrote
+/// into the file and did not get to save, as one does who is killed, are saved as they are.
 pub(super) fn extend(
     ctx: &Context,
     lines: &[String],
     reason: Option<String>,
     check: impl FnOnce(&TaskFile) -> Result<()>,
 ) -> Result<Changed<()>> {
-    rewrite(ctx, reason, |text, file| {
+    rewrite_in(ctx, reason, |state, text, file| {
+        let blob = state.artifacts.get(&Artifact::TaskList);
+        let saved = blob.map(|blob| ctx.repo.read_blob(blob)).transpose()?;
+        let saved = saved.unwrap_or_default();
+        if text == behind(&String::from_utf8_lossy(&saved), lines) {
+            return Ok((text.to_owned(), ()));
+        }
         check(file)?;
         Ok((behind(text, lines), ()))
     })
@@ -230,13 +237,22 @@ fn rewrite<T>(
     reason: Option<String>,
     change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
 ) -> Result<Changed<T>> {
+    rewrite_in(ctx, reason, |_, text, file| change(text, file))
+}
+
+/// The same by what the session has.
+fn rewrite_in<T>(
+    ctx: &Context,
+    reason: Option<String>,
+    change: impl FnOnce(&State, &str, &TaskFile) -> Result<(String, T)>,
+) -> Result<Changed<T>> {
     let mut value = None;
     let put = working::rewrite(ctx, Artifact::TaskList, reason, |state, stood| {
         require_open(state)?;
         let text = stood.unwrap_or_default();
         let text = std::str::from_utf8(text).unwrap_or_default();
         let file = read(text).map_err(|findings| invalid(&findings, "is"))?;
-        let (text, made) = change(text, &file)?;
+        let (text, made) = change(state, text, &file)?;
         read(&text).map_err(|findings| invalid(&findings, "would be"))?;
         value = Some(made);
         Ok(text.into_bytes())

@@ -3,12 +3,27 @@
 
 use crate::support::drive::Drive;
 
-use crate::support::Sandbox;
 use crate::support::server::{push, server};
 use crate::support::store::{tamper, tamper_all};
-use crate::support::tasks::{DEMO, building, planning, refuses, task, text};
+use crate::support::tasks::{DEMO, building, planning, planning_with, refuses, task, text};
+use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
+
+/// The words of the command that a refusal leads to.
+fn hinted(error: &Value) -> Vec<String> {
+    let help = text(&error["help"]);
+    let command = help.split("  ").next().expect("a command");
+    let command = command
+        .strip_prefix("git loopx ")
+        .unwrap_or_else(|| panic!("no command leads on: {help}"));
+    shlex::split(command).expect("words")
+}
+
+/// Follows the command that a refusal leads to.
+fn follow(s: &Sandbox, error: &Value) -> Output {
+    s.loopx(&hinted(error))
+}
 
 /// A session that was archived, and its folder.
 fn archived() -> (Drive, String) {
@@ -292,6 +307,218 @@ fn a_stray_file_beside_an_archived_session_is_left_aside_by_sync() {
     assert_eq!(done["mended"][0]["session"], folder.as_str(), "{done:#}");
     assert_eq!(tree(&d, &folder), before);
     d.loopx(&["fsck", "--full"]).says("all whole").ok();
+}
+
+/// A pipeline of one task, as a file of the repository.
+const OWN: &str = "title = \"Own\"\n[[nodes]]\nid = \"A\"\ntitle = \"Do it: {intent}\"\nskill = \"look\"\ncriteria = [\"it is there\"]\nverification = { manual = \"the page looks well\" }\n";
+
+#[test]
+fn a_skill_that_is_passed_over_is_named_where_it_says_otherwise() {
+    let mut line = task("A", &[], Some(&["true"]));
+    line["skill"] = json!("look");
+    let s = planning(&[line]);
+    let skill = |folder: &str, body: &str| {
+        s.write(
+            format!("{folder}/skills/look/SKILL.md"),
+            format!("---\nname: look\n---\n{body}\n"),
+        );
+    };
+    s.write("own.toml", OWN);
+    let ids = |args: &[&str]| -> Vec<String> {
+        let found = s.loopx(&[args, &["--json"]].concat()).json();
+        let found = found["findings"].as_array().expect("findings").clone();
+        found.iter().map(|one| text(&one["id"])).collect()
+    };
+    skill(".claude", "Look at it.");
+    skill(".agents", "Look at it.");
+    assert!(ids(&["pipeline", "check", "own.toml"]).is_empty());
+    skill(".agents", "Look away.");
+    assert_eq!(
+        ids(&["pipeline", "check", "own.toml"]),
+        ["pipeline_skill_displaced"]
+    );
+    s.loopx(&["task", "check"])
+        .says("task_skill_displaced")
+        .says(".agents/skills/look/SKILL.md of that name says otherwise")
+        .ok();
+    s.loopx(&["agent", "skills"])
+        .says("passed over, though it says otherwise: .agents/skills/look/SKILL.md")
+        .says("passed over for .claude/skills/look/SKILL.md")
+        .ok();
+}
+
+#[test]
+fn a_skill_that_says_nothing_is_nobody_s_to_follow() {
+    let s = planning(&[]);
+    s.write("own.toml", OWN);
+    for empty in ["", "\n\n", "---\nname: look\n---\n\n"] {
+        s.write(".agents/skills/look/SKILL.md", empty);
+        s.loopx(&["pipeline", "check", "own.toml"])
+            .says("pipeline_skill_missing")
+            .says("it is empty")
+            .fails_with(1);
+        s.loopx(&["agent", "skills"])
+            .says("1 skill, 1 that nobody can follow")
+            .ok();
+    }
+}
+
+#[test]
+fn a_prompt_that_is_no_text_hides_no_other() {
+    let s = planning_with(&[("loopx/prompts/good.md", "# Good\n\nSay so.\n")], &[]);
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.write("loopx/prompts/bad.md", [0xff, 0xfe, b'\n']);
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "bad"]).ok();
+    s.git(&["switch", "--quiet", "-c", "second"]).ok();
+    s.loopx(&["start", "second"]).ok();
+    s.loopx(&["agent", "prompt", "good"]).says("Say so.").ok();
+    s.loopx(&["agent", "prompt"]).says("bad").ok();
+    s.loopx(&["agent", "prompt", "bad"])
+        .says("loopx/prompts/bad.md: expected UTF-8")
+        .fails_with(1);
+    for args in [
+        &["agent", "prompt", "--check"][..],
+        &["agent", "prompt", "bad", "--check"],
+    ] {
+        s.loopx(args)
+            .says("loopx/prompts/bad.md:1: error prompt_unreadable: expected UTF-8")
+            .fails_with(1);
+    }
+}
+
+#[test]
+fn what_was_typed_stays_in_the_hint_of_a_pipeline_that_does_not_start() {
+    let s = planning(&[]);
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+    let asked = "research it, test the code and write a report";
+    for args in [
+        &["--team", "--for", asked][..],
+        &["--team", "--for", asked, "--dry-run"],
+        &[
+            "impl-only",
+            "--for",
+            asked,
+            "--prefix",
+            "x-",
+            "--on-complete",
+            "keep",
+            "--dry-run",
+        ],
+    ] {
+        let error = refuses(
+            &s,
+            2,
+            "pipeline_param",
+            &[&["pipeline", "start"], args].concat(),
+        );
+        let hint = hinted(&error);
+        for word in args {
+            assert!(hint.iter().any(|one| one == word), "{word}: {hint:?}");
+        }
+        let hint: Vec<String> = hint
+            .into_iter()
+            .map(|word| word.replace("=VALUE", "=true"))
+            .collect();
+        let before = s.read(format!(".loopx/{DEMO}/tasks.jsonl"));
+        s.loopx(&hint).ok();
+        let wrote = before != s.read(format!(".loopx/{DEMO}/tasks.jsonl"));
+        assert_eq!(wrote, !args.contains(&"--dry-run"), "{hint:?}");
+    }
+    // A second team is refused, and the way on keeps the request.
+    let args = [
+        "pipeline",
+        "start",
+        "--team",
+        "--param",
+        "check=true",
+        "--for",
+        asked,
+    ];
+    let error = refuses(&s, 1, "pipeline_id_taken", &args);
+    follow(&s, &error).says("added").ok();
+    // Nothing is written by what follows from a look.
+    let error = refuses(
+        &s,
+        2,
+        "pipeline_mode_open",
+        &["pipeline", "start", "--from-text", "blah", "--dry-run"],
+    );
+    assert!(text(&error["help"]).ends_with("--team --dry-run --for blah"));
+}
+
+#[test]
+fn the_intent_of_a_session_is_the_intent_of_its_pipelines() {
+    let s = planning_with(&[("loopx/pipelines/own.toml", OWN)], &[]);
+    s.git(&["switch", "--quiet", "-c", "second"]).ok();
+    let intent = "# People sign in\n\nEverybody.\n";
+    s.loopx(&["start", "signing", "--profile", "lite", "-m", intent])
+        .ok();
+    let dry = s
+        .loopx(&["pipeline", "start", "own", "--dry-run", "--json"])
+        .json();
+    let line: Value = serde_json::from_str(&text(&dry["lines"][0])).expect("JSON");
+    assert_eq!(line["title"], "Do it: People sign in");
+    let other = [
+        "pipeline",
+        "start",
+        "own",
+        "--for",
+        "x",
+        "--dry-run",
+        "--json",
+    ];
+    let line: Value =
+        serde_json::from_str(&text(&s.loopx(&other).json()["lines"][0])).expect("JSON");
+    assert_eq!(line["title"], "Do it: x");
+}
+
+#[test]
+fn a_pipeline_that_was_killed_before_it_was_saved_starts_when_it_is_typed_again() {
+    let s = planning(&[]);
+    s.loopx(&["save"]).ok();
+    let args = ["pipeline", "start", "spec-only"];
+    let died = s
+        .call(LOOPX)
+        .args(&args)
+        .env("LOOPX_FAILPOINT", "step-written")
+        .run();
+    assert_eq!(died.code, None, "{died}");
+    let list = format!(".loopx/{DEMO}/tasks.jsonl");
+    let left = s.read(&list);
+    assert!(left.contains("RESEARCH-001"), "{left}");
+    assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok().trim(), "");
+    s.loopx(&args).says("6 tasks of spec-only added").ok();
+    assert_eq!(s.read(&list), left);
+    assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok(), left);
+    // Once it is saved it is there.
+    let error = refuses(&s, 1, "pipeline_id_taken", &args);
+    follow(&s, &error).says("added").ok();
+}
+
+#[test]
+fn a_pipeline_that_is_newer_than_its_session_says_how_to_get_it() {
+    let s = planning(&[]);
+    s.write("loopx/pipelines/own.toml", OWN);
+    let args = ["pipeline", "start", "own", "--dry-run"];
+    let error = refuses(&s, 4, "pipeline_unknown", &args);
+    assert!(
+        text(&error["message"]).contains("newer than session"),
+        "{error:#}"
+    );
+    assert!(
+        text(&error["help"]).contains("merge that into this one"),
+        "{error:#}"
+    );
+    s.git(&["stash", "-u", "--quiet"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["stash", "pop", "--quiet"]).ok();
+    s.commit_file("loopx/pipelines/own.toml", OWN, "Own").ok();
+    s.git(&["switch", "--quiet", "work"]).ok();
+    s.git(&["merge", "--quiet", "main"]).ok();
+    let error = refuses(&s, 4, "pipeline_unknown", &args);
+    follow(&s, &error).ok();
+    s.loopx(&args).ok();
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn skills_of_the_worktree_count_before_those_at_home() {
     home(
         &s,
         ".agents/skills/look/SKILL.md",
-        "---\nargument-hint: [a] [b]\n---\n",
+        "---\nargument-hint: [a] [b]\n---\nLook.\n",
     );
     home(&s, ".agy/commands/say.md", "say\n");
     home(&s, ".claude/commands/notes.txt", "none\n");
@@ -189,7 +189,12 @@ fn a_skill_that_wants_read_what_is_not_there_holds_its_task() {
 #[test]
 fn a_check_says_which_skills_are_missing_and_which_have_another_name() {
     let s = planning(&[skilled("A", "nowhere", ""), skilled("B", "plan", "")]);
-    put(&s, ".claude/skills/plan/SKILL.md", "name: maestro-plan", "");
+    put(
+        &s,
+        ".claude/skills/plan/SKILL.md",
+        "name: maestro-plan",
+        "Plan it.\n",
+    );
     let checked = s.loopx(&["task", "check", "--json"]).fails_with(1).json();
     let found = checked["findings"].as_array().expect("findings");
     let ids: Vec<(String, u64)> = found

@@ -24,6 +24,15 @@ pub(super) fn run(platform: Option<Platform>, ctx: &Context, ui: &mut Ui) -> Res
         for path in &one.missing_required {
             ui.out(format!("    to be read, and not there: {}", line(path)));
         }
+        for path in &one.displaces {
+            ui.out(format!(
+                "    passed over, though it says otherwise: {}",
+                line(path)
+            ));
+        }
+        if let Some(first) = &one.displaced_by {
+            ui.out(format!("    passed over for {}", line(first)));
+        }
         if let Some(fault) = &one.fault {
             ui.out(format!("    {}", line(fault)));
         }

@@ -60,6 +60,7 @@ pub fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         team: args.team,
         on_complete: args.on_complete,
         reason: args.reason,
+        dry_run: args.dry_run,
     };
     if args.dry_run {
         let plan = flow::plan(ctx, &request)?;

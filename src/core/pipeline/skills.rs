@@ -27,9 +27,19 @@ pub fn skill_names(pipeline: &Pipeline) -> Vec<String> {
 }
 
 /// What is wrong with the skills of a pipeline on this machine.
-pub fn skill_findings(pipeline: &Pipeline, look: impl Fn(&str) -> Looked) -> Vec<Finding> {
+///
+/// `displaced` says of a skill which others of its name it displaces.
+pub fn skill_findings(
+    pipeline: &Pipeline,
+    look: impl Fn(&str) -> Looked,
+    displaced: impl Fn(&str) -> Option<String>,
+) -> Vec<Finding> {
     let mut found = Findings::default();
     for (node, name) in skilled(pipeline) {
+        if let Some(why) = displaced(name) {
+            let message = format!("{}: {why}", node.id());
+            found.say("pipeline_skill_displaced", &node.place, message);
+        }
         let looked = look(name);
         let Some(fault) = looked.fault(name) else {
             continue;

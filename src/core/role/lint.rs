@@ -38,6 +38,12 @@ pub const FINDINGS: &[Known] = &[
         meaning: "a prompt lacks a section, or has nothing in it",
         fix: "write the section",
     },
+    Known {
+        id: "prompt_unreadable",
+        severities: ERROR,
+        meaning: "the file of a prompt is no text",
+        fix: "write it in UTF-8",
+    },
 ];
 
 const SECTIONS: [&str; 4] = ["reads", "writes", "speaks", "work"];
@@ -70,6 +76,16 @@ fn parts(text: &str) -> (&str, &str) {
         Ok(Some((head, body))) => (head, text.get(body..).unwrap_or_default()),
         _ => ("", text),
     }
+}
+
+/// The finding where the file of a prompt is no text.
+pub fn unreadable(file: &str) -> Finding {
+    let known = FINDINGS
+        .iter()
+        .find(|known| known.id == "prompt_unreadable");
+    let fix = known.map_or("", |known| known.fix);
+    let message = "expected UTF-8".to_owned();
+    Finding::new(Severity::Error, "prompt_unreadable", file, 1, message, fix)
 }
 
 /// Everything that is wrong with the prompt of a role, by line.

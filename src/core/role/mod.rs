@@ -4,7 +4,7 @@
 
 mod lint;
 
-pub use lint::{FINDINGS, Prompt, lint, read};
+pub use lint::{FINDINGS, Prompt, lint, read, unreadable};
 
 /// The most words of a prompt.
 pub const MOST_WORDS: usize = 800;

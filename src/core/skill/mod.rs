@@ -101,9 +101,13 @@ pub fn document(text: &str) -> Result<Document, Fault> {
         .map_err(|fault| format!("line {}: {}", fault.line, fault.message))?;
     let (head, body) = block.unwrap_or(("", 0));
     let first = text.get(body..).unwrap_or_default();
+    let description = field(head, "description").unwrap_or_default();
+    if description.is_empty() && first.trim().is_empty() {
+        return Err("it is empty: expected what an agent is to do".to_owned());
+    }
     Ok(Document {
         name: field(head, "name").filter(|name| !name.is_empty()),
-        description: field(head, "description").unwrap_or_default(),
+        description,
         hint: field(head, "argument-hint").unwrap_or_default(),
         readings: readings(first)?,
     })

@@ -11,7 +11,7 @@ pub use status::{Mark, Phase, StatusView, status};
 use super::context::Context;
 use super::skills::Skills;
 use super::task_list::{self, Changed};
-use super::{files, specs};
+use super::{files, specs, upstream};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{Hint, command, hint};
@@ -28,7 +28,7 @@ use crate::core::task::node::{NodeKind, OnComplete, Verification};
 use crate::core::task::status::Status;
 use crate::core::task::{file, node::TaskId};
 use crate::flow::act::texts_here;
-use crate::git::{Entry, EntryKind};
+use crate::git::{Entry, EntryKind, Repo};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -50,6 +50,8 @@ pub struct Listed {
 /// The code that pipelines and prompts are read from, and what its policy says.
 pub(in crate::flow) struct Source {
     tree: Option<Oid>,
+    /// The session that starts from that code, where one is meant.
+    session: Option<State>,
     pub(in crate::flow) paths: Paths,
 }
 
@@ -76,16 +78,17 @@ pub(in crate::flow) fn source(ctx: &Context) -> Result<Source> {
     let meant = ctx.store()?.read()?.and_then(|snapshot| {
         let session = ctx.session(&snapshot).ok()?;
         let (policy, missing) = ctx.policy_if_there(&session.state).ok()?;
-        let base = session.state.base.filter(|_| missing.is_none())?;
-        Some((base, policy))
+        let base = session.state.base.clone().filter(|_| missing.is_none())?;
+        Some((base, policy, session.state))
     });
-    let (commit, policy) = match meant {
-        Some((base, policy)) => (Some(base), policy),
-        None => (ctx.repo.head()?.commit, specs::policy(ctx)?),
+    let (commit, policy, session) = match meant {
+        Some((base, policy, state)) => (Some(base), policy, Some(state)),
+        None => (ctx.repo.head()?.commit, specs::policy(ctx)?, None),
     };
     let info = commit.map(|commit| ctx.repo.commit_info(&commit));
     Ok(Source {
         tree: info.transpose()?.map(|info| info.tree),
+        session,
         paths: policy.paths,
     })
 }
@@ -161,6 +164,9 @@ fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
     if let Some(read) = Pipeline::built_in(name) {
         return Ok(read.map_err(|findings| findings.0));
     }
+    if let Some(newer) = newer(ctx, &code, name)? {
+        return Err(newer);
+    }
     let names = own.iter().map(|(name, ..)| name.as_str());
     let mut known: Vec<&str> = builtin::names().collect();
     known.extend(names);
@@ -174,6 +180,52 @@ fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
         Some(near) => failure.help(command!("pipeline show {near}")),
         None => failure.help(command!("pipeline list")),
     })
+}
+
+/// The refusal where the code that is checked out has a pipeline, and that which the session starts from does not: it
+/// is policy, and a session is judged by the policy of its base.
+fn newer(ctx: &Context, code: &Source, name: &str) -> Result<Option<Failure>> {
+    let (Some(state), Some(head)) = (&code.session, ctx.repo.head()?.commit) else {
+        return Ok(None);
+    };
+    let path = format!("{}/{name}{ENDING}", code.paths.pipelines);
+    let has = |commit: &Oid| -> Result<bool> {
+        let tree = ctx.repo.commit_info(commit)?.tree;
+        Ok(ctx.repo.entry_at(&tree, &path)?.is_some())
+    };
+    let is_here = ctx
+        .repo
+        .work_dir()
+        .is_some_and(|top| top.join(&path).is_file());
+    if TaskId::parse(name).is_none() || !has(&head)? && !is_here {
+        return Ok(None);
+    }
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let target = upstream::target(ctx, state.branch.as_deref(), &policy)?;
+    let mut taken_in = None;
+    for tip in target.iter().flat_map(|target| &target.tips) {
+        let base = ctx.repo.merge_base(tip, &head)?;
+        if let Some(base) = base.filter(|base| Some(base) != state.base.as_ref())
+            && has(&base)?
+        {
+            taken_in = Some(base);
+        }
+    }
+    let base = state.base.as_ref().map_or("", |base| base.short());
+    let message = format!(
+        "{path} is newer than session {}: pipelines are read from the commit that a session starts from, {base}, and that has no `{name}`",
+        state.id
+    );
+    let failure = Failure::not_found(Code::PipelineUnknown, message);
+    Ok(Some(match taken_in {
+        Some(onto) => failure.help(command!("rebase --onto {} --reason WHY", onto.short())),
+        None => failure.help(hint![
+            "commit it on the branch that the session goes to, and merge that into this one, then: ",
+            command!("rebase --onto BRANCH --reason WHY"),
+            "  or begin a session that starts from it: ",
+            command!("start NAME")
+        ]),
+    }))
 }
 
 /// A pipeline by its name; refused where it cannot be read.
@@ -209,7 +261,11 @@ pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
     let judge = |read: Read<Pipeline>| match read {
         Ok(pipeline) => {
             let mut found = lint(&pipeline);
-            found.extend(skill_findings(&pipeline, |name| skills.look(name)));
+            found.extend(skill_findings(
+                &pipeline,
+                |name| skills.look(name),
+                |name| skills.displaced(name),
+            ));
             found
         }
         Err(findings) => findings,
@@ -299,6 +355,8 @@ pub struct StartRequest {
     pub team: bool,
     pub on_complete: Option<OnComplete>,
     pub reason: Option<String>,
+    /// Nothing is to be written: what leads on from a refusal writes nothing either.
+    pub dry_run: bool,
 }
 
 /// What a pipeline adds to a list.
@@ -340,7 +398,11 @@ pub fn plan(ctx: &Context, request: &StartRequest) -> Result<Plan> {
 fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     let tree = source(ctx)?.tree;
     let packages = packages(ctx, tree.as_ref());
-    let intent = request.request.as_deref().unwrap_or(&state.title);
+    let intent = match &request.request {
+        Some(text) => text.clone(),
+        None => intent(&ctx.repo, state)?,
+    };
+    let intent = intent.as_str();
     let mut chosen = None;
     let mut made = None;
     let mut pipeline = match (&request.name, request.team) {
@@ -352,7 +414,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             read.map_err(|findings| invalid(TEAM, &findings.0))?
         }
         (None, false) => {
-            let choice = choose(intent, &packages).ok_or_else(|| no_mode(intent))?;
+            let choice = choose(intent, &packages).ok_or_else(|| no_mode(intent, request))?;
             let pipeline = find(ctx, choice.mode)?;
             chosen = Some(choice);
             pipeline
@@ -374,16 +436,15 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             .map(|(name, _)| format!("{name}=VALUE"))
             .collect();
         let failure = Failure::usage(Code::PipelineParam, why);
+        let params = missing.join(" --param ");
+        let given = words_given(request);
         match missing.is_empty() {
+            true if request.team => failure.help(command!("pipeline start --team --dry-run")),
             true => failure.help(command!("pipeline show {name}")),
-            false if request.team => failure.help(command!(
-                "pipeline start --team --param {}",
-                missing.join(" --param ")
-            )),
-            false => failure.help(command!(
-                "pipeline start {name} --param {}",
-                missing.join(" --param ")
-            )),
+            false if request.team => {
+                failure.help(command!("pipeline start --team --param {params}{given}"))
+            }
+            false => failure.help(command!("pipeline start {name} --param {params}{given}")),
         }
     };
     let positions = positions(&pipeline, &request.params, &results(state));
@@ -457,6 +518,22 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     })
 }
 
+/// What a session is for: the first paragraph of the request as it was given, in one line; else its title.
+pub(in crate::flow) fn intent(repo: &Repo, state: &State) -> Result<String> {
+    let Some(blob) = state.artifacts.get(&Artifact::Intent) else {
+        return Ok(state.title.clone());
+    };
+    let bytes = repo.read_blob(blob)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.lines().map(|line| line.trim_start_matches('#').trim());
+    let lines = lines.skip_while(|line| line.is_empty());
+    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    Ok(match lines.is_empty() {
+        true => state.title.clone(),
+        false => lines.join(" "),
+    })
+}
+
 /// The results that a session has: files that its tasks left, and tasks that are done.
 fn results(state: &State) -> Vec<HasResult<'_>> {
     let files = state.outputs().map(HasResult::File);
@@ -471,7 +548,7 @@ fn results(state: &State) -> Vec<HasResult<'_>> {
 const TEAM: &str = "team";
 
 /// Nothing is guessed: where no word decides, whoever asks is told which modes there are.
-fn no_mode(intent: &str) -> Failure {
+fn no_mode(intent: &str, request: &StartRequest) -> Failure {
     let modes = builtin::names().filter_map(|name| {
         let pipeline = Pipeline::built_in(name)?.ok()?;
         Some(format!("{name} ({})", pipeline.whole.title))
@@ -481,11 +558,16 @@ fn no_mode(intent: &str) -> Failure {
         "no word of {intent:?} decides which pipeline is asked for; there are {}",
         modes.join(", ")
     );
-    let request = shell_word(intent);
+    let others = StartRequest {
+        request: None,
+        dry_run: false,
+        ..request.clone()
+    };
+    let (asked, given) = (shell_word(intent), words_given(&others));
     Failure::usage(Code::PipelineModeOpen, message).help(hint![
         command!("pipeline list"),
         "  names them; a team for the request: ",
-        command!("pipeline start --team --dry-run --for {request}")
+        command!("pipeline start --team --dry-run --for {asked}{given}")
     ])
 }
 
@@ -543,13 +625,27 @@ fn packages(ctx: &Context, tree: Option<&Oid>) -> Vec<String> {
 
 /// What a pipeline was started with, to be put behind the command that starts it again.
 fn words_given(request: &StartRequest) -> String {
-    let params = request.params.iter();
-    let params = params.map(|(name, value)| (" --param ", format!("{name}={value}")));
-    let asked = request.request.iter().map(|text| (" --for ", text.clone()));
-    let given = params.chain(asked);
-    given
-        .map(|(flag, value)| format!("{flag}{}", crate::core::shell_word(&value)))
-        .collect()
+    let one = |flag: &str, value: &str| format!(" {flag} {}", shell_word(value));
+    let mut words = String::new();
+    if request.dry_run {
+        words.push_str(" --dry-run");
+    }
+    if !request.prefix.is_empty() {
+        words.push_str(&one("--prefix", &request.prefix));
+    }
+    for (name, value) in &request.params {
+        words.push_str(&one("--param", &format!("{name}={value}")));
+    }
+    if let Some(wanted) = request.on_complete {
+        words.push_str(&one("--on-complete", &wanted.to_string()));
+    }
+    if let Some(reason) = &request.reason {
+        words.push_str(&one("--reason", reason));
+    }
+    if let Some(text) = &request.request {
+        words.push_str(&one("--for", text));
+    }
+    words
 }
 
 /// A prefix under which a list has none of the ids that a plan would add.
@@ -575,7 +671,6 @@ fn free_prefix(plan: &Plan, prefix: &str, file: &file::TaskFile) -> String {
 /// or none.
 pub fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
     let plan = plan(ctx, &request)?;
-    let given = words_given(&request);
     task_list::extend(ctx, &plan.lines, request.reason.clone(), |file| {
         let taken = plan.ids.iter().filter_map(|id| {
             let id = TaskId::parse(id)?;
@@ -591,6 +686,11 @@ pub fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
             plan.pipeline
         );
         let prefix = free_prefix(&plan, &request.prefix, file);
+        let others = StartRequest {
+            prefix: String::new(),
+            ..request.clone()
+        };
+        let given = words_given(&others);
         Err(
             Failure::refused(Code::PipelineIdTaken, message).help(match &plan.team {
                 Some(_) => command!("pipeline start --team --prefix {prefix}{given}"),

@@ -50,6 +50,10 @@ pub struct Skill {
     pub missing_required: Vec<String>,
     /// Why nobody can follow it.
     pub fault: Option<String>,
+    /// Others of its name that are passed over for it and say otherwise, by their paths.
+    pub displaces: Vec<String>,
+    /// The skill of its name that counts before it and says otherwise.
+    pub displaced_by: Option<String>,
     /// The name of its file or folder.
     #[serde(skip)]
     pub entry: String,
@@ -155,6 +159,8 @@ fn one(repo: &Repo, roots: &Roots, top: &Path, own: Own<'_>) -> Option<Skill> {
         deferred: Vec::new(),
         missing_required: Vec::new(),
         fault: None,
+        displaces: Vec::new(),
+        displaced_by: None,
     };
     let text = match text(top, own.folder, scope, &own.path) {
         Ok(text) => text?,
@@ -262,6 +268,15 @@ fn find<'s>(all: &'s [Skill], name: &str) -> Option<&'s Skill> {
     is(|skill| &skill.name).or_else(|| is(|skill| &skill.entry))
 }
 
+/// The skills that are passed over for this one and say otherwise; none where another counts before it.
+fn displaced<'s>(all: &'s [Skill], skill: &Skill) -> Vec<&'s Skill> {
+    let counts = find(all, &skill.name).is_some_and(|first| first.path == skill.path);
+    let others = all.iter().filter(|one| {
+        counts && one.name == skill.name && one.path != skill.path && one.blob != skill.blob
+    });
+    others.collect()
+}
+
 fn look(all: &[Skill], name: &str) -> Looked {
     match find(all, name) {
         Some(skill) => skill.looked(name),
@@ -274,13 +289,21 @@ fn look(all: &[Skill], name: &str) -> Looked {
 /// The skills as `agent skills` lists them: of two of one host, form and name the repository's alone.
 pub fn list(ctx: &Context, platform: Option<Platform>) -> Result<Vec<Skill>> {
     let mut found: Vec<Skill> = Vec::new();
-    for skill in all(&ctx.repo) {
+    let all = all(&ctx.repo);
+    for skill in &all {
         let is_same = |one: &Skill| {
             (one.platform, one.form, &one.name) == (skill.platform, skill.form, &skill.name)
         };
         let is_meant = platform.is_none_or(|meant| meant == skill.platform);
         if is_meant && !found.iter().any(is_same) {
-            found.push(skill);
+            let others = displaced(&all, skill).into_iter();
+            let first = find(&all, &skill.name);
+            let first = first.filter(|one| one.path != skill.path && one.blob != skill.blob);
+            found.push(Skill {
+                displaces: others.map(|other| other.path.clone()).collect(),
+                displaced_by: first.map(|first| first.path.clone()),
+                ..skill.clone()
+            });
         }
     }
     found.sort_by(|one, other| {

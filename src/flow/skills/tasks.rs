@@ -1,6 +1,6 @@
 //! The skills of tasks: whether they are there, what holds a task whose skill is not, and what the card says of one.
 
-use super::{Skill, all, find, look};
+use super::{Skill, all, displaced, find, look};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::session::State;
@@ -11,6 +11,7 @@ use crate::core::task::file::TaskFile;
 use crate::core::task::graph::Graph;
 use crate::core::task::node::{Node, NodeKind};
 use crate::core::task::status::Status;
+use crate::flow::pipeline::intent;
 use crate::git::Repo;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,20 @@ impl<'r> Skills<'r> {
 
     pub(in crate::flow) fn look(&self, name: &str) -> Looked {
         look(self.all(), name)
+    }
+
+    /// Which others of the name of a skill are passed over for it and say otherwise, in words.
+    pub(in crate::flow) fn displaced(&self, name: &str) -> Option<String> {
+        let skill = find(self.all(), name)?;
+        let others = displaced(self.all(), skill);
+        let others: Vec<&str> = others.iter().map(|other| other.path.as_str()).collect();
+        (!others.is_empty()).then(|| {
+            format!(
+                "the skill `{name}` is {}, and {} of that name says otherwise and is passed over",
+                skill.path,
+                others.join(", ")
+            )
+        })
     }
 
     /// Refused where nobody can follow the skill of a task.
@@ -92,9 +107,11 @@ impl<'r> Skills<'r> {
         let node = &graph.nodes[at];
         let skilled = node.skill.as_ref()?;
         let around = Around::of(graph, at, (state, statuses));
+        // Where it cannot be read the title says what the session is for.
+        let intent = intent(self.repo, state).unwrap_or_else(|_| state.title.clone());
         let mut row = SkillRow {
             name: skilled.name.clone(),
-            args: fill(&skilled.name, &skilled.args, &around.ground(node, state)),
+            args: fill(&skilled.name, &skilled.args, &around.ground(node, &intent)),
             fault: self.look(&skilled.name).fault(&skilled.name),
             ..SkillRow::default()
         };
@@ -166,10 +183,10 @@ impl Around {
         }
     }
 
-    fn ground<'g>(&'g self, node: &'g Node, state: &'g State) -> Ground<'g> {
+    fn ground<'g>(&'g self, node: &'g Node, intent: &'g str) -> Ground<'g> {
         Ground {
             id: node.id.as_str(),
-            intent: &state.title,
+            intent,
             part: node.part.as_ref().and_then(|part| part.phase.as_deref()),
             gap: self.gap.as_deref(),
             left: &self.left,
@@ -189,6 +206,11 @@ pub(in crate::flow) fn findings(repo: &Repo, file: &TaskFile) -> Vec<Finding> {
     for node in &file.nodes {
         for one in std::iter::once(node.clone()).chain(repairs(node)) {
             let Some(skill) = &one.skill else { continue };
+            if let Some(why) = skills.displaced(&skill.name) {
+                let message = format!("{}: {why}", one.id);
+                let id = "task_skill_displaced";
+                found.push(crate::core::task::file::found(id, node.line, message));
+            }
             let looked = skills.look(&skill.name);
             if let Some(fault) = looked.fault(&skill.name) {
                 let id = match looked.is_held() {

@@ -133,6 +133,12 @@ pub const FINDINGS: &[Known] = &[
         "write the path from the top of the repository",
     ),
     Known::new(
+        "task_skill_displaced",
+        Known::WARNING,
+        "another skill of the same name says otherwise and is passed over",
+        "take one of them away, or give it another name",
+    ),
+    Known::new(
         "task_skill_missing",
         Known::ERROR,
         "no folder of a host has the skill of a task, or nobody can follow it as it stands there",
