@@ -5,7 +5,9 @@ use crate::support::drive::Drive;
 
 use crate::support::server::{push, server};
 use crate::support::store::{tamper, tamper_all};
-use crate::support::tasks::{DEMO, building, planning, planning_with, refuses, task, text};
+use crate::support::tasks::{
+    DEMO, building, clones_building, planning, planning_with, refuses, task, text,
+};
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
@@ -388,6 +390,47 @@ fn a_prompt_that_is_no_text_hides_no_other() {
 }
 
 #[test]
+fn a_task_gets_its_skill_and_its_outputs_on_the_command_line() {
+    let s = planning(&[]);
+    let args = [
+        "task",
+        "add",
+        "Look",
+        "--id",
+        "A",
+        "--skill",
+        "look",
+        "--output",
+        "docs/a.md",
+        "--output",
+        "docs/b.md",
+        "--manual",
+        "read it",
+    ];
+    s.loopx(&args).ok();
+    let line = || -> Value {
+        let list = s.read(format!(".loopx/{DEMO}/tasks.jsonl"));
+        serde_json::from_str(list.lines().last().expect("a line")).expect("JSON")
+    };
+    assert_eq!(line()["skill"], "look");
+    assert_eq!(line()["outputs"], json!(["docs/a.md", "docs/b.md"]));
+    s.loopx(&[
+        "task",
+        "edit",
+        "A",
+        "--skill",
+        "see",
+        "--output",
+        "docs/c.md",
+    ])
+    .ok();
+    assert_eq!(line()["skill"], "see");
+    assert_eq!(line()["outputs"], json!(["docs/c.md"]));
+    s.loopx(&["task", "edit", "A", "--unset", "skill"]).ok();
+    assert_eq!(line()["skill"], Value::Null);
+}
+
+#[test]
 fn what_was_typed_stays_in_the_hint_of_a_pipeline_that_does_not_start() {
     let s = planning(&[]);
     s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
@@ -474,6 +517,47 @@ fn the_intent_of_a_session_is_the_intent_of_its_pipelines() {
 }
 
 #[test]
+fn a_task_that_did_not_leave_its_file_leads_to_that_file() {
+    let outputs = json!({ "outputs": ["docs/a.md"] });
+    let mut line = task("A", &[], Some(&["test", "-e", "docs/a.md"]));
+    line["outputs"] = outputs["outputs"].clone();
+    let s = building(&[line]);
+    s.loopx(&["run", "--task", "A"]).fails_with(1);
+    let write = "write docs/a.md, which A leaves, then: git loopx";
+    s.loopx(&["next"]).says(write).says("run --task A");
+    s.loopx(&["take", "A"]).ok();
+    s.loopx(&["next"]).says(write).says("task done A");
+    s.write("docs/a.md", "a\n");
+    s.loopx(&["next"]).says("git loopx task done A").ok();
+    s.loopx(&["task", "done", "A"]).ok();
+}
+
+#[test]
+fn a_task_whose_skill_is_missing_is_no_circle() {
+    let mut line = task("A", &[], Some(&["true"]));
+    line["skill"] = json!("nowhere");
+    let s = building(&[
+        line,
+        task("B", &[], Some(&["true"])),
+        task("C", &["B"], Some(&["true"])),
+    ]);
+    s.loopx(&["take", "B"]).ok();
+    s.loopx(&["task", "done", "B"]).ok();
+    assert_eq!(s.loopx(&["next"]).ok().trim(), "git loopx take");
+    assert_eq!(
+        text(&s.loopx(&["take", "--json"]).json()["card"]["task"]),
+        "C"
+    );
+    s.loopx(&["task", "done", "C"]).ok();
+    s.loopx(&["next"])
+        .says("no folder of a host has the skill `nowhere`")
+        .says(".agents/skills/nowhere/SKILL.md, then: git loopx take A");
+    s.write(".agents/skills/nowhere/SKILL.md", "Do it.\n");
+    assert_eq!(s.loopx(&["next"]).ok().trim(), "git loopx take");
+    s.loopx(&["take"]).ok();
+}
+
+#[test]
 fn a_pipeline_that_was_killed_before_it_was_saved_starts_when_it_is_typed_again() {
     let s = planning(&[]);
     s.loopx(&["save"]).ok();
@@ -519,6 +603,39 @@ fn a_pipeline_that_is_newer_than_its_session_says_how_to_get_it() {
     let error = refuses(&s, 4, "pipeline_unknown", &args);
     follow(&s, &error).ok();
     s.loopx(&args).ok();
+}
+
+#[test]
+fn a_second_person_takes_what_is_free_beside_the_build_of_the_first() {
+    let all = clones_building(
+        2,
+        &[
+            task("A", &[], Some(&["true"])),
+            task("B", &[], Some(&["true"])),
+        ],
+    );
+    for at in 0..2 {
+        all.git(at, &["config", "loopx.trust", "all"]).ok();
+    }
+    all.loopx(0, &["-s", DEMO, "take", "A"]).ok();
+    all.loopx(0, &["-s", DEMO, "run", "--task", "A"]).ok();
+    all.settle();
+    all.git(0, &["push", "--quiet", "origin", "work"]).ok();
+    all.git(1, &["fetch", "--quiet"]).ok();
+    all.git(1, &["switch", "--quiet", "work"]).ok();
+    let next = all.loopx(1, &["-s", DEMO, "next"]).ok();
+    assert!(next.contains("take"), "{next}");
+    let words = next.trim().strip_prefix("git loopx ").expect("a command");
+    let words = shlex::split(words).expect("words");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let words: Vec<&str> = match words.contains(&"-s") {
+        true => words,
+        false => [&["-s", DEMO], words.as_slice()].concat(),
+    };
+    let card = all
+        .loopx(1, &[words.as_slice(), &["--json"]].concat())
+        .json();
+    assert_eq!(card["card"]["task"], "B");
 }
 
 #[test]
