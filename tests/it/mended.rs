@@ -2,7 +2,7 @@
 //! led in a circle.
 
 use crate::support::drive::Drive;
-
+use crate::support::keys::{ADA, everybody, key, use_key};
 use crate::support::server::{push, server};
 use crate::support::store::{tamper, tamper_all};
 use crate::support::tasks::{
@@ -431,6 +431,36 @@ fn a_task_gets_its_skill_and_its_outputs_on_the_command_line() {
 }
 
 #[test]
+fn a_stage_that_was_entered_is_not_named_as_the_next_step() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    let said = s.loopx(&["approve", "--enter", "--reason", "agreed"]);
+    let said = format!("{}{}", said.stdout, said.stderr);
+    assert!(said.contains("approved plan->build"), "{said}");
+    assert!(said.contains("in stage build"), "{said}");
+    assert!(!said.contains("git loopx build"), "{said}");
+}
+
+#[test]
+fn a_session_that_nobody_looked_at_is_told_from_one_that_waits_for_nobody() {
+    let s = planning(&[]);
+    for at in 0..21 {
+        let name = format!("more-{at}");
+        s.loopx(&["-q", "start", "--no-branch", &name]).ok();
+    }
+    let listed = s.loopx(&["list"]);
+    let shown = listed.stdout.clone();
+    let rows: Vec<&str> = shown.lines().filter(|row| row.contains(" ? ")).collect();
+    assert_eq!(rows.len(), 2, "{listed}");
+    assert!(!listed.stdout.contains(" - "), "{listed}");
+    let name = rows[0].split_whitespace().find(|word| word.len() > 3);
+    s.loopx(&["next", "-s", name.expect("a name")]).ok();
+    listed.says("?: 2 sessions not looked at").ok();
+    let json = s.loopx(&["--json", "list"]).json();
+    let sessions = json["sessions"].as_array().expect("sessions").iter();
+    assert_eq!(sessions.filter(|one| one["judged"] == false).count(), 2);
+}
+
+#[test]
 fn what_was_typed_stays_in_the_hint_of_a_pipeline_that_does_not_start() {
     let s = planning(&[]);
     s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
@@ -555,6 +585,92 @@ fn a_task_whose_skill_is_missing_is_no_circle() {
     s.write(".agents/skills/nowhere/SKILL.md", "Do it.\n");
     assert_eq!(s.loopx(&["next"]).ok().trim(), "git loopx take");
     s.loopx(&["take"]).ok();
+}
+
+#[test]
+fn an_amendment_is_signed_in_each_hint_where_policy_asks_for_that() {
+    for (policy, flag) in [
+        ("[approve]\nsigned = [\"plan->build\"]\n", true),
+        ("", false),
+    ] {
+        let files = [("loopx.toml", policy), ("loopx.signers", &*everybody())];
+        let s = planning_with(&files, &[task("A", &[], Some(&["true"]))]);
+        use_key(&s, key(ADA.2));
+        let enter = ["approve", "--enter", "--reason", "agreed", "--sign"];
+        let call = s.call(LOOPX).env("GIT_AUTHOR_NAME", ADA.0).args(&enter);
+        let call = call.env("GIT_AUTHOR_EMAIL", ADA.1);
+        call.env("GIT_COMMITTER_EMAIL", ADA.1).run().ok();
+        let list = format!(".loopx/{DEMO}/tasks.jsonl");
+        s.write(
+            &list,
+            s.read(&list) + &task("B", &[], Some(&["true"])).to_string() + "\n",
+        );
+        for args in [
+            &["task", "add", "More"][..],
+            &["save"],
+            &["amend"],
+            &["edit", "tasks.jsonl"],
+        ] {
+            let said = s.call(LOOPX).args(&["--json"]).args(args).run();
+            let error = said.error_json()["error"].clone();
+            let help = text(&error["help"]);
+            assert!(help.contains("amend --reason"), "{args:?}: {help}");
+            assert_eq!(help.contains("--sign"), flag, "{args:?}: {help}");
+        }
+        let show = s.loopx(&["amend", "--show", "--json"]).json();
+        assert_eq!(
+            text(&show["next_action"]).contains("--sign"),
+            flag,
+            "{show:#}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_save_speaks_of_the_file_that_it_is_refused_for() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    s.write(format!(".loopx/{DEMO}/notes.txt"), "mine\n");
+    let plan = format!(".loopx/{DEMO}/plan.md");
+    let text = s.read(&plan);
+    s.write(&plan, format!("{text}more\n"));
+    let said = s.loopx(&["save"]).says("plan.md").fails_with(1);
+    assert!(!said.stderr.contains("notes.txt"), "{said}");
+    s.write(&plan, text);
+    s.loopx(&["save"])
+        .says("not saved: notes.txt is no artifact")
+        .fails_with(5);
+}
+
+#[test]
+fn an_approval_of_what_was_approved_before_says_so() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    s.loopx(&["plan", "--reason", "the plan has to change"])
+        .ok();
+    let before = s.loopx(&["log", "--json"]).json()["operations"].clone();
+    let said = s.loopx(&["approve", "--enter"]);
+    let said = format!("{}{}", said.stdout, said.stderr);
+    let rows = before.as_array().expect("operations");
+    let first = rows.iter().find(|op| op["kind"] == "approved").expect("it");
+    let wanted = format!("approved it (@{})", first["seq"]);
+    assert!(
+        said.contains("approved plan->build once more: nothing of it has changed since"),
+        "{said}"
+    );
+    assert!(said.contains(&wanted), "{said}");
+    // With another plan it is another word.
+    s.loopx(&["plan", "--reason", "again"]).ok();
+    let more = [
+        "task",
+        "add",
+        "More",
+        "--criterion",
+        "it is",
+        "--manual",
+        "look",
+    ];
+    s.loopx(&more).ok();
+    let said = s.loopx(&["--json", "approve"]).json();
+    assert_eq!(said["before"], Value::Null);
 }
 
 #[test]
