@@ -12,7 +12,9 @@ pub use task::TaskCommand;
 
 use crate::cmd;
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::hint::Hint;
 use crate::core::settings::SyncPoint;
+use crate::flow::amend::as_policy_wants;
 use crate::flow::{Context, pager};
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
@@ -563,6 +565,29 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     if command.is_paged() {
         ui.keep_for_pager();
     }
+    let outcome = dispatch(command, open, ui);
+    outcome.map_err(|mut failure| {
+        let is_unsigned = |hint: &Hint| hint.has_unsigned_amendment();
+        let hints = failure.blockers.iter().map(|blocker| &blocker.help);
+        if hints.chain(&failure.help).any(is_unsigned)
+            && let Ok(ctx) = open()
+        {
+            let wanted = |hint| as_policy_wants(&ctx, hint);
+            failure.help = failure.help.take().map(wanted);
+            for blocker in &mut failure.blockers {
+                blocker.help = wanted(std::mem::take(&mut blocker.help));
+            }
+        }
+        failure
+    })
+}
+
+/// Runs a command, in the repository that it opens if it wants one.
+fn dispatch(
+    command: Command,
+    open: impl Fn() -> Result<Context> + Copy,
+    ui: &mut Ui,
+) -> Result<Exit> {
     match command {
         Command::Hooks(command) => cmd::hooks::run(command, ui),
         Command::Setup(command) => cmd::setup::run(command, open, ui),

@@ -8,7 +8,7 @@ use crate::core::hint::command;
 use crate::core::shell_word;
 use crate::core::task::amend::Impact;
 use crate::flow::Context;
-use crate::flow::amend::{AmendRequest, amend, impact};
+use crate::flow::amend::{AmendRequest, amend, as_policy_wants, impact};
 use crate::ui::{Ui, line};
 use serde_json::json;
 
@@ -45,6 +45,7 @@ pub fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Some(file) => command!("amend {} --reason WHY", shell_word(file)),
             None => command!("amend --reason WHY"),
         };
+        let next = as_policy_wants(ctx, next);
         ui.hint(&next);
         ui.json(
             "amend",

@@ -46,11 +46,12 @@ fn saved(ctx: &Context, ui: &mut Ui, command: &str, done: &crate::flow::Done<()>
 pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = match sessions::save(ctx, reason) {
         Ok(done) => done,
-        Err(failure) => {
-            // Those files may be all that somebody wrote.
+        // Those files may be all that somebody wrote.
+        Err(failure) if failure.code == Code::NothingToSave => {
             name_not_saved(&working::not_saved(ctx).unwrap_or_default(), ui);
             return Err(failure);
         }
+        Err(failure) => return Err(failure),
     };
     let not_saved = workcopy::not_saved(&ctx.repo, &done.state);
     name_not_saved(&not_saved, ui);

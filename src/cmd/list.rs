@@ -62,6 +62,15 @@ pub fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         true => nothing(&board, ui),
         false => table(&board.sessions, ctx.repo.now(), ui),
     }
+    let unjudged = board.sessions.iter().filter(|one| is_unjudged(one)).count();
+    if unjudged > 0 {
+        ui.status(format!(
+            "?: {} not looked at, for only those that were touched last are; one of them: {}, all that wait for others: {}",
+            counted(unjudged, "session"),
+            command!("next -s SESSION"),
+            command!("list --waiting")
+        ));
+    }
     if board.ended > 0 && !board.sessions.is_empty() {
         ui.status(format!("those that have ended: {}", command!("list --all")));
     }
@@ -97,6 +106,19 @@ struct Cells {
     stage_role: Option<anstyle::Style>,
 }
 
+/// The cell of a session that waits for nobody, or that nobody looked at.
+fn nothing_known(one: &Listed) -> String {
+    match is_unjudged(one) {
+        true => "?".to_owned(),
+        false => "-".to_owned(),
+    }
+}
+
+/// Whether a session goes on, and nobody looked how.
+fn is_unjudged(one: &Listed) -> bool {
+    !one.judged && one.ending.is_none() && one.damage.is_none()
+}
+
 fn cells(one: &Listed, now: i64) -> Cells {
     let (stage, stage_role) = match (&one.damage, &one.ending, one.stage) {
         (Some(_), _, _) => ("damaged".to_owned(), Some(style::BAD)),
@@ -108,7 +130,7 @@ fn cells(one: &Listed, now: i64) -> Cells {
     let waits = match (&one.waits, &one.next_action, one.to_write) {
         (Some(waits), _, _) => line(&waits.who),
         (None, Some(_), _) | (None, None, true) => "you".to_owned(),
-        (None, None, false) => "-".to_owned(),
+        (None, None, false) => nothing_known(one),
     };
     let next = match (&one.next_action, one.to_write) {
         (Some(next), _) => match next.command() {
@@ -116,7 +138,7 @@ fn cells(one: &Listed, now: i64) -> Cells {
             None => line(&next.to_string()),
         },
         (None, true) => "(write)".to_owned(),
-        (None, false) => "-".to_owned(),
+        (None, false) => nothing_known(one),
     };
     let since = one.started.as_deref().and_then(seconds_of);
     let title = match &one.damage {

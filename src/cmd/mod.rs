@@ -80,14 +80,7 @@ impl SignArgs {
 
 /// Says what a writing command did: one line, and the command that leads on.
 fn report<T>(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<T>, said: &str, extra: Value) {
-    let saved: Vec<String> = done.saved.iter().map(ToString::to_string).collect();
-    if !saved.is_empty() {
-        ui.status(format!("saved {}", saved.join(", ")));
-    }
-    ui.status(format!(
-        "{}: {said}",
-        ui.paint(crate::ui::style::NAME, done.id.as_str())
-    ));
+    tell_done(done, said, ui);
     let mut body = json!({
         "session": done.id,
         "commit": done.commit,
@@ -99,6 +92,18 @@ fn report<T>(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<T>, said: &s
         body.extend(extra);
     }
     ui.json(command, &body);
+}
+
+/// Says what a command did, and what it saved along with that.
+fn tell_done<T>(done: &Done<T>, said: &str, ui: &mut Ui) {
+    let saved: Vec<String> = done.saved.iter().map(ToString::to_string).collect();
+    if !saved.is_empty() {
+        ui.status(format!("saved {}", saved.join(", ")));
+    }
+    ui.status(format!(
+        "{}: {said}",
+        ui.paint(crate::ui::style::NAME, done.id.as_str())
+    ));
 }
 
 /// Says what leads on, and puts it into the document.
@@ -166,10 +171,12 @@ fn proof_word(ui: &Ui, proof: Proof) -> String {
 fn check_lines(ui: &mut Ui, label: &str, checks: &[AuditItem]) {
     for item in checks {
         let word = proof_word(ui, item.proof);
+        let source = item.source.map(|file| format!("  (of {file})"));
         ui.out(format!(
-            "{label}{word}  {}  {}",
+            "{label}{word}  {}  {}{}",
             line(&item.id),
-            line(&item.detail)
+            line(&item.detail),
+            source.unwrap_or_default()
         ));
     }
 }

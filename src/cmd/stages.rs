@@ -1,6 +1,6 @@
 //! `clarify`, `approve`, `plan`, `build`: arguments, and how their outcomes read.
 
-use super::{SignArgs, blocker_lines, outline, report, tell_policy_moved};
+use super::{SignArgs, blocker_lines, outline, report, tell_done, tell_policy_moved};
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::finding::Finding;
@@ -183,7 +183,11 @@ pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let is_whole = done.value.people >= done.value.required;
     if args.enter && is_whole && !done.value.completed {
         if !ui.is_json() {
-            tell_approved(&done, ctx, ui);
+            // What is next is said of the stage that is entered.
+            tell_unserved(&done.value, ui);
+            tell_policy_moved(ctx, &done, ui);
+            let said = format!("approved {transition}{}", once_more(&done.value));
+            tell_done(&done, &said, ui);
         }
         return enter(transition, args.sign, ctx, ui);
     }
@@ -221,7 +225,7 @@ fn tell_approved(done: &Done<Approved>, ctx: &Context, ui: &mut Ui) {
             approved.transition, approved.people, approved.required
         )
     } else {
-        format!("approved {}", approved.transition)
+        format!("approved {}{}", approved.transition, once_more(approved))
     };
     let extra = json!({
         "transition": approved.transition,
@@ -229,17 +233,33 @@ fn tell_approved(done: &Done<Approved>, ctx: &Context, ui: &mut Ui) {
         "required": approved.required,
         "completed": approved.completed,
         "unserved": approved.unserved,
+        "before": approved.before,
         "policy_moved": tell_policy_moved(ctx, done, ui),
     });
     if !ui.is_json() {
-        for scenario in &approved.unserved {
-            ui.warn(format!(
-                "no slice names scenario `{}` (`scenarios` in change/slices.json): archive will refuse it unless it is waived",
-                clean(scenario)
-            ));
-        }
+        tell_unserved(approved, ui);
     }
     report(ctx, ui, "approve", done, &said, extra);
+}
+
+/// What is said of a content that was approved before.
+fn once_more(approved: &Approved) -> String {
+    approved.before.as_ref().map_or_else(String::new, |before| {
+        format!(
+            " once more: nothing of it has changed since {} approved it (@{})",
+            line(&before.by.name),
+            before.seq
+        )
+    })
+}
+
+fn tell_unserved(approved: &Approved, ui: &mut Ui) {
+    for scenario in &approved.unserved {
+        ui.warn(format!(
+            "no slice names scenario `{}` (`scenarios` in change/slices.json): archive will refuse it unless it is waived",
+            clean(scenario)
+        ));
+    }
 }
 
 pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -544,7 +564,12 @@ fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &
     {
         let id = ui.paint(style::WARN, &clean(&item.id));
         let proof = format!("{:?}", item.proof).to_lowercase();
-        ui.status(format!("  {id}: {proof}, {}", clean(&item.detail)));
+        let source = item.source.map(|file| format!(", of {file}"));
+        ui.status(format!(
+            "  {id}: {proof}, {}{}",
+            clean(&item.detail),
+            source.unwrap_or_default()
+        ));
     }
     blocker_lines(ui, &outcome.blockers);
     report(ctx, ui, command, done, said, extra);

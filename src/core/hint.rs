@@ -184,6 +184,11 @@ impl Command {
             .trim_start()
     }
 
+    fn is_unsigned_amendment(&self) -> bool {
+        let has = |option: &str| self.words.split(' ').any(|word| word == option);
+        self.verb == Verb::Amend && has("--reason") && !has("--sign")
+    }
+
     /// Whether a repository without a worktree refuses it.
     fn needs_worktree(&self) -> bool {
         const VERBS: [&str; 6] = ["checkout", "edit", "put", "run", "save", "task done"];
@@ -320,6 +325,26 @@ impl Hint {
         Hint {
             parts: hints.into_iter().flat_map(|hint| hint.parts).collect(),
         }
+    }
+
+    /// Signs each amendment in it, for policy asks for that.
+    #[must_use]
+    pub fn with_signed_amendments(mut self) -> Self {
+        for part in &mut self.parts {
+            if let Part::Command(command) = part
+                && command.is_unsigned_amendment()
+            {
+                command.words.push_str(" --sign");
+            }
+        }
+        self
+    }
+
+    /// Whether a command in it amends, and does not sign that.
+    pub fn has_unsigned_amendment(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Command(command) if command.is_unsigned_amendment()))
     }
 
     /// Names the session of the command, wherever it is typed.

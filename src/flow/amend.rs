@@ -8,7 +8,7 @@ use super::workcopy::{self, Edited, WorkCopy};
 use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::gate;
-use crate::core::hint::{command, hint};
+use crate::core::hint::{Hint, command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::op::Event;
 use crate::core::session::State;
@@ -54,6 +54,24 @@ pub fn impact(ctx: &Context, request: &AmendRequest) -> Result<(SessionId, Impac
     let stored = stored(&ctx.repo, &session.state)?;
     let (impact, _) = judged(&session.state, &stored, &text)?;
     Ok((session.state.id, impact))
+}
+
+/// A hint whose amendments are signed where the policy of the session that is meant asks for that: an amendment is an
+/// approval of the plan. Most of what is refused knows no policy.
+pub fn as_policy_wants(ctx: &Context, hint: Hint) -> Hint {
+    if !hint.has_unsigned_amendment() {
+        return hint;
+    }
+    let asks = || -> Result<bool> {
+        let store = ctx.store()?;
+        let state = ctx.session(&store.snapshot()?)?.state;
+        let (policy, _) = ctx.policy_if_there(&state)?;
+        Ok(policy.asks_signature(Transition::PlanToBuild))
+    };
+    match asks() {
+        Ok(true) => hint.with_signed_amendments(),
+        _ => hint,
+    }
 }
 
 /// Changes the list that was approved, as one record that approves the new one.

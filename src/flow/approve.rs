@@ -6,9 +6,13 @@ use super::{coverage, delta, seated};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::{command, hint};
-use crate::core::op::Event;
+use crate::core::id::{OpId, Person};
+use crate::core::op::{Event, Operation};
+use crate::core::replay::undone;
+use crate::core::session::State;
 use crate::core::stage::{Stage, Transition};
 use crate::git::{Entry, Repo};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What an approval came to.
@@ -22,6 +26,17 @@ pub struct Approved {
     pub completed: bool,
     /// plan->build: scenarios that archive will ask proof of and that no slice names.
     pub unserved: Vec<String>,
+    /// The same content was approved before the session went back to this stage.
+    pub before: Option<Before>,
+}
+
+/// An approval of the same content that was given before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Before {
+    pub op: OpId,
+    pub seq: u64,
+    pub by: Person,
+    pub at: String,
 }
 
 /// Approves the move from the present stage to `to`, or the one that leads on, signed where that is asked for.
@@ -31,13 +46,48 @@ pub fn approve(
     reason: Option<String>,
     sign: bool,
 ) -> Result<Done<Approved>> {
-    act(ctx, Needs::Stage, |facts| {
+    let mut done = act(ctx, Needs::Stage, |facts| {
         let transition = meant(facts, ends)?;
         if transition == Transition::BuildToReview {
             seated::require_no_other(ctx, &facts.state)?;
         }
         decide(&ctx.repo, facts, transition, reason.clone(), sign)
-    })
+    })?;
+    // The stage was entered before: the word may be the same once more.
+    if done.state.plan.run > 1 && done.value.transition == Transition::PlanToBuild {
+        // It is given by now, whatever keeps this from being known.
+        let before = approved_before(ctx, &done.state, done.value.transition);
+        done.value.before = before.unwrap_or_default();
+    }
+    Ok(done)
+}
+
+/// The record by which the content that is approved now was approved before the session went back to that stage. An
+/// approval is about content, and may be given to the same twice; whoever gives it hears of that.
+fn approved_before(ctx: &Context, state: &State, transition: Transition) -> Result<Option<Before>> {
+    let Some(now) = state.armed(transition) else {
+        return Ok(None);
+    };
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let Some(session) = snapshot.session(&state.id)? else {
+        return Ok(None);
+    };
+    let operations = snapshot.operations(&session)?;
+    let undone = undone(&operations);
+    let is_same = |op: &&Operation| {
+        let is_now = now.by.iter().any(|by| by.op == op.op);
+        !is_now
+            && !undone.contains(&op.op)
+            && matches!(op.event(), Some(Event::Approved { transition: of, content, .. }) if *of == transition && *content == now.content)
+    };
+    let found = operations.iter().rev().find(is_same);
+    Ok(found.map(|op| Before {
+        op: op.op.clone(),
+        seq: op.seq,
+        by: op.by.clone(),
+        at: op.at.clone(),
+    }))
 }
 
 /// The stages that an approval was asked for with.
@@ -188,6 +238,7 @@ fn arm(
             }
             _ => Vec::new(),
         },
+        before: None,
     };
     let what = format!("approve {} -> {}", transition.from(), transition.to());
     Ok(Act::new(event, what, value))

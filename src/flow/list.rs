@@ -54,6 +54,8 @@ pub struct Listed {
     pub waits: Option<Waits>,
     /// Somebody has to write something: there is no command for it.
     pub to_write: bool,
+    /// Its gates were looked at: who goes on, and with what, is known.
+    pub judged: bool,
 }
 
 /// What is on the board, and what is not.
@@ -156,6 +158,7 @@ fn listed(id: SessionId, summary: Result<Summary, Failure>, current: bool) -> Li
         next_action: None,
         waits: None,
         to_write: false,
+        judged: false,
     };
     match summary {
         Ok(summary) => {
@@ -188,6 +191,7 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
         let Ok(look) = next::look(ctx, snapshot, &session) else {
             continue;
         };
+        one.judged = true;
         one.to_write = look.advised.next == Next::Write;
         let next = look.advised.command().cloned();
         one.next_action = match one.current {

@@ -2,14 +2,20 @@
 
 use super::act::{Facts, Needs, gather_with};
 use super::context::Context;
+use super::skills::Skills;
+use super::task::outputs;
 use super::workcopy::{self, FileStatus, Peek, WorkCopy};
 use super::{archive, coverage, ground, lease, rebase, review, sign, upstream};
+use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::id::SessionId;
-use crate::core::next::{self, Advised, Distance, Here, Next, Worktree};
+use crate::core::next::{self, Advised, Distance, Here, Next, Unfit, Worktree};
 use crate::core::session::{Ending, State};
 use crate::core::stage::Stage;
+use crate::core::task::node::{Node, TaskId};
+use crate::core::task::plan;
+use crate::core::task::status::Status;
 use crate::git::Repo;
 use crate::store::{Session, Snapshot};
 
@@ -96,6 +102,8 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         remote: remote.clone(),
         world: Some(&facts.world),
         unpushed: unpushed(ctx, state)?,
+        missing: missing_outputs(ctx, &facts)?,
+        unfit: unfit(ctx, &facts),
     };
     let mut advised = next::next(facts.view(), &here);
     let is_here = worktree
@@ -189,6 +197,53 @@ fn first(
             },
         }
     }))
+}
+
+/// The tasks of a build, where their list names something of this kind: most lists do not, and are not read for it.
+fn nodes_with(facts: &Facts<'_>, field: &str) -> Vec<Node> {
+    let text = facts.texts.get(&Artifact::TaskList);
+    let is_asked =
+        facts.state.stage == Stage::Build && text.is_some_and(|text| text.contains(field));
+    match is_asked {
+        true => plan::now(&facts.texts, &facts.state)
+            .map(std::borrow::Cow::into_owned)
+            .unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
+/// What tasks leave and is not there, of those that somebody has or that ran.
+fn missing_outputs(ctx: &Context, facts: &Facts<'_>) -> Result<Vec<(TaskId, Vec<String>)>> {
+    let mut found = Vec::new();
+    for node in nodes_with(facts, "\"outputs\"") {
+        let state = &facts.state;
+        let is_had = state.task_status(&node.id) == Status::Claimed;
+        let mut runs = state.evidence.iter();
+        let is_asked =
+            is_had || runs.any(|run| run.value.task.as_deref() == Some(node.id.as_str()));
+        if !is_asked || node.outputs.is_empty() {
+            continue;
+        }
+        let paths = outputs::missing(ctx, facts, &node, state)?;
+        let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+        if !paths.is_empty() {
+            found.push((node.id, paths));
+        }
+    }
+    Ok(found)
+}
+
+/// The tasks whose skill nobody can follow here.
+fn unfit(ctx: &Context, facts: &Facts<'_>) -> Vec<(TaskId, Unfit)> {
+    let skills = Skills::of(&ctx.repo);
+    let nodes = nodes_with(facts, "\"skill\"").into_iter();
+    let unfit = nodes.filter_map(|node| {
+        let failure = skills.require(&node).err()?;
+        let help = failure.help.unwrap_or_default();
+        let why = failure.message;
+        Some((node.id, Unfit { why, help }))
+    });
+    unfit.collect()
 }
 
 /// What would hold the archive of a session in review or done, or in a build that one person may take to its end.

@@ -71,6 +71,8 @@ impl Damage {
 pub enum Mend {
     /// The operations are whole: compute the state from them again.
     Recompute,
+    /// The state is right, and its files are not: write them again.
+    Rewrite,
     /// Take the folder from the last commit in which it was whole.
     Restore,
     /// Make the index of bindings what the sessions say.
@@ -200,9 +202,8 @@ fn records(
         }
         // What somebody signed comes first: to compute a state again says nothing of that.
         if let Some(what) = exact::fault(repo, &id, &entry.id)? {
-            found
-                .damages
-                .push(damage(id.as_str(), what, Mend::Recompute));
+            let damage = damage(id.as_str(), what, Mend::Rewrite);
+            found.damages.push(damage);
             continue;
         }
         if let Signed::Whole = signed {
@@ -231,7 +232,10 @@ fn records(
     }
     history_of(repo, snapshot, memory, &mut found)?;
     found.damages.extend(beside::layouts(repo, snapshot)?);
-    let damaged = found.damages.iter().filter(|one| one.mend != Mend::Unsign);
+    // Whose a folder is can be told of these all the same.
+    let damaged = found.damages.iter();
+    let damaged =
+        damaged.filter(|one| !matches!(one.mend, Mend::Unsign | Mend::Rewrite | Mend::Move));
     let damaged = damaged.map(Damage::name).collect();
     found.damages.extend(beside::doubles(snapshot, &damaged)?);
     // A session that is going to be restored is one that a branch may be bound to.
@@ -473,8 +477,10 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     let repo = store.repo();
     let mut edits = Edits::default();
     let mut left = Vec::new();
+    // A copy belongs nowhere: a person says which of two it is before one is put into its place.
+    let has_copies = damages.iter().any(|one| one.mend == Mend::Choose);
     for damage in damages {
-        if !damage.is_mendable() {
+        if !damage.is_mendable() || has_copies && damage.mend == Mend::Move {
             continue;
         }
         if damage.mend == Mend::Arrange {
@@ -523,7 +529,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             (Mend::PutBack, Some(folder)) => {
                 edits.replace_session(&id, Some(recompute(repo, &id, &folder)?));
             }
-            (Mend::Recompute, Some(folder)) => {
+            (Mend::Recompute | Mend::Rewrite, Some(folder)) => {
                 // What cannot be computed after all is taken from history: one session never keeps the
                 // others from being mended.
                 let tree = match recompute(repo, &id, &folder) {
@@ -584,7 +590,7 @@ fn mend_archived(
             edits.remove(path.clone());
             edits.set(place(&session.state), Entry::tree(session.tree));
         }
-        (Mend::Recompute, Some(folder)) => {
+        (Mend::Rewrite, Some(folder)) => {
             let session = snapshot.load_folder(folder)?;
             let tree = recompute(repo, &session.state.id, &session.tree)?;
             edits.set(path.clone(), Entry::tree(tree));

@@ -65,6 +65,11 @@ fn differing(repo: &Repo, mut state: State, folder: &Oid) -> Result<Option<Strin
     Ok(None)
 }
 
+/// Whether an archived session may be put there.
+fn path_is_free(snapshot: &Snapshot<'_>, place: &str) -> Result<bool> {
+    Ok(place.starts_with(layout::ARCHIVE) && snapshot.folder_of(place)?.is_none())
+}
+
 /// The same of an archived session, and whether it lies where its operations say.
 pub(super) fn archived(
     repo: &Repo,
@@ -74,7 +79,7 @@ pub(super) fn archived(
     let path = folder.path.clone();
     let session = snapshot.load_folder(folder)?;
     let place = place(&session.state);
-    if place != path && snapshot.folder_of(&place)?.is_none() {
+    if place != path && path_is_free(snapshot, &place)? {
         let what = format!("its operations put it into {place}");
         return Ok(Some((what, Mend::Move)));
     }
@@ -87,5 +92,5 @@ pub(super) fn archived(
     settle_candidate(&mut state, candidate.cloned());
     state.ops.clone_from(&session.state.ops);
     let what = differing(repo, state, &session.tree)?;
-    Ok(what.map(|what| (what, Mend::Recompute)))
+    Ok(what.map(|what| (what, Mend::Rewrite)))
 }

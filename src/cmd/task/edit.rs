@@ -11,18 +11,20 @@ use crate::ui::Ui;
 use serde_json::json;
 
 /// Fields that can be taken out of a task.
-const OPTIONAL: [&str; 14] = [
+const OPTIONAL: [&str; 16] = [
     "description",
     "kind",
     "type",
     "priority",
     "effort",
     "role",
+    "skill",
     "stage",
     "parent",
     "depends_on",
     "waits",
     "files",
+    "outputs",
     "scenarios",
     "convergence.criteria",
     "convergence.verification",

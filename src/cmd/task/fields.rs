@@ -55,6 +55,12 @@ pub struct FieldArgs {
     /// A person whose word it waits for, or `any`
     #[arg(long, value_name = "PERSON")]
     wait_person: Vec<String>,
+    /// The skill by which it is done
+    #[arg(long, value_name = "NAME")]
+    skill: Option<String>,
+    /// A file that it has to leave
+    #[arg(long, value_name = "PATH")]
+    output: Vec<String>,
     /// A file that it touches
     #[arg(long, value_name = "PATH")]
     file: Vec<String>,
@@ -84,18 +90,20 @@ impl FieldArgs {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
         };
-        let given: [(&'static str, Option<Value>); 14] = [
+        let given: [(&'static str, Option<Value>); 16] = [
             ("description", text(&self.description)),
             ("kind", text(&self.kind)),
             ("type", text(&self.work)),
             ("priority", text(&self.priority)),
             ("effort", text(&self.effort)),
             ("role", text(&self.role)),
+            ("skill", text(&self.skill)),
             ("stage", text(&self.stage)),
             ("parent", text(&self.parent)),
             ("depends_on", list(&self.depends_on)),
             ("waits", self.waits()),
             ("files", list(&self.file)),
+            ("outputs", list(&self.output)),
             ("scenarios", list(&self.scenario)),
             ("convergence.criteria", list(&self.criterion)),
             ("convergence.verification", verification),

@@ -49,7 +49,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     if let Some(task) = task(view, here) {
         return Some(task);
     }
-    if let Some(proof) = proof(view) {
+    if let Some(proof) = proof(view, here) {
         return Some(at_top(here, proof));
     }
     // A review covers what is committed, and an approval the tree.
@@ -167,17 +167,19 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     if let Some(own) = nodes.iter().find(is_own) {
         return Some(match own.gate.is_some() {
             true => judge(view, own, Status::Claimed),
-            false => own_task(view, own),
+            false => own_task(view, here, own),
         });
     }
-    if let Some(at) = graph
-        .ready(now)
-        .into_iter()
-        .find(|at| !graph.is_persons(*at))
+    let ready = graph.ready(now);
+    let mut work = ready.into_iter().filter(|at| !graph.is_persons(*at));
+    if let Some(at) = work
+        .clone()
+        .find(|at| here.unfit_of(&nodes[*at].id).is_none())
     {
         let id = &nodes[at].id;
         return Some(Advised::from(command!("take")).advice(format!("{id} is ready")));
     }
+    let unfit = work.find_map(|at| here.unfit_of(&nodes[at].id));
     if let Some(at) = graph
         .ready(now)
         .into_iter()
@@ -216,6 +218,12 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             None => skipped,
         });
     }
+    if let Some(unfit) = unfit {
+        return Some(Advised::write(hint![
+            format!("{}: ", unfit.why),
+            &unfit.help
+        ]));
+    }
     let Some(held) = nodes.iter().find_map(|node| Some((node, holders(node)?))) else {
         return outside(&graph, now);
     };
@@ -224,6 +232,31 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let whose = crate::core::lease::whose(&claim.value.owner, agent, &claim.signed.by);
     let over = command!("take {id} --take-over --reason WHY");
     Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
+}
+
+/// A task that somebody may take beside the build of another worktree. Where there is a remote, it is claimed there
+/// first: whoever builds is somewhere else.
+pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    view.texts.get(&Artifact::TaskList)?;
+    let nodes = plan::now(view.texts, view.state).ok()?;
+    let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
+    let graph = Graph::of(&nodes);
+    let now = Now {
+        statuses: &statuses,
+        stage: Stage::Build,
+        world: here.world.unwrap_or(&UNSEEN),
+        capacity: None,
+    };
+    let ready = graph.ready(now).into_iter();
+    let mut work = ready.filter(|at| !graph.is_persons(*at));
+    let id = &nodes[work.find(|at| here.unfit_of(&nodes[*at].id).is_none())?].id;
+    let take = match here.remote {
+        Some(_) => command!("take --remote"),
+        None => command!("take"),
+    };
+    Some(Advised::from(take).advice(format!(
+        "{id} is free, beside the build of another worktree"
+    )))
 }
 
 /// A gate that is to be decided.
@@ -259,8 +292,12 @@ fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
 }
 
 /// The task that is taken here.
-fn own_task(view: View<'_>, node: &Node) -> Advised {
+fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
     let id = &node.id;
+    if let Some(paths) = here.missing_of(id.as_str()) {
+        let told = format!("write {}, which {id} leaves, then: ", paths.join(", "));
+        return Advised::write(hint![told, command!("task done {id}")]);
+    }
     let Some(Verification::Cmd(_)) = &node.verification else {
         let told = format!("look at what {id} asks for, and say what you saw: ");
         return Advised::write(hint![
@@ -279,7 +316,7 @@ fn own_task(view: View<'_>, node: &Node) -> Advised {
 }
 
 /// The next check to run, or what keeps it from passing.
-pub(super) fn proof(view: View<'_>) -> Option<Advised> {
+pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let items = gate::audit(view);
     let open: Vec<&AuditItem> = items.iter().filter(|item| !item.is_proven()).collect();
     let first = open
@@ -312,6 +349,14 @@ pub(super) fn proof(view: View<'_>) -> Option<Advised> {
         && item.proof == Proof::Failed
     {
         let again = view.policy.run_task(&item.id);
+        if let Some(paths) = here.missing_of(&item.id) {
+            let told = format!(
+                "write {}, which {} leaves, then: ",
+                paths.join(", "),
+                item.id
+            );
+            return Some(Advised::write(hint![told, again]));
+        }
         let told = format!(
             "{} failed on this code: mend it; what it printed: ",
             item.id

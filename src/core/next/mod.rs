@@ -19,6 +19,7 @@ use super::lease::{self, Standing};
 use super::op::{PlanLane, PlanVerdict};
 use super::session::{Ending, State};
 use super::stage::{ApprovalKey, Stage, Transition};
+use super::task::node::TaskId;
 use super::task::world::World;
 use super::{counted, shell_word};
 use serde::Serialize;
@@ -183,8 +184,34 @@ pub struct Here<'a> {
     pub remote: Option<Distance>,
     /// What tasks wait for outside of their list; nothing of it holds where nobody looked.
     pub world: Option<&'a World>,
+    /// Tasks whose files are not all there: what they leave, and is missing.
+    pub missing: Vec<(TaskId, Vec<String>)>,
+    /// Tasks that nobody can take here, and why.
+    pub unfit: Vec<(TaskId, Unfit)>,
     /// The branch that a remote has not got the newest of: remote and branch.
     pub unpushed: Option<(String, String)>,
+}
+
+/// Why nobody can take a task here: the skill by which it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    pub why: String,
+    /// What makes it fit.
+    pub help: Hint,
+}
+
+impl Here<'_> {
+    /// What a task leaves and is not there.
+    fn missing_of(&self, task: &str) -> Option<&[String]> {
+        let mut all = self.missing.iter();
+        let found = all.find(|(id, _)| id.as_str() == task);
+        found.map(|(_, paths)| paths.as_slice())
+    }
+
+    fn unfit_of(&self, task: &TaskId) -> Option<&Unfit> {
+        let mut all = self.unfit.iter();
+        all.find(|(id, _)| id == task).map(|(_, unfit)| unfit)
+    }
 }
 
 /// The move forward from the present stage that the session's profile has, where there is one.
@@ -260,6 +287,9 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
     let claim = view.state.build.claim.as_ref();
     match lease::standing(claim, here.token.as_deref(), here.now) {
         Standing::Held(claim) if here.now > 0 => {
+            if let Some(free) = build::free(view, here) {
+                return free;
+            }
             let by = &claim.signed.by;
             let whose = lease::whose(&claim.value.owner, claim.value.agent.as_deref(), by);
             let until = lease::clock(lease::until(claim));

@@ -19,7 +19,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         return Some(send_back(view, here, "plan", &held.message));
     }
     if view.code.is_some()
-        && let Some(proof) = build::proof(view)
+        && let Some(proof) = build::proof(view, here)
     {
         let items = gate::audit(view);
         let failed = items.iter().find(|item| item.proof == Proof::Failed);

@@ -7,7 +7,7 @@ mod decide;
 mod done;
 mod gates;
 mod moves;
-mod outputs;
+pub(in crate::flow) mod outputs;
 mod renew;
 mod take;
 mod touched;

@@ -162,12 +162,7 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &Sta
         )
         .help(command!("resolve {path}")));
     }
-    let mut missing = Vec::new();
-    for path in &node.outputs {
-        if !is_present(ctx, facts, state, path)? {
-            missing.push(path.as_str());
-        }
-    }
+    let missing = missing(ctx, facts, node, state)?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -193,6 +188,22 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &Sta
     )
     .blockers(missing.iter().map(blocker).collect())
     .help(lead.clone()))
+}
+
+/// The files that a task leaves and that are not there.
+pub(in crate::flow) fn missing<'n>(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    node: &'n Node,
+    state: &State,
+) -> Result<Vec<&'n str>> {
+    let mut missing = Vec::new();
+    for path in &node.outputs {
+        if !is_present(ctx, facts, state, path)? {
+            missing.push(path.as_str());
+        }
+    }
+    Ok(missing)
 }
 
 /// Whether a path is an artifact or another file of the session, or a file that git has or would take.
