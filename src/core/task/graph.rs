@@ -10,6 +10,7 @@ use super::world::{Open, World};
 use crate::core::stage::Stage;
 use serde::Serialize;
 use std::cell::OnceCell;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Nodes with their edges looked up.
@@ -230,8 +231,8 @@ impl<'n> Graph<'n> {
                     path.reverse();
                     return Some(path);
                 }
-                if !from.contains_key(&way.to) {
-                    from.insert(way.to, at);
+                if let Entry::Vacant(place) = from.entry(way.to) {
+                    place.insert(at);
                     left.push_back(way.to);
                 }
             }

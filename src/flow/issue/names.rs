@@ -12,6 +12,7 @@ use std::collections::HashMap;
 pub struct Names {
     ids: Vec<IssueId>,
     lengths: HashMap<IssueId, usize>,
+    width: usize,
 }
 
 impl Names {
@@ -30,6 +31,8 @@ impl Names {
         let all: Vec<&IssueId> = self.ids.iter().collect();
         let lengths = short_lengths(&all);
         self.lengths = self.ids.iter().cloned().zip(lengths).collect();
+        let widths = self.ids.iter().map(|id| self.short(id).len());
+        self.width = widths.max().unwrap_or(0);
     }
 
     /// So much of an id as tells it from the others.
@@ -40,8 +43,7 @@ impl Names {
 
     /// The longest of them, for a column.
     pub fn width(&self) -> usize {
-        let widths = self.ids.iter().map(|id| self.short(id).len());
-        widths.max().unwrap_or(0)
+        self.width
     }
 }
 
