@@ -22,9 +22,9 @@ use std::process::Command;
 
 /// Issues beside the one.
 const COUNTS: [usize; 3] = [0, 1_000, 10_000];
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// So many runs make a batch, for the steps of 10 ms that CPU is counted in.
-const BATCH: u32 = 10;
+const BATCH: u32 = 5;
 /// The issue that the commands change.
 const ONE: &str = "lx-00000000aa";
 

@@ -6,7 +6,6 @@ use crate::core::failure::Result;
 use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::issue::claim::{self as flow, TakeRequest};
-use crate::flow::issue::view;
 use crate::ui::{Ui, line, style};
 use serde_json::json;
 
@@ -37,9 +36,9 @@ pub fn take(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         reason: args.reason,
     };
     let taken = flow::take(ctx, &request)?;
-    let id = &taken.value.issue.id;
-    let shown = view::show(ctx, id.as_str())?;
-    show::print(&shown, ui);
+    let shown = &taken.value.shown;
+    let id = &shown.row.issue.id;
+    show::print(shown, ui);
     let over = taken.value.from.as_ref();
     let over = over.map_or_else(String::new, |from| {
         format!(", taken over from {}", line(from))

@@ -2,7 +2,8 @@
 //! issue: the store lets one of two writers through, and the other decides anew on what it finds then.
 
 use super::{
-    Plan, Step, Written, backlog_with, names, require_reason, require_understood, today, write,
+    Plan, Step, Written, backlog_with, names, read, require_reason, require_understood, today,
+    view::Shown, write,
 };
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{command, hint};
@@ -28,7 +29,7 @@ pub struct TakeRequest {
 /// An issue that somebody got.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    pub issue: Issue,
+    pub shown: Shown,
     /// The end of the lease.
     pub until: String,
     /// From whom it was taken.
@@ -43,7 +44,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
         require_reason(request.reason.as_ref(), "taking an issue over", again)?;
     }
     let owner = crate::flow::lease::owner(&ctx.repo, None)?;
-    write(ctx, |snapshot, identity| {
+    let written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
         let backlog = backlog_with(snapshot, Vec::new())?;
         let at = choose(snapshot, &backlog, request, (&owner, now))?;
@@ -82,8 +83,19 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
                 before: Some(issue.clone()),
                 body: IssueEvent::Claimed { claim }.into(),
             }],
-            value: Taken { issue, until, from },
+            value: (read(snapshot, &issue.id)?, backlog, until, from),
         })
+    })?;
+    let (read, backlog, until, from) = written.value;
+    let mut read = read.ok_or_else(|| names::unknown(""))?;
+    read.issue.status = Status::InProgress;
+    let beside = (&backlog, written.names.clone());
+    let shown = super::view::taken(ctx, beside, read, &until)?;
+    Ok(Written {
+        ids: written.ids,
+        names: written.names,
+        commit: written.commit,
+        value: Taken { shown, until, from },
     })
 }
 

@@ -245,10 +245,16 @@ pub struct Naming {
 /// Everything of one issue.
 pub fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
-    let Read { issue, texts } = super::require(&snapshot, typed)?;
+    let read = super::require(&snapshot, typed)?;
     let found = super::all(&snapshot)?;
     let names = Names::of_issues(&found.issues, &snapshot)?;
     let backlog = Backlog::of(found.issues);
+    Ok(shown(ctx, &backlog, names, read))
+}
+
+/// An issue beside all others.
+fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
+    let Read { issue, texts } = read;
     let asker = Asker::of(ctx);
     let at = backlog.issues.iter().position(|one| one.id == issue.id);
     let waits = at
@@ -266,14 +272,34 @@ pub fn show(ctx: &Context, typed: &str) -> Result<Shown> {
         .filter_map(|id| backlog.find(id))
         .map(|one| (one.id.clone(), (one.title.clone(), one.status)))
         .collect();
-    Ok(Shown {
+    Shown {
         row: row(&names, issue, waits, &asker),
         description: texts.description,
         notes: texts.comments,
         named_by,
         names,
         titles,
-    })
+    }
+}
+
+/// An issue that this worktree took just now, beside all others as they were.
+pub(super) fn taken(
+    ctx: &Context,
+    (backlog, names): (&Backlog, Names),
+    read: Read,
+    until: &str,
+) -> Result<Shown> {
+    let mut shown = shown(ctx, backlog, names, read);
+    let by = ctx.repo.identity()?.author.name;
+    shown.row.ready = false;
+    shown.row.waits = Vec::new();
+    shown.row.holder = Some(Holder {
+        who: format!("{by}, here"),
+        until: until.to_owned(),
+        alive: true,
+        here: true,
+    });
+    Ok(shown)
 }
 
 /// One record of an issue, as its log shows it.
