@@ -4,7 +4,7 @@
 //! cargo bench --bench issues
 //! ```
 //!
-//! prints the table of docs/speed.md. Every backlog has one issue that the commands change, and 0, 1,000 or 10,000 beside
+//! prints a table. Every backlog has one issue that the commands change, and 0, 1,000 or 10,000 beside
 //! it; a third of them waits for one other. What a command changed is put back before the next one, which is not
 //! counted. What other programs take for the same steps, `cargo bench --bench tasks` measures.
 
