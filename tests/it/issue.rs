@@ -269,6 +269,13 @@ fn an_issue_is_resolved_when_its_criteria_hold_and_a_person_says_why() {
         .args(&["--json", "issue", "resolve", &id, "--reason", "done"])
         .run();
     assert_eq!(agent.error_json()["error"]["code"], "agent_may_not");
+    let made = s
+        .call(crate::support::LOOPX)
+        .env("CLAUDECODE", "1")
+        .args(&["--json", "issue", "create", "--from", "-"])
+        .stdin(r#"{"title":"Two","status":"resolved"}"#)
+        .run();
+    assert_eq!(made.error_json()["error"]["code"], "agent_may_not");
     s.loopx(&["issue", "resolve", &id, "--reason", "tried on Firefox"])
         .ok();
     let issue = show(&s, &id);

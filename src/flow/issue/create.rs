@@ -46,6 +46,9 @@ pub fn create(ctx: &Context, new: &[New], from: Option<&str>) -> Result<Written<
         }
         for change in &one.changes {
             check(ctx, change)?;
+            if matches!(change, Change::Status(Status::Resolved)) {
+                super::require_person(ctx, "that an issue is resolved")?;
+            }
         }
     }
     let prefix = crate::flow::specs::policy(ctx)?.backlog.prefix;
