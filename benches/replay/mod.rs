@@ -8,7 +8,7 @@
 use git_loopx::core::spec::{
     Action, Bases, Delta, Finding, PlanOptions, Severity, fold, plan_domain, read_delta, read_spec,
 };
-use git_loopx::git::merge::FileMerge;
+use git_loopx::flow::file_merge::FileMerge;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

@@ -1,13 +1,13 @@
 //! `help codes`: the catalogue of codes.
 
 use crate::cli::Exit;
-use crate::core::code::{self, Entry};
+use crate::core::catalogue::{self, Entry};
 use crate::ui::Ui;
 use serde_json::json;
 
 /// Prints every code, by its word.
 pub fn codes(ui: &mut Ui) -> Exit {
-    let all = code::catalogue();
+    let all = catalogue::catalogue();
     for Entry {
         code,
         exit,

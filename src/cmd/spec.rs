@@ -8,8 +8,8 @@ use crate::core::spec::{
     Action, Conflict, FINDINGS, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta,
     read_spec, utf8,
 };
+use crate::flow::file_merge::FileMerge;
 use crate::flow::{Context, spec as flow};
-use crate::git::merge::FileMerge;
 use crate::ui::{Ui, diff};
 use serde::Serialize;
 use std::path::PathBuf;

@@ -6,7 +6,6 @@
 pub use super::code::Code;
 
 use super::hint::Hint;
-use super::spec::Conflict;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -113,7 +112,7 @@ pub struct Failure {
     /// The command that leads on.
     pub help: Option<Hint>,
     /// What the sides of a merge disagree about, for machines.
-    pub conflicts: Box<[Conflict]>,
+    pub conflicts: Box<[serde_json::Value]>,
 }
 
 /// The result of everything that can be refused or fail.
@@ -176,8 +175,9 @@ impl Failure {
 
     /// Adds the texts that a person has to choose between.
     #[must_use]
-    pub fn conflicts(mut self, conflicts: impl IntoIterator<Item = Conflict>) -> Self {
-        self.conflicts = conflicts.into_iter().collect();
+    pub fn conflicts(mut self, conflicts: impl IntoIterator<Item = impl Serialize>) -> Self {
+        let of = |conflict| serde_json::to_value(conflict).unwrap_or_default();
+        self.conflicts = conflicts.into_iter().map(of).collect();
         self
     }
 

@@ -3,6 +3,7 @@
 //! Each has a private field and one parser, so that a value in hand is a valid one.
 
 use super::failure::{Code, Failure, Result};
+use super::vocabulary::vocabulary;
 use crate::core::hint::command;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -306,6 +307,11 @@ impl From<OpId> for String {
         id.0
     }
 }
+
+vocabulary!(
+    /// The part that a person took in a commit or in a build.
+    Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" }
+);
 
 /// Who did something, as git names people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

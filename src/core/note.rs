@@ -4,7 +4,7 @@
 use super::id::{Oid, OpId};
 use super::op::{Body, Operation};
 use super::topic::{Topic, Version, Weight};
-use super::word_lists::vocabulary;
+use super::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 
 vocabulary!(

@@ -1,50 +1,10 @@
 //! Closed lists of words: what an operation may say where only a few answers are possible. An unknown word is an
 //! error wherever it is read.
 
+pub use super::id::Role;
+
 use super::stage::Transition;
-use serde::{Deserialize, Serialize};
-
-macro_rules! vocabulary {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$vmeta])* #[serde(rename = $word)] $variant),+
-        }
-
-        impl $name {
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
-
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $($name::$variant => $word),+
-                }
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::core::failure::Failure;
-            /// An unknown word is an error: nothing fails open.
-            fn from_str(text: &str) -> $crate::core::failure::Result<Self> {
-                match text {
-                    $($word => Ok($name::$variant),)+
-                    _ => Err($crate::core::failure::Failure::usage(
-                        $crate::core::code::Code::WordUnknown,
-                        format!("expected one of {}, found `{text}`", Self::WORDS.join(", ")),
-                    )),
-                }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
-}
-
-pub(in crate::core) use vocabulary;
+use super::vocabulary::vocabulary;
 
 vocabulary!(PlanLane { Architect = "architect", Critic = "critic" });
 vocabulary!(
@@ -109,8 +69,6 @@ vocabulary!(
         Exhausted = "exhausted",
     }
 );
-vocabulary!(Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" });
-
 impl Severity {
     /// Whether a finding of this weight holds a gate until it is answered.
     pub fn is_blocking(self) -> bool {

@@ -12,7 +12,7 @@ use super::sign::{self, Word};
 use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
 use super::{delta, files, ground, lease, outline, policy_checks, world};
-use crate::core::agent;
+use crate::core::agent_identity;
 use crate::core::artifact::Artifact;
 use crate::core::checks::Check;
 use crate::core::failure::{Code, Failure, Result};
@@ -69,8 +69,8 @@ pub struct Facts<'a> {
 impl Facts<'_> {
     /// Refuses somebody's word where an agent types it, unless policy lets agents.
     pub fn require_person(&self, what: &str) -> Result<()> {
-        let agent = agent::identity::host(crate::env::var);
-        agent::identity::require_person(&self.policy, agent.as_deref(), what)
+        let agent = agent_identity::host(crate::env::var);
+        agent_identity::require_person(&self.policy, agent.as_deref(), what)
     }
 
     /// Who acts.
@@ -397,7 +397,7 @@ pub(super) fn gather_with<'a>(
         None => Vec::new(),
     };
     shared.retain(|id| *id != state.id);
-    let code = if wants_code { ctx.repo.code()? } else { None };
+    let code = if wants_code { ctx.code()? } else { None };
     let moment = identity.map_or_else(|| ctx.now(), Identity::judges_at);
     let policy_checks = match wants_code {
         true => policy_checks::asked(ctx, &state, &policy, code.as_ref())?,

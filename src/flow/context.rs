@@ -1,6 +1,7 @@
 //! What every flow starts from: the repository, and which session is meant.
 
-use crate::core::agent::identity;
+use crate::core::agent::wiring;
+use crate::core::agent_identity;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::id::{Oid, SessionId};
 use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
@@ -8,6 +9,7 @@ use crate::core::rebase::way_on;
 use crate::core::session::State;
 use crate::core::texts::Texts;
 use crate::core::unfinished::UnfinishedList;
+use crate::core::working_tree::CodeFacts;
 use crate::env;
 use crate::git::{Head, Identity, Repo};
 use crate::store::{Snapshot, Store};
@@ -48,6 +50,13 @@ struct Seen {
 }
 
 impl Context {
+    /// The code as it is in the worktree. What wires coding agents to us is no code, and who has it uncommitted has
+    /// no uncommitted work.
+    pub fn code(&self) -> Result<Option<CodeFacts>> {
+        let wiring: Vec<&str> = wiring::files().collect();
+        self.repo.code(&wiring)
+    }
+
     /// Opens the repository. `wanted` is what `--session` said.
     pub fn open(wanted: Option<String>) -> Result<Self> {
         Ok(Context {
@@ -230,7 +239,7 @@ impl Context {
     /// Takes from a policy the agents that the target does not let give a person's word: an agent that commits its own
     /// permission and then begins a session from there has none.
     fn require_named_by_target(&self, state: &State, policy: &mut Policy) -> Result<()> {
-        if policy.approve.agents.is_empty() || identity::host(env::var).is_none() {
+        if policy.approve.agents.is_empty() || agent_identity::host(env::var).is_none() {
             return Ok(());
         }
         if let Some(target) = super::policy_moved::of_target(self, state)? {

@@ -24,7 +24,7 @@ use crate::core::spec::{
 };
 use crate::core::stage::Stage;
 use crate::core::texts::Texts;
-use crate::git::merge::FileMerge;
+use crate::flow::file_merge::FileMerge;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;

@@ -11,7 +11,7 @@ use super::journal::{self, Entry, Scope};
 use super::leftover;
 use super::upstream;
 use super::workcopy::{self, WorkCopy};
-use crate::core::agent::identity as agent;
+use crate::core::agent_identity as agent;
 use crate::core::failure::{Code, Failure, Kind, Result};
 use crate::core::hint::{Hint, command};
 use crate::core::hooks::Row;

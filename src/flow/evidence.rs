@@ -107,7 +107,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
         )
         .help("git worktree add ../work")
     })?;
-    let before = ctx.repo.code()?.map(|code| code.tree);
+    let before = ctx.code()?.map(|code| code.tree);
     let started = ctx.repo.identity()?.at;
     // What verifies a task is the same wherever it is typed: in another folder a like-named script would pass for it.
     let cwd = match &request.task {

@@ -25,6 +25,7 @@ pub mod doctor;
 pub mod drift;
 pub mod driver;
 pub mod evidence;
+pub mod file_merge;
 pub mod files;
 pub mod finish;
 pub mod fork;

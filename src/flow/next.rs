@@ -90,7 +90,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     let remote = distance(ctx)?;
     let here = Here {
         who: identity.map(|identity| &identity.author),
-        agent: crate::core::agent::identity::host(crate::env::var),
+        agent: crate::core::agent_identity::host(crate::env::var),
         first: first(ctx, &facts, &peek, missing.is_some())?,
         worktree: worktree.clone(),
         token: lease::token(&ctx.repo),

@@ -7,7 +7,7 @@ use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
-use crate::core::agent::identity as agent;
+use crate::core::agent_identity as agent;
 use crate::core::artifact::Artifact;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};

@@ -9,7 +9,7 @@ use crate::core::spec::{
     Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
     check_domain, has_errors, plan_domain, read_delta, utf8,
 };
-use crate::git::merge::FileMerge;
+use crate::flow::file_merge::FileMerge;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

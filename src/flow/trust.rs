@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::{files, policy_checks, policy_moved, sign};
-use crate::core::agent::identity;
+use crate::core::agent_identity;
 use crate::core::artifact::Artifact;
 use crate::core::checks::Check;
 use crate::core::failure::{Blocker, Code, Failure, Result};
@@ -67,9 +67,9 @@ pub(super) fn require(
         return Ok(());
     }
     if is_told {
-        let agent = identity::host(crate::env::var);
+        let agent = agent_identity::host(crate::env::var);
         let what = "the word that a command of somebody else may run";
-        identity::require_person(policy, agent.as_deref(), what)?;
+        agent_identity::require_person(policy, agent.as_deref(), what)?;
         return remember(&ctx.repo, known, &strangers);
     }
     let message = match strangers.as_slice() {
@@ -94,11 +94,12 @@ fn mode(ctx: &Context, policy: &Policy) -> Result<Mode> {
     let Some(said) = ctx.repo.config(trust::SETTING) else {
         return Ok(Mode::default());
     };
-    let agent = identity::host(crate::env::var);
-    let setting = match identity::require_person(policy, agent.as_deref(), "a setting of trust") {
-        Ok(()) => Some(said),
-        Err(_) => ctx.repo.config_of_files(trust::SETTING)?,
-    };
+    let agent = agent_identity::host(crate::env::var);
+    let setting =
+        match agent_identity::require_person(policy, agent.as_deref(), "a setting of trust") {
+            Ok(()) => Some(said),
+            Err(_) => ctx.repo.config_of_files(trust::SETTING)?,
+        };
     Ok(Mode::of(setting.as_deref()))
 }
 

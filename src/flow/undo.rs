@@ -7,7 +7,7 @@ use super::journal::Step;
 use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::{point, sign};
-use crate::core::agent::identity as agent;
+use crate::core::agent_identity as agent;
 use crate::core::counted;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};

@@ -127,7 +127,7 @@ impl Here {
             return Ok(Some(&code.tree));
         }
         if self.code.get().is_none() {
-            drop(self.code.set(ctx.repo.code()?.map(|code| code.tree)));
+            drop(self.code.set(ctx.code()?.map(|code| code.tree)));
         }
         Ok(self.code.get().and_then(Option::as_ref))
     }

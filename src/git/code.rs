@@ -4,19 +4,17 @@
 use super::failed;
 use super::repo::{Repo, person};
 use super::run::Run;
-use crate::core::account::Change;
-use crate::core::agent::wiring;
 use crate::core::failure::Result;
-use crate::core::gate::{CodeFacts, FileState, Uncommitted};
-use crate::core::id::{Oid, Person};
-use crate::core::op::Role;
+use crate::core::id::{Oid, Person, Role};
+use crate::core::tree_change::Change;
+use crate::core::working_tree::{CodeFacts, FileState, Uncommitted};
 use std::fs::File;
 use std::path::Path;
 
 impl Repo {
-    /// The code as it is in the worktree; `None` in a bare repository. Asks git, which knows filters,
+    /// The code as it is in the worktree, without the files that are named as none of it; `None` in a bare repository. Asks git, which knows filters,
     /// sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
-    pub fn code(&self) -> Result<Option<CodeFacts>> {
+    pub fn code(&self, except: &[&str]) -> Result<Option<CodeFacts>> {
         let Some(top) = self.work_dir() else {
             return Ok(None);
         };
@@ -27,21 +25,22 @@ impl Repo {
         };
         let status = self.uncommitted(top, &[])?;
         // git keeps its cache of untracked files only where no path is named, so that is asked first.
-        let status = match is_wiring_at_most(&status) {
-            true if !status.is_empty() => self.uncommitted(top, &but_wiring())?,
-            _ => status,
+        let status = if !status.is_empty() && is_at_most(&status, except) {
+            self.uncommitted(top, &everything_but(except))?
+        } else {
+            status
         };
         let is_dirty = !status.is_empty();
         let tree = match head_tree {
             Some(tree) if !is_dirty => tree,
             None if !is_dirty => self.empty_tree()?,
-            _ => self.worktree_tree(top)?,
+            _ => self.worktree_tree(top, except)?,
         };
         Ok(Some(CodeFacts {
             head,
             tree,
             is_dirty,
-            uncommitted: paths_of(&status),
+            uncommitted: paths_of(&status, except),
         }))
     }
 
@@ -84,7 +83,7 @@ impl Repo {
     }
 
     /// The worktree's content as a tree, through a copy of the index: the index itself stays as it is.
-    fn worktree_tree(&self, top: &Path) -> Result<Oid> {
+    fn worktree_tree(&self, top: &Path, except: &[&str]) -> Result<Oid> {
         let dir = self.common_dir().join("loopx");
         let failed =
             |error: std::io::Error| super::unwritable(&dir, &error).context("copy the index");
@@ -100,7 +99,7 @@ impl Repo {
         // In a sparse checkout git leaves out what stands where nothing was checked out, unless told.
         let is_sparse = self.config("core.sparsecheckout").as_deref() == Some("true");
         let sparse = ["--sparse"].into_iter().filter(|_| is_sparse);
-        let paths = but_wiring();
+        let paths = everything_but(except);
         let words = ["add", "--all"].into_iter().chain(sparse).chain(["--"]);
         self.git_at(top, words.chain(paths.iter().map(String::as_str)))
             .env("GIT_INDEX_FILE", copy.path())
@@ -178,18 +177,17 @@ impl Repo {
     }
 }
 
-/// Everything but what wires coding agents to us: it is no code, and who has it uncommitted has no
-/// uncommitted work.
-fn but_wiring() -> Vec<String> {
-    let except = wiring::files().map(|file| format!(":(top,exclude){file}"));
+/// Pathspecs of everything but these files.
+fn everything_but(except: &[&str]) -> Vec<String> {
+    let except = except.iter().map(|file| format!(":(top,exclude){file}"));
     [".".to_owned()].into_iter().chain(except).collect()
 }
 
-/// The paths of a status, and how each differs from HEAD. Wiring files are nobody's change.
-fn paths_of(status: &[u8]) -> Vec<Uncommitted> {
+/// The paths of a status, and how each differs from HEAD, without these files.
+fn paths_of(status: &[u8], except: &[&str]) -> Vec<Uncommitted> {
     let entries = status.split(|byte| *byte == 0);
     entries
-        .filter(|entry| entry.len() > 3 && !is_wiring_at_most(entry))
+        .filter(|entry| entry.len() > 3 && !is_at_most(entry, except))
         .map(|entry| Uncommitted {
             path: String::from_utf8_lossy(&entry[3..]).into_owned(),
             state: FileState::of_porcelain(entry[0], entry[1]),
@@ -197,13 +195,14 @@ fn paths_of(status: &[u8]) -> Vec<Uncommitted> {
         .collect()
 }
 
-/// Whether each entry of a status is one of the wiring files, or a folder that may hold nothing else.
-fn is_wiring_at_most(status: &[u8]) -> bool {
+/// Whether each entry of a status is one of these files, or a folder that may hold nothing else.
+fn is_at_most(status: &[u8], files: &[&str]) -> bool {
     let entries = status.split(|byte| *byte == 0);
     entries.filter(|entry| entry.len() > 3).all(|entry| {
         let path = &entry[3..];
-        wiring::files()
-            .map(str::as_bytes)
+        files
+            .iter()
+            .map(|file| file.as_bytes())
             .any(|file| file == path || path.ends_with(b"/") && file.starts_with(path))
     })
 }

@@ -49,23 +49,3 @@ pub fn merge_file(base: &[u8], ours: &[u8], theirs: &[u8], labels: Labels<'_>) -
         clean: result.is_automergeable(),
     })
 }
-
-/// The line merge of the spec engine.
-#[derive(Clone, Copy, Debug)]
-pub struct FileMerge;
-
-impl crate::core::spec::LineMerge for FileMerge {
-    fn merge(&self, base: &str, ours: &str, theirs: &str) -> Option<String> {
-        let labels = Labels {
-            base: "base",
-            ours: "ours",
-            theirs: "theirs",
-        };
-        let merged =
-            merge_file(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), labels).ok()?;
-        merged
-            .clean
-            .then(|| String::from_utf8(merged.text).ok())
-            .flatten()
-    }
-}

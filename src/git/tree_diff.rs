@@ -1,8 +1,8 @@
 //! The paths of files that differ between two trees. What both have is not read: libgit2's own comparison
 //! walks every tree to its leaves, also where nothing below it changed.
 
-use crate::core::account::{Change, Mode};
 use crate::core::failure::Result;
+use crate::core::tree_change::{Change, Mode};
 use std::collections::BTreeMap;
 
 const TREE: i32 = 0o040_000;

@@ -6,7 +6,7 @@ use git_loopx::core::spec::{
     Action, Bases, MarkerNames, PlanOptions, Span, Spec, fold, merge_spec, plan_domain, read_delta,
     read_spec,
 };
-use git_loopx::git::merge::FileMerge;
+use git_loopx::flow::file_merge::FileMerge;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;

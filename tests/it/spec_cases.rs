@@ -9,8 +9,8 @@ use git_loopx::core::spec::{
     Action, Conflict, ConflictKind, Finding, MarkerNames, Severity, has_markers, merge_spec,
     read_delta, read_spec,
 };
+use git_loopx::flow::file_merge::FileMerge;
 use git_loopx::flow::spec::{Apply, Verdict, apply, plan};
-use git_loopx::git::merge::FileMerge;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@ use git_loopx::core::spec::{
     Severity, merge_spec, plan_domain, read_delta, read_spec,
 };
 use git_loopx::flow::driver;
+use git_loopx::flow::file_merge::FileMerge;
 use git_loopx::flow::spec::{Apply, apply};
-use git_loopx::git::merge::FileMerge;
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::fs;

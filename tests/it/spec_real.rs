@@ -5,7 +5,7 @@ use git_loopx::core::spec::{
     Action, Bases, ConflictKind, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
     merge_spec, plan_domain, read_delta,
 };
-use git_loopx::git::merge::FileMerge;
+use git_loopx::flow::file_merge::FileMerge;
 
 const HEAD: &str = "# demo\n\n## Purpose\nWhat it is for.\n\n## Requirements\n";
 

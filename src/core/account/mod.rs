@@ -18,6 +18,7 @@ mod walk;
 pub mod why;
 mod word;
 
+pub use super::tree_change::{Change, Depth, Merge, Mode};
 pub use paths::Rules;
 pub use walk::account;
 pub use why::{PathWhy, Why};
@@ -72,41 +73,6 @@ pub struct Reviewed {
 pub struct Node {
     pub tree: Oid,
     pub parents: Vec<Oid>,
-}
-
-/// What a tree has at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Plain,
-    Executable,
-    Link,
-    Submodule,
-}
-
-/// One path that differs between two trees, by mode or content; renames are not followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    pub path: String,
-    pub old: Option<Mode>,
-    pub new: Option<Mode>,
-}
-
-/// What merging gives, held against a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merge {
-    Same,
-    /// It merges, and the tree has these paths otherwise.
-    Other(Vec<String>),
-    Conflict,
-}
-
-/// How hard a merge is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// By one way of merging.
-    Quick,
-    /// Before something is held against somebody: by every way that is at hand.
-    Whole,
 }
 
 /// What a command of this program makes of a branch, besides archives.

@@ -195,6 +195,7 @@ fn is_agents_file(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Change, Mode, PathWhy, Policy, Rules};
+    use crate::core::agent::wiring;
 
     fn rules(text: &str) -> Rules {
         let policy = Policy::parse(text, "loopx.toml").expect("a policy");
@@ -319,5 +320,14 @@ mod tests {
         assert_eq!(fits(&["Cargo.lock/x"]), [1]);
         assert_eq!(fits(&["loopx.toml"]), [0; 0]);
         assert_eq!(fits(&[".github/workflows/ci.yml"]), [0; 0]);
+    }
+
+    #[test]
+    fn h7_files_that_wire_agents_are_guarded_where_they_land() {
+        let rules = rules("");
+        for file in wiring::files() {
+            assert!(wiring::is_ours(file) && rules.guards(file), "{file}");
+        }
+        assert!(!wiring::is_ours(".claude/settings.local.json"));
     }
 }

@@ -1,7 +1,7 @@
 //! Coding agents: what a host says when one of its hooks fires, what is decided, and how the host wants
 //! to hear it (design 7; reference 4, 7 "Agent adapters" and "Stop gate").
 //!
-//! [`stop`] decides whether an agent may stop, [`guard`] whether a command would get past the gates. One
+//! [`guard`] decides whether a command would get past the gates. One
 //! file per host reads its fields and writes its answer, and knows nothing else. All of it is pure.
 
 mod claude;
@@ -10,10 +10,8 @@ mod copilot;
 mod cursor;
 mod gemini;
 pub mod guard;
-pub mod identity;
 pub mod material;
 pub mod shell;
-pub mod stop;
 pub mod wiring;
 
 use super::failure::{Code, Failure};

@@ -420,15 +420,6 @@ mod tests {
     }
 
     #[test]
-    fn h7_our_own_files_are_guarded_where_they_land() {
-        let rules = crate::core::account::paths::Rules::new(&Default::default()).expect("rules");
-        for file in super::files() {
-            assert!(super::is_ours(file) && rules.guards(file), "{file}");
-        }
-        assert!(!super::is_ours(".claude/settings.local.json"));
-    }
-
-    #[test]
     fn h5_where_a_host_has_to_be_started_is_said() {
         for host in Host::ALL {
             let said = super::notes(host, &[], "/work")

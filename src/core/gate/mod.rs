@@ -21,6 +21,7 @@ mod taken;
 mod tasks;
 
 pub use super::next::next_action;
+pub use super::working_tree::{CodeFacts, FileState, Uncommitted, named};
 use crate::core::hint::{command, hint};
 use crate::core::shell_word;
 use crate::core::texts::Texts;
@@ -46,7 +47,7 @@ use super::artifact::Artifact;
 use super::checks::{self, Check, Source};
 use super::failure::{Blocker, Code, Failure};
 use super::front::{Fault, FrontMatter};
-use super::id::{Oid, SessionId};
+use super::id::SessionId;
 use super::markdown;
 use super::outline;
 use super::pack::{self, Slice};
@@ -56,61 +57,8 @@ use super::review as verdicts;
 use super::session::{State, UnknownOp};
 use super::spec::{check_domain, read_delta};
 use super::stage::{Stage, Transition};
-use serde::Serialize;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-
-/// The code that the session is about, as it is now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodeFacts {
-    pub head: Option<Oid>,
-    /// The content of the worktree as a tree; equal to HEAD's tree when nothing is uncommitted.
-    pub tree: Oid,
-    pub is_dirty: bool,
-    /// What is not committed, by path.
-    pub uncommitted: Vec<Uncommitted>,
-}
-
-/// A path of the worktree that differs from HEAD.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Uncommitted {
-    pub path: String,
-    pub state: FileState,
-}
-
-/// Paths for a person: the first three.
-pub fn named(files: &[&Uncommitted]) -> String {
-    let paths: Vec<&str> = files.iter().map(|one| one.path.as_str()).take(3).collect();
-    let more = match files.len().saturating_sub(3) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    format!("{}{more}", paths.join(", "))
-}
-
-/// How git sees a path that differs from HEAD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FileState {
-    /// All of it is in the index.
-    Staged,
-    Unstaged,
-    Untracked,
-    /// A merge left both sides.
-    Unmerged,
-}
-
-impl FileState {
-    /// From the two letters of `git status --porcelain`.
-    pub fn of_porcelain(index: u8, worktree: u8) -> Self {
-        match (index, worktree) {
-            (b'?', _) => FileState::Untracked,
-            (b'U', _) | (_, b'U') | (b'A', b'A') | (b'D', b'D') => FileState::Unmerged,
-            (_, b' ') => FileState::Staged,
-            _ => FileState::Unstaged,
-        }
-    }
-}
 
 /// What the spec engine said of the delta.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

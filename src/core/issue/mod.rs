@@ -21,7 +21,7 @@ pub use id::{IssueId, short_lengths};
 use super::id::{OpId, Person, SessionId};
 use super::lease::Claim;
 use super::session::{Recorded, Signed};
-use super::word_lists::vocabulary;
+use super::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.

@@ -8,9 +8,10 @@ mod build;
 mod completion;
 mod review;
 
+pub use super::working_tree::Sequence;
 pub use completion::{Completion, Of, completion};
 
-use super::agent::identity::require_person;
+use super::agent_identity::require_person;
 use super::failure::{Blocker, Code};
 use super::gate::{self, CodeFacts, FileState, Uncommitted, View, named};
 use super::hint::{Hint, Verb, command, hint};
@@ -113,28 +114,6 @@ impl Advised {
 impl From<Hint> for Advised {
     fn from(command: Hint) -> Self {
         Advised::new(Next::Command(command))
-    }
-}
-
-/// What git was told to do in a worktree and has not finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sequence {
-    Merge,
-    Rebase,
-    CherryPick,
-    Revert,
-}
-
-impl Sequence {
-    /// As git's command is named.
-    pub fn word(self) -> &'static str {
-        match self {
-            Sequence::Merge => "merge",
-            Sequence::Rebase => "rebase",
-            Sequence::CherryPick => "cherry-pick",
-            Sequence::Revert => "revert",
-        }
     }
 }
 

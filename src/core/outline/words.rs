@@ -1,8 +1,7 @@
 //! The lists of words that an outline goes by. A word counts whole: `author` is not `auth`, and `prefix` is not `fix`.
 
 use super::Chosen;
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
 
 vocabulary!(
     /// How large a change looks.

@@ -18,9 +18,9 @@ use super::note::NoteKind;
 use super::openspec::is_day;
 use super::spec::Severity;
 use super::task::file;
-use super::word_lists::vocabulary;
+use super::vocabulary::vocabulary;
 use json::machine_free;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -8,9 +8,9 @@ use super::normal::plain;
 use crate::core::front::{Fault, FrontMatter};
 use crate::core::globs::Globs;
 use crate::core::nearest;
-use crate::core::word_lists::vocabulary;
+use crate::core::vocabulary::vocabulary;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 vocabulary!(

@@ -1,8 +1,7 @@
 //! The documents that the program lays out: those of the four kinds of rules, and those of the words of a project.
 
 use super::document::{GENERAL, Priority, ReadMode, header};
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
 
 vocabulary!(
     /// What a rule is.

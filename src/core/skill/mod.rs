@@ -8,8 +8,8 @@ mod reading;
 pub use args::{Filled, Folder, Ground, PLACEHOLDERS, fill};
 pub use reading::{Place, Readings, place, readings};
 
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
+use serde::Serialize;
 
 vocabulary!(
     /// The host whose folder a skill stands in. An earlier one counts first.

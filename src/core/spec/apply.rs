@@ -7,7 +7,6 @@
 use super::check;
 use super::conflict::{Conflict, MarkerNames};
 use super::domain::check_domain;
-use super::findings::{self, Finding, Notes};
 use super::layout::Layout;
 use super::lines::{Eol, LineMerge};
 use super::merge::{Tree, merge_trees};
@@ -16,6 +15,7 @@ use super::operation::DomainDelta;
 use super::standing::{self, Standing};
 use super::tree::Node;
 use super::words::{self, OpKind};
+use crate::core::findings::{self, Finding, Notes};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;

@@ -2,13 +2,13 @@
 //!
 //! Keeps the old bytes wherever the delta says the same, so that only what changed is touched.
 
-use super::findings::Notes;
 use super::layout::Layout;
 use super::lines::{Eol, same_content, to_lf, with_eol};
 use super::model::{self, Scenario};
 use super::operation::Operation;
 use super::tree::{Kind, Node, read_item};
 use super::words::{self, OpKind, StepWord};
+use crate::core::findings::Notes;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 

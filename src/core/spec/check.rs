@@ -2,10 +2,10 @@
 //!
 //! Checks that need the other texts (base, target) are those of `apply`: one verdict for validate and archive.
 
-use super::findings::Notes;
 use super::layout::{ItemKind, Layout};
 use super::model::{Requirement, Spec};
 use super::words::{self, SectionWord, StepWord};
+use crate::core::findings::Notes;
 use std::collections::HashMap;
 
 /// The findings about a spec that make merging into it unsafe; all others are about its quality.

@@ -5,7 +5,6 @@
 
 use super::check;
 use super::domain::check_domain;
-use super::findings::{self, Notes, Severity};
 use super::layout::{Item, ItemKind, Layout, Section};
 use super::model::{self, Requirement};
 use super::operation::{Delta, DomainDelta, Operation, ScenarioOperation};
@@ -13,6 +12,7 @@ use super::outline::Block;
 use super::renames;
 use super::tree::split_gap;
 use super::words::{self, OpKind, SectionWord};
+use crate::core::findings::{self, Notes, Severity};
 use std::collections::{HashMap, HashSet};
 
 /// Reads one delta file. Never fails: what cannot be read is a finding.

@@ -4,9 +4,9 @@
 //! again and has to say what the parts said: what cannot be kept apart is refused, never guessed.
 
 use super::delta::{domain_heading, read_delta};
-use super::findings::{Finding, Severity};
 use super::layout::Layout;
 use super::operation::{Delta, DomainDelta, Operation, ScenarioOperation};
+use crate::core::findings::{Finding, Severity};
 
 /// The delta of one domain, as a folder of deltas holds it.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //! Ranges of siblings touch and cover their parent, so that a text can be written back byte for byte.
 //! Reads the outline through the words; judges nothing.
 
-use super::findings::Notes;
 use super::outline::{Block, Heading, OpenKind, Outline};
 use super::words::{self, Language, OpKind, SectionWord};
+use crate::core::findings::Notes;
 use std::ops::Range;
 use std::rc::Rc;
 

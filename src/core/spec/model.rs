@@ -3,12 +3,12 @@
 //! Made from the layout for checks, reports and JSON; the merge works on `tree`, not on this.
 
 use super::check;
-use super::findings::{self, Finding, Notes};
 use super::layout::{Child, Item, ItemKind, Layout, Section};
 use super::lines;
 use super::renames;
 use super::tree::split_gap;
 use super::words::{self, Language, Level, SectionWord, StepWord};
+use crate::core::findings::{self, Finding, Notes};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -4,12 +4,12 @@
 
 use super::blocks::{self, MOST_HINTS};
 use super::check::is_placeholder;
-use super::findings::Notes;
 use super::layout::Layout;
 use super::lines::{Eol, same_content, with_eol};
 use super::operation::{DomainDelta, Operation};
 use super::tree::{self, Kind, Node};
 use super::words::{self, OpKind, SectionWord};
+use crate::core::findings::Notes;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 

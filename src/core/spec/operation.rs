@@ -1,9 +1,9 @@
 //! What a delta says, as data: domains, operations on requirements, operations on scenarios, and which
 //! of them contradict each other. Made by `delta`, carried out by `operate`.
 
-use super::findings::{Finding, Notes};
 use super::model::{self, Requirement};
 use super::words::{self, Language, OpKind};
+use crate::core::findings::{Finding, Notes};
 use serde::Serialize;
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! The line-based forms of a delta: `FROM:`/`TO:` pairs, bulleted headers, `**Key**: value` fields.
 
-use super::findings::Notes;
 use super::layout::{Layout, Section};
 use super::words;
+use crate::core::findings::Notes;
 use std::ops::Range;
 
 /// The lines of `range` outside code and comments, with their numbers.

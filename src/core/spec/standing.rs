@@ -2,10 +2,10 @@
 //! are warnings. What is wrong after the merge and was not before is the delta's own.
 
 use super::check;
-use super::findings::{Finding, Notes, Severity};
 use super::layout::{ItemKind, Layout};
 use super::operation::DomainDelta;
 use super::words;
+use crate::core::findings::{Finding, Notes, Severity};
 use std::collections::{HashMap, HashSet};
 
 /// The names that a delta reads or writes, folded: of a rename both.

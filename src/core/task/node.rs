@@ -5,7 +5,7 @@ use super::decide::Gate;
 use super::world::Condition;
 use crate::core::issue::IssueId;
 use crate::core::stage::Stage;
-use crate::core::word_lists::vocabulary;
+use crate::core::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -5,8 +5,7 @@ use super::card::{Card, MOST};
 use super::node::NodeKind;
 use super::status::{Status, Step};
 use crate::core::hint::{Hint, command};
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
 
 vocabulary!(
     /// A form in which a card is printed.

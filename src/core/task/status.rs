@@ -9,7 +9,7 @@ use crate::core::id::OpId;
 use crate::core::lease::Owner;
 use crate::core::op::Operation;
 use crate::core::session::{Beside, Recorded, State, TASK_FOLD, recorded};
-use crate::core::word_lists::vocabulary;
+use crate::core::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -7,8 +7,8 @@ use crate::core::id::{Person, SessionId};
 use crate::core::lease::seconds_of;
 use crate::core::session::{Ending, State};
 use crate::core::stage::Stage;
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 vocabulary!(

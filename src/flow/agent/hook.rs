@@ -11,7 +11,6 @@ use super::super::workcopy::{FileStatus, WorkCopy};
 use super::super::{files, lease, task, view};
 use super::ledger;
 use crate::core::agent::guard::{self, Kind as OffenceKind, Offence};
-use crate::core::agent::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
 use crate::core::agent::{Call, Decision, Host, MAX_TEXT, Moment};
 use crate::core::failure::Result;
 use crate::core::hint::{Hint, Verb, command};
@@ -21,6 +20,7 @@ use crate::core::next::Next;
 use crate::core::op::{DelegationStatus, Event};
 use crate::core::session::State;
 use crate::core::stage::Stage;
+use crate::core::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
 use crate::core::task::prompt;
 use crate::env;
 use crate::store::{Session, Snapshot, Store};
@@ -200,7 +200,7 @@ fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
         .iter()
         .map(|blocker| (blocker.word(), blocker.message.clone()))
         .collect();
-    let code = ctx.repo.code()?;
+    let code = ctx.code()?;
     let parts = json!({
         "head": code.as_ref().and_then(|code| code.head.clone()),
         "index": ctx.repo.index_digest()?,

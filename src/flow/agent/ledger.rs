@@ -2,8 +2,8 @@
 //! A file that cannot be read counts as empty; one that cannot be written holds nobody.
 
 use super::super::lease;
-use crate::core::agent::stop::Ledger;
 use crate::core::failure::{Code, Failure, Kind, Result};
+use crate::core::stop::Ledger;
 use crate::git::Repo;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};

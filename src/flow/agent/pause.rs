@@ -5,13 +5,13 @@ use super::super::act::{Act, Done, Needs, act};
 use super::super::context::Context;
 use super::super::{lease, stages};
 use super::{hook, ledger};
-use crate::core::agent::stop::Parked;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate;
 use crate::core::hint::command;
 use crate::core::id::SessionId;
 use crate::core::op::{BlockCause, Event};
 use crate::core::stage::Transition;
+use crate::core::stop::Parked;
 
 /// A word that a person will read: it has to be there.
 fn reason_for(command: &str, reason: Option<String>) -> Result<String> {

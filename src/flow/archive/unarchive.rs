@@ -17,8 +17,9 @@ use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
 use crate::core::session::{Ending, State};
 use crate::core::spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
+use crate::flow::file_merge::FileMerge;
 use crate::git::CommitInfo;
-use crate::git::merge::{FileMerge, Labels, merge_file};
+use crate::git::merge::{Labels, merge_file};
 use crate::store::{self, Snapshot};
 use std::collections::BTreeMap;
 

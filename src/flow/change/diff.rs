@@ -8,7 +8,7 @@ use crate::core::id::SessionId;
 use crate::core::spec::{Action, Blocks, Conflict, PlanOptions, fold, plan_domain};
 use crate::flow::context::Context;
 use crate::flow::delta::{self, WHOLE};
-use crate::git::merge::FileMerge;
+use crate::flow::file_merge::FileMerge;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;

@@ -23,7 +23,7 @@ use crate::core::profile::ProfileName;
 use crate::core::record::Draft;
 use crate::core::replay::fold;
 use crate::core::spec::{Finding, Severity, read_spec};
-use crate::git::merge::FileMerge;
+use crate::flow::file_merge::FileMerge;
 use crate::git::{Head, Identity};
 use crate::store::{self, Edits, Placed, Snapshot};
 pub use peer::{PeerReport, SessionReport, peer};

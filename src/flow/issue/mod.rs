@@ -17,7 +17,7 @@ pub use names::Names;
 
 use super::context::Context;
 use super::opening::{Opening, first, new_uid, seal};
-use crate::core::agent::identity as agent;
+use crate::core::agent_identity as agent;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::Hint;
 use crate::core::id::{Oid, OpId};

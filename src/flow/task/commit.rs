@@ -20,7 +20,7 @@ pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
             "the plan names no file that it changes, so that nobody knows what belongs to it",
         ));
     }
-    let code = ctx.repo.code()?;
+    let code = ctx.code()?;
     let uncommitted = code.as_ref().map_or(&[][..], |code| &code.uncommitted);
     let Own { all, new } = own(node, uncommitted, |path| top.join(path).exists());
     if all.is_empty() {

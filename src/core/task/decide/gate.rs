@@ -3,8 +3,7 @@
 
 use super::points::Points;
 use crate::core::task::node::{Node, TaskId};
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
 
 vocabulary!(
     /// What becomes of a fix where the repair was inserted as often as it may be.

@@ -3,7 +3,7 @@
 use super::points::Points;
 use crate::core::id::{Oid, OpId};
 use crate::core::task::node::TaskId;
-use crate::core::word_lists::vocabulary;
+use crate::core::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

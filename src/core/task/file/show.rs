@@ -2,8 +2,7 @@
 
 use super::TaskFile;
 use crate::core::task::node::{Node, Verification};
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 

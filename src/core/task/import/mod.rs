@@ -10,8 +10,8 @@ mod task_master;
 
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -135,3 +135,41 @@ pub(crate) fn sort(findings: &mut Vec<Finding>) {
     });
     findings.dedup();
 }
+
+/// What an id stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Known {
+    pub id: &'static str,
+    /// Where there are two, the first one is for deltas, the second for specs.
+    pub severities: &'static [Severity],
+    pub meaning: &'static str,
+    pub fix: &'static str,
+}
+
+impl Known {
+    /// The severities of a finding that is always an error, and of one that is always a warning.
+    pub const ERROR: &'static [Severity] = &[Severity::Error];
+    pub const WARNING: &'static [Severity] = &[Severity::Warning];
+
+    pub const fn new(
+        id: &'static str,
+        severities: &'static [Severity],
+        meaning: &'static str,
+        fix: &'static str,
+    ) -> Self {
+        Known {
+            id,
+            severities,
+            meaning,
+            fix,
+        }
+    }
+
+    /// How bad a finding of a catalogue is, and the way out of it. An id that is not there counts as an error.
+    pub fn of(catalogue: &[Known], id: &str) -> (Severity, &'static str) {
+        let known = catalogue.iter().find(|known| known.id == id);
+        let severity = known.and_then(|known| known.severities.first());
+        let severity = severity.copied().unwrap_or(Severity::Error);
+        (severity, known.map_or("", |known| known.fix))
+    }
+}

@@ -3,7 +3,7 @@
 //! The counters are ours and lie in the worktree's own git dir; the host's flag is never asked. What
 //! completes a build is the gate of its hand-off, computed from evidence, and no word of the agent.
 
-use super::{Call, Decision, Host, Moment};
+use super::agent::{Call, Decision, Host, Moment};
 use crate::core::hint::command;
 use crate::core::lease;
 use crate::core::op::BlockCause;

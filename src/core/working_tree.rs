@@ -1,0 +1,79 @@
+//! The working tree as the git door finds it, as plain values: its content, what is not committed, and what git has
+//! begun there.
+
+use super::id::Oid;
+use serde::Serialize;
+
+/// The code that the session is about, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeFacts {
+    pub head: Option<Oid>,
+    /// The content of the worktree as a tree; equal to HEAD's tree when nothing is uncommitted.
+    pub tree: Oid,
+    pub is_dirty: bool,
+    /// What is not committed, by path.
+    pub uncommitted: Vec<Uncommitted>,
+}
+
+/// A path of the worktree that differs from HEAD.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Uncommitted {
+    pub path: String,
+    pub state: FileState,
+}
+
+/// Paths for a person: the first three.
+pub fn named(files: &[&Uncommitted]) -> String {
+    let paths: Vec<&str> = files.iter().map(|one| one.path.as_str()).take(3).collect();
+    let more = match files.len().saturating_sub(3) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}{more}", paths.join(", "))
+}
+
+/// How git sees a path that differs from HEAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileState {
+    /// All of it is in the index.
+    Staged,
+    Unstaged,
+    Untracked,
+    /// A merge left both sides.
+    Unmerged,
+}
+
+impl FileState {
+    /// From the two letters of `git status --porcelain`.
+    pub fn of_porcelain(index: u8, worktree: u8) -> Self {
+        match (index, worktree) {
+            (b'?', _) => FileState::Untracked,
+            (b'U', _) | (_, b'U') | (b'A', b'A') | (b'D', b'D') => FileState::Unmerged,
+            (_, b' ') => FileState::Staged,
+            _ => FileState::Unstaged,
+        }
+    }
+}
+
+/// What git was told to do in a worktree and has not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sequence {
+    Merge,
+    Rebase,
+    CherryPick,
+    Revert,
+}
+
+impl Sequence {
+    /// As git's command is named.
+    pub fn word(self) -> &'static str {
+        match self {
+            Sequence::Merge => "merge",
+            Sequence::Rebase => "rebase",
+            Sequence::CherryPick => "cherry-pick",
+            Sequence::Revert => "revert",
+        }
+    }
+}
